@@ -1,0 +1,62 @@
+"""Punchlist: the todo and progress layer for AI agents. The names here are resolved on first use."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from punchlist.agent import Agent
+    from punchlist.board import Board
+    from punchlist.core.commands import Problem
+    from punchlist.core.events import Event
+    from punchlist.core.todo import Blocker, Evidence, Phase, Progress, Status, TodoItem, TodoList
+    from punchlist.dialects.base import Reply, Tool
+    from punchlist.errors import PunchlistError, StoreError
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "Agent": "agent",
+    "Blocker": "core.todo",
+    "Board": "board",
+    "Event": "core.events",
+    "Evidence": "core.todo",
+    "Phase": "core.todo",
+    "Problem": "core.commands",
+    "Progress": "core.todo",
+    "PunchlistError": "errors",
+    "Reply": "dialects.base",
+    "Status": "core.todo",
+    "StoreError": "errors",
+    "TodoItem": "core.todo",
+    "TodoList": "core.todo",
+    "Tool": "dialects.base",
+}
+
+__all__ = [
+    "Agent",
+    "Blocker",
+    "Board",
+    "Event",
+    "Evidence",
+    "Phase",
+    "Problem",
+    "Progress",
+    "PunchlistError",
+    "Reply",
+    "Status",
+    "StoreError",
+    "TodoItem",
+    "TodoList",
+    "Tool",
+    "__version__",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'punchlist' has no attribute {name!r}")
+    return getattr(import_module(f"punchlist.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

@@ -1,0 +1,190 @@
+"""The board: all agents' lists and everything that happened, in one place."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from punchlist.config import durability as configured_durability
+from punchlist.config import project_of, session_id
+from punchlist.core.events import Draft, Event
+from punchlist.errors import SessionExists, SessionUnknown, StoreClosed
+from punchlist.store import Durability, ListRow, SessionRow, Store, Transaction, open_store
+
+if TYPE_CHECKING:
+    from punchlist.agent import Agent
+
+Clock = Callable[[], datetime]
+Observer = Callable[["Agent"], None]
+
+
+def system_clock() -> datetime:
+    return datetime.now(UTC)
+
+
+class Board:
+    """One board on one store. Safe to use from many threads; close it, or use it as a context."""
+
+    def __init__(self, store: Store, *, clock: Clock = system_clock) -> None:
+        self.store = store
+        self._clock = clock
+        self._latest = datetime.min.replace(tzinfo=UTC)
+        self._on_agent: list[Observer] = []
+        self._on_change: list[Observer] = []
+
+    @classmethod
+    def open(
+        cls,
+        url: str | os.PathLike[str] | None = None,
+        *,
+        durability: Durability | None = None,
+        clock: Clock = system_clock,
+    ) -> Board:
+        """The board of that name: `memory:`, a path or `sqlite:///…`; by default `$PUNCHLIST_DB` or the user's own.
+
+        `durability` is `full` (a write survives power loss) or `normal` (it survives a crash of the program);
+        by default `$PUNCHLIST_DURABILITY`, else `full`.
+        """
+        return cls(open_store(url, durability=configured_durability(durability)), clock=clock)
+
+    def now(self) -> datetime:
+        """The time; a clock that was set back does not take the board back with it."""
+        self._latest = max(self._latest, self._clock())
+        return self._latest
+
+    def agent(
+        self,
+        name: str = "main",
+        *,
+        session: str | None = None,
+        dialect: str = "punchlist",
+        profile: str = "quiet",
+        project: str | os.PathLike[str] | None = None,
+        focus: str | None = None,
+    ) -> Agent:
+        """A handle on one agent's list. Handles of one name and session, in whatever dialects, share the list.
+
+        `session` defaults to `$PUNCHLIST_SESSION`, else to a new id. `focus` overrides what our own dialect does
+        with a second item in progress: `first` (the default), `accept` or `refuse`.
+        """
+        from punchlist.agent import Agent  # agent.py needs the board
+
+        agent = Agent(
+            self,
+            name,
+            session=session_id(session),
+            dialect=dialect,
+            profile=profile,
+            project=project_of(project),
+            focus=focus,
+        )
+        for observer in self._on_agent:
+            observer(agent)
+        return agent
+
+    # What happened.
+
+    def events(self, after: int | str = 0) -> Iterator[Event]:
+        """All events behind a cursor, oldest first, up to now."""
+        cursor = int(after)
+        while page := self.store.events_after(cursor):
+            yield from page
+            cursor = page[-1].seq
+
+    def follow(self, after: int | str = 0, *, timeout: float | None = None) -> Iterator[Event]:
+        """All events behind a cursor, and then each new one as it happens, by whichever process.
+
+        Ends when the board is closed, or after `timeout` seconds without an event.
+        """
+        cursor = int(after)
+        try:
+            while True:
+                for event in self.events(cursor):
+                    yield event
+                    cursor = event.seq
+                if not self.store.wait(cursor, timeout):
+                    return
+        except StoreClosed:
+            return
+
+    # What there is.
+
+    def lists(
+        self,
+        *,
+        project: str | os.PathLike[str] | None = None,
+        session: str | None = None,
+        limit: int = 20,
+    ) -> Sequence[ListRow]:
+        """Lists that hold something, the latest first; with a session, those of all its agents."""
+        where = None if project is None else project_of(project)
+        return self.store.lists(project=where, session=session, limit=limit)
+
+    def sessions(self, *, project: str | os.PathLike[str] | None = None, limit: int = 50) -> Sequence[SessionRow]:
+        where = None if project is None else project_of(project)
+        return self.store.sessions(project=where, limit=limit)
+
+    # Sessions as a whole.
+
+    def copy_session(self, source: str, target: str, *, by: str = "") -> None:
+        """Copies the lists of all agents of a session into a new session; their history stays with the old one."""
+        self._transfer(source, target, by, "session.copied", lambda tx: tx.copy_session(source, target, at=self.now()))
+
+    def move_session(self, source: str, target: str, *, by: str = "") -> None:
+        """Gives a session another id, with everything that belongs to it."""
+        self._transfer(source, target, by, "session.moved", lambda tx: tx.move_session(source, target))
+
+    def _transfer(self, source: str, target: str, by: str, kind: str, step: Callable[[Transaction], None]) -> None:
+        def work(tx: Transaction) -> None:
+            if tx.session_project(source) is None:
+                raise SessionUnknown(session=source)
+            if tx.session_project(target) is not None:
+                raise SessionExists(session=target)
+            step(tx)
+            for name in sorted(tx.names(target)):
+                agent = tx.agent(target, name)
+                if agent is not None:
+                    tx.add_events(agent, [Draft(kind, {"source": source})], by=by, at=self.now())
+
+        self.store.transact(work)
+
+    def prune(self, before: datetime, *, progress: Callable[[int], None] | None = None) -> int:
+        """Deletes sessions to which nobody wrote since, in small steps; how many agents were deleted."""
+        total = 0
+        while True:
+            count = self.store.transact(lambda tx: tx.prune(before, limit=20))
+            total += count
+            if progress is not None:
+                progress(total)
+            if not count:
+                return total
+
+    # Others who want to know.
+
+    def observe(self, *, on_agent: Observer | None = None, on_change: Observer | None = None) -> None:
+        """Calls back in this process: when a handle is made, and after each committed change to a list."""
+        if on_agent is not None:
+            self._on_agent.append(on_agent)
+        if on_change is not None:
+            self._on_change.append(on_change)
+
+    def changed(self, agent: Agent) -> None:
+        for observer in self._on_change:
+            observer(agent)
+
+    def close(self) -> None:
+        self.store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+__all__ = ["Board", "Clock", "ListRow", "SessionRow", "system_clock"]

@@ -1,0 +1,43 @@
+"""Settings from the environment, and the project that a folder belongs to."""
+
+from __future__ import annotations
+
+import os
+from typing import get_args
+
+from punchlist.errors import ConfigInvalid
+from punchlist.store import Durability
+
+SETTINGS: dict[str, str] = {
+    "PUNCHLIST_DB": "the board to use: `memory:`, a path or `sqlite:///…`; by default the user's own",
+    "PUNCHLIST_SESSION": "the session of an agent that names none; by default a new one",
+    "PUNCHLIST_DURABILITY": "`full` (a write survives power loss, the default) or `normal` (it survives a crash)",
+    "PUNCHLIST_CLAUDE_TODOS": "a folder of Claude Code's own list files to keep in step with; by default none",
+}
+"""Every variable that this program reads, and what it means."""
+
+
+def durability(wanted: str | None = None) -> Durability:
+    """The durability asked for, by the caller or the environment."""
+    value = wanted or os.environ.get("PUNCHLIST_DURABILITY") or "full"
+    for known in get_args(Durability):
+        if value == known:
+            return known
+    raise ConfigInvalid(name="durability", value=value, problem="use `full` or `normal`")
+
+
+def session_id(given: str | None = None) -> str:
+    """The session asked for, by the caller or the environment, else a new id."""
+    return given or os.environ.get("PUNCHLIST_SESSION") or os.urandom(6).hex()
+
+
+def project_of(folder: str | os.PathLike[str] | None = None) -> str:
+    """The git root that holds the folder (the working directory by default), else the folder itself."""
+    start: str = os.path.realpath(os.getcwd() if folder is None else os.path.expanduser(os.fspath(folder)))
+    at = start
+    while not os.path.exists(os.path.join(at, ".git")):
+        above = os.path.dirname(at)
+        if above == at:
+            return start
+        at = above
+    return at

@@ -1,0 +1,78 @@
+"""Changes to one item: a new status with its times, cleaned texts, new items."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from punchlist.core.commands import Entry, Problem
+from punchlist.core.todo import Blocker, Status, TodoItem
+from punchlist.text import clean
+
+_ENDED = frozenset({Status.COMPLETED, Status.FAILED, Status.CANCELLED})
+
+
+def with_status(item: TodoItem, status: Status, now: datetime) -> TodoItem:
+    """The item in that status. `started_at` keeps the first start; leaving an end clears how it ended."""
+    if item.status is status:
+        return item
+    ended = status in _ENDED
+    return replace(
+        item,
+        status=status,
+        started_at=item.started_at or (now if status is Status.IN_PROGRESS else None),
+        finished_at=now if ended else None,
+        blocker=item.blocker if status is Status.BLOCKED else None,
+        evidence=item.evidence if ended else (),
+        grade=item.grade if ended else None,
+    )
+
+
+@dataclass(slots=True)
+class Cleaner:
+    """Cleans texts and remembers what it took out, for one call."""
+
+    removed: set[str] = field(default_factory=set[str])
+
+    def text(self, raw: str) -> str:
+        cleaned, removed = clean(raw)
+        if removed:
+            self.removed.update(removed)
+        return cleaned
+
+    def optional(self, raw: str | None) -> str | None:
+        return None if raw is None else self.text(raw) or None
+
+    def notes(self, raw: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(note for text in raw if (note := self.text(text)))
+
+    def blocker(self, raw: Blocker | None) -> Blocker | None:
+        return None if raw is None else Blocker(self.text(raw.reason), self.optional(raw.on))
+
+    def problems(self) -> list[Problem]:
+        if not self.removed:
+            return []
+        kinds = ", ".join(sorted(self.removed))
+        return [Problem("cleaned", f"Removed from the text: {kinds}.", data={"removed": sorted(self.removed)})]
+
+
+def new_item(
+    entry: Entry, text: str, *, item_id: str, dialect: str, now: datetime, by: str, cleaner: Cleaner
+) -> TodoItem:
+    """The item that an entry makes. Its phase is not set here."""
+    status = entry.status
+    return TodoItem(
+        id=item_id,
+        content=text,
+        active_form=cleaner.optional(entry.active_form),
+        status=status,
+        notes=cleaner.notes(entry.notes) if entry.notes else (),
+        priority=cleaner.optional(entry.priority),
+        parent=entry.parent,
+        blocker=cleaner.blocker(entry.blocker) if status is Status.BLOCKED else None,
+        aliases={dialect: entry.alias} if entry.alias is not None and dialect != "punchlist" else {},
+        created_at=now,
+        created_by=by,
+        started_at=now if status is Status.IN_PROGRESS else None,
+        finished_at=now if status in _ENDED else None,
+    )

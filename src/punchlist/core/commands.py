@@ -1,0 +1,237 @@
+"""What can be asked of a list, as values; and the policy by which a dialect wants it done."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from punchlist.core.todo import Blocker, Evidence, Status
+
+Focus = Literal["first", "accept", "refuse"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """How much one write may hold. Lengths count the text as it was sent; both ends are inclusive."""
+
+    items: int = 10_000
+    characters: int = 100_000
+    bytes: int | None = None
+    refuse_blank: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """The rules of one dialect.
+
+    `focus` says what happens to a second item in progress; `shown` maps a status to the nearest one that the
+    dialect has, or to None where it cannot show such an item at all. `advance`: finishing the focus starts the
+    next item. `sweep`: an operation on a phase or on all reaches closed items too.
+    """
+
+    dialect: str = "punchlist"
+    limits: Limits = field(default_factory=Limits)
+    focus: Focus = "accept"
+    promote: bool = False
+    wipe_finished: bool = False
+    refuse_unknown_fields: bool = False
+    atomic: bool = True
+    advance: bool = False
+    sweep: bool = False
+    shown: Mapping[Status, Status | None] = field(default_factory=dict[Status, Status | None])
+
+    def shows(self, status: Status) -> Status | None:
+        return self.shown.get(status, status)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One item as a dialect gives it, text as sent. None means that the dialect did not say."""
+
+    content: str
+    status: Status = Status.PENDING
+    active_form: str | None = None
+    alias: str | None = None
+    phase: str | None = None
+    phase_place: int | None = None
+    notes: tuple[str, ...] | None = None
+    priority: str | None = None
+    parent: str | None = None
+    blocker: Blocker | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Replace:
+    """The whole list, in order. Merged with what others did since the author last saw it.
+
+    With `phases` the phases are given anew too, and an entry's `phase_place` is its place among them.
+    """
+
+    entries: tuple[Entry, ...]
+    explanation: str | None = None
+    phases: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patch:
+    """Changes to the item that the dialect calls `alias`; what is None stays."""
+
+    alias: str
+    content: str | None = None
+    status: Status | None = None
+    parent: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """Items by id: known ones are changed, unknown ones appended."""
+
+    patches: tuple[Patch, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """An item, else a phase, else everything. `by` says how an item is named."""
+
+    item: str | None = None
+    phase: str | None = None
+    by: Literal["id", "text", "any"] = "any"
+
+
+EVERYTHING = Target()
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Entries of one phase; None stands for no phase."""
+
+    phase: str | None
+    entries: tuple[Entry, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Init:
+    """A fresh list. What was open and is not in it counts as omitted."""
+
+    groups: tuple[Group, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Append:
+    """Entries at the end of a phase, which is made if missing; None is the last phase.
+
+    `unique` refuses the first entry whose text is on the list already, and all after it.
+    """
+
+    entries: tuple[Entry, ...]
+    phase: str | None = None
+    unique: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Puts an item in progress; whatever else is in progress goes back to pending, unless `beside`."""
+
+    target: Target
+    beside: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    target: Target = EVERYTHING
+    evidence: tuple[Evidence, ...] = ()
+    advance: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Fail:
+    target: Target
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    target: Target = EVERYTHING
+
+
+@dataclass(frozen=True, slots=True)
+class Reopen:
+    target: Target
+
+
+@dataclass(frozen=True, slots=True)
+class Remove:
+    """Takes items off the list. With `phases`, a phase that is removed whole goes too."""
+
+    target: Target = EVERYTHING
+    phases: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    target: Target
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    target: Target
+    reason: str = ""
+    on: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Unblock:
+    target: Target = EVERYTHING
+
+
+@dataclass(frozen=True, slots=True)
+class Reword:
+    target: Target
+    content: str
+    active_form: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Restore:
+    """Brings omitted items back, as pending; everything when the target names nothing."""
+
+    target: Target = EVERYTHING
+
+
+Operation = (
+    Init | Append | Start | Done | Fail | Drop | Reopen | Remove | Note | Block | Unblock | Reword | Restore
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Targeted operations, in order. `view` asks for the whole list in the reply."""
+
+    operations: tuple[Operation, ...]
+    explanation: str | None = None
+    view: bool = False
+
+
+Command = Replace | Merge | Edit
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A read: changes nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something to tell the caller. `fatal` means the call, or that operation, was refused.
+
+    `text` is our sentence; a dialect may say it in its own words, from `code`, `at` (the index of the entry
+    or operation) and `data`.
+    """
+
+    code: str
+    text: str
+    fatal: bool = False
+    at: int | None = None
+    data: Mapping[str, Any] = field(default_factory=dict[str, Any])

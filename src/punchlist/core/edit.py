@@ -1,0 +1,316 @@
+"""Targeted operations: on an item, a phase or everything, one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from datetime import datetime
+from typing import assert_never
+
+from punchlist.core import commands as do
+from punchlist.core.change import Cleaner, new_item, with_status
+from punchlist.core.commands import Entry, Group, Operation, Policy, Problem, Target
+from punchlist.core.identity import match
+from punchlist.core.phases import in_phase, new_phase
+from punchlist.core.todo import Blocker, Evidence, Phase, Status, TodoItem, TodoList
+
+
+class Editing:
+    """A list under change. `problems` collects what went wrong, with the index of its operation."""
+
+    def __init__(self, todos: TodoList, policy: Policy, now: datetime, by: str, cleaner: Cleaner) -> None:
+        self.start = todos
+        self.items = list(todos.items)
+        self.phases = list(todos.phases)
+        self.omitted = list(todos.omitted)
+        self.plan_id = todos.plan_id
+        self.next_id = todos.next_id
+        self.policy = policy
+        self.now = now
+        self.by = by
+        self.cleaner = cleaner
+        self.problems: list[Problem] = []
+        self.at: int | None = None
+
+    def result(self) -> TodoList:
+        return replace(
+            self.start,
+            items=tuple(self.items),
+            phases=tuple(self.phases),
+            omitted=tuple(self.omitted),
+            plan_id=self.plan_id,
+            next_id=self.next_id,
+        )
+
+    def run(self, operations: Iterable[Operation]) -> None:
+        for index, operation in enumerate(operations):
+            self.at = index
+            self.apply(operation)
+
+    def apply(self, operation: Operation) -> None:
+        match operation:
+            case do.Init(groups):
+                self._init(groups)
+            case do.Append():
+                self._append(operation)
+            case do.Start(target, beside):
+                self._start(target, beside=beside)
+            case do.Done(target, evidence, advance):
+                proofs = tuple(replace(proof, text=self.cleaner.text(proof.text)) for proof in evidence)
+                self._end(target, Status.COMPLETED, advance=advance, proofs=proofs)
+            case do.Fail(target, reason):
+                self._end(target, Status.FAILED, note=self.cleaner.text(reason))
+            case do.Drop(target):
+                self._end(target, Status.CANCELLED)
+            case do.Reopen(target):
+                self._each(target, lambda item: with_status(item, Status.PENDING, self.now), sweep=True)
+            case do.Remove(target, phases):
+                self._remove(target, phases=phases)
+            case do.Note(target, text):
+                self._note(target, text)
+            case do.Block(target, reason, on):
+                self._block(target, Blocker(self.cleaner.text(reason), self.cleaner.optional(on)))
+            case do.Unblock(target):
+                self._unblock(target)
+            case do.Reword():
+                self._reword(operation)
+            case do.Restore(target):
+                self._restore(target)
+            case _:
+                assert_never(operation)
+
+    def refuse(self, code: str, text: str, **data: object) -> None:
+        self.problems.append(Problem(code, text, fatal=True, at=self.at, data=data))
+
+    def say(self, code: str, text: str, **data: object) -> None:
+        self.problems.append(Problem(code, text, at=self.at, data=data))
+
+    # Which items an operation means.
+
+    def _places(self, target: Target) -> list[int] | None:
+        """The places of the items meant; None after a refusal."""
+        if target.item is not None:
+            place = self._place(target.item, target.by)
+            if place is None:
+                empty = not self.items
+                hint = "the list is empty" if empty else "look at the list and use an id on it"
+                self.refuse("not_found", f"There is no item `{target.item}`; {hint}.", item=target.item, empty=empty)
+                return None
+            return [place]
+        if target.phase is not None:
+            phase = self._phase(target.phase)
+            if phase is None:
+                self.refuse("phase_not_found", f"There is no phase `{target.phase}`.", phase=target.phase)
+                return None
+            return [place for place, item in enumerate(self.items) if item.phase_id == phase.id]
+        return list(range(len(self.items)))
+
+    def _place(self, name: str, by: str) -> int | None:
+        places = range(len(self.items))
+        if by in ("id", "any"):
+            found = next((place for place in places if self.items[place].id == name), None)
+            if found is not None or by == "id":
+                return found
+        cleaned = self.cleaner.text(name)
+        return next((place for place in places if self.items[place].content in (name, cleaned)), None)
+
+    def _phase(self, name: str) -> Phase | None:
+        return next((phase for phase in self.phases if phase.name == name), None)
+
+    def _each(self, target: Target, change: Callable[[TodoItem], TodoItem], *, sweep: bool) -> list[int]:
+        """Changes the items meant; without `sweep`, a phase or all means the open ones. The places it reached."""
+        places = self._places(target)
+        if places is None:
+            return []
+        if target.item is None and not sweep:
+            places = [place for place in places if self.items[place].is_open]
+        for place in places:
+            self.items[place] = change(self.items[place])
+        return places
+
+    # What operations do.
+
+    def _init(self, groups: tuple[Group, ...]) -> None:
+        entries = [entry for group in groups for entry in group.entries]
+        texts = [self.cleaner.text(entry.content) for entry in entries]
+        found = match(entries, texts, self.items, self.policy.dialect)
+        old = {item.id: item for item in self.items}
+        if not any(found) and all(not item.is_open for item in self.items):
+            self._begin_plan()
+            old = {}
+        self.items.clear()
+        self.phases.clear()
+        known = iter(zip(texts, found, strict=True))
+        for group in groups:
+            phase = None
+            if group.phase is not None:
+                phase = new_phase([*self.start.phases, *self.phases], self.cleaner.text(group.phase))
+                self.phases.append(phase)
+            for entry in group.entries:
+                text, before = next(known)
+                item = self._new(entry, text, before.id if before is not None else None)
+                if before is not None:
+                    item = replace(item, created_at=before.created_at, created_by=before.created_by)
+                    del old[before.id]
+                self.items.append(in_phase(item, phase))
+        self.omitted.extend(item for item in old.values() if item.is_open)
+
+    def _begin_plan(self) -> None:
+        self.plan_id = f"p{self.start.revision + 1}"
+        if not self.omitted:
+            self.next_id = 1
+
+    def _new(self, entry: Entry, text: str, item_id: str | None = None) -> TodoItem:
+        if item_id is None:
+            item_id = str(self.next_id)
+            self.next_id += 1
+        dialect = self.policy.dialect
+        return new_item(entry, text, item_id=item_id, dialect=dialect, now=self.now, by=self.by, cleaner=self.cleaner)
+
+    def _append(self, operation: do.Append) -> None:
+        if not self.items and operation.entries:
+            self._begin_plan()
+        phase = self.phases[-1] if self.phases else None
+        if operation.phase is not None:
+            name = self.cleaner.text(operation.phase)
+            phase = self._phase(name)
+            if phase is None:
+                phase = new_phase([*self.start.phases, *self.phases], name)
+                self.phases.append(phase)
+        place = self._end_of(phase)
+        for entry in operation.entries:
+            text = self.cleaner.text(entry.content)
+            if operation.unique and any(item.content == text for item in self.items):
+                self.refuse("duplicate", f"`{text}` is on the list already.", item=entry.content)
+                return
+            into = phase
+            if entry.phase is not None:
+                into = self._phase(entry.phase) or new_phase([*self.start.phases, *self.phases], entry.phase)
+                if into not in self.phases:
+                    self.phases.append(into)
+                place = self._end_of(into)
+            self.items.insert(place, in_phase(self._new(entry, text), into))
+            place += 1
+
+    def _end_of(self, phase: Phase | None) -> int:
+        """Where a new item of the phase goes: behind its last one, else behind the phases before it."""
+        if phase is None:
+            return len(self.items)
+        earlier = {known.id for known in self.phases[: self.phases.index(phase) + 1]}
+        places = [place for place, item in enumerate(self.items) if item.phase_id in earlier]
+        mine = [place for place in places if self.items[place].phase_id == phase.id]
+        return max(mine or places, default=-1) + 1
+
+    def _start(self, target: Target, *, beside: bool) -> None:
+        places = self._places(target)
+        if places is None:
+            return
+        if target.item is None:
+            places = [place for place in places if self.items[place].is_open][:1]
+        if not places:
+            return
+        others = [
+            place for place, item in enumerate(self.items) if item.status is Status.IN_PROGRESS and place not in places
+        ]
+        if others and self.policy.focus == "refuse":
+            busy = self.items[others[0]].id
+            self.refuse("several_in_progress", f"Item `{busy}` is in progress; finish it first.", item=busy)
+            return
+        if not beside:
+            for place in others:
+                self._pause(place)
+        self.items[places[0]] = with_status(self.items[places[0]], Status.IN_PROGRESS, self.now)
+
+    def _pause(self, place: int) -> None:
+        item = self.items[place]
+        self.items[place] = with_status(item, Status.PENDING, self.now)
+        self.say("demoted", f"Item {item.id} went back to pending: one item is in progress at a time.", item=item.id)
+
+    def _end(
+        self,
+        target: Target,
+        status: Status,
+        *,
+        advance: bool = True,
+        proofs: tuple[Evidence, ...] = (),
+        note: str = "",
+    ) -> None:
+        def ended(item: TodoItem) -> TodoItem:
+            item = with_status(item, status, self.now)
+            if proofs:
+                item = replace(item, evidence=(*item.evidence, *proofs))
+            return replace(item, notes=(*item.notes, note)) if note else item
+
+        focus = next((item.id for item in self.items if item.status is Status.IN_PROGRESS), None)
+        places = self._each(target, ended, sweep=self.policy.sweep)
+        if advance:
+            self._advance(focus, places)
+
+    def _advance(self, focus: str | None, places: list[int]) -> None:
+        """Starts the next pending item when the one in focus was just closed."""
+        if not self.policy.advance or not any(self.items[place].id == focus for place in places):
+            return
+        if any(item.status is Status.IN_PROGRESS for item in self.items):
+            return
+        order = [*range(places[-1] + 1, len(self.items)), *range(places[-1] + 1)]
+        place = next((place for place in order if self.items[place].status is Status.PENDING), None)
+        if place is not None:
+            self.items[place] = with_status(self.items[place], Status.IN_PROGRESS, self.now)
+
+    def _remove(self, target: Target, *, phases: bool) -> None:
+        if target.item is not None and any(item.id == target.item for item in self.omitted):
+            self.omitted = [item for item in self.omitted if item.id != target.item]
+            return
+        places = self._places(target)
+        if places is None:
+            return
+        gone = set(places)
+        self.items = [item for place, item in enumerate(self.items) if place not in gone]
+        if phases and target.item is None:
+            phase = self._phase(target.phase) if target.phase is not None else None
+            self.phases = [known for known in self.phases if known != phase] if phase else []
+
+    def _note(self, target: Target, text: str) -> None:
+        note = self.cleaner.text(text).rstrip()
+        if not note:
+            self.refuse("missing_text", "A note needs a text.")
+        elif target.item is None:
+            self.refuse("missing_target", "A note needs an item.")
+        else:
+            self._each(target, lambda item: replace(item, notes=(*item.notes, note)), sweep=True)
+
+    def _block(self, target: Target, blocker: Blocker) -> None:
+        focus = next((item.id for item in self.items if item.status is Status.IN_PROGRESS), None)
+        places = self._each(
+            target, lambda item: replace(with_status(item, Status.BLOCKED, self.now), blocker=blocker), sweep=False
+        )
+        self._advance(focus, places)
+
+    def _unblock(self, target: Target) -> None:
+        def unblocked(item: TodoItem) -> TodoItem:
+            return with_status(item, Status.PENDING, self.now) if item.status is Status.BLOCKED else item
+
+        self._each(target, unblocked, sweep=False)
+
+    def _reword(self, operation: do.Reword) -> None:
+        content = self.cleaner.text(operation.content)
+        if not content.strip():
+            self.refuse("missing_text", "An item needs a text.")
+            return
+        form = self.cleaner.optional(operation.active_form)
+        self._each(operation.target, lambda item: replace(item, content=content, active_form=form), sweep=True)
+
+    def _restore(self, target: Target) -> None:
+        wanted = [
+            item
+            for item in self.omitted
+            if (target.item is None or target.item in (item.id, item.content))
+            and (target.phase is None or target.phase == item.phase)
+        ]
+        if target.item is not None and not wanted:
+            self.refuse("not_found", f"No item `{target.item}` was left out.", item=target.item, empty=False)
+        for item in wanted[:1] if target.item is not None else wanted:
+            self.omitted.remove(item)
+            phase = next((known for known in self.phases if known.id == item.phase_id), None)
+            back = in_phase(with_status(item, Status.PENDING, self.now), phase)
+            self.items.insert(self._end_of(phase), back)

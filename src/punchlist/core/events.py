@@ -1,0 +1,212 @@
+"""Everything that happens is an event: the kinds, the difference of two lists as events, and the way back.
+
+`fold` is the inverse of `diff`: folding a list's events up to a revision gives the list at that revision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from punchlist.core.records import changed_fields, item_data, item_from, with_fields
+from punchlist.core.todo import CLOSED, Phase, Status, TodoItem, TodoList
+
+KINDS: Mapping[str, str] = {
+    "plan.started": "a new plan began; the items of the plan before are history: {plan_id}",
+    "item.added": "an item came in: {item, index}",
+    "item.started": "work on an item began: {id, content, set}",
+    "item.paused": "an item in progress went back to pending: {id, content, set}",
+    "item.completed": "an item was finished: {id, content, set}",
+    "item.failed": "an item failed and is still owed: {id, content, set}",
+    "item.cancelled": "an item was given up: {id, content, set}",
+    "item.blocked": "an item waits: {id, content, set}",
+    "item.unblocked": "an item no longer waits: {id, content, set}",
+    "item.reopened": "a closed or failed item is pending again: {id, content, set}",
+    "item.changed": "an item's text or other fields changed: {id, content, set}",
+    "item.omitted": "a rewrite left an open item out; it can be restored: {id, content}",
+    "item.restored": "an omitted item came back: {id, content, set, index}",
+    "item.removed": "an item was taken off the list: {id, content}",
+    "list.ordered": "the items were put in another order: {ids}",
+    "list.wiped": "the finished list was cleared, as its dialect does: {ids}",
+    "list.replaced": "the list was written whole: {revision, …}",
+    "list.merged": "items were merged by id: {revision, …}",
+    "list.edited": "items were changed one by one: {revision, …}",
+    "list.restored": "the list was brought back from elsewhere: {revision, source, …}",
+    "list.undone": "an author's last change was taken back: {revision, undid, …}",
+    "list.confirmed": "a write said what was already so: {revision}",
+    "list.refused": "a write was refused and changed nothing: {code, problem}",
+    "agent.joined": "an agent was seen for the first time: {project}",
+    "agent.spawned": "an agent started a child: {child, label}",
+    "mode.changed": "an agent entered or left plan mode: {mode}",
+    "session.copied": "a session's lists were copied here: {source}",
+    "session.moved": "a session got another id: {source}",
+}
+"""Every kind that this program writes, with what its data holds. Unknown kinds are kept and passed on."""
+
+
+class Draft(NamedTuple):
+    """An event before it has a number, a time and an author."""
+
+    kind: str
+    data: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One thing that happened. `seq` orders all events of a board; numbers may jump, never repeat."""
+
+    seq: int
+    at: datetime
+    kind: str
+    by: str
+    project: str | None
+    session: str | None
+    agent: str | None
+    data: Mapping[str, Any]
+    v: int = 1
+
+    @property
+    def cursor(self) -> str:
+        """Where to go on after this event, on any engine."""
+        return str(self.seq)
+
+
+def diff(before: TodoList, after: TodoList) -> list[Draft]:
+    """The events, without the closing `list.…` one, that lead from one list to the other."""
+    drafts: list[Draft] = []
+    if after.plan_id != before.plan_id:
+        drafts.append(Draft("plan.started", {"plan_id": after.plan_id}))
+        before = TodoList(plan_id=after.plan_id, omitted=before.omitted)
+    old = {item.id: item for item in before.items}
+    kept_ids: list[str] = []
+    for index, item in enumerate(after.items):
+        known = old.pop(item.id, None)
+        if known is None:
+            drafts.append(_arrival(before, item, index))
+        else:
+            kept_ids.append(item.id)
+            if known is not item and (fields := changed_fields(known, item)):
+                kind = _transition(known.status, item.status)
+                drafts.append(Draft(kind, {"id": item.id, "content": item.content, "set": fields}))
+    drafts.extend(_departures(before, after, old))
+    if _kept_order(before, kept_ids) != kept_ids:
+        drafts.append(Draft("list.ordered", {"ids": [item.id for item in after.items]}))
+    return drafts
+
+
+def _arrival(before: TodoList, item: TodoItem, index: int) -> Draft:
+    known = next((gone for gone in before.omitted if gone.id == item.id), None)
+    if known is None:
+        return Draft("item.added", {"item": item_data(item), "index": index})
+    fields = changed_fields(known, item)
+    return Draft("item.restored", {"id": item.id, "content": item.content, "set": fields, "index": index})
+
+
+def _departures(before: TodoList, after: TodoList, gone: dict[str, TodoItem]) -> Iterable[Draft]:
+    was_omitted = {item.id for item in before.omitted}
+    present = {item.id for item in after.items} if was_omitted or after.omitted else set[str]()
+    now_omitted: set[str] = set()
+    for item in after.omitted:
+        now_omitted.add(item.id)
+        if item.id not in was_omitted:
+            data: dict[str, Any] = {"id": item.id, "content": item.content}
+            if gone.get(item.id) != item:
+                data["item"] = item_data(item)
+            yield Draft("item.omitted", data)
+    for item in gone.values():
+        if item.id not in now_omitted:
+            yield Draft("item.removed", {"id": item.id, "content": item.content})
+    for item in before.omitted:
+        if item.id not in now_omitted and item.id not in present:
+            yield Draft("item.removed", {"id": item.id, "content": item.content})
+
+
+def _kept_order(before: TodoList, kept_ids: list[str]) -> list[str]:
+    if len(kept_ids) == len(before.items):
+        return [item.id for item in before.items]
+    kept = set(kept_ids)
+    return [item.id for item in before.items if item.id in kept]
+
+
+def _transition(before: Status, after: Status) -> str:
+    if before is after:
+        return "item.changed"
+    if after is not Status.PENDING:
+        return "item.started" if after is Status.IN_PROGRESS else f"item.{after.value}"
+    if before is Status.BLOCKED:
+        return "item.unblocked"
+    return "item.paused" if before is Status.IN_PROGRESS else "item.reopened"
+
+
+def header(kind: str, before: TodoList, after: TodoList, **extra: Any) -> Draft:
+    """The event that closes a change: the new revision, and what changed about the list as a whole."""
+    data: dict[str, Any] = {"revision": after.revision, **extra}
+    if after.explanation != before.explanation:
+        data["explanation"] = after.explanation
+    if after.phases != before.phases:
+        data["phases"] = [{"id": phase.id, "name": phase.name} for phase in after.phases]
+    if after.next_id != before.next_id:
+        data["next_id"] = after.next_id
+    return Draft(kind, data)
+
+
+def fold(todos: TodoList, kind: str, data: Mapping[str, Any]) -> TodoList:
+    """The list after one more event. Kinds that do not concern a list, or are unknown, leave it as it is."""
+    if kind.startswith("item."):
+        return _fold_item(todos, kind, data)
+    if kind == "plan.started":
+        return replace(todos, plan_id=data["plan_id"], items=())
+    if kind == "list.ordered":
+        by_id = {item.id: item for item in todos.items}
+        return replace(todos, items=tuple(by_id[item_id] for item_id in data["ids"]))
+    if kind == "list.wiped":
+        gone = set(data["ids"])
+        return replace(todos, items=tuple(item for item in todos.items if item.id not in gone))
+    if kind.startswith("list.") and kind != "list.refused":
+        return _fold_header(todos, data)
+    return todos
+
+
+def _fold_header(todos: TodoList, data: Mapping[str, Any]) -> TodoList:
+    phases = todos.phases
+    if "phases" in data:
+        phases = tuple(Phase(phase["id"], phase["name"]) for phase in data["phases"])
+    return replace(
+        todos,
+        revision=data["revision"],
+        explanation=data.get("explanation", todos.explanation),
+        phases=phases,
+        next_id=data.get("next_id", todos.next_id),
+    )
+
+
+def _fold_item(todos: TodoList, kind: str, data: Mapping[str, Any]) -> TodoList:
+    items = list(todos.items)
+    if kind == "item.added":
+        items.insert(data["index"], item_from(data["item"]))
+        return replace(todos, items=tuple(items))
+    item_id = data["id"]
+    if kind == "item.restored":
+        known = next(item for item in todos.omitted if item.id == item_id)
+        items.insert(data["index"], with_fields(known, data["set"]))
+        return replace(todos, items=tuple(items), omitted=_without(todos.omitted, item_id))
+    if kind == "item.removed":
+        return replace(todos, items=_without(todos.items, item_id), omitted=_without(todos.omitted, item_id))
+    if kind == "item.omitted":
+        given = data.get("item")
+        item = item_from(given) if given else next(item for item in items if item.id == item_id)
+        return replace(todos, items=_without(todos.items, item_id), omitted=(*todos.omitted, item))
+    if "set" not in data:
+        return todos
+    return replace(todos, items=tuple(with_fields(item, data["set"]) if item.id == item_id else item for item in items))
+
+
+def _without(items: tuple[TodoItem, ...], item_id: str) -> tuple[TodoItem, ...]:
+    return tuple(item for item in items if item.id != item_id)
+
+
+def closed_now(drafts: Iterable[Draft]) -> list[str]:
+    """The ids of the items that these events closed."""
+    return [draft.data["id"] for draft in drafts if draft.kind in {f"item.{status.value}" for status in CLOSED}]

@@ -1,0 +1,270 @@
+"""A whole list against what its author last saw and what others did since: the three-way merge.
+
+With nobody else at work the result is the input, to the letter, beside items that the dialect cannot show.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from punchlist.core.change import Cleaner, new_item, with_status
+from punchlist.core.commands import Entry, Policy, Replace
+from punchlist.core.identity import match, match_key
+from punchlist.core.phases import in_phase, phases_for, renewed_phases
+from punchlist.core.todo import Status, TodoItem, TodoList
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """`written` are the items that the input speaks of; `shown` is None where the author now knows the whole list."""
+
+    todos: TodoList
+    written: frozenset[str]
+    shown: tuple[TodoItem, ...] | None
+
+
+def merge(
+    todos: TodoList,
+    shown: tuple[TodoItem, ...] | None,
+    command: Replace,
+    *,
+    policy: Policy,
+    now: datetime,
+    by: str,
+    cleaner: Cleaner,
+) -> Merged:
+    """The list after a full write. `shown` is what the author last wrote or saw; None if that is the list itself."""
+    return _Merge(todos, shown, command, policy, now, by, cleaner).run()
+
+
+class _Merge:
+    """One merge. Base is what the author knew, current what is there, foreign what the author does not speak of."""
+
+    def __init__(
+        self,
+        todos: TodoList,
+        shown: tuple[TodoItem, ...] | None,
+        command: Replace,
+        policy: Policy,
+        now: datetime,
+        by: str,
+        cleaner: Cleaner,
+    ) -> None:
+        self.todos = todos
+        self.shown = shown
+        self.command = command
+        self.entries = command.entries
+        self.policy = policy
+        self.now = now
+        self.by = by
+        self.cleaner = cleaner
+        self.texts = [cleaner.text(entry.content) for entry in command.entries]
+        self.current = {item.id: item for item in todos.items}
+        self.next_id = todos.next_id
+        names = command.phases
+        self.phases = None if names is None else renewed_phases(todos.phases, [cleaner.text(name) for name in names])
+
+    def run(self) -> Merged:
+        base = self._visible(self.todos.items if self.shown is None else self.shown)
+        candidates = base
+        if self.shown is not None:
+            known = {item.id for item in self.shown}
+            candidates = [*base, *(item for item in self._visible(self.todos.items) if item.id not in known)]
+        found = match(self.entries, self.texts, candidates, self.policy.dialect)
+        if self._begins_a_plan(found):
+            return self._fresh()
+        revived = self._revived(found)
+        written: list[TodoItem] = []
+        as_written: list[TodoItem] = []
+        for index, entry in enumerate(self.entries):
+            known = found[index] or revived.get(index)
+            if known is None:
+                item = self._new(entry, self.texts[index])
+            elif (current := self._current(known, entry, index)) is None:
+                as_written.append(known)
+                continue
+            else:
+                item = self._updated(current, known, entry, self.texts[index])
+            written.append(item)
+            as_written.append(self._as_written(item, entry, self.texts[index]))
+        written = self._in_their_order(written, base)
+        left_out, kept = self._left_out(base, found)
+        items = self._with_foreign(written, {item.id for item in left_out} - kept)
+        ids = frozenset(item.id for item in written)
+        back = {item.id for item in revived.values()}
+        omitted = tuple(item for item in self.todos.omitted if item.id not in back)
+        gone_open = tuple(item for item in left_out if item.id not in kept and item.is_open)
+        merged = replace(
+            self.todos,
+            items=items,
+            omitted=(*omitted, *gone_open),
+            next_id=self.next_id,
+            explanation=self._explanation(self.todos.explanation),
+        )
+        exact = len(items) == len(as_written) and all(map(_same, items, as_written))
+        return Merged(phases_for(merged, self.phases), ids, None if exact else tuple(as_written))
+
+    def _visible(self, items: Sequence[TodoItem]) -> Sequence[TodoItem]:
+        hidden = {status for status, nearest in self.policy.shown.items() if nearest is None}
+        if not hidden or not any(item.status in hidden for item in items):
+            return items
+        return [item for item in items if item.status not in hidden]
+
+    def _begins_a_plan(self, found: list[TodoItem | None]) -> bool:
+        if not self.entries or not self.todos.is_finished:
+            return False
+        return not any(found)
+
+    def _fresh(self) -> Merged:
+        if not self.todos.omitted:
+            self.next_id = 1
+        revived = self._revived([None] * len(self.entries)) if not self.todos.items else {}
+        items = tuple(
+            self._updated(known, known, entry, text) if (known := revived.get(index)) else self._new(entry, text)
+            for index, (entry, text) in enumerate(zip(self.entries, self.texts, strict=True))
+        )
+        back = {item.id for item in revived.values()}
+        fresh = TodoList(
+            items=items,
+            revision=self.todos.revision,
+            plan_id=f"p{self.todos.revision + 1}",
+            explanation=self._explanation(None),
+            omitted=tuple(item for item in self.todos.omitted if item.id not in back),
+            next_id=self.next_id,
+        )
+        return Merged(phases_for(fresh, self.phases), frozenset(item.id for item in items), None)
+
+    def _explanation(self, kept: str | None) -> str | None:
+        """An explanation that is not given stays, unless a new plan begins; an empty one takes it away."""
+        given = self.command.explanation
+        return kept if given is None else self.cleaner.text(given) or None
+
+    def _revived(self, found: list[TodoItem | None]) -> dict[int, TodoItem]:
+        """Entries that repeat, word for word, something which was left out before."""
+        if not self.todos.omitted:
+            return {}
+        waiting = {match_key(item.content): item for item in reversed(self.todos.omitted)}
+        revived: dict[int, TodoItem] = {}
+        for index, known in enumerate(found):
+            if known is None and (item := waiting.pop(match_key(self.texts[index]), None)) is not None:
+                revived[index] = item
+        return revived
+
+    def _new(self, entry: Entry, text: str) -> TodoItem:
+        item_id = str(self.next_id)
+        self.next_id += 1
+        policy = self.policy
+        item = new_item(
+            entry, text, item_id=item_id, dialect=policy.dialect, now=self.now, by=self.by, cleaner=self.cleaner
+        )
+        return self._placed(item, entry)
+
+    def _placed(self, item: TodoItem, entry: Entry) -> TodoItem:
+        """The item in the phase that the entry names; where it names none, as it was."""
+        if self.phases is not None:
+            place = entry.phase_place
+            inside = place is not None and 0 <= place < len(self.phases)
+            return in_phase(item, self.phases[place] if inside and place is not None else None)
+        return item if entry.phase is None else replace(item, phase=self.cleaner.optional(entry.phase))
+
+    def _current(self, known: TodoItem, entry: Entry, index: int) -> TodoItem | None:
+        """The item as it is now; None when somebody took it off and the entry only repeats what was shown."""
+        current = self.current.get(known.id)
+        if current is not None:
+            return current
+        if any(known is item for item in self.todos.omitted):
+            return known
+        unchanged = self._updated(known, known, entry, self.texts[index]) is known
+        return None if unchanged else known
+
+    def _updated(self, current: TodoItem, known: TodoItem, entry: Entry, text: str) -> TodoItem:
+        """The current item with those values of the entry that say something else than was shown."""
+        changes: dict[str, Any] = {}
+        if text not in (known.content, current.content):
+            changes["content"] = text
+        form = entry.active_form
+        if form is not None and form not in (known.label, current.active_form):
+            form = self.cleaner.text(form)
+            if form and form not in (known.label, current.active_form):
+                changes["active_form"] = form
+        if entry.notes is not None and entry.notes != known.notes:
+            changes["notes"] = self.cleaner.notes(entry.notes)
+        if entry.priority is not None and entry.priority != known.priority:
+            changes["priority"] = self.cleaner.optional(entry.priority)
+        if entry.parent is not None and entry.parent != known.parent:
+            changes["parent"] = entry.parent
+        dialect = self.policy.dialect
+        if entry.alias is not None and dialect != "punchlist" and current.aliases.get(dialect) != entry.alias:
+            changes["aliases"] = {**current.aliases, dialect: entry.alias}
+        item = replace(current, **changes) if changes else current
+        if entry.status is not self.policy.shows(known.status):
+            item = with_status(item, entry.status, self.now)
+        if entry.blocker is not None and item.status is Status.BLOCKED and entry.blocker != known.blocker:
+            item = replace(item, blocker=self.cleaner.blocker(entry.blocker))
+        if self.phases is not None or (entry.phase is not None and entry.phase != known.phase):
+            item = self._placed(item, entry)
+        return item
+
+    def _as_written(self, item: TodoItem, entry: Entry, text: str) -> TodoItem:
+        """What the author now believes about the item."""
+        if item.content == text and self.policy.shows(item.status) is entry.status:
+            return item
+        status = item.status if self.policy.shows(item.status) is entry.status else entry.status
+        return replace(item, content=text, status=status)
+
+    def _in_their_order(self, written: list[TodoItem], base: Sequence[TodoItem]) -> list[TodoItem]:
+        """Keeps an order that others gave the list, if the author only repeats the one that was shown."""
+        if self.shown is None:
+            return written
+        place = {item.id: index for index, item in enumerate(base)}
+        now_at = {item.id: index for index, item in enumerate(self.todos.items)}
+        known = [item.id for item in written if item.id in place and item.id in now_at]
+        if known != sorted(known, key=place.__getitem__) or known == sorted(known, key=now_at.__getitem__):
+            return written
+        blocks: list[list[TodoItem]] = [[]]
+        for item in written:
+            if item.id in place and item.id in now_at:
+                blocks.append([])
+            blocks[-1].append(item)
+        head, *rest = blocks
+        rest.sort(key=lambda block: now_at[block[0].id])
+        return [*head, *(item for block in rest for item in block)]
+
+    def _left_out(self, base: Sequence[TodoItem], found: list[TodoItem | None]) -> tuple[list[TodoItem], set[str]]:
+        """Items that the author knew and no longer names, as they are now; and those that others changed meanwhile."""
+        named = {item.id for item in found if item is not None}
+        left_out: list[TodoItem] = []
+        kept: set[str] = set()
+        for known in base:
+            current = self.current.get(known.id)
+            if known.id in named or current is None:
+                continue
+            left_out.append(current)
+            if self.shown is not None and (current.status, current.content) != (known.status, known.content):
+                kept.add(known.id)
+        return left_out, kept
+
+    def _with_foreign(self, written: list[TodoItem], gone: set[str]) -> tuple[TodoItem, ...]:
+        """The written items, and behind its neighbour each one that the author does not speak of."""
+        ids = {item.id for item in written}
+        behind: dict[str | None, list[TodoItem]] = {}
+        neighbour: str | None = None
+        for item in self.todos.items:
+            if item.id in ids:
+                neighbour = item.id
+            elif item.id not in gone:
+                behind.setdefault(neighbour, []).append(item)
+        if not behind:
+            return tuple(written)
+        items = behind.get(None, [])
+        for item in written:
+            items.append(item)
+            items.extend(behind.get(item.id, ()))
+        return tuple(items)
+
+
+def _same(left: TodoItem, right: TodoItem) -> bool:
+    return left is right or left == right

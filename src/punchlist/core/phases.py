@@ -1,0 +1,60 @@
+"""Phases of a list: named stretches in order, each with its own id, equal names allowed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from punchlist.core.todo import Phase, TodoItem, TodoList
+
+
+def new_phase(phases: Sequence[Phase], name: str) -> Phase:
+    """A phase with an id that none of these has."""
+    numbers = (int(phase.id[1:]) for phase in phases if phase.id[1:].isdecimal())
+    return Phase(f"f{max(numbers, default=0) + 1}", name)
+
+
+def in_phase(item: TodoItem, phase: Phase | None) -> TodoItem:
+    phase_id, name = (phase.id, phase.name) if phase is not None else (None, None)
+    return item if (item.phase_id, item.phase) == (phase_id, name) else replace(item, phase_id=phase_id, phase=name)
+
+
+def phases_for(todos: TodoList, renewed: Sequence[Phase] | None = None) -> TodoList:
+    """The list with every item in a phase of the list.
+
+    `renewed` are the phases from now on; without it the known ones stay. An item that only has a phase name
+    joins the first phase of that name, which is made at the end if missing; one without a name joins the phase
+    of the item before it.
+    """
+    if renewed is None and not todos.phases and all(item.phase is None for item in todos.items):
+        return todos
+    phases = list(todos.phases if renewed is None else renewed)
+    by_id = {phase.id: phase for phase in phases}
+    by_name: dict[str, Phase] = {}
+    for phase in phases:
+        by_name.setdefault(phase.name, phase)
+    items: list[TodoItem] = []
+    before: Phase | None = None
+    for item in todos.items:
+        phase = by_id.get(item.phase_id) if item.phase_id is not None else None
+        if phase is None or phase.name != item.phase:
+            phase = by_name.get(item.phase) if item.phase is not None else before
+        if phase is None and item.phase is not None:
+            phase = new_phase([*todos.phases, *phases], item.phase)
+            phases.append(phase)
+            by_id[phase.id] = by_name[phase.name] = phase
+        items.append(in_phase(item, phase))
+        before = phase
+    return replace(todos, items=tuple(items), phases=tuple(phases))
+
+
+def renewed_phases(old: Sequence[Phase], names: Sequence[str]) -> list[Phase]:
+    """Phases of these names in this order; each takes over the first unused old one of its name."""
+    free = list(old)
+    phases: list[Phase] = []
+    for name in names:
+        known = next((phase for phase in free if phase.name == name), None)
+        if known is not None:
+            free.remove(known)
+        phases.append(known or new_phase([*old, *phases], name))
+    return phases

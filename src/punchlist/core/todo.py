@@ -1,0 +1,126 @@
+"""What a todo list is: items, phases, and what follows from them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import NamedTuple
+
+
+class Status(StrEnum):
+    PENDING = "pending"
+    IN_PROGRESS = "in_progress"
+    BLOCKED = "blocked"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+    @property
+    def is_open(self) -> bool:
+        """Whether work is still owed: everything but completed and cancelled."""
+        return self not in CLOSED
+
+
+CLOSED = frozenset({Status.COMPLETED, Status.CANCELLED})
+
+
+@dataclass(frozen=True, slots=True)
+class Blocker:
+    """Why an item waits, and on whom; `on` is a person, an agent or a thing, when known."""
+
+    reason: str = ""
+    on: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What was offered as proof of a completion. Stored and shown, never believed alone."""
+
+    text: str
+    kind: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TodoItem:
+    """One thing to do. `id` is ours: short, unique within its plan, and the same in every dialect."""
+
+    id: str
+    content: str
+    active_form: str | None = None
+    status: Status = Status.PENDING
+    phase_id: str | None = None
+    phase: str | None = None
+    notes: tuple[str, ...] = ()
+    priority: str | None = None
+    parent: str | None = None
+    blocker: Blocker | None = None
+    aliases: Mapping[str, str] = field(default_factory=dict[str, str])
+    created_at: datetime | None = None
+    created_by: str = ""
+    started_at: datetime | None = None
+    finished_at: datetime | None = None
+    evidence: tuple[Evidence, ...] = ()
+    grade: str | None = None
+
+    @property
+    def label(self) -> str:
+        """What a person reads while the item is worked on."""
+        return self.active_form or self.content
+
+    @property
+    def is_open(self) -> bool:
+        return self.status not in CLOSED
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """A named stretch of a list. Names may repeat; ids do not."""
+
+    id: str
+    name: str
+
+
+class Progress(NamedTuple):
+    """Completed items among those that are not cancelled; `percent` is rounded half up."""
+
+    done: int
+    total: int
+    percent: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TodoList:
+    """The list of one agent at one revision. `next_id` numbers the items and phases of this plan."""
+
+    items: tuple[TodoItem, ...] = ()
+    phases: tuple[Phase, ...] = ()
+    revision: int = 0
+    plan_id: str = "p0"
+    explanation: str | None = None
+    omitted: tuple[TodoItem, ...] = ()
+    next_id: int = 1
+
+    @property
+    def focus(self) -> TodoItem | None:
+        """The first item in progress."""
+        return next((item for item in self.items if item.status is Status.IN_PROGRESS), None)
+
+    @property
+    def progress(self) -> Progress:
+        done = sum(item.status is Status.COMPLETED for item in self.items)
+        total = sum(item.status is not Status.CANCELLED for item in self.items)
+        return Progress(done, total, (200 * done + total) // (2 * total) if total else 0)
+
+    @property
+    def open_items(self) -> tuple[TodoItem, ...]:
+        return tuple(item for item in self.items if item.status not in CLOSED)
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether nothing is owed: an empty list is finished too."""
+        return all(item.status in CLOSED for item in self.items)
+
+    def find(self, item_id: str) -> TodoItem | None:
+        return next((item for item in self.items if item.id == item_id), None)

@@ -1,0 +1,74 @@
+"""Taking an author's last change back, if nobody touched the same things since."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from punchlist.core.todo import TodoItem, TodoList
+
+Spot = tuple[TodoItem | None, bool]
+"""An item, and whether it is among the omitted ones."""
+
+
+def undo(current: TodoList, before: TodoList, after: TodoList) -> TodoList | str:
+    """The current list without the change from `before` to `after`; or the name of what was changed again since.
+
+    The revision stays the current one.
+    """
+    if before.plan_id != after.plan_id or current.plan_id != after.plan_id:
+        return _undo_plan(current, before, after)
+    was, became, now = _spots(before), _spots(after), _spots(current)
+    nothing: Spot = (None, False)
+    touched = [item_id for item_id in {**was, **became} if was.get(item_id, nothing) != became.get(item_id, nothing)]
+    for item_id in touched:
+        if now.get(item_id, nothing) != became.get(item_id, nothing):
+            item = now.get(item_id, nothing)[0] or became.get(item_id, nothing)[0] or was[item_id][0]
+            return item.content if item is not None else item_id
+    if after.phases not in (before.phases, current.phases):
+        return "the phases"
+    if after.explanation not in (before.explanation, current.explanation):
+        return "the explanation"
+    return replace(
+        current,
+        items=_items(current, before, after, set(touched)),
+        omitted=_omitted(current, before, set(touched)),
+        phases=before.phases if before.phases != after.phases else current.phases,
+        explanation=before.explanation if before.explanation != after.explanation else current.explanation,
+    )
+
+
+def _undo_plan(current: TodoList, before: TodoList, after: TodoList) -> TodoList | str:
+    if current.plan_id != after.plan_id:
+        return "the whole list"
+    later = next((item for item in current.items if item not in after.items), None)
+    if later is not None or len(current.items) != len(after.items):
+        return later.content if later is not None else "the whole list"
+    return replace(before, revision=current.revision, next_id=max(before.next_id, current.next_id))
+
+
+def _spots(todos: TodoList) -> dict[str, Spot]:
+    spots: dict[str, Spot] = {item.id: (item, False) for item in todos.items}
+    spots.update({item.id: (item, True) for item in todos.omitted})
+    return spots
+
+
+def _items(current: TodoList, before: TodoList, after: TodoList, touched: set[str]) -> tuple[TodoItem, ...]:
+    """The current items with the touched ones as they were; those that come back stand behind their old neighbour."""
+    if current.items == after.items:
+        return before.items
+    old = {item.id: item for item in before.items}
+    items = [old.get(item.id) if item.id in touched else item for item in current.items]
+    result = [item for item in items if item is not None]
+    present = {item.id for item in result}
+    for place, item in enumerate(before.items):
+        if item.id in touched and item.id not in present:
+            earlier = {known.id for known in before.items[:place]}
+            at = max((index + 1 for index, known in enumerate(result) if known.id in earlier), default=0)
+            result.insert(at, item)
+            present.add(item.id)
+    return tuple(result)
+
+
+def _omitted(current: TodoList, before: TodoList, touched: set[str]) -> tuple[TodoItem, ...]:
+    kept = tuple(item for item in current.omitted if item.id not in touched)
+    return (*kept, *(item for item in before.omitted if item.id in touched))

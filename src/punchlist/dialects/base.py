@@ -1,0 +1,94 @@
+"""What a dialect is: tools, a policy, a parser and a renderer. Nothing here knows a store or a clock."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from punchlist.core.commands import Command, Policy, Problem, Query
+from punchlist.core.todo import TodoList
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool as a model is offered it. `annotations` are the original's own flags, under its own names."""
+
+    name: str
+    description: str
+    input_schema: Mapping[str, Any]
+    annotations: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    examples: tuple[Mapping[str, Any], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """The answer to a tool call. `text` is what the model reads, `data` the structured form beside it."""
+
+    text: str
+    data: Any = None
+    is_error: bool = False
+    problems: tuple[Problem, ...] = ()
+    shows_list: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Invalid:
+    """Arguments that the dialect refuses, in its own words; nothing is to be changed."""
+
+    text: str
+    data: Any = None
+    code: str = "invalid_input"
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a call did, for the renderer.
+
+    `unseen` counts the replies since the model last saw the whole list; `behind` says that others changed the
+    list in ways that the model has not been shown.
+    """
+
+    command: Command | Query
+    before: TodoList
+    after: TodoList
+    problems: tuple[Problem, ...] = ()
+    unseen: int = 0
+    behind: bool = False
+    durable: bool = True
+
+    @property
+    def refusals(self) -> tuple[Problem, ...]:
+        return tuple(problem for problem in self.problems if problem.fatal)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dialect:
+    """One wire tool, to the letter.
+
+    `refused_in_plan_mode` is the answer while plan mode is on, None where the tool may be used then too.
+    `repairs` names what is mended in the input (see `repair.py`); `lossy` what the dialect cannot express.
+    """
+
+    name: str
+    tools: tuple[Tool, ...]
+    policy: Policy
+    parse: Callable[[str, Any], Command | Query | Invalid]
+    render: Callable[[Result], Reply]
+    statuses: tuple[str, ...]
+    refused_in_plan_mode: str | None = None
+    repairs: frozenset[str] = frozenset()
+    lossy: tuple[str, ...] = ()
+
+    def has_tool(self, name: str) -> bool:
+        return any(tool.name == name for tool in self.tools)
+
+
+def reply_invalid(invalid: Invalid) -> Reply:
+    problem = Problem(invalid.code, invalid.text, fatal=True)
+    return Reply(invalid.text, invalid.data, is_error=True, problems=(problem,))
+
+
+def reply_unknown_tool(dialect: Dialect, name: str) -> Reply:
+    known = ", ".join(f"`{tool.name}`" for tool in dialect.tools)
+    return reply_invalid(Invalid(f"Unknown tool `{name}`. Available: {known}.", code="unknown_tool"))

@@ -1,0 +1,180 @@
+"""`TodoWrite` as in Claude Code of late 2025, before 2.0.64: the whole list in each call, both forms of each text.
+
+Lost in this dialect: `blocked` and `failed` show as `in_progress`, cancelled items are not shown; ids, phases,
+notes, priorities and the explanation stay in our state and are neither shown nor touched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, cast
+
+from punchlist.core.commands import Command, Entry, Policy, Query, Replace
+from punchlist.core.todo import Status, TodoItem
+from punchlist.dialects.base import Dialect, Invalid, Reply, Result, Tool
+from punchlist.dialects.repair import type_name
+from punchlist.text import repair
+
+_STATUSES = {status.value: status for status in (Status.PENDING, Status.IN_PROGRESS, Status.COMPLETED)}
+
+POLICY = Policy(
+    dialect="claude-code",
+    wipe_finished=True,
+    refuse_unknown_fields=True,
+    shown={Status.BLOCKED: Status.IN_PROGRESS, Status.FAILED: Status.IN_PROGRESS, Status.CANCELLED: None},
+)
+
+_SUCCESS = (
+    "Todos have been modified successfully. Ensure that you continue to use the todo list to track your progress. "
+    "Please proceed with the current tasks if applicable"
+)
+
+_TODO_ITEM = {
+    "type": "object",
+    "properties": {
+        "content": {"type": "string", "minLength": 1},
+        "status": {"type": "string", "enum": list(_STATUSES)},
+        "activeForm": {"type": "string", "minLength": 1},
+    },
+    "required": ["content", "status", "activeForm"],
+}
+
+TOOL = Tool(
+    name="TodoWrite",
+    description=(
+        "Write the session's whole todo list. Use it for work of three or more steps, not for a single easy one. "
+        "Keep one item in_progress, mark it completed at once when it is really done. "
+        "content says what to do (Run tests), activeForm what is being done (Running tests)."
+    ),
+    input_schema={
+        "type": "object",
+        "properties": {"todos": {"type": "array", "items": _TODO_ITEM, "description": "The updated todo list"}},
+        "required": ["todos"],
+        "additionalProperties": False,
+    },
+    annotations={
+        "strict": True,
+        "enabled": True,
+        "permission": "allow",
+        "silent": True,
+        "readOnly": False,
+        "concurrencySafe": False,
+    },
+    examples=(
+        {
+            "todos": [
+                {"content": "Add a login page", "status": "in_progress", "activeForm": "Adding a login page"},
+                {"content": "Cover it with tests", "status": "pending", "activeForm": "Covering it with tests"},
+            ]
+        },
+    ),
+)
+
+
+def parse(_tool: str, args: Any) -> Command | Query | Invalid:
+    issues = list(_issues(args))
+    if issues:
+        plural = "issue" if len(issues) == 1 else "issues"
+        said = "\n".join(issues)
+        return Invalid(f"InputValidationError: TodoWrite failed due to the following {plural}:\n{said}")
+    return Replace(
+        tuple(
+            Entry(
+                content=repair(todo["content"]),
+                status=_STATUSES[todo["status"]],
+                active_form=repair(todo["activeForm"]),
+            )
+            for todo in args["todos"]
+        )
+    )
+
+
+def _issues(args: Any) -> Iterator[str]:
+    """What is wrong with the arguments, the list before its items; the first 20 items' worth is enough to mend it."""
+    if not isinstance(args, dict):
+        yield f"The input type is expected as `object` but provided as `{type_name(args)}`"
+        return
+    given = cast("dict[Any, Any]", args)
+    if "todos" not in given:
+        yield "The required parameter `todos` is missing"
+    elif not isinstance(given["todos"], list):
+        yield f"The parameter `todos` type is expected as `array` but provided as `{type_name(given['todos'])}`"
+    else:
+        yield from _first(_item_issues(cast("list[Any]", given["todos"])), 20)
+    for key in list(given)[:20]:
+        if key != "todos":
+            yield f"An unexpected parameter `{repair(str(key))[:80]}` was provided"
+
+
+def _first(issues: Iterator[str], count: int) -> Iterator[str]:
+    for _ in range(count):
+        issue = next(issues, None)
+        if issue is None:
+            return
+        yield issue
+
+
+def _item_issues(todos: list[Any]) -> Iterator[str]:
+    for index, todo in enumerate(todos):
+        if type(todo) is not dict:
+            yield f"todos[{index}]: expected an object, received {type_name(todo)}"
+            continue
+        given = cast("dict[Any, Any]", todo)
+        for key, empty in (("content", "Content cannot be empty"), ("activeForm", "Active form cannot be empty")):
+            value = given.get(key)
+            if value.__class__ is not str:
+                yield _not_text(index, key, given)
+            elif not value:
+                yield f"todos[{index}].{key}: {empty}"
+        status = given.get("status")
+        if status.__class__ is not str:
+            yield _not_text(index, "status", given)
+        elif status not in _STATUSES:
+            expected = "|".join(f"'{name}'" for name in _STATUSES)
+            yield f"todos[{index}].status: invalid value, expected one of {expected}"
+
+
+def _not_text(index: int, key: str, given: dict[Any, Any]) -> str:
+    if key not in given:
+        return f"The required parameter `todos[{index}].{key}` is missing"
+    provided = type_name(given[key])
+    return f"The parameter `todos[{index}].{key}` type is expected as `string` but provided as `{provided}`"
+
+
+def shown(item: TodoItem) -> dict[str, str] | None:
+    """An item as this dialect shows it, or None where it cannot."""
+    status = POLICY.shows(item.status)
+    return None if status is None else {"content": item.content, "status": status.value, "activeForm": item.label}
+
+
+def render(result: Result) -> Reply:
+    if result.refusals:
+        return Reply("\n".join(problem.text for problem in result.refusals), is_error=True, problems=result.problems)
+    written = cast("Replace", result.command)
+    data = {
+        "oldTodos": [todo for item in result.before.items if (todo := shown(item)) is not None],
+        "newTodos": [
+            {"content": entry.content, "status": entry.status.value, "activeForm": entry.active_form}
+            for entry in written.entries
+        ],
+    }
+    return Reply(_SUCCESS, data, problems=result.problems)
+
+
+DIALECT = Dialect(
+    name="claude-code",
+    tools=(TOOL,),
+    policy=POLICY,
+    parse=parse,
+    render=render,
+    statuses=tuple(_STATUSES),
+    refused_in_plan_mode=(
+        "TodoWrite is not available in plan mode: it changes state, and plan mode only reads. "
+        "Write the list once the plan is approved."
+    ),
+    lossy=(
+        "blocked and failed show as in_progress",
+        "cancelled items are not shown",
+        "no ids, phases, notes, priorities, parents or explanation",
+    ),
+)

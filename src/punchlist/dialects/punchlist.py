@@ -1,0 +1,266 @@
+"""Our own tool, `todo`: several small changes in one call, by short id, all or nothing.
+
+A reply shows what changed, the focus and done/total; the whole list when asked for, or after ten replies without
+it. It makes every repair that `repair.py` knows, and says what it mended. Nothing is lost in this dialect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+from typing import Any, cast
+
+from punchlist.core import commands as do
+from punchlist.core.commands import Command, Entry, Limits, Policy, Query, Target
+from punchlist.core.todo import Blocker, Evidence, Status
+from punchlist.dialects import repair
+from punchlist.dialects.base import Dialect, Invalid, Tool
+from punchlist.dialects.punchlist_reply import render
+from punchlist.text import repair as repair_text
+
+POLICY = Policy(
+    dialect="punchlist",
+    limits=Limits(items=256, characters=4000, refuse_blank=True),
+    focus="first",
+    refuse_unknown_fields=True,
+    advance=True,
+)
+
+_ID = {"type": ["string", "integer"]}
+_IDS = {"anyOf": [_ID, {"type": "array", "items": _ID}]}
+_ITEM = {
+    "anyOf": [
+        {"type": "string"},
+        {
+            "type": "object",
+            "properties": {
+                "text": {"type": "string"},
+                "doing": {"type": "string"},
+                "status": {"enum": [status.value for status in Status]},
+                "phase": {"type": "string"},
+                "id": _ID,
+            },
+            "required": ["text"],
+        },
+    ]
+}
+_ITEMS = {"type": "array", "items": _ITEM}
+_BY_ID = {"type": "object", "additionalProperties": {"type": "string"}}
+
+TOOL = Tool(
+    name="todo",
+    description=(
+        "Track work of three or more steps. No arguments: view. set: the whole list, or {id: new text}. add: items. "
+        "start, done, drop: ids. block, note: {id: text}. done moves on to the next item; "
+        "start names another, next:false none. Mark done only what is, at once, with evidence if you can."
+    ),
+    input_schema={
+        "type": "object",
+        "properties": {
+            "set": {"anyOf": [_ITEMS, _BY_ID]},
+            "add": _ITEMS,
+            "start": _ID,
+            "done": _IDS,
+            "drop": _IDS,
+            "block": _BY_ID,
+            "note": _BY_ID,
+            "evidence": {"type": "string"},
+            "next": {"type": "boolean"},
+            "view": {"type": "boolean"},
+        },
+        "additionalProperties": False,
+    },
+    annotations={"readOnly": False, "concurrencySafe": False, "idempotent": False},
+    examples=({"set": ["Read the code", "Fix the bug", "Run the tests"]}, {"done": "1"}, {"done": "2", "start": "3"}),
+)
+
+_VERBS = tuple(cast("dict[str, Any]", TOOL.input_schema["properties"]))
+
+
+class _Refusal(Exception):
+    """Arguments that cannot be meant; the text goes to the model."""
+
+
+def parse(_tool: str, args: Any) -> Command | Query | Invalid:
+    given = {} if args is None else repair.as_object(args)
+    if given is None:
+        return Invalid(f"Nothing changed: the arguments are {repair.type_name(args)}, not an object.")
+    try:
+        return _command({key: value for key, value in given.items() if value is not None})
+    except _Refusal as refusal:
+        return Invalid(f"Nothing changed: {refusal}")
+
+
+def _command(given: dict[str, Any]) -> Command | Query:
+    unknown = [key for key in given if key not in _VERBS]
+    if unknown:
+        raise _Refusal(f"`{repair_text(str(unknown[0]))[:80]}` is unknown; use {', '.join(_VERBS)}.")
+    view = _flag(given, "view", default=False)
+    moves_on = _flag(given, "next", default=True)
+    asked = {key: value for key, value in given.items() if key not in ("view", "next", "evidence")}
+    if not asked:
+        if "evidence" in given:
+            raise _Refusal("`evidence` goes with `done`.")
+        return Query()
+    written = repair.from_json(given.get("set"))
+    if isinstance(written, list) and not asked.keys() - {"set"} and not view:
+        return do.Replace(_first_started(_entries("set", cast("list[Any]", written)), moves_on=moves_on))
+    return do.Edit(tuple(_operations(given, written, moves_on=moves_on)), view=view)
+
+
+def _operations(given: dict[str, Any], written: Any, *, moves_on: bool) -> Iterator[do.Operation]:
+    """The operations of one call, in this order whatever the order of the keys."""
+    if isinstance(written, list):
+        entries = _entries("set", cast("list[Any]", written))
+        if "start" not in given:
+            entries = _first_started(entries, moves_on=moves_on)
+        yield do.Init(
+            tuple(do.Group(phase, tuple(group)) for phase, group in groupby(entries, lambda entry: entry.phase))
+        )
+    elif "set" in given:
+        for item, text in _by_id("set", written):
+            yield do.Reword(_item(item), text)
+    if "add" in given:
+        yield do.Append(_entries("add", given["add"]))
+    for item, text in _by_id("note", given.get("note")):
+        yield do.Note(_item(item), text)
+    for item, text in _by_id("block", given.get("block")):
+        yield do.Block(_item(item), text)
+    done = _ids("done", given.get("done"))
+    evidence = _evidence(given, done)
+    for item in done:
+        yield do.Done(_item(item), evidence, advance=moves_on and "start" not in given)
+    for item in _ids("drop", given.get("drop")):
+        yield do.Drop(_item(item))
+    if "start" in given:
+        started = _ids("start", given["start"])
+        if len(started) != 1:
+            raise _Refusal("`start` takes one id.")
+        yield do.Start(_item(started[0]))
+
+
+def _item(name: str) -> Target:
+    return Target(item=name, by="id")
+
+
+def _flag(given: dict[str, Any], key: str, *, default: bool) -> bool:
+    value = given.get(key, default)
+    if isinstance(value, str) and value.casefold() in ("true", "false"):
+        return value.casefold() == "true"
+    if not isinstance(value, bool):
+        raise _Refusal(f"`{key}` is true or false.")
+    return value
+
+
+def _ids(key: str, value: Any) -> list[str]:
+    value = repair.from_json(value)
+    if value is None:
+        return []
+    raw = cast("list[Any]", value) if isinstance(value, list) else [value]
+    if len(raw) == 1 and isinstance(raw[0], str) and "," in raw[0]:
+        raw = raw[0].split(",")
+    ids = [repair.as_id(entry) for entry in raw]
+    if not ids or any(name is None for name in ids):
+        raise _Refusal(f"`{key}` takes an id or a list of ids.")
+    return [cast("str", name) for name in dict.fromkeys(ids)]
+
+
+def _by_id(key: str, value: Any) -> list[tuple[str, str]]:
+    """Pairs of id and text. A bare id is taken for `block`, with no reason."""
+    value = repair.from_json(value)
+    if value is None:
+        return []
+    if key == "block" and not isinstance(value, dict):
+        return [(name, "") for name in _ids(key, value)]
+    if not isinstance(value, dict):
+        raise _Refusal(f"`{key}` takes {{id: text}}.")
+    pairs = cast("dict[Any, Any]", value)
+    if set(pairs) == {"id", "text"}:
+        pairs = {pairs["id"]: pairs["text"]}
+    named = [(repair.as_id(name), text) for name, text in pairs.items()]
+    if not named or any(name is None or not isinstance(text, str) for name, text in named):
+        raise _Refusal(f"`{key}` takes {{id: text}}, the text a string.")
+    return [(cast("str", name), repair_text(text)) for name, text in named]
+
+
+def _evidence(given: dict[str, Any], done: list[str]) -> tuple[Evidence, ...]:
+    if "evidence" not in given:
+        return ()
+    if not done:
+        raise _Refusal("`evidence` goes with `done`.")
+    value = given["evidence"]
+    kind = None
+    if isinstance(value, dict):
+        offered = cast("dict[str, Any]", value)
+        value, kind = offered.get("text"), offered.get("kind")
+    if not isinstance(value, str) or not isinstance(kind, str | None) or len(value) > POLICY.limits.characters:
+        raise _Refusal("`evidence` is a short text.")
+    return (Evidence(repair_text(value), kind),)
+
+
+def _entries(key: str, value: Any) -> tuple[Entry, ...]:
+    value = repair.from_json(value)
+    if isinstance(value, dict | str):
+        value = [value]
+    if not isinstance(value, list):
+        raise _Refusal(f"`{key}` takes a list of items.")
+    return tuple(_entry(key, index, item) for index, item in enumerate(cast("list[Any]", value)))
+
+
+def _entry(key: str, index: int, value: Any) -> Entry:
+    if isinstance(value, str) and not value.lstrip().startswith("{"):
+        return Entry(content=repair_text(value))
+    given = repair.as_object(value)
+    if given is None:
+        raise _Refusal(f"`{key}[{index}]` is a text or an object with `text`.")
+    text = next((given[name] for name in ("text", "content", "title", "step") if name in given), None)
+    doing = next((given[name] for name in ("doing", "activeForm", "active_form") if name in given), None)
+    phase, priority = given.get("phase"), given.get("priority")
+    if not isinstance(text, str) or not isinstance(doing, str | None):
+        raise _Refusal(f"`{key}[{index}]` needs `text`, a string.")
+    if not isinstance(phase, str | None) or not isinstance(priority, str | None):
+        raise _Refusal(f"`{key}[{index}]`: `phase` and `priority` are strings.")
+    status = repair.as_status(given.get("status", "pending"))
+    if status is None:
+        known = ", ".join(known.value for known in Status)
+        raise _Refusal(f"`{key}[{index}]` has an unknown status; use {known}.")
+    reason = given.get("reason")
+    return Entry(
+        content=repair_text(text),
+        status=status,
+        active_form=None if doing is None else repair_text(doing),
+        alias=repair.as_id(given.get("id")),
+        phase=None if phase is None else repair_text(phase),
+        priority=priority,
+        blocker=Blocker(repair_text(reason)) if isinstance(reason, str) else None,
+    )
+
+
+def _first_started(entries: tuple[Entry, ...], *, moves_on: bool) -> tuple[Entry, ...]:
+    """A new list with nothing in progress begins with its first pending item."""
+    if not moves_on or any(entry.status is Status.IN_PROGRESS for entry in entries):
+        return entries
+    index = next((index for index, entry in enumerate(entries) if entry.status is Status.PENDING), None)
+    if index is None:
+        return entries
+    first = entries[index]
+    started = Entry(
+        content=first.content,
+        status=Status.IN_PROGRESS,
+        active_form=first.active_form,
+        alias=first.alias,
+        phase=first.phase,
+        priority=first.priority,
+    )
+    return (*entries[:index], started, *entries[index + 1 :])
+
+
+DIALECT = Dialect(
+    name="punchlist",
+    tools=(TOOL,),
+    policy=POLICY,
+    parse=parse,
+    render=render,
+    statuses=tuple(status.value for status in Status),
+    repairs=repair.ALL,
+)

@@ -1,0 +1,88 @@
+"""Input repair, shared by the dialects that allow it. Each dialect names the repairs that its original makes.
+
+- `json_string`: a JSON text where an array or object belongs
+- `bare_object`: one object where a list belongs
+- `active_form`: `active_form` for `activeForm`, or the other way round
+- `status_spelling`: `done`, `complete`, `todo`, hyphens, blanks, capitals
+- `numeric_id`: a number, or `#3`, where an id belongs
+"""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import msgspec
+
+from punchlist.core.todo import Status
+from punchlist.text import repair
+
+ALL = frozenset({"json_string", "bare_object", "active_form", "status_spelling", "numeric_id"})
+
+_SPELLINGS = {status.value.replace("_", ""): status for status in Status} | {
+    "todo": Status.PENDING,
+    "open": Status.PENDING,
+    "new": Status.PENDING,
+    "notstarted": Status.PENDING,
+    "doing": Status.IN_PROGRESS,
+    "active": Status.IN_PROGRESS,
+    "started": Status.IN_PROGRESS,
+    "done": Status.COMPLETED,
+    "complete": Status.COMPLETED,
+    "finished": Status.COMPLETED,
+    "canceled": Status.CANCELLED,
+    "dropped": Status.CANCELLED,
+    "abandoned": Status.CANCELLED,
+    "waiting": Status.BLOCKED,
+}
+
+
+def from_json(value: Any) -> Any:
+    """The value of a JSON text for an array or object; anything else as it is."""
+    if not isinstance(value, str) or value.lstrip()[:1] not in ("[", "{"):
+        return value
+    try:
+        return msgspec.json.decode(repair(value))
+    except (msgspec.DecodeError, RecursionError):
+        return value
+
+
+def as_list(value: Any) -> Any:
+    """A list for a JSON text of one, or for a single object; anything else as it is."""
+    value = from_json(value)
+    return [value] if isinstance(value, dict) else value
+
+
+def as_status(value: Any) -> Status | None:
+    """The status meant by any usual spelling, or None."""
+    if not isinstance(value, str):
+        return None
+    return _SPELLINGS.get("".join(char for char in value.casefold() if char.isalnum()))
+
+
+def as_id(value: Any) -> str | None:
+    """An id given as text, as a number or as `#3`; None if it is nothing of the kind."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int) or (isinstance(value, float) and value.is_integer()):
+        return str(int(value)) if abs(value) < 10**15 else None
+    if isinstance(value, str):
+        return repair(value).strip().removeprefix("#").strip() or None
+    return None
+
+
+def as_object(value: Any) -> dict[str, Any] | None:
+    """The arguments of a call as an object; None if they are none."""
+    value = from_json(value)
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else None
+
+
+def type_name(value: Any) -> str:
+    """The JSON name of a value's type."""
+    names: list[tuple[type | tuple[type, ...], str]] = [
+        (bool, "boolean"),
+        (str, "string"),
+        ((int, float), "number"),
+        (dict, "object"),
+        ((list, tuple), "array"),
+    ]
+    return "null" if value is None else next((name for kind, name in names if isinstance(value, kind)), "unknown")

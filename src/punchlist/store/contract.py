@@ -1,0 +1,114 @@
+"""What the board asks of a store. Every engine keeps to it; `punchlist.testing.contract` tests it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+from typing import Literal, NamedTuple, Protocol, TypeVar
+
+from punchlist.core.apply import ListState
+from punchlist.core.events import Draft, Event
+from punchlist.core.todo import TodoList
+
+T = TypeVar("T")
+Durability = Literal["full", "normal"]
+
+
+class AgentRow(NamedTuple):
+    """An agent as stored, with its list. `number` is the store's own key."""
+
+    number: int
+    session: str
+    name: str
+    parent: int | None
+    label: str | None
+    project: str
+    mode: str
+    recent: int
+    unseen: int
+    state: ListState
+
+
+class ListRow(NamedTuple):
+    """An agent and its list, as a surface shows them."""
+
+    number: int
+    session: str
+    agent: str
+    parent: int | None
+    label: str | None
+    project: str
+    mode: str
+    updated_at: datetime
+    todos: TodoList
+
+
+class SessionRow(NamedTuple):
+    id: str
+    project: str
+    created_at: datetime
+    agents: int
+    updated_at: datetime | None
+
+
+class StoredCall(NamedTuple):
+    fingerprint: bytes
+    reply: bytes
+
+
+class Transaction(Protocol):
+    """What may be done within one transaction. All of it is committed together, or none of it."""
+
+    def agent(self, session: str, name: str) -> AgentRow | None: ...
+    def agent_number(self, number: int) -> AgentRow | None: ...
+    def session_project(self, session: str) -> str | None: ...
+    def add_agent(
+        self,
+        session: str,
+        name: str,
+        *,
+        project: str,
+        at: datetime,
+        parent: int | None = None,
+        label: str | None = None,
+        spawn_id: str | None = None,
+    ) -> AgentRow: ...
+    def spawned(self, session: str, parent: int, spawn_id: str) -> str | None: ...
+    def names(self, session: str) -> set[str]: ...
+    def save_list(self, agent: AgentRow, state: ListState, *, unseen: int, at: datetime) -> None: ...
+    def save_mode(self, agent: AgentRow, mode: str, *, at: datetime) -> None: ...
+    def add_events(self, agent: AgentRow, drafts: Iterable[Draft], *, by: str, at: datetime) -> None: ...
+    def list_at(self, number: int, revision: int) -> TodoList | None: ...
+    def last_change(self, number: int, by: str) -> int | None: ...
+    def call(self, agent: AgentRow, call_id: str) -> StoredCall | None: ...
+    def save_call(self, agent: AgentRow, call_id: str, call: StoredCall, *, at: datetime) -> None: ...
+    def move_session(self, source: str, target: str) -> None: ...
+    def copy_session(self, source: str, target: str, *, at: datetime) -> None: ...
+    def prune(self, before: datetime, *, limit: int) -> int: ...
+
+
+class Store(Protocol):
+    """A board's state. Calls come from any thread; `transact` runs one piece of work at a time."""
+
+    @property
+    def path(self) -> str: ...
+    @property
+    def durable(self) -> bool: ...
+    def transact(self, work: Callable[[Transaction], T]) -> T:
+        """Runs the work in a transaction and returns once that is committed. An exception takes it all back."""
+        ...
+
+    def agent(self, session: str, name: str) -> AgentRow | None: ...
+    def list_at(self, number: int, revision: int) -> TodoList | None: ...
+    def lists(
+        self, *, project: str | None = None, session: str | None = None, limit: int = 20
+    ) -> Sequence[ListRow]: ...
+    def sessions(self, *, project: str | None = None, limit: int = 50) -> Sequence[SessionRow]: ...
+    def events_after(self, after: int, limit: int = 1000) -> Sequence[Event]: ...
+    def last_events(self, limit: int) -> Sequence[Event]: ...
+    def last_seq(self) -> int: ...
+    def wait(self, after: int, timeout: float | None) -> bool:
+        """Blocks until there may be events behind `after`; False when the time is up or the store closes."""
+        ...
+
+    def close(self) -> None: ...

@@ -1,0 +1,60 @@
+-- The first format: sessions, agents with their lists, the event log, snapshots, answered calls.
+
+CREATE TABLE sessions (
+    id TEXT PRIMARY KEY,
+    project TEXT NOT NULL,
+    created_at INTEGER NOT NULL
+) WITHOUT ROWID;
+
+CREATE TABLE agents (
+    id INTEGER PRIMARY KEY,
+    session TEXT NOT NULL,
+    name TEXT NOT NULL,
+    parent INTEGER,
+    label TEXT,
+    spawn_id TEXT,
+    project TEXT NOT NULL,
+    mode TEXT NOT NULL DEFAULT 'execute',
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    recent INTEGER NOT NULL,
+    item_count INTEGER NOT NULL DEFAULT 0,
+    revision INTEGER NOT NULL DEFAULT 0,
+    unseen INTEGER NOT NULL DEFAULT 0,
+    todos BLOB,
+    shown BLOB,
+    UNIQUE (session, name)
+);
+
+CREATE INDEX agents_by_project ON agents (project, recent) WHERE item_count > 0;
+
+CREATE INDEX agents_by_time ON agents (recent) WHERE item_count > 0;
+
+CREATE TABLE events (
+    seq INTEGER PRIMARY KEY,
+    at INTEGER NOT NULL,
+    kind TEXT NOT NULL,
+    author TEXT NOT NULL,
+    agent INTEGER,
+    revision INTEGER,
+    v INTEGER NOT NULL DEFAULT 1,
+    data BLOB NOT NULL
+);
+
+CREATE INDEX events_of_agent ON events (agent, revision);
+
+CREATE TABLE snapshots (
+    agent INTEGER NOT NULL,
+    revision INTEGER NOT NULL,
+    todos BLOB NOT NULL,
+    PRIMARY KEY (agent, revision)
+) WITHOUT ROWID;
+
+CREATE TABLE calls (
+    agent INTEGER NOT NULL,
+    call_id TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    fingerprint BLOB NOT NULL,
+    reply BLOB NOT NULL,
+    PRIMARY KEY (agent, call_id)
+) WITHOUT ROWID;

@@ -1,0 +1,42 @@
+"""From the name of a board to its store."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from punchlist.errors import StoreUrlInvalid
+from punchlist.store.contract import Durability
+from punchlist.store.sqlite import SqliteStore
+
+MEMORY = "memory:"
+
+
+def store_path(url: str | os.PathLike[str] | None = None) -> str:
+    """The file that a board's name means; empty for a board in memory.
+
+    None means `$PUNCHLIST_DB`, else the user's own board.
+    """
+    if url is None:
+        url = os.environ.get("PUNCHLIST_DB") or default_path()
+    name = os.fspath(url)
+    if name == MEMORY:
+        return ""
+    scheme, separator, rest = name.partition("://")
+    if separator and (scheme != "sqlite" or not rest.startswith("/") or len(rest) < 2):
+        raise StoreUrlInvalid(url=name)
+    path = rest[1:] if separator else name
+    if not path or "\0" in path or path.endswith(("/", os.sep)):
+        raise StoreUrlInvalid(url=name)
+    return os.path.abspath(os.path.expanduser(path))
+
+
+def default_path() -> str:
+    """The user's own board, where the system keeps such data."""
+    from platformdirs import user_data_path  # not needed when the board is named
+
+    return str(Path(user_data_path("punchlist", appauthor=False)) / "board.db")
+
+
+def open_store(url: str | os.PathLike[str] | None = None, *, durability: Durability = "full") -> SqliteStore:
+    return SqliteStore(store_path(url), durability=durability)

@@ -1,0 +1,135 @@
+"""The one cleaner: what an agent may write into a list, and what is taken out of it.
+
+No ESC, C0, C1 or DEL is left but newline and tab, so nothing that is left can begin a sequence, and cleaning again
+changes nothing. Ordinary text comes back as the same object.
+"""
+
+import re
+from functools import cache
+from typing import NamedTuple
+
+from punchlist.text.attached import has_attached, settle
+
+_BIDI = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
+_TAGS = "\U000e0000-\U000e007f"
+# The default-ignorable code points, but for joiners and selectors, which `settle` judges by their neighbours.
+_ZERO_WIDTH_BASIC = "\u00ad\u115f\u1160\u180e\u200b\u2060-\u2065\u206a-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb"
+_ZERO_WIDTH = f"{_ZERO_WIDTH_BASIC}\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0080-\U000e00ff\U000e01f0-\U000e0fff"
+_NONCHARACTERS = "\ufdd0-\ufdef" + "".join(chr(plane << 16 | 0xFFFE) + chr(plane << 16 | 0xFFFF) for plane in range(17))
+_CONTROLS = "\x00-\x08\x0b-\x1f\x7f-\x9f"
+
+# Bodies of OSC, DCS, SOS, PM and APC strings stop at the line's end and at any control that could start something
+# new, so that an unterminated one costs its introducer and its number, never the text behind it.
+_ESCAPES = r"""
+    (?: \x1b++ [\]PX^_] | [\x90\x98\x9d-\x9f] )
+        (?: [^\n\x07\x18\x1a\x1b\x80-\x9f]*+ (?: [\x07\x18\x1a\x9c] | \x1b\\ ) | [0-9;]{0,32}+ )
+  | (?: \x1b++ \[ | \x9b ) [0-?]{0,128}+ [\ -/]{0,8}+ [@-~]?
+  | \x1b++ [\ -/]{0,8}+ [0-~]?
+"""
+
+
+class Cleaned(NamedTuple):
+    """A cleaned text, and in plain words what kinds of thing were removed: each once, in a fixed order."""
+
+    text: str
+    removed: tuple[str, ...]
+
+
+def clean(text: str, *, lines: bool = True) -> Cleaned:
+    """The text without what a reader cannot see or a terminal would obey; idempotent, and always encodable.
+
+    With `lines` CR, CR LF and the Unicode separators become newlines, and tabs stay; VT, FF and NEL are controls.
+    Without, a run of any of these becomes one space.
+    """
+    if text.isascii():
+        if text.isprintable() or (lines and text.replace("\n", "").replace("\t", "").isprintable()):
+            return Cleaned(text, ())
+    elif not (_suspicious().search(text) or _stacked().search(text)) and (lines or not _is_broken(text)):
+        return Cleaned(text, ())
+    return _scrub(text, lines=lines)
+
+
+def repair(text: str) -> str:
+    """The text with halves of surrogate pairs joined and lone ones replaced, so that it encodes to UTF-8."""
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text
+
+
+def _scrub(text: str, *, lines: bool) -> Cleaned:
+    repaired = repair(text)
+    removed: set[str] = set()
+    if repaired.count("\ufffd") > text.count("\ufffd"):
+        removed.add("lone surrogates")
+    text = _breaks(lines=lines).sub("\n", repaired)
+    found = "".join(set(_suspicious().findall(text)))  # short, so each kind is looked for here first
+    for kind, pattern in _removals():
+        if pattern.search(found):
+            text, count = pattern.subn("", text)
+            if count:
+                removed.add(kind)
+    if has_attached(found) or _stacked().search(text):
+        text, unsettled = settle(text)
+        removed |= unsettled
+    if not lines:
+        text = re.sub(r"[\n\t]+", " ", text)
+    return Cleaned(text, tuple(kind for kind in _ORDER if kind in removed))
+
+
+_ORDER = (
+    "escape sequences",
+    "control characters",
+    "bidirectional controls",
+    "tag characters",
+    "zero-width characters",
+    "variation selectors",
+    "stacked marks",
+    "noncharacters",
+    "lone surrogates",
+)
+
+
+@cache
+def _removals() -> tuple[tuple[str, re.Pattern[str]], ...]:
+    return (
+        ("escape sequences", re.compile(_ESCAPES, re.VERBOSE)),
+        ("control characters", re.compile(f"[{_CONTROLS}]+")),
+        ("bidirectional controls", re.compile(f"[{_BIDI}]+")),
+        ("tag characters", re.compile(f"[{_TAGS}]+")),
+        ("zero-width characters", re.compile(f"[{_ZERO_WIDTH}]+")),
+        ("noncharacters", re.compile(f"[{_NONCHARACTERS}]+")),
+    )
+
+
+@cache
+def _breaks(*, lines: bool) -> re.Pattern[str]:
+    return re.compile(r"\r\n?|[\u2028\u2029]" if lines else r"\r\n?|[\v\f\x85\u2028\u2029]")
+
+
+def _is_broken(text: str) -> bool:
+    return "\n" in text or "\t" in text
+
+
+@cache
+def _suspicious() -> re.Pattern[str]:
+    """One class that holds at least everything `_scrub` may touch, but for stacked marks.
+
+    Coarse above the ideographs: a class with every noncharacter in it searches at half the speed.
+    """
+    joiners_and_selectors = "\u200c\u200d\ufe00-\ufe0f"
+    surrogates_and_breaks = "\ud800-\udfff\u2028\u2029"
+    basic = _CONTROLS + _BIDI + _ZERO_WIDTH_BASIC + joiners_and_selectors + surrogates_and_breaks
+    above = (
+        "\ufdd0-\ufdef\ufffe\uffff\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U0001fffe\U0001ffff\U0002fffe-\U0002ffff"
+    )
+    return re.compile(f"[{basic}{above}\U000323b0-\U0010ffff]")
+
+
+@cache
+def _stacked() -> re.Pattern[str]:
+    """Nine in a row that may be marks: not letters, digits, punctuation, boxes or emoji."""
+    return re.compile("[^\\w\x00-\u02ff\u2010-\u20cf\u2100-\u2cee\u2e00-\u3029\uff00-\uff9d\U0001f000-\U0001faff]{9}")

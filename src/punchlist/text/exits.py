@@ -1,0 +1,62 @@
+"""One renderer for each way out of the program: the terminal, and the prompt of a model."""
+
+import re
+from collections.abc import Iterable
+from functools import cache
+from typing import Final
+from unicodedata import normalize
+
+from punchlist.text.cleaning import clean
+
+_ANGLES: Final = "<＜﹤"
+_LOOKALIKES: Final = "‹«≪≮⋖⋘˂ᐸ〈⟨〈《⟪❬❮❰⦑⧼𝈶"
+_SAFE_ANGLE: Final = "‹"
+_WINDOW: Final = 64
+"""Characters behind an angle that are searched for the name of the fence."""
+
+
+def for_terminal(text: str, *, lines: bool = False) -> str:
+    """The text with no control character in it, safe to print; with `lines` its newlines stay."""
+    cleaned = clean(text, lines=lines).text
+    return cleaned.replace("\t", " ") if lines else cleaned
+
+
+def for_prompt(text: str, *, tag: str = "punchlist") -> str:
+    """The text as one line that can neither close nor forge a fence of this tag.
+
+    No `<` is left: it becomes `‹`, and before the fence's own name, or what may grow into it on the next line, `(`.
+    An `&` that begins an entity becomes `＆`. A `>` alone opens nothing, so arrows stay as they are.
+    """
+    line = clean(text, lines=False).text
+    if line.isascii() and "<" not in line and "&" not in line:
+        return line
+    name = _letters(tag)
+
+    def disarm(match: re.Match[str]) -> str:
+        letters = _letters(line[match.end() : match.end() + _WINDOW])[: len(name)]
+        if name.startswith(letters):
+            return "("
+        return _SAFE_ANGLE if match[0] in _ANGLES else match[0]
+
+    return _entities().sub("＆", _angles().sub(disarm, line))
+
+
+def fence(rows: Iterable[str], *, tag: str = "punchlist", note: str = "") -> str:
+    """The rows between one opening and one closing marker, one line each; `note` stands in the opening one."""
+    inside = for_prompt(note, tag=tag).replace('"', "'").replace(">", "›")
+    opening = f'<{tag} note="{inside}">' if inside else f"<{tag}>"
+    return "\n".join((opening, *(for_prompt(row, tag=tag) for row in rows), f"</{tag}>"))
+
+
+def _letters(text: str) -> str:
+    return "".join(char for char in normalize("NFKC", text).casefold() if char.isalnum())
+
+
+@cache
+def _angles() -> re.Pattern[str]:
+    return re.compile(f"[{_ANGLES}{_LOOKALIKES}]")
+
+
+@cache
+def _entities() -> re.Pattern[str]:
+    return re.compile(r"&(?=\s{0,8}(?:#\s{0,8}[x\d]|\w{1,32}\s{0,8};|[lg]t))", re.IGNORECASE)
