@@ -77,13 +77,14 @@ def apply(
 
 def _over_limit(command: Command, limits: Limits) -> Problem | None:
     """The first limit that the input breaks: the count, then item by item, blank before long."""
-    texts = list(_texts_of(command))
+    texts = _texts(command.entries) if isinstance(command, Replace) else list(_texts_of(command))
     if len(texts) > limits.items:
         return _too_many(len(texts), limits)
-    quick = limits.bytes is None and not limits.refuse_blank
+    if limits.bytes is None and not limits.refuse_blank:
+        longest = max((max(len(content), len(form or "")) for content, form in texts), default=0)
+        if longest <= limits.characters:
+            return None
     for index, (content, form) in enumerate(texts):
-        if quick and len(content) <= limits.characters and (form is None or len(form) <= limits.characters):
-            continue
         fields = [("content", content)] if form is None else [("content", content), ("active_form", form)]
         for name, text in fields:
             if limits.refuse_blank and not text.strip():
@@ -137,18 +138,17 @@ def _texts_of(command: Command) -> Iterator[tuple[str, str | None]]:
                         pass
 
 
-def _texts(entries: tuple[Entry, ...]) -> Iterator[tuple[str, str | None]]:
-    for entry in entries:
-        yield entry.content, entry.active_form
+def _texts(entries: tuple[Entry, ...]) -> list[tuple[str, str | None]]:
+    return [(entry.content, entry.active_form) for entry in entries]
 
 
 def _replace(
     state: ListState, command: Replace, policy: Policy, now: datetime, by: str, own: bool, cleaner: Cleaner
 ) -> Applied:
-    busy = [index for index, entry in enumerate(command.entries) if entry.status is Status.IN_PROGRESS]
-    if len(busy) > 1 and policy.focus == "refuse":
-        text = f"{len(busy)} items are in progress; one at a time, please."
-        return Applied(state, (), (Problem("several_in_progress", text, fatal=True, data={"count": len(busy)}),))
+    busy = sum(entry.status is Status.IN_PROGRESS for entry in command.entries) if policy.focus == "refuse" else 0
+    if busy > 1:
+        text = f"{busy} items are in progress; one at a time, please."
+        return Applied(state, (), (Problem("several_in_progress", text, fatal=True, data={"count": busy}),))
     before = state.todos
     shown = state.shown if own else None
     merged = merge(before, shown, command, policy=policy, now=now, by=by, cleaner=cleaner)
@@ -217,6 +217,8 @@ def _close(
 
 def normalised(todos: TodoList, policy: Policy, now: datetime) -> tuple[TodoList, list[Problem]]:
     """The list with as many items in progress as the policy wants."""
+    if policy.focus == "accept" and not policy.promote:
+        return todos, []
     said: list[Problem] = []
     busy = [item for item in todos.items if item.status is Status.IN_PROGRESS]
     if len(busy) > 1 and policy.focus == "first":
@@ -269,7 +271,7 @@ def _finish(
     own: bool,
 ) -> Applied:
     before = state.todos
-    same = not drafts and todos.explanation == before.explanation and todos.phases == before.phases
+    same = not drafts and (todos.explanation, todos.phases) == (before.explanation, before.phases)
     if same:
         confirmed = Draft("list.confirmed", {"revision": before.revision})
         unseen = seen if own else state.shown

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from punchlist.core.todo import Blocker, Evidence, Status
 
@@ -45,9 +45,11 @@ class Policy:
         return self.shown.get(status, status)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
-    """One item as a dialect gives it, text as sent. None means that the dialect did not say."""
+class Entry(NamedTuple):
+    """One item as a dialect gives it, text as sent. None means that the dialect did not say.
+
+    A named tuple, because a call makes as many of them as the list has items.
+    """
 
     content: str
     status: Status = Status.PENDING

@@ -5,13 +5,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, NamedTuple
 
 from punchlist.core.records import changed_fields, item_data, item_from, with_fields
-from punchlist.core.todo import CLOSED, Phase, Status, TodoItem, TodoList
+from punchlist.core.todo import WORDS, Phase, Status, TodoItem, TodoList
 
 KINDS: Mapping[str, str] = {
     "plan.started": "a new plan began; the items of the plan before are history: {plan_id}",
@@ -79,21 +79,32 @@ def diff(before: TodoList, after: TodoList) -> list[Draft]:
     if after.plan_id != before.plan_id:
         drafts.append(Draft("plan.started", {"plan_id": after.plan_id}))
         before = TodoList(plan_id=after.plan_id, omitted=before.omitted)
+    if len(before.items) == len(after.items) and before.omitted is after.omitted:
+        same_places = all(old is new or old.id == new.id for old, new in zip(before.items, after.items, strict=True))
+        if same_places:
+            drafts.extend(_changes(zip(before.items, after.items, strict=True)))
+            return drafts
     old = {item.id: item for item in before.items}
-    kept_ids: list[str] = []
+    kept: list[tuple[TodoItem, TodoItem]] = []
     for index, item in enumerate(after.items):
         known = old.pop(item.id, None)
         if known is None:
             drafts.append(_arrival(before, item, index))
         else:
-            kept_ids.append(item.id)
-            if known is not item and (fields := changed_fields(known, item)):
-                kind = _transition(known.status, item.status)
-                drafts.append(Draft(kind, {"id": item.id, "content": item.content, "set": fields}))
+            kept.append((known, item))
+    drafts.extend(_changes(kept))
     drafts.extend(_departures(before, after, old))
+    kept_ids = [item.id for item, _ in kept]
     if _kept_order(before, kept_ids) != kept_ids:
         drafts.append(Draft("list.ordered", {"ids": [item.id for item in after.items]}))
     return drafts
+
+
+def _changes(pairs: Iterable[tuple[TodoItem, TodoItem]]) -> Iterator[Draft]:
+    for old, new in pairs:
+        if old is not new and (fields := changed_fields(old, new)):
+            kind = _transition(old.status, new.status)
+            yield Draft(kind, {"id": new.id, "content": new.content, "set": fields})
 
 
 def _arrival(before: TodoList, item: TodoItem, index: int) -> Draft:
@@ -134,7 +145,7 @@ def _transition(before: Status, after: Status) -> str:
     if before is after:
         return "item.changed"
     if after is not Status.PENDING:
-        return "item.started" if after is Status.IN_PROGRESS else f"item.{after.value}"
+        return "item.started" if after is Status.IN_PROGRESS else f"item.{WORDS[after]}"
     if before is Status.BLOCKED:
         return "item.unblocked"
     return "item.paused" if before is Status.IN_PROGRESS else "item.reopened"
@@ -205,8 +216,3 @@ def _fold_item(todos: TodoList, kind: str, data: Mapping[str, Any]) -> TodoList:
 
 def _without(items: tuple[TodoItem, ...], item_id: str) -> tuple[TodoItem, ...]:
     return tuple(item for item in items if item.id != item_id)
-
-
-def closed_now(drafts: Iterable[Draft]) -> list[str]:
-    """The ids of the items that these events closed."""
-    return [draft.data["id"] for draft in drafts if draft.kind in {f"item.{status.value}" for status in CLOSED}]

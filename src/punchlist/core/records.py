@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime
+from operator import attrgetter
 from typing import Any
 
-from punchlist.core.todo import Blocker, Evidence, Status, TodoItem
+from punchlist.core.todo import WORDS, Blocker, Evidence, Status, TodoItem
 
 _PLAIN = ("content", "active_form", "phase_id", "phase", "priority", "parent", "created_by", "grade")
 _TIMES = ("created_at", "started_at", "finished_at")
 _FIELDS = (*_PLAIN, *_TIMES, "status", "notes", "blocker", "aliases", "evidence")
+_values = attrgetter(*_FIELDS)
 _DEFAULT = TodoItem(id="", content="")
 
 
@@ -27,12 +29,11 @@ def item_from(data: Mapping[str, Any]) -> TodoItem:
 
 def changed_fields(before: TodoItem, after: TodoItem) -> dict[str, Any]:
     """The fields in which two items differ, with the later value in JSON form."""
-    changed: dict[str, Any] = {}
-    for name in _FIELDS:
-        value = getattr(after, name)
-        if value != getattr(before, name):
-            changed[name] = _to_plain(value)
-    return changed
+    return {
+        name: _TO_PLAIN[name](new) if name in _TO_PLAIN and new is not None else new
+        for name, old, new in zip(_FIELDS, _values(before), _values(after), strict=True)
+        if new is not old and new != old
+    }
 
 
 def with_fields(item: TodoItem, fields: Mapping[str, Any]) -> TodoItem:
@@ -40,22 +41,12 @@ def with_fields(item: TodoItem, fields: Mapping[str, Any]) -> TodoItem:
     return replace(item, **{name: _FROM_PLAIN[name](value) for name, value in fields.items() if name in _FROM_PLAIN})
 
 
-def _to_plain(value: Any) -> Any:
-    match value:
-        case Status():
-            return value.value
-        case datetime():
-            return value.isoformat()
-        case Blocker():
-            return {"reason": value.reason, "on": value.on}
-        case tuple():
-            return [_to_plain(entry) for entry in value]  # pyright: ignore[reportUnknownVariableType]
-        case Evidence():
-            return {"text": value.text, "kind": value.kind}
-        case Mapping():
-            return dict(value)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
-        case _:
-            return value
+def _from_evidence(value: tuple[Evidence, ...]) -> list[dict[str, str | None]]:
+    return [{"text": proof.text, "kind": proof.kind} for proof in value]
+
+
+def _from_blocker(value: Blocker) -> dict[str, str | None]:
+    return {"reason": value.reason, "on": value.on}
 
 
 def _same(value: Any) -> Any:
@@ -74,7 +65,15 @@ def _evidence(value: Any) -> tuple[Evidence, ...]:
     return tuple(Evidence(entry["text"], entry["kind"]) for entry in value)
 
 
-_FROM_PLAIN = {
+_TO_PLAIN: dict[str, Callable[[Any], Any]] = {
+    **dict.fromkeys(_TIMES, datetime.isoformat),
+    "status": WORDS.__getitem__,
+    "notes": list,
+    "blocker": _from_blocker,
+    "aliases": dict,
+    "evidence": _from_evidence,
+}
+_FROM_PLAIN: dict[str, Callable[[Any], Any]] = {
     **dict.fromkeys(_PLAIN, _same),
     **dict.fromkeys(_TIMES, _time),
     "status": Status,

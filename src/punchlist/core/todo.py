@@ -25,6 +25,9 @@ class Status(StrEnum):
 
 CLOSED = frozenset({Status.COMPLETED, Status.CANCELLED})
 
+WORDS: Mapping[Status, str] = {status: status.value for status in Status}
+"""Each status as a plain string; much quicker to get than `.value`."""
+
 
 @dataclass(frozen=True, slots=True)
 class Blocker:

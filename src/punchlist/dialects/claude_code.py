@@ -6,11 +6,11 @@ notes, priorities and the explanation stay in our state and are neither shown no
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, cast
 
 from punchlist.core.commands import Command, Entry, Policy, Query, Replace
-from punchlist.core.todo import Status, TodoItem
+from punchlist.core.todo import WORDS, Status, TodoItem
 from punchlist.dialects.base import Dialect, Invalid, Reply, Result, Tool
 from punchlist.dialects.repair import type_name
 from punchlist.text import repair
@@ -23,6 +23,8 @@ POLICY = Policy(
     refuse_unknown_fields=True,
     shown={Status.BLOCKED: Status.IN_PROGRESS, Status.FAILED: Status.IN_PROGRESS, Status.CANCELLED: None},
 )
+
+_SHOWN = {status: None if (near := POLICY.shows(status)) is None else near.value for status in Status}
 
 _SUCCESS = (
     "Todos have been modified successfully. Ensure that you continue to use the todo list to track your progress. "
@@ -77,16 +79,14 @@ def parse(_tool: str, args: Any) -> Command | Query | Invalid:
         plural = "issue" if len(issues) == 1 else "issues"
         said = "\n".join(issues)
         return Invalid(f"InputValidationError: TodoWrite failed due to the following {plural}:\n{said}")
+    todos = cast("list[dict[str, str]]", args["todos"])
     return Replace(
-        tuple(
-            Entry(
-                content=repair(todo["content"]),
-                status=_STATUSES[todo["status"]],
-                active_form=repair(todo["activeForm"]),
-            )
-            for todo in args["todos"]
-        )
+        tuple([Entry(_sound(todo["content"]), _STATUSES[todo["status"]], _sound(todo["activeForm"])) for todo in todos])
     )
+
+
+def _sound(text: str) -> str:
+    return text if text.isascii() else repair(text)
 
 
 def _issues(args: Any) -> Iterator[str]:
@@ -141,10 +141,13 @@ def _not_text(index: int, key: str, given: dict[Any, Any]) -> str:
     return f"The parameter `todos[{index}].{key}` type is expected as `string` but provided as `{provided}`"
 
 
-def shown(item: TodoItem) -> dict[str, str] | None:
-    """An item as this dialect shows it, or None where it cannot."""
-    status = POLICY.shows(item.status)
-    return None if status is None else {"content": item.content, "status": status.value, "activeForm": item.label}
+def shown(items: Iterable[TodoItem]) -> list[dict[str, str]]:
+    """Items as this dialect shows them, without those that it cannot show."""
+    return [
+        {"content": item.content, "status": word, "activeForm": item.active_form or item.content}
+        for item in items
+        if (word := _SHOWN[item.status]) is not None
+    ]
 
 
 def render(result: Result) -> Reply:
@@ -152,9 +155,9 @@ def render(result: Result) -> Reply:
         return Reply("\n".join(problem.text for problem in result.refusals), is_error=True, problems=result.problems)
     written = cast("Replace", result.command)
     data = {
-        "oldTodos": [todo for item in result.before.items if (todo := shown(item)) is not None],
+        "oldTodos": shown(result.before.items),
         "newTodos": [
-            {"content": entry.content, "status": entry.status.value, "activeForm": entry.active_form}
+            {"content": entry.content, "status": WORDS[entry.status], "activeForm": entry.active_form}
             for entry in written.entries
         ],
     }

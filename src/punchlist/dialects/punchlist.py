@@ -243,15 +243,7 @@ def _first_started(entries: tuple[Entry, ...], *, moves_on: bool) -> tuple[Entry
     index = next((index for index, entry in enumerate(entries) if entry.status is Status.PENDING), None)
     if index is None:
         return entries
-    first = entries[index]
-    started = Entry(
-        content=first.content,
-        status=Status.IN_PROGRESS,
-        active_form=first.active_form,
-        alias=first.alias,
-        phase=first.phase,
-        priority=first.priority,
-    )
+    started = entries[index]._replace(status=Status.IN_PROGRESS)
     return (*entries[:index], started, *entries[index + 1 :])
 
 

@@ -1,0 +1,397 @@
+"""Checklists to text and back, by a named set of markers.
+
+Agents disagree about checkboxes: `[-]` is in progress to one and cancelled to another. So nothing is guessed: a
+marker means what the named set says. No set writes ids, times, parents, priorities, active forms or evidence; what
+else a set loses stands in its description. Texts are cleaned on both ways, and a content or a name is one line: its
+line breaks are written as a space.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Literal
+
+from punchlist.core.apply import normalised
+from punchlist.core.commands import Policy
+from punchlist.core.todo import Blocker, Phase, Status, TodoItem, TodoList
+from punchlist.errors import UnknownName
+from punchlist.text import clean, repair
+
+# The grammars are JavaScript's: its blanks, its line ends (which `.` does not match), and a `.` of 16 bits.
+_BLANKS = "\t\n\v\f\r \xa0\u1680" + "".join(map(chr, range(0x2000, 0x200B))) + "\u2028\u2029\u202f\u205f\u3000\ufeff"
+_BLANK = f"[{_BLANKS}]"
+_TABS = f"[{_BLANKS.replace(' ', '')}]"
+_ENDS = "\n\r\u2028\u2029"
+_ANY = f"[^{_ENDS}\U00010000-\U0010ffff]"
+_BULLET = "[-*+]"
+_NUMBERED = rf"(?:{_BULLET}|[0-9]{{1,9}}[.)]){_BLANK}+"
+
+_NO_TEXT = "(no text)"
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_UNSHOWN = {Status.BLOCKED: Status.IN_PROGRESS, Status.FAILED: Status.IN_PROGRESS}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MarkerSet:
+    """How one agent writes and reads a checklist.
+
+    `written` says how each status is written, in the order in which an error names them; `policy.shown` maps the
+    others to the nearest, or to None: left out. `read` maps what stands between the brackets. `item` is a pattern up
+    to where the content begins; its last group that takes part is the marker. `heading` and `bullet` stand before a
+    phase name (or a title) and before a box. `unphased` is the phase of items that have none, `note_break` the line
+    between two notes (None: no notes), `comments` whether a blocker is written behind its item.
+    """
+
+    description: str
+    written: Mapping[Status, str]
+    read: Mapping[str, Status]
+    item: str
+    bullet: str = "- "
+    headings: Literal["phases", "title", "none"] = "none"
+    heading: str = "# "
+    unphased: str | None = None
+    empty: str = ""
+    note_break: str | None = None
+    comments: bool = False
+    continued: bool = False
+    unknown_lines: Literal["error", "ignore"] = "error"
+    policy: Policy = field(default_factory=Policy)
+
+
+_PENDING = {" ": Status.PENDING, "": Status.PENDING}
+_COMPLETED = {"x": Status.COMPLETED, "X": Status.COMPLETED}
+
+MARKERS: Mapping[str, MarkerSet] = {
+    "oh-my-pi": MarkerSet(
+        description="Blocked and failed are written as in progress. A note with an empty line becomes two. Items "
+        "without a phase go to the phase Todos. Reading leaves exactly one item in progress, if any is open.",
+        written={Status.PENDING: " ", Status.COMPLETED: "x", Status.IN_PROGRESS: "/", Status.CANCELLED: "-"},
+        read=_PENDING | _COMPLETED | dict.fromkeys("/>", Status.IN_PROGRESS) | dict.fromkeys("-~", Status.CANCELLED),
+        item=rf"{_BULLET}{_BLANK}*\[({_ANY}?)\]{_BLANK}+",
+        headings="phases",
+        unphased="Todos",
+        empty="# Todos\n",
+        note_break="  >",
+        policy=Policy(dialect="oh-my-pi", focus="first", promote=True, shown=_UNSHOWN),
+    ),
+    "punchlist": MarkerSet(
+        description="Our own: every status, phases, notes, and why an item is blocked and on whom.",
+        written={
+            Status.PENDING: " ",
+            Status.IN_PROGRESS: ">",
+            Status.BLOCKED: "!",
+            Status.COMPLETED: "x",
+            Status.FAILED: "f",
+            Status.CANCELLED: "-",
+        },
+        read=_PENDING
+        | _COMPLETED
+        | {">": Status.IN_PROGRESS, "!": Status.BLOCKED, "-": Status.CANCELLED}
+        | dict.fromkeys("fF", Status.FAILED),
+        item=rf"{_BULLET}{_BLANK}*\[({_ANY}?)\]{_BLANK}+",
+        headings="phases",
+        heading="## ",
+        note_break="",
+        comments=True,
+    ),
+    "roo": MarkerSet(
+        description="Blocked and failed are written as in progress; cancelled items, phases and notes are left out. "
+        "Reading silently drops every line that is no item, as the original does.",
+        written={Status.PENDING: " ", Status.IN_PROGRESS: "-", Status.COMPLETED: "x"},
+        read={" ": Status.PENDING} | _COMPLETED | dict.fromkeys("-~", Status.IN_PROGRESS),
+        # `\[\s*([ xX\-~])\s*\]`, but for the time that it takes over a long run of blanks.
+        item=rf"(?:-{_BLANK}*)?\[(?:{_TABS}*+( ){_BLANK}*+|{_BLANK}*+([xX~-]){_BLANK}*+)\]{_BLANK}+",
+        bullet="",
+        unknown_lines="ignore",
+        policy=Policy(dialect="roo", shown=_UNSHOWN | {Status.CANCELLED: None}),
+    ),
+    "augment": MarkerSet(
+        description="Blocked and failed are written as in progress; phases and notes are left out.",
+        written={Status.PENDING: " ", Status.IN_PROGRESS: "/", Status.CANCELLED: "-", Status.COMPLETED: "x"},
+        read=_PENDING | _COMPLETED | {"/": Status.IN_PROGRESS, "-": Status.CANCELLED},
+        item=rf"(?:{_BULLET}{_BLANK}*)?\[({_ANY}?)\]{_BLANK}+",
+        policy=Policy(dialect="augment", shown=_UNSHOWN),
+    ),
+    "copilot-cli": MarkerSet(
+        description="Blocked and failed are written as in progress; cancelled items, phases and notes are left out. "
+        "The explanation is the title line. An indented line continues the item above it, behind a space.",
+        written={Status.PENDING: " ", Status.IN_PROGRESS: ">", Status.COMPLETED: "x"},
+        read=_PENDING | _COMPLETED | dict.fromkeys(">~", Status.IN_PROGRESS),
+        item=rf"(?:{_NUMBERED})?\[({_ANY}?)\]{_BLANK}+",
+        headings="title",
+        continued=True,
+        policy=Policy(dialect="copilot-cli", shown=_UNSHOWN | {Status.CANCELLED: None}),
+    ),
+    "github": MarkerSet(
+        description="In progress, blocked and failed are written as pending; cancelled items and notes are left out. "
+        "Reading ignores prose; a box with another marker is an error.",
+        written={Status.PENDING: " ", Status.COMPLETED: "x"},
+        read={" ": Status.PENDING} | _COMPLETED,
+        item=rf"{_NUMBERED}\[({_ANY})\]{_BLANK}+",
+        headings="phases",
+        heading="## ",
+        unknown_lines="ignore",
+        policy=Policy(
+            dialect="github",
+            shown=dict.fromkeys((Status.IN_PROGRESS, Status.BLOCKED, Status.FAILED), Status.PENDING)
+            | {Status.CANCELLED: None},
+        ),
+    ),
+}
+
+
+def _set_named(name: str) -> MarkerSet:
+    if name not in MARKERS:
+        raise UnknownName(what="marker set", name=name, known=", ".join(MARKERS))
+    return MARKERS[name]
+
+
+def dumps(todos: TodoList, markers: str = "oh-my-pi") -> str:
+    """The list as text, phase by phase; items without a phase come first. Raises `UnknownName` for an unknown set."""
+    chosen = _set_named(markers)
+    lines: list[str] = []
+    if chosen.headings == "title" and todos.explanation:
+        lines.append(chosen.heading + _written_line(todos.explanation))
+    for name, items in _groups(todos):
+        if chosen.headings == "phases":
+            if lines:
+                lines.append("")
+            title = chosen.unphased if name is None else name
+            if title is not None:
+                lines.append(chosen.heading + _written_line(title))
+        for item in items:
+            lines.extend(_written_item(item, chosen))
+    return "\n".join(lines) + "\n" if lines else chosen.empty
+
+
+def _groups(todos: TodoList) -> Iterator[tuple[str | None, list[TodoItem]]]:
+    """Items by phase, in the order of the phases; a phase that only items name comes behind them."""
+    groups: dict[str, tuple[str, list[TodoItem]]] = {phase.id: (phase.name, []) for phase in todos.phases}
+    by_name: dict[str, list[TodoItem]] = {}
+    for name, items in groups.values():
+        by_name.setdefault(name, items)
+    unnamed: list[tuple[str, list[TodoItem]]] = []
+    unphased: list[TodoItem] = []
+    for item in todos.items:
+        if item.phase_id in groups:
+            groups[item.phase_id][1].append(item)
+        elif item.phase is None:
+            unphased.append(item)
+        else:
+            if item.phase not in by_name:
+                by_name[item.phase] = []
+                unnamed.append((item.phase, by_name[item.phase]))
+            by_name[item.phase].append(item)
+    if unphased:
+        yield None, unphased
+    yield from groups.values()
+    yield from unnamed
+
+
+def _written_item(item: TodoItem, chosen: MarkerSet) -> Iterator[str]:
+    status = chosen.policy.shows(item.status)
+    if status is None:
+        return
+    content = _written_line(item.content)
+    if chosen.comments:
+        content = _escaped(content, "<(?=!--)") + _written_blocker(item)
+    yield f"{chosen.bullet}[{chosen.written[status]}] {content}"
+    if chosen.note_break is None:
+        return
+    notes = [note for raw in item.notes if (note := clean(raw).text)]
+    for place, note in enumerate(notes):
+        if place:
+            yield chosen.note_break
+        for line in note.split("\n"):
+            yield f"  > {line}" if line else "  >"
+
+
+def _written_blocker(item: TodoItem) -> str:
+    if item.status is not Status.BLOCKED or item.blocker is None:
+        return ""
+    said = (("blocked", item.blocker.reason), ("waits on", item.blocker.on or ""))
+    texts = ((key, _escaped(_line(text), "[<>]")) for key, text in said)
+    return "".join(f" <!-- {key}: {text} -->" for key, text in texts if text)
+
+
+def _line(text: str) -> str:
+    """The text as one clean line without blanks around it; a run of line breaks is one space."""
+    return re.sub("\n+", " ", clean(text).text).strip(_BLANKS)
+
+
+def _written_line(text: str) -> str:
+    return _line(text) or _NO_TEXT
+
+
+def _escaped(text: str, special: str) -> str:
+    """The text without what would begin or end a comment, by the entities that `_unescaped` takes back."""
+    entities = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
+    return re.sub(f"&(?=(?:amp|lt|gt);)|{special}", lambda found: entities[found[0]], text)
+
+
+def _unescaped(text: str) -> str:
+    characters = {"amp": "&", "lt": "<", "gt": ">"}
+    return re.sub("&(amp|lt|gt);", lambda found: characters[found[1]], text)
+
+
+def loads(text: str, markers: str = "oh-my-pi") -> tuple[TodoList, list[str]]:
+    """The list that a text holds, and what could not be read, by line number from 1.
+
+    Never fails but with `UnknownName` for an unknown set. Items and phases are numbered anew, and have no times.
+    """
+    reader = _Reader(_set_named(markers))
+    for number, line in enumerate(re.split("\r?\n", repair(text)), start=1):
+        reader.read(number, line)
+    return reader.finish(), reader.errors
+
+
+@dataclass(slots=True)
+class _Reading:
+    """An item while its lines come in; `phase` is an index, or None."""
+
+    contents: list[str]
+    status: Status
+    phase: int | None
+    blocker: Blocker | None = None
+    notes: list[str] = field(default_factory=list[str])
+
+
+class _Reader:
+    """Takes a text line by line."""
+
+    def __init__(self, chosen: MarkerSet) -> None:
+        self.errors: list[str] = []
+        self._set = chosen
+        self._item_start = re.compile(chosen.item)
+        self._heading_start = re.compile(f"#{{1,6}}{_BLANK}+")
+        self._quote = re.compile(f"{_BLANK}*>{_BLANK}?([^{_ENDS}]*)")
+        self._phases: list[str] = []
+        self._items: list[_Reading] = []
+        self._current: _Reading | None = None
+        self._note: list[str] = []
+        self._title: str | None = None
+
+    def read(self, number: int, raw: str) -> None:
+        if self._current is not None and self._set.note_break is not None:
+            quote = self._quote.fullmatch(raw)
+            if quote is not None:
+                self._read_quote(quote[1])
+                return
+        line = raw.strip(_BLANKS)
+        if not line:
+            if self._set.note_break == "":
+                self._end_note()
+        elif not (self._read_heading(line) or self._read_item(number, line) or self._read_other(raw, line)):
+            self._leave_item()
+            if self._set.unknown_lines == "error":
+                self.errors.append(f'Line {number}: unrecognized syntax "{line}"')
+
+    def _read_quote(self, text: str) -> None:
+        if text or self._set.note_break == "":
+            self._note.append(text)
+        else:
+            self._end_note()
+
+    def _end_note(self) -> None:
+        note = clean("\n".join(self._note)).text
+        if note and self._current is not None:
+            self._current.notes.append(note)
+        self._note = []
+
+    def _leave_item(self) -> None:
+        self._end_note()
+        self._current = None
+
+    def _read_heading(self, line: str) -> bool:
+        start = self._heading_start.match(line) if self._set.headings == "phases" else None
+        name = _rest(line, start)
+        if not name:
+            return False
+        self._leave_item()
+        self._phases.append(name)
+        return True
+
+    def _read_item(self, number: int, line: str) -> bool:
+        start = self._item_start.match(line)
+        content = _rest(line, start)
+        if start is None or not content:
+            return False
+        self._leave_item()
+        if not self._phases and self._set.unphased is not None:
+            self._phases.append(self._set.unphased)
+        marker = start[start.lastindex or 0]
+        status = self._set.read.get(marker)
+        if status is None:
+            known = ", ".join(f"[{known}]" for known in self._set.written.values())
+            self.errors.append(f'Line {number}: unknown status marker "[{marker}]" (use {known})')
+            return True
+        blocker = None
+        if self._set.comments:
+            content, blocker = _split_blocker(content) if status is Status.BLOCKED else (content, None)
+            content = _unescaped(content)
+        self._current = _Reading([content], status, len(self._phases) - 1 if self._phases else None, blocker)
+        self._items.append(self._current)
+        return True
+
+    def _read_other(self, raw: str, line: str) -> bool:
+        """Whether the line continues the item above it, or is the title."""
+        text = _line(line)
+        if self._set.continued and self._current is not None and raw[0] in _BLANKS and text:
+            self._current.contents.append(text)
+            return True
+        if self._set.headings == "title" and self._title is None and not self._items and text:
+            self._title = _rest(line, self._heading_start.match(line)) or text
+            return True
+        return False
+
+    def finish(self) -> TodoList:
+        self._leave_item()
+        phases = tuple(Phase(f"f{number}", name) for number, name in enumerate(self._phases, start=1))
+        todos = TodoList(
+            items=tuple(_item(number, item, phases) for number, item in enumerate(self._items, start=1)),
+            phases=phases,
+            plan_id="p1",
+            explanation=self._title,
+            next_id=len(self._items) + 1,
+        )
+        todos, _ = normalised(todos, self._set.policy, _EPOCH)
+        timeless = (item if item.started_at is None else replace(item, started_at=None) for item in todos.items)
+        return replace(todos, items=tuple(timeless))
+
+
+def _item(number: int, reading: _Reading, phases: tuple[Phase, ...]) -> TodoItem:
+    phase = None if reading.phase is None else phases[reading.phase]
+    return TodoItem(
+        id=str(number),
+        content=" ".join(reading.contents),
+        status=reading.status,
+        phase_id=phase and phase.id,
+        phase=phase and phase.name,
+        notes=tuple(reading.notes),
+        blocker=reading.blocker,
+    )
+
+
+def _rest(line: str, start: re.Match[str] | None) -> str:
+    """What stands behind the start of a line, clean; empty if there is no start, or a line end in the middle."""
+    rest = "" if start is None else line[start.end() :]
+    return "" if any(end in rest for end in _ENDS) else _line(rest)
+
+
+def _split_blocker(content: str) -> tuple[str, Blocker | None]:
+    """A content and the blocker from the comments behind it; each key once, so that the time stays linear."""
+    said: dict[str, str] = {}
+    while content.endswith("-->"):
+        start = content.rfind("<!--")
+        key, colon, text = content[start + 4 : -3].strip(_BLANKS).partition(":")
+        before = content[: max(start, 0)].rstrip(_BLANKS)
+        if not (before and colon and key in {"blocked", "waits on"} and key not in said):
+            break
+        said[key] = _unescaped(text.strip(_BLANKS))
+        content = before
+    if not any(said.values()):
+        return content, None
+    return content, Blocker(said.get("blocked", ""), said.get("waits on") or None)
