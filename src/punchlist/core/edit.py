@@ -133,11 +133,11 @@ class Editing:
     def _init(self, groups: tuple[Group, ...]) -> None:
         entries = [entry for group in groups for entry in group.entries]
         texts = [self.cleaner.text(entry.content) for entry in entries]
+        if not any(item.is_open for item in self.items):
+            self._begin_plan()
+            self.items.clear()
         found = match(entries, texts, self.items, self.policy.dialect)
         old = {item.id: item for item in self.items}
-        if not any(found) and all(not item.is_open for item in self.items):
-            self._begin_plan()
-            old = {}
         self.items.clear()
         self.phases.clear()
         known = iter(zip(texts, found, strict=True))

@@ -138,9 +138,14 @@ class _Merge:
         return [item for item in items if item.status not in hidden]
 
     def _begins_a_plan(self, found: list[TodoItem | None]) -> bool:
+        """Whether this is a new list behind an empty or finished one: it repeats none of the old texts.
+
+        A text that is merely near, or an id that a dialect numbers from 1 each time, says nothing then.
+        """
         if not self.entries or not self.todos.is_finished:
             return False
-        return not any(found)
+        pairs = zip(self.texts, found, strict=True)
+        return not any(known is not None and match_key(text) == match_key(known.content) for text, known in pairs)
 
     def _fresh(self) -> Merged:
         if not self.todos.omitted:

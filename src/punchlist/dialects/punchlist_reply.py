@@ -43,7 +43,9 @@ def render(result: Result) -> Reply:
     done, total, _ = after.progress
     lines.extend([*view(after), f"{done}/{total} done"] if whole else [f"{_focus(after)} {done}/{total}"])
     shows = whole or isinstance(result.command, Replace)
-    return Reply("\n".join(lines), problems=result.problems, shows_list=shows)
+    focus = after.focus
+    data = {"revision": after.revision, "focus": focus.id if focus else None, "done": done, "total": total}
+    return Reply("\n".join(lines), data, problems=result.problems, shows_list=shows)
 
 
 def view(todos: TodoList) -> list[str]:
