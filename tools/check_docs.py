@@ -18,6 +18,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 FENCE = re.compile(r"^```(?P<info>[^`\n]*)\n(?P<body>.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\(([^)\s]+)\)")
 SECONDS = 60
 
 
@@ -37,6 +38,11 @@ def blocks(path: Path) -> Iterator[Block]:
         if wanted:
             line = text.count("\n", 0, fence.start()) + 1
             yield Block(f"{path.relative_to(ROOT)}:{line}", language, fence["body"])
+
+
+def links(text: str) -> list[str]:
+    """The files that a page links to."""
+    return [target.partition("#")[0] for target in LINK.findall(text) if "://" not in target and target[0] != "#"]
 
 
 def environment(folder: str) -> dict[str, str]:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 import msgspec
 
-from punchlist.core.apply import Applied, ListState, apply
+from punchlist.core.apply import Applied, apply
 from punchlist.core.commands import Command, Edit, Focus, Limits, Policy, Problem, Query
 from punchlist.core.events import Draft, diff, header
-from punchlist.core.todo import TodoList
+from punchlist.core.todo import ListState, TodoList
 from punchlist.core.undo import undo
 from punchlist.dialects import dialect as dialect_named
 from punchlist.dialects.base import Invalid, Reply, Result, Tool, reply_invalid, reply_unknown_tool
@@ -29,6 +29,7 @@ from punchlist.errors import (
 )
 from punchlist.store import AgentRow, Transaction
 from punchlist.store.contract import StoredCall
+from punchlist.text import repair
 
 if TYPE_CHECKING:
     from punchlist.board import Board
@@ -116,6 +117,7 @@ class Agent:
         """
         if not self._dialect.has_tool(name):
             return reply_unknown_tool(self._dialect, name)
+        call_id = None if call_id is None else repair(call_id)
         parsed = self._dialect.parse(name, args)
         fingerprint = b"" if call_id is None else _fingerprint(name, args)
         changed = False
@@ -218,10 +220,15 @@ class Agent:
 
         return self._write(decide, by=by, within=row_of)
 
-    def restore_list(self, todos: TodoList, *, by: str, source: str) -> TodoList:
-        """Takes over a list that was kept elsewhere, as this agent's own, with where it came from in the event."""
+    def restore_list(self, todos: TodoList, *, by: str, source: str, revision: int | None = None) -> TodoList:
+        """Takes over a list that was kept elsewhere, as this agent's own, with where it came from in the event.
+
+        With `revision`, only if the list is still at that revision.
+        """
 
         def decide(state: ListState, now: datetime) -> Applied:
+            if revision is not None and state.todos.revision != revision:
+                raise RevisionConflict(expected=revision, actual=state.todos.revision)
             applied = apply(state, rewrite(todos), _EDITS, now, by=by)
             if applied.refused:
                 raise EditRefused(problem=" ".join(problem.text for problem in applied.problems))
@@ -315,8 +322,15 @@ def _fingerprint(name: str, args: Any) -> bytes:
     try:
         body = _encode([name, args])
     except (TypeError, ValueError, RecursionError):
-        body = repr((name, args)).encode("utf-8", "backslashreplace")
+        body = _described(name, args)
     return blake2b(body, digest_size=16).digest()
+
+
+def _described(name: str, args: Any) -> bytes:
+    try:
+        return repr((name, args)).encode("utf-8", "backslashreplace")
+    except (ValueError, RecursionError):
+        return b"beyond description"  # too deep, or a number too long: refused whatever it says
 
 
 def _replayed(stored: StoredCall, fingerprint: bytes, call_id: str) -> Reply:

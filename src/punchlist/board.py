@@ -70,20 +70,31 @@ class Board:
         `session` defaults to `$PUNCHLIST_SESSION`, else to a new id. `focus` overrides what our own dialect does
         with a second item in progress: `first` (the default), `accept` or `refuse`.
         """
+        agent = self.handle(name, session=session, dialect=dialect, profile=profile, project=project, focus=focus)
+        self.announce(agent)
+        return agent
+
+    def handle(
+        self,
+        name: str = "main",
+        *,
+        session: str | None = None,
+        dialect: str = "punchlist",
+        profile: str = "quiet",
+        project: str | os.PathLike[str] | None = None,
+        focus: str | None = None,
+    ) -> Agent:
+        """The same, without a word to those who observe the board: does no I/O."""
         from punchlist.agent import Agent  # agent.py needs the board
 
-        agent = Agent(
-            self,
-            name,
-            session=session_id(session),
-            dialect=dialect,
-            profile=profile,
-            project=project_of(project),
-            focus=focus,
-        )
+        where = project_of(project)
+        known = session_id(session)
+        return Agent(self, name, session=known, dialect=dialect, profile=profile, project=where, focus=focus)
+
+    def announce(self, agent: Agent) -> None:
+        """Tells those who observe the board that there is a new handle."""
         for observer in self._on_agent:
             observer(agent)
-        return agent
 
     # What happened.
 

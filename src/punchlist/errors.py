@@ -130,6 +130,12 @@ class StoreFailed(StoreError):
     code = "store_failed"
 
 
+class ListFileRefused(StoreError):
+    """The list file `{path}` cannot be used: {problem}."""
+
+    code = "list_file_refused"
+
+
 class StoreClosed(StoreError):
     """The board at `{path}` is closed; open it again."""
 

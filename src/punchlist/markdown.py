@@ -296,8 +296,7 @@ class _Reader:
             self._end_note()
 
     def _end_note(self) -> None:
-        note = clean("\n".join(self._note)).text
-        if note and self._current is not None:
+        if self._note and self._current is not None and (note := clean("\n".join(self._note)).text):
             self._current.notes.append(note)
         self._note = []
 
@@ -377,7 +376,9 @@ def _item(number: int, reading: _Reading, phases: tuple[Phase, ...]) -> TodoItem
 
 def _rest(line: str, start: re.Match[str] | None) -> str:
     """What stands behind the start of a line, clean; empty if there is no start, or a line end in the middle."""
-    rest = "" if start is None else line[start.end() :]
+    if start is None:
+        return ""
+    rest = line[start.end() :]
     return "" if any(end in rest for end in _ENDS) else _line(rest)
 
 

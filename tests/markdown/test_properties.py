@@ -15,14 +15,14 @@ examples = settings(max_examples=size(100, 20_000), deadline=None, print_blob=Tr
 
 COMMENT = "<!-- blocked: a -->"
 PIECES = (
-    *"#-*+>[]!xf/~ \t&;:", "- [ ] ", "- [!] a", "# ", "  > ", "<!--", "-->", COMMENT, 
+    *"#-*+>[]!xf/~ \t&;:", "- [ ] ", "- [!] a", "# ", "  > ", "<!--", "-->", COMMENT,
     "<!-- waits on: b -->", "--", "&amp;", "&lt;", "&gt", "amp;", "\n", "\r\n", "\n\n", "\u3000", "\ufeff", "1. ",
 )  # fmt: skip
 
 texts = st.lists(st.sampled_from(PIECES) | st.text(max_size=3), max_size=12).map("".join)
 any_texts = st.lists(texts | hostile_texts, max_size=4).map("\n".join)
-lines = texts.map(lambda text: " ".join(clean(text, lines=False).text.split(" ")).strip())
-contents = lines.filter(lambda text: bool(text) and clean(text).text == text)
+lines = texts.map(lambda text: clean(text.replace("\n", " ")).text.strip())
+contents = lines.filter(lambda text: bool(text) and "\n" not in text and clean(text).text == text)
 notes = st.lists(texts.map(lambda text: clean(text).text).filter(bool), max_size=3).map(tuple)
 blockers = st.none() | st.builds(Blocker, contents, st.none() | contents) | st.builds(Blocker, on=contents)
 
@@ -122,8 +122,9 @@ def test_a_megabyte_on_one_line_is_read_in_linear_time(piece: str, markers: str)
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("markers", list(MARKERS))
 @pytest.mark.parametrize("line", ["- [ ] a", "# a", "prose", "  > a", "- [?] a", "  more"])
-def test_a_hundred_thousand_lines_are_read_and_written(line: str, markers: str) -> None:
-    todos, errors = loads("- [ ] first\n" + f"{line}\n" * 100_000, markers)
-    assert len(todos.items) + len(errors) <= 100_001
+def test_many_lines_are_read_and_written(line: str, markers: str) -> None:
+    count = size(20_000, 100_000)
+    todos, errors = loads("- [ ] first\n" + f"{line}\n" * count, markers)
+    assert len(todos.items) + len(errors) <= count + 1
     again, _ = loads(dumps(todos, markers), markers)
     assert len(again.items) == len(todos.items)

@@ -2,41 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import assert_never
 
 from punchlist.core.change import Cleaner, with_status
-from punchlist.core.commands import (
-    Append,
-    Block,
-    Command,
-    Edit,
-    Entry,
-    Fail,
-    Init,
-    Limits,
-    Merge,
-    Note,
-    Patch,
-    Policy,
-    Problem,
-    Replace,
-    Reword,
-)
+from punchlist.core.commands import Append, Command, Edit, Entry, Merge, Patch, Policy, Problem, Replace
 from punchlist.core.edit import Editing
 from punchlist.core.events import Draft, diff, header
+from punchlist.core.limits import over_limit, too_many
 from punchlist.core.merge import merge
-from punchlist.core.todo import Status, TodoItem, TodoList
-
-
-@dataclass(frozen=True, slots=True)
-class ListState:
-    """A list, and what its agent last wrote or was shown of it; None when that is the list as it stands."""
-
-    todos: TodoList
-    shown: tuple[TodoItem, ...] | None = None
+from punchlist.core.todo import ListState, Status, TodoItem, TodoList
+from punchlist.text import cut, for_prompt
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +33,7 @@ def apply(
     state: ListState, command: Command, policy: Policy, now: datetime, *, by: str = "", own: bool = True
 ) -> Applied:
     """What a command does to a list. `own` says that the list's agent itself speaks, not a person or another agent."""
-    problem = _over_limit(command, policy.limits)
+    problem = over_limit(command, policy.limits)
     if problem is not None:
         return Applied(state, (), (problem,))
     cleaner = Cleaner()
@@ -75,73 +52,6 @@ def apply(
             assert_never(command)
 
 
-def _over_limit(command: Command, limits: Limits) -> Problem | None:
-    """The first limit that the input breaks: the count, then item by item, blank before long."""
-    texts = _texts(command.entries) if isinstance(command, Replace) else list(_texts_of(command))
-    if len(texts) > limits.items:
-        return _too_many(len(texts), limits)
-    if limits.bytes is None and not limits.refuse_blank:
-        longest = max((max(len(content), len(form or "")) for content, form in texts), default=0)
-        if longest <= limits.characters:
-            return None
-    for index, (content, form) in enumerate(texts):
-        fields = [("content", content)] if form is None else [("content", content), ("active_form", form)]
-        for name, text in fields:
-            if limits.refuse_blank and not text.strip():
-                data = {"field": name}
-                return Problem("blank", f"Item {index}: `{name}` is empty.", fatal=True, at=index, data=data)
-        for name, text in fields:
-            problem = _too_long(text, name, index, limits)
-            if problem is not None:
-                return problem
-    return None
-
-
-def _too_many(count: int, limits: Limits) -> Problem:
-    text = f"{count} items are too many; at most {limits.items} fit. Put small steps together."
-    return Problem("too_many_items", text, fatal=True, data={"count": count, "max": limits.items})
-
-
-def _too_long(text: str, name: str, index: int, limits: Limits) -> Problem | None:
-    size, most, unit = len(text), limits.characters, "characters"
-    if limits.bytes is not None and size <= most:
-        size, most, unit = len(text.encode(errors="replace")), limits.bytes, "bytes"
-    if size <= most:
-        return None
-    said = f"Item {index}: `{name}` has {size} {unit}; at most {most} fit. Shorten it, or use a note."
-    return Problem(
-        "too_long", said, fatal=True, at=index, data={"field": name, "size": size, "max": most, "unit": unit}
-    )
-
-
-def _texts_of(command: Command) -> Iterator[tuple[str, str | None]]:
-    """Content and active form of everything in a command that becomes part of an item."""
-    match command:
-        case Replace(entries):
-            yield from _texts(entries)
-        case Merge(patches):
-            for patch in patches:
-                yield patch.content or "", None
-        case Edit(operations):
-            for operation in operations:
-                match operation:
-                    case Init(groups):
-                        for group in groups:
-                            yield from _texts(group.entries)
-                    case Append(entries):
-                        yield from _texts(entries)
-                    case Reword(_, content, form):
-                        yield content, form
-                    case Note(_, text) | Block(_, text) | Fail(_, text):
-                        yield text or "-", None
-                    case _:
-                        pass
-
-
-def _texts(entries: tuple[Entry, ...]) -> list[tuple[str, str | None]]:
-    return [(entry.content, entry.active_form) for entry in entries]
-
-
 def _replace(
     state: ListState, command: Replace, policy: Policy, now: datetime, by: str, own: bool, cleaner: Cleaner
 ) -> Applied:
@@ -154,26 +64,39 @@ def _replace(
     merged = merge(before, shown, command, policy=policy, now=now, by=by, cleaner=cleaner)
     todos, said = normalised(merged.todos, policy, now)
     drafts = diff(before, todos)
-    if policy.wipe_finished and all(entry.status is Status.COMPLETED for entry in command.entries) and todos.items:
-        gone = [item.id for item in todos.items if todos.is_finished or item.id in merged.written]
-        drafts.append(Draft("list.wiped", {"ids": gone}))
-        left = set(gone)
-        todos = replace(todos, items=tuple(item for item in todos.items if item.id not in left))
+    seen = merged.shown
+    if policy.wipe_finished and all(entry.status is Status.COMPLETED for entry in command.entries):
+        todos, gone = _wiped(todos, merged.written)
+        if gone:
+            drafts.append(Draft("list.wiped", {"ids": gone}))
+            seen = None if seen is None else tuple(item for item in seen if item.id not in gone)
     problems = [*cleaner.problems(), *said, *_omissions(before, todos)]
-    seen = merged.shown if todos is merged.todos or merged.shown is not None else None
     return _finish(state, todos, drafts, problems, kind="list.replaced", seen=seen, own=own)
+
+
+def _wiped(todos: TodoList, written: frozenset[str]) -> tuple[TodoList, list[str]]:
+    """The list without its finished items, and their ids; what others still want done stays."""
+    finished = todos.is_finished
+    gone = [item.id for item in todos.items if not item.is_open and (finished or item.id in written)]
+    items = tuple(item for item in todos.items if item.id not in gone) if gone else todos.items
+    return replace(todos, items=items, phases=todos.phases if items else ()), gone
 
 
 def _merge_by_id(editing: Editing, patches: tuple[Patch, ...]) -> None:
     dialect = editing.policy.dialect
-    places = {_alias(item, dialect): place for place, item in enumerate(editing.items)}
+    places = _places(editing.items, dialect)
     for patch in patches:
-        place = places.get(patch.alias)
+        alias = editing.cleaner.text(patch.alias)
+        place = places.get(alias)
         if place is None:
-            places[patch.alias] = len(editing.items)
             status = patch.status or Status.PENDING
             entry = Entry(content=patch.content or "", status=status, alias=patch.alias, parent=patch.parent)
             editing.apply(Append((entry,)))
+            at_the_end = editing.items[-1].aliases.get(dialect) == alias
+            if at_the_end:
+                places[alias] = len(editing.items) - 1
+            else:
+                places = _places(editing.items, dialect)
             continue
         item = editing.items[place]
         if patch.content:
@@ -181,12 +104,14 @@ def _merge_by_id(editing: Editing, patches: tuple[Patch, ...]) -> None:
         if patch.status is not None and patch.status is not editing.policy.shows(item.status):
             item = with_status(item, patch.status, editing.now)
         if patch.parent is not None:
-            item = replace(item, parent=patch.parent or None)
+            item = replace(item, parent=editing.cleaner.optional(patch.parent))
         editing.items[place] = item
 
 
-def _alias(item: TodoItem, dialect: str) -> str:
-    return item.id if dialect == "punchlist" else item.aliases.get(dialect, item.id)
+def _places(items: list[TodoItem], dialect: str) -> dict[str, int]:
+    """Where each item is, by its alias; by our own id if it has none in the dialect and no other has that alias."""
+    own = {item.id: place for place, item in enumerate(items) if dialect not in item.aliases}
+    return own | {item.aliases[dialect]: place for place, item in enumerate(items) if dialect in item.aliases}
 
 
 def _close(
@@ -205,7 +130,7 @@ def _close(
     before = state.todos
     todos = editing.result()
     if len(before.items) < len(todos.items) > policy.limits.items:
-        return Applied(state, (), (_too_many(len(todos.items), policy.limits),))
+        return Applied(state, (), (too_many(len(todos.items), policy.limits),))
     if explanation is not None:
         todos = replace(todos, explanation=editing.cleaner.text(explanation) or None)
     todos, said = normalised(todos, policy, now)
@@ -243,7 +168,9 @@ def _omissions(before: TodoList, after: TodoList) -> list[Problem]:
     new = [item for item in after.omitted if item.id not in known]
     if not new:
         return []
-    text = "Open items were left out and set aside: " + "; ".join(f"{item.id} {item.content}" for item in new)
+    named = "; ".join(f"{item.id} {for_prompt(cut(item.content, 80))}" for item in new[:10])
+    more = f"; and {len(new) - 10} more" if len(new) > 10 else ""
+    text = f"Open items were left out and set aside: {named}{more}"
     return [Problem("omitted", text, data={"items": [item.id for item in new]})]
 
 
@@ -255,7 +182,8 @@ def _seen(
         return None
     touched = {draft.data.get("id") or draft.data.get("item", {}).get("id") for draft in drafts}
     now = {item.id: item for item in after.items}
-    known = [now[item.id] if item.id in touched and item.id in now else item for item in shown]
+    known = [now.get(item.id) if item.id in touched else item for item in shown]
+    known = [item for item in known if item is not None]
     ids = {item.id for item in known}
     return (*known, *(item for item in after.items if item.id in touched and item.id not in ids))
 

@@ -17,15 +17,21 @@ def with_status(item: TodoItem, status: Status, now: datetime) -> TodoItem:
     if item.status is status:
         return item
     ended = status in _ENDED
+    at = _not_before(item.started_at or item.created_at, now)
     return replace(
         item,
         status=status,
-        started_at=item.started_at or (now if status is Status.IN_PROGRESS else None),
-        finished_at=now if ended else None,
+        started_at=item.started_at or (at if status is Status.IN_PROGRESS else None),
+        finished_at=at if ended else None,
         blocker=item.blocker if status is Status.BLOCKED else None,
         evidence=item.evidence if ended else (),
         grade=item.grade if ended else None,
     )
+
+
+def _not_before(earlier: datetime | None, now: datetime) -> datetime:
+    """The time, or the earlier one where a clock was set back since: nothing ends before it began."""
+    return now if earlier is None or earlier <= now else earlier
 
 
 @dataclass(slots=True)
@@ -68,9 +74,9 @@ def new_item(
         status=status,
         notes=cleaner.notes(entry.notes) if entry.notes else (),
         priority=cleaner.optional(entry.priority),
-        parent=entry.parent,
+        parent=cleaner.optional(entry.parent),
         blocker=cleaner.blocker(entry.blocker) if status is Status.BLOCKED else None,
-        aliases={dialect: entry.alias} if entry.alias is not None and dialect != "punchlist" else {},
+        aliases={dialect: cleaner.text(entry.alias)} if entry.alias is not None and dialect != "punchlist" else {},
         created_at=now,
         created_by=by,
         started_at=now if status is Status.IN_PROGRESS else None,

@@ -13,11 +13,15 @@ Focus = Literal["first", "accept", "refuse"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """How much one write may hold. Lengths count the text as it was sent; both ends are inclusive."""
+    """How much one write may hold. Lengths count the text as it was sent; both ends are inclusive.
+
+    `characters` and `bytes` are for content, active form, notes and reasons; `other` is for every other text.
+    """
 
     items: int = 10_000
     characters: int = 100_000
     bytes: int | None = None
+    other: int = 100_000
     refuse_blank: bool = False
 
 

@@ -13,6 +13,15 @@ from punchlist.core.commands import Entry, Group, Operation, Policy, Problem, Ta
 from punchlist.core.identity import match
 from punchlist.core.phases import in_phase, new_phase
 from punchlist.core.todo import Blocker, Evidence, Phase, Status, TodoItem, TodoList
+from punchlist.text import cut, for_prompt
+
+_ENOUGH = 10
+"""So many problems are told at once, where one is enough to refuse the call."""
+
+
+def _named(text: str) -> str:
+    """A text as a message names it: on one line, and not at length."""
+    return for_prompt(cut(text, 80))
 
 
 class Editing:
@@ -24,6 +33,7 @@ class Editing:
         self.phases = list(todos.phases)
         self.omitted = list(todos.omitted)
         self.plan_id = todos.plan_id
+        self.explanation = todos.explanation
         self.next_id = todos.next_id
         self.policy = policy
         self.now = now
@@ -39,11 +49,14 @@ class Editing:
             phases=tuple(self.phases),
             omitted=tuple(self.omitted),
             plan_id=self.plan_id,
+            explanation=self.explanation,
             next_id=self.next_id,
         )
 
     def run(self, operations: Iterable[Operation]) -> None:
         for index, operation in enumerate(operations):
+            if self.policy.atomic and len(self.problems) >= _ENOUGH and any(known.fatal for known in self.problems):
+                return
             self.at = index
             self.apply(operation)
 
@@ -56,7 +69,8 @@ class Editing:
             case do.Start(target, beside):
                 self._start(target, beside=beside)
             case do.Done(target, evidence, advance):
-                proofs = tuple(replace(proof, text=self.cleaner.text(proof.text)) for proof in evidence)
+                clean = self.cleaner
+                proofs = tuple(Evidence(clean.text(proof.text), clean.optional(proof.kind)) for proof in evidence)
                 self._end(target, Status.COMPLETED, advance=advance, proofs=proofs)
             case do.Fail(target, reason):
                 self._end(target, Status.FAILED, note=self.cleaner.text(reason))
@@ -94,13 +108,14 @@ class Editing:
             if place is None:
                 empty = not self.items
                 hint = "the list is empty" if empty else "look at the list and use an id on it"
-                self.refuse("not_found", f"There is no item `{target.item}`; {hint}.", item=target.item, empty=empty)
+                name = _named(target.item)
+                self.refuse("not_found", f"There is no item `{name}`; {hint}.", item=target.item, empty=empty)
                 return None
             return [place]
         if target.phase is not None:
             phase = self._phase(target.phase)
             if phase is None:
-                self.refuse("phase_not_found", f"There is no phase `{target.phase}`.", phase=target.phase)
+                self.refuse("phase_not_found", f"There is no phase `{_named(target.phase)}`.", phase=target.phase)
                 return None
             return [place for place, item in enumerate(self.items) if item.phase_id == phase.id]
         return list(range(len(self.items)))
@@ -115,7 +130,8 @@ class Editing:
         return next((place for place in places if self.items[place].content in (name, cleaned)), None)
 
     def _phase(self, name: str) -> Phase | None:
-        return next((phase for phase in self.phases if phase.name == name), None)
+        names = (name, self.cleaner.text(name))
+        return next((phase for phase in self.phases if phase.name in names), None)
 
     def _each(self, target: Target, change: Callable[[TodoItem], TodoItem], *, sweep: bool) -> list[int]:
         """Changes the items meant; without `sweep`, a phase or all means the open ones. The places it reached."""
@@ -133,7 +149,7 @@ class Editing:
     def _init(self, groups: tuple[Group, ...]) -> None:
         entries = [entry for group in groups for entry in group.entries]
         texts = [self.cleaner.text(entry.content) for entry in entries]
-        if not any(item.is_open for item in self.items):
+        if entries and not any(item.is_open for item in self.items):
             self._begin_plan()
             self.items.clear()
         found = match(entries, texts, self.items, self.policy.dialect)
@@ -150,13 +166,15 @@ class Editing:
                 text, before = next(known)
                 item = self._new(entry, text, before.id if before is not None else None)
                 if before is not None:
-                    item = replace(item, created_at=before.created_at, created_by=before.created_by)
-                    del old[before.id]
+                    aliases = {**before.aliases, **item.aliases}
+                    item = replace(item, aliases=aliases, created_at=before.created_at, created_by=before.created_by)
+                    old.pop(before.id, None)
                 self.items.append(in_phase(item, phase))
         self.omitted.extend(item for item in old.values() if item.is_open)
 
     def _begin_plan(self) -> None:
         self.plan_id = f"p{self.start.revision + 1}"
+        self.explanation = None
         if not self.omitted:
             self.next_id = 1
 
@@ -172,34 +190,39 @@ class Editing:
             self._begin_plan()
         phase = self.phases[-1] if self.phases else None
         if operation.phase is not None:
-            name = self.cleaner.text(operation.phase)
-            phase = self._phase(name)
-            if phase is None:
-                phase = new_phase([*self.start.phases, *self.phases], name)
-                self.phases.append(phase)
-        place = self._end_of(phase)
+            phase = self._made(self.cleaner.text(operation.phase))
+        place, last = self._end_of(phase), phase
+        taken = {item.content for item in self.items} if operation.unique else set[str]()
         for entry in operation.entries:
             text = self.cleaner.text(entry.content)
-            if operation.unique and any(item.content == text for item in self.items):
-                self.refuse("duplicate", f"`{text}` is on the list already.", item=entry.content)
+            if text in taken:
+                self.refuse("duplicate", f"`{_named(text)}` is on the list already.", item=entry.content)
                 return
-            into = phase
-            if entry.phase is not None:
-                into = self._phase(entry.phase) or new_phase([*self.start.phases, *self.phases], entry.phase)
-                if into not in self.phases:
-                    self.phases.append(into)
-                place = self._end_of(into)
+            if operation.unique:
+                taken.add(text)
+            into = phase if entry.phase is None else self._made(self.cleaner.text(entry.phase))
+            if into is not last:
+                place, last = self._end_of(into), into
             self.items.insert(place, in_phase(self._new(entry, text), into))
             place += 1
 
+    def _made(self, name: str) -> Phase:
+        """The first phase of that name, made at the end if missing."""
+        phase = self._phase(name)
+        if phase is None:
+            phase = new_phase([*self.start.phases, *self.phases], name)
+            self.phases.append(phase)
+        return phase
+
     def _end_of(self, phase: Phase | None) -> int:
-        """Where a new item of the phase goes: behind its last one, else behind the phases before it."""
+        """Where a new item of the phase goes: behind its last one, else before the phases that follow."""
         if phase is None:
             return len(self.items)
-        earlier = {known.id for known in self.phases[: self.phases.index(phase) + 1]}
-        places = [place for place, item in enumerate(self.items) if item.phase_id in earlier]
-        mine = [place for place in places if self.items[place].phase_id == phase.id]
-        return max(mine or places, default=-1) + 1
+        mine = [place for place, item in enumerate(self.items) if item.phase_id == phase.id]
+        if mine:
+            return mine[-1] + 1
+        later = {known.id for known in self.phases[self.phases.index(phase) + 1 :]}
+        return next((place for place, item in enumerate(self.items) if item.phase_id in later), len(self.items))
 
     def _start(self, target: Target, *, beside: bool) -> None:
         places = self._places(target)
@@ -308,7 +331,7 @@ class Editing:
             and (target.phase is None or target.phase == item.phase)
         ]
         if target.item is not None and not wanted:
-            self.refuse("not_found", f"No item `{target.item}` was left out.", item=target.item, empty=False)
+            self.refuse("not_found", f"No item `{_named(target.item)}` was left out.", item=target.item, empty=False)
         for item in wanted[:1] if target.item is not None else wanted:
             self.omitted.remove(item)
             phase = next((known for known in self.phases if known.id == item.phase_id), None)

@@ -86,14 +86,16 @@ def diff(before: TodoList, after: TodoList) -> list[Draft]:
             return drafts
     old = {item.id: item for item in before.items}
     kept: list[tuple[TodoItem, TodoItem]] = []
+    arrivals: list[Draft] = []
     for index, item in enumerate(after.items):
         known = old.pop(item.id, None)
         if known is None:
-            drafts.append(_arrival(before, item, index))
+            arrivals.append(_arrival(before, item, index))
         else:
             kept.append((known, item))
+    drafts.extend(_departures(before, after, old))  # first, so that an arrival's index is its place
+    drafts.extend(arrivals)
     drafts.extend(_changes(kept))
-    drafts.extend(_departures(before, after, old))
     kept_ids = [item.id for item, _ in kept]
     if _kept_order(before, kept_ids) != kept_ids:
         drafts.append(Draft("list.ordered", {"ids": [item.id for item in after.items]}))
@@ -116,16 +118,17 @@ def _arrival(before: TodoList, item: TodoItem, index: int) -> Draft:
 
 
 def _departures(before: TodoList, after: TodoList, gone: dict[str, TodoItem]) -> Iterable[Draft]:
-    was_omitted = {item.id for item in before.omitted}
-    present = {item.id for item in after.items} if was_omitted or after.omitted else set[str]()
-    now_omitted: set[str] = set()
-    for item in after.omitted:
-        now_omitted.add(item.id)
-        if item.id not in was_omitted:
-            data: dict[str, Any] = {"id": item.id, "content": item.content}
-            if gone.get(item.id) != item:
-                data["item"] = item_data(item)
-            yield Draft("item.omitted", data)
+    now_omitted = {item.id for item in after.omitted}
+    present = {item.id for item in after.items} if before.omitted or after.omitted else set[str]()
+    stayed = [item for item in before.omitted if item.id in now_omitted]
+    same = 0
+    while same < len(stayed) and stayed[same] == after.omitted[same]:
+        same += 1
+    for item in after.omitted[same:]:
+        data: dict[str, Any] = {"id": item.id, "content": item.content}
+        if gone.get(item.id) != item:
+            data["item"] = item_data(item)
+        yield Draft("item.omitted", data)
     for item in gone.values():
         if item.id not in now_omitted:
             yield Draft("item.removed", {"id": item.id, "content": item.content})
@@ -208,7 +211,7 @@ def _fold_item(todos: TodoList, kind: str, data: Mapping[str, Any]) -> TodoList:
     if kind == "item.omitted":
         given = data.get("item")
         item = item_from(given) if given else next(item for item in items if item.id == item_id)
-        return replace(todos, items=_without(todos.items, item_id), omitted=(*todos.omitted, item))
+        return replace(todos, items=_without(todos.items, item_id), omitted=(*_without(todos.omitted, item_id), item))
     if "set" not in data:
         return todos
     return replace(todos, items=tuple(with_fields(item, data["set"]) if item.id == item_id else item for item in items))

@@ -13,6 +13,10 @@ from collections.abc import Mapping, Sequence
 
 from punchlist.core.commands import Entry
 from punchlist.core.todo import TodoItem
+from punchlist.text import clean
+
+_KEPT = "$+<=>^`|~"  # symbols, not punctuation: `C` is not `C++`
+_ASCII = {code: " " for code in range(128) if not chr(code).isalnum() and chr(code) not in _KEPT}
 
 NEAR = 0.6
 REACH = 2
@@ -23,7 +27,7 @@ def match_key(text: str) -> str:
     """The text with case, blanks, punctuation and composition folded; the text itself if nothing else is left."""
     folded = unicodedata.normalize("NFC", text).casefold()
     if folded.isascii():
-        words = "".join(char if char.isalnum() else " " for char in folded)
+        words = folded.translate(_ASCII)
     else:
         words = "".join(char if unicodedata.category(char)[0] in "LNMS" else " " for char in folded)
     return unicodedata.normalize("NFC", " ".join(words.split())) or " ".join(folded.split())
@@ -68,7 +72,7 @@ class _Matching:
         for place, item in enumerate(self.items):
             places.setdefault(_alias(item.aliases, dialect, item.id), place)
         for index, entry in enumerate(entries):
-            place = places.get(entry.alias) if entry.alias is not None else None
+            place = places.get(clean(entry.alias).text) if entry.alias is not None else None
             if place is not None and place in self.free:
                 self.give(index, place)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import replace
 
 from punchlist.core.todo import Phase, TodoItem, TodoList
@@ -19,12 +19,12 @@ def in_phase(item: TodoItem, phase: Phase | None) -> TodoItem:
     return item if (item.phase_id, item.phase) == (phase_id, name) else replace(item, phase_id=phase_id, phase=name)
 
 
-def phases_for(todos: TodoList, renewed: Sequence[Phase] | None = None) -> TodoList:
+def phases_for(todos: TodoList, renewed: Sequence[Phase] | None, new: Set[str]) -> TodoList:
     """The list with every item in a phase of the list.
 
     `renewed` are the phases from now on; without it the known ones stay. An item that only has a phase name
-    joins the first phase of that name, which is made at the end if missing; one without a name joins the phase
-    of the item before it.
+    joins the first phase of that name, which is made at the end if missing; a new one without a name joins the
+    phase of the item before it, unless the phases are given anew.
     """
     if renewed is None and not todos.phases and all(item.phase is None for item in todos.items):
         return todos
@@ -38,7 +38,8 @@ def phases_for(todos: TodoList, renewed: Sequence[Phase] | None = None) -> TodoL
     for item in todos.items:
         phase = by_id.get(item.phase_id) if item.phase_id is not None else None
         if phase is None or phase.name != item.phase:
-            phase = by_name.get(item.phase) if item.phase is not None else before
+            joins = before if renewed is None and item.id in new else None
+            phase = by_name.get(item.phase) if item.phase is not None else joins
         if phase is None and item.phase is not None:
             phase = new_phase([*todos.phases, *phases], item.phase)
             phases.append(phase)

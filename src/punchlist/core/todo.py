@@ -127,3 +127,11 @@ class TodoList:
 
     def find(self, item_id: str) -> TodoItem | None:
         return next((item for item in self.items if item.id == item_id), None)
+
+
+@dataclass(frozen=True, slots=True)
+class ListState:
+    """A list, and what its agent last wrote or was shown of it; None when that is the list as it stands."""
+
+    todos: TodoList
+    shown: tuple[TodoItem, ...] | None = None

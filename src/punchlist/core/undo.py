@@ -28,9 +28,14 @@ def undo(current: TodoList, before: TodoList, after: TodoList) -> TodoList | str
         return "the phases"
     if after.explanation not in (before.explanation, current.explanation):
         return "the explanation"
+    if _moved(before, after) and _moved(after, current):
+        return "the order of the items"
+    items = _items(current, before, after, set(touched))
+    if before.phases != after.phases and _homeless(items, before):
+        return "the phases"
     return replace(
         current,
-        items=_items(current, before, after, set(touched)),
+        items=items,
         omitted=_omitted(current, before, set(touched)),
         phases=before.phases if before.phases != after.phases else current.phases,
         explanation=before.explanation if before.explanation != after.explanation else current.explanation,
@@ -41,8 +46,10 @@ def _undo_plan(current: TodoList, before: TodoList, after: TodoList) -> TodoList
     if current.plan_id != after.plan_id:
         return "the whole list"
     later = next((item for item in current.items if item not in after.items), None)
-    if later is not None or len(current.items) != len(after.items):
-        return later.content if later is not None else "the whole list"
+    if later is not None:
+        return later.content
+    if replace(current, revision=after.revision, next_id=after.next_id) != after:
+        return "the whole list"
     return replace(before, revision=current.revision, next_id=max(before.next_id, current.next_id))
 
 
@@ -50,6 +57,19 @@ def _spots(todos: TodoList) -> dict[str, Spot]:
     spots: dict[str, Spot] = {item.id: (item, False) for item in todos.items}
     spots.update({item.id: (item, True) for item in todos.omitted})
     return spots
+
+
+def _moved(before: TodoList, after: TodoList) -> bool:
+    """Whether items that are on both lists stand in another order."""
+    was = [item.id for item in before.items]
+    now = [item.id for item in after.items]
+    common = set(was) & set(now)
+    return [item_id for item_id in was if item_id in common] != [item_id for item_id in now if item_id in common]
+
+
+def _homeless(items: tuple[TodoItem, ...], todos: TodoList) -> bool:
+    """Whether an item is in a phase that the list does not have."""
+    return not {item.phase_id for item in items} <= {None, *(phase.id for phase in todos.phases)}
 
 
 def _items(current: TodoList, before: TodoList, after: TodoList, touched: set[str]) -> tuple[TodoItem, ...]:
@@ -66,6 +86,10 @@ def _items(current: TodoList, before: TodoList, after: TodoList, touched: set[st
             at = max((index + 1 for index, known in enumerate(result) if known.id in earlier), default=0)
             result.insert(at, item)
             present.add(item.id)
+    if _moved(before, after):
+        places = {item.id: place for place, item in enumerate(before.items)}
+        back = iter(sorted((item for item in result if item.id in places), key=lambda item: places[item.id]))
+        result = [next(back) if item.id in places else item for item in result]
     return tuple(result)
 
 

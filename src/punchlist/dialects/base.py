@@ -6,8 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from punchlist.core.commands import Command, Policy, Problem, Query
+from punchlist.core.commands import Command, Limits, Policy, Problem, Query
 from punchlist.core.todo import TodoList
+from punchlist.text import repair
+
+TOO_LONG = Limits().characters
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +87,11 @@ class Dialect:
         return any(tool.name == name for tool in self.tools)
 
 
+def sound(text: str) -> str:
+    """Text as sent, but for lone surrogates. A text beyond every limit is left alone: it is refused anyway."""
+    return text if text.isascii() or len(text) > TOO_LONG else repair(text)
+
+
 def reply_invalid(invalid: Invalid) -> Reply:
     problem = Problem(invalid.code, invalid.text, fatal=True)
     return Reply(invalid.text, invalid.data, is_error=True, problems=(problem,))
@@ -91,4 +99,4 @@ def reply_invalid(invalid: Invalid) -> Reply:
 
 def reply_unknown_tool(dialect: Dialect, name: str) -> Reply:
     known = ", ".join(f"`{tool.name}`" for tool in dialect.tools)
-    return reply_invalid(Invalid(f"Unknown tool `{name}`. Available: {known}.", code="unknown_tool"))
+    return reply_invalid(Invalid(f"Unknown tool `{repair(name)[:80]}`. Available: {known}.", code="unknown_tool"))

@@ -11,9 +11,8 @@ from typing import Any, cast
 
 from punchlist.core.commands import Command, Entry, Policy, Query, Replace
 from punchlist.core.todo import WORDS, Status, TodoItem
-from punchlist.dialects.base import Dialect, Invalid, Reply, Result, Tool
-from punchlist.dialects.repair import type_name
-from punchlist.text import repair
+from punchlist.dialects.base import Dialect, Invalid, Reply, Result, Tool, sound
+from punchlist.dialects.repair import key_name, type_name
 
 _STATUSES = {status.value: status for status in (Status.PENDING, Status.IN_PROGRESS, Status.COMPLETED)}
 
@@ -74,19 +73,35 @@ TOOL = Tool(
 
 
 def parse(_tool: str, args: Any) -> Command | Query | Invalid:
+    entries = _entries(args)
+    if entries is not None:
+        return Replace(entries)
     issues = list(_issues(args))
-    if issues:
-        plural = "issue" if len(issues) == 1 else "issues"
-        said = "\n".join(issues)
-        return Invalid(f"InputValidationError: TodoWrite failed due to the following {plural}:\n{said}")
-    todos = cast("list[dict[str, str]]", args["todos"])
-    return Replace(
-        tuple([Entry(_sound(todo["content"]), _STATUSES[todo["status"]], _sound(todo["activeForm"])) for todo in todos])
-    )
+    plural = "issue" if len(issues) == 1 else "issues"
+    said = "\n".join(issues)
+    return Invalid(f"InputValidationError: TodoWrite failed due to the following {plural}:\n{said}")
 
 
-def _sound(text: str) -> str:
-    return text if text.isascii() else repair(text)
+def _entries(args: Any) -> tuple[Entry, ...] | None:
+    """The entries of arguments that are as they should be; None if anything is wrong. One pass: this is a hot path."""
+    if not isinstance(args, dict) or len(cast("dict[Any, Any]", args)) != 1:
+        return None
+    todos = cast("dict[Any, Any]", args).get("todos")
+    if not isinstance(todos, list):
+        return None
+    entries: list[Entry] = []
+    for todo in cast("list[Any]", todos):
+        if not isinstance(todo, dict):
+            return None
+        fields = cast("dict[Any, Any]", todo)
+        content, word, form = fields.get("content"), fields.get("status"), fields.get("activeForm")
+        if not (isinstance(content, str) and isinstance(form, str) and isinstance(word, str) and content and form):
+            return None
+        status = _STATUSES.get(word)
+        if status is None:
+            return None
+        entries.append(Entry(sound(content), status, sound(form)))
+    return tuple(entries)
 
 
 def _issues(args: Any) -> Iterator[str]:
@@ -103,7 +118,7 @@ def _issues(args: Any) -> Iterator[str]:
         yield from _first(_item_issues(cast("list[Any]", given["todos"])), 20)
     for key in list(given)[:20]:
         if key != "todos":
-            yield f"An unexpected parameter `{repair(str(key))[:80]}` was provided"
+            yield f"An unexpected parameter `{key_name(key)}` was provided"
 
 
 def _first(issues: Iterator[str], count: int) -> Iterator[str]:
@@ -116,18 +131,18 @@ def _first(issues: Iterator[str], count: int) -> Iterator[str]:
 
 def _item_issues(todos: list[Any]) -> Iterator[str]:
     for index, todo in enumerate(todos):
-        if type(todo) is not dict:
+        if not isinstance(todo, dict):
             yield f"todos[{index}]: expected an object, received {type_name(todo)}"
             continue
         given = cast("dict[Any, Any]", todo)
         for key, empty in (("content", "Content cannot be empty"), ("activeForm", "Active form cannot be empty")):
             value = given.get(key)
-            if value.__class__ is not str:
+            if not isinstance(value, str):
                 yield _not_text(index, key, given)
             elif not value:
                 yield f"todos[{index}].{key}: {empty}"
         status = given.get("status")
-        if status.__class__ is not str:
+        if not isinstance(status, str):
             yield _not_text(index, "status", given)
         elif status not in _STATUSES:
             expected = "|".join(f"'{name}'" for name in _STATUSES)

@@ -90,7 +90,7 @@ def _groups(entry: Mapping[str, Any]) -> tuple[Group, ...]:
     groups = entry.get("list")
     if groups is None:
         return (Group(_text(entry, "phase"), _entries(entry.get("items"))),)
-    if not isinstance(groups, list):
+    if not isinstance(groups, list) or not all(isinstance(group, Mapping) for group in cast("list[Any]", groups)):
         raise InvalidInput(problem='`list` is a list of {"phase": …, "items": […]}.')
     return tuple(
         Group(_text(group, "phase"), _entries(group.get("items"))) for group in cast("list[Mapping[str, Any]]", groups)

@@ -20,7 +20,7 @@ from punchlist.text import repair as repair_text
 
 POLICY = Policy(
     dialect="punchlist",
-    limits=Limits(items=256, characters=4000, refuse_blank=True),
+    limits=Limits(items=256, characters=4000, other=4000, refuse_blank=True),
     focus="first",
     refuse_unknown_fields=True,
     advance=True,
@@ -94,7 +94,7 @@ def parse(_tool: str, args: Any) -> Command | Query | Invalid:
 def _command(given: dict[str, Any]) -> Command | Query:
     unknown = [key for key in given if key not in _VERBS]
     if unknown:
-        raise _Refusal(f"`{repair_text(str(unknown[0]))[:80]}` is unknown; use {', '.join(_VERBS)}.")
+        raise _Refusal(f"`{repair.key_name(unknown[0])}` is unknown; use {', '.join(_VERBS)}.")
     view = _flag(given, "view", default=False)
     moves_on = _flag(given, "next", default=True)
     asked = {key: value for key, value in given.items() if key not in ("view", "next", "evidence")}
@@ -159,6 +159,8 @@ def _ids(key: str, value: Any) -> list[str]:
     raw = cast("list[Any]", value) if isinstance(value, list) else [value]
     if len(raw) == 1 and isinstance(raw[0], str) and "," in raw[0]:
         raw = raw[0].split(",")
+    if len(raw) > POLICY.limits.items:
+        raise _Refusal(f"`{key}` names {len(raw)} items; a list has {POLICY.limits.items} at most.")
     ids = [repair.as_id(entry) for entry in raw]
     if not ids or any(name is None for name in ids):
         raise _Refusal(f"`{key}` takes an id or a list of ids.")
@@ -174,10 +176,9 @@ def _by_id(key: str, value: Any) -> list[tuple[str, str]]:
         return [(name, "") for name in _ids(key, value)]
     if not isinstance(value, dict):
         raise _Refusal(f"`{key}` takes {{id: text}}.")
-    pairs = cast("dict[Any, Any]", value)
-    if set(pairs) == {"id", "text"}:
-        pairs = {pairs["id"]: pairs["text"]}
-    named = [(repair.as_id(name), text) for name, text in pairs.items()]
+    given = cast("dict[Any, Any]", value)
+    pairs = [(given["id"], given["text"])] if set(given) == {"id", "text"} else list(given.items())
+    named = [(repair.as_id(name), text) for name, text in pairs]
     if not named or any(name is None or not isinstance(text, str) for name, text in named):
         raise _Refusal(f"`{key}` takes {{id: text}}, the text a string.")
     return [(cast("str", name), repair_text(text)) for name, text in named]
@@ -208,9 +209,9 @@ def _entries(key: str, value: Any) -> tuple[Entry, ...]:
 
 
 def _entry(key: str, index: int, value: Any) -> Entry:
-    if isinstance(value, str) and not value.lstrip().startswith("{"):
-        return Entry(content=repair_text(value))
     given = repair.as_object(value)
+    if given is None and isinstance(value, str):
+        return Entry(content=repair_text(value))
     if given is None:
         raise _Refusal(f"`{key}[{index}]` is a text or an object with `text`.")
     text = next((given[name] for name in ("text", "content", "title", "step") if name in given), None)

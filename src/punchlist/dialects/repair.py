@@ -14,7 +14,7 @@ from typing import Any, cast
 import msgspec
 
 from punchlist.core.todo import Status
-from punchlist.text import repair
+from punchlist.text import cut, for_prompt, repair
 
 ALL = frozenset({"json_string", "bare_object", "active_form", "status_spelling", "numeric_id"})
 
@@ -74,6 +74,11 @@ def as_object(value: Any) -> dict[str, Any] | None:
     """The arguments of a call as an object; None if they are none."""
     value = from_json(value)
     return cast("dict[str, Any]", value) if isinstance(value, dict) else None
+
+
+def key_name(key: object) -> str:
+    """A key of the input as a message names it, on one line; of one that is no text, its type."""
+    return for_prompt(cut(repair(key), 80)) if isinstance(key, str) else type_name(key)
 
 
 def type_name(value: Any) -> str:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from zlib import crc32
 
 import msgspec
 
-from punchlist.core.apply import ListState
 from punchlist.core.records import item_data
-from punchlist.core.todo import TodoItem, TodoList
+from punchlist.core.todo import ListState, TodoItem, TodoList
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -29,6 +29,12 @@ def microseconds(at: datetime) -> int:
 
 def moment(at: int) -> datetime:
     return _EPOCH + timedelta(microseconds=at)
+
+
+def checksum(head: str, body: bytes, more: bytes | None = None) -> int:
+    """A number that tells a damaged row from one that was written so; SQLite has none for its pages."""
+    total = crc32(body, crc32(head.encode()))
+    return total if more is None else crc32(more, total)
 
 
 def encode_list(todos: TodoList, memo: Memo) -> bytes:

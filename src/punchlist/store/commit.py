@@ -5,11 +5,16 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
+from time import sleep
 from typing import Any, TypeVar
 
 T = TypeVar("T")
 MOST = 64
 """The most pieces of work in one commit."""
+
+_PATIENCE = 1.0
+"""Seconds after which a waiting thread looks itself whether it can lead, should nobody have called it."""
 
 
 class Request:
@@ -20,13 +25,14 @@ class Request:
     def __init__(self, work: Callable[[Any], Any]) -> None:
         self.work = work
         self.result: Any = None
-        self.error: BaseException | None = None
+        self.error: Exception | None = None
         self.settled = False
         self.gate = threading.Lock()
         self.gate.acquire()
 
-    def settle(self) -> None:
-        self.settled = True
+    def wake(self) -> None:
+        with suppress(RuntimeError):  # it was called before and has not come yet
+            self.gate.release()
 
     def outcome(self) -> Any:
         if self.error is not None:
@@ -35,43 +41,76 @@ class Request:
 
 
 class GroupCommit:
-    """Hands batches of requests, one batch at a time, to `run`, which settles each of them."""
+    """Hands batches of requests, one batch at a time, to `run`, which settles each of them.
+
+    What `run` raises is meant for the thread in which it runs (the user pressed Ctrl-C, say): requests of others
+    that are not settled then were taken back, and wait for the next leader.
+    """
 
     def __init__(self, run: Callable[[list[Request]], None]) -> None:
         self._run = run
-        self._lock = threading.Lock()
         self._queue: deque[Request] = deque()
-        self._led = False
+        self._turn = threading.RLock()
+        self._leader = 0
+        self._last = 0
 
     def submit(self, work: Callable[[Any], T]) -> T:
         """Returns the work's result once it is committed, or raises its error once it is taken back."""
+        if self._leader == threading.get_ident():
+            raise RuntimeError("A transaction was started inside another one; use the one that is open.")
         request = Request(work)
-        with self._lock:
-            self._queue.append(request)
-            follows = self._led
-            self._led = True
-        if follows:
-            request.gate.acquire()
-            if request.settled:
-                return request.outcome()
-        self._lead()
+        self._queue.append(request)
+        try:
+            while not request.settled:
+                if self._turn.acquire(blocking=False):
+                    if not request.settled:
+                        if self._last > 1:
+                            self._linger()
+                        self._lead(request)
+                    self._turn.release()
+                    self._call_next()
+                else:
+                    request.gate.acquire(timeout=_PATIENCE)
+        except BaseException:
+            self._step_down(request)
+            raise
         return request.outcome()
 
-    def _lead(self) -> None:
-        with self._lock:
-            batch = [self._queue.popleft() for _ in range(min(MOST, len(self._queue)))]
+    def _linger(self) -> None:
+        """Lets those of the last batch come again, so that this one is as large; they are under way, or away."""
+        for _ in range(2 * self._last):
+            if len(self._queue) >= self._last:
+                return
+            sleep(0)
+
+    def _lead(self, own: Request) -> None:
+        queue = self._queue
+        self._leader = threading.get_ident()
+        batch: list[Request] = []
         try:
+            while queue and len(batch) < MOST:
+                batch.append(queue.popleft())
+            self._last = len(batch)
             self._run(batch)
-        except BaseException as error:
-            for request in batch:
-                request.error = request.error or error
+        except BaseException:
+            queue.extendleft(request for request in reversed(batch) if request is not own and not request.settled)
+            raise
         finally:
+            self._leader = 0
             for request in batch:
-                request.settle()
-            with self._lock:
-                self._led = bool(self._queue)
-                heir = self._queue[0] if self._queue else None
-            for request in batch:
-                request.gate.release()
-            if heir is not None:
-                heir.gate.release()
+                if request.settled and request is not own:
+                    request.wake()
+
+    def _call_next(self) -> None:
+        """Somebody may have come too late for the batch, and waits to lead the next."""
+        with suppress(IndexError):
+            self._queue[0].wake()
+
+    def _step_down(self, request: Request) -> None:
+        """After an interruption, wherever it struck: lets go of the lead, and of work that nobody has begun."""
+        self._leader = 0 if self._leader == threading.get_ident() else self._leader
+        with suppress(RuntimeError):
+            self._turn.release()
+        with suppress(ValueError):
+            self._queue.remove(request)
+        self._call_next()

@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Literal, NamedTuple, Protocol, TypeVar
 
-from punchlist.core.apply import ListState
 from punchlist.core.events import Draft, Event
-from punchlist.core.todo import TodoList
+from punchlist.core.todo import ListState, TodoList
 
 T = TypeVar("T")
 Durability = Literal["full", "normal"]
@@ -95,7 +94,11 @@ class Store(Protocol):
     @property
     def durable(self) -> bool: ...
     def transact(self, work: Callable[[Transaction], T]) -> T:
-        """Runs the work in a transaction and returns once that is committed. An exception takes it all back."""
+        """Runs the work in a transaction and returns once that is committed. An exception takes it all back.
+
+        The work may be run again from its start, when what it was to be committed together with failed; only its
+        last run counts. A transaction cannot be started inside another one.
+        """
         ...
 
     def agent(self, session: str, name: str) -> AgentRow | None: ...

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sqlite3
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -17,34 +18,55 @@ from punchlist.errors import (
 )
 
 _PRIMARY = 0xFF
-_CLOSED = "closed database"
+_MISSING = ("no such table", "no such column", "malformed database schema")
+_UNREADABLE = "Could not decode to UTF-8"
 
 
-def fault(error: sqlite3.Error, path: str) -> StoreError:
-    """The error to raise instead of one of SQLite's."""
-    code = getattr(error, "sqlite_errorcode", None)
+class RowDamaged(sqlite3.DatabaseError):
+    """A row that SQLite could read does not hold what was written to it."""
+
+
+def fault(error: sqlite3.Error, path: str, *, seconds: float = 30) -> StoreError:
+    """The error to raise instead of one of SQLite's. `seconds` is how long a lock was waited for."""
+    code: int | None = getattr(error, "sqlite_errorcode", None)
     problem = str(error)
+    if isinstance(error, RowDamaged) or _UNREADABLE in problem:
+        return StoreDamaged(path=path, problem=problem)
     match (code & _PRIMARY) if code is not None else None:
         case sqlite3.SQLITE_FULL:
             return StoreFull(path=path)
-        case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
-            return StoreBusy(path=path, seconds=30)
+        case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED | sqlite3.SQLITE_PROTOCOL:
+            return StoreBusy(path=path, seconds=f"{seconds:g}")
         case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB | sqlite3.SQLITE_FORMAT:
             return StoreDamaged(path=path, problem=problem)
         case sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_READONLY | sqlite3.SQLITE_PERM | sqlite3.SQLITE_AUTH:
             return StoreUnavailable(path=path, problem=problem)
-        case None if _CLOSED in problem:
+        case None if "closed database" in problem:
             return StoreClosed(path=path)
-        case sqlite3.SQLITE_ERROR if "no such table" in problem or "no such column" in problem:
+        case sqlite3.SQLITE_ERROR if any(said in problem for said in _MISSING):
             return StoreDamaged(path=path, problem=problem)
         case _:
             return StoreFailed(path=path, problem=problem)
 
 
+def os_fault(error: OSError, path: str) -> StoreError:
+    """The error to raise instead of one of the system's, about a file of the board."""
+    problem = error.strerror or str(error)
+    match error.errno:
+        case errno.ENOSPC | errno.EDQUOT:
+            return StoreFull(path=path)
+        case errno.EIO:
+            return StoreFailed(path=path, problem=problem)
+        case _:
+            return StoreUnavailable(path=path, problem=problem)
+
+
 @contextmanager
 def faults(path: str) -> Generator[None]:
-    """Raises our errors for SQLite's."""
+    """Raises our errors for SQLite's and for those of the system."""
     try:
         yield
     except sqlite3.Error as error:
         raise fault(error, path) from error
+    except OSError as error:
+        raise os_fault(error, path) from error

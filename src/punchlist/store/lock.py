@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import ModuleType
 
 from punchlist.errors import StoreBusy
@@ -23,68 +23,128 @@ fcntl: ModuleType | None = _fcntl
 
 
 class SidecarLock:
-    """A lock file. Not reentrant; the caller keeps its own threads apart."""
+    """A lock file, held by one thread of one process at a time.
+
+    The kernel ties the lock to an open handle, so threads that share this object are kept apart by a lock of
+    their own.
+    """
 
     def __init__(self, path: str, *, timeout: float = 30.0) -> None:
         self.path = path
         self.timeout = timeout
+        self._threads = threading.RLock()
+        self._owner = 0
         self._handle = self._open()
 
     def _open(self) -> int:
         return os.open(self.path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
 
-    def acquire(self) -> None:
+    def acquire(self, *, wait: bool = True) -> bool:
+        """Takes the lock, then True; False if this thread holds it already, or if it is taken and not to wait for.
+
+        Raises `StoreBusy` when waiting took too long.
+        """
+        me = threading.get_ident()
+        if self._owner == me:
+            return False
+        if not self._threads.acquire(timeout=self.timeout if wait else 0):
+            if wait:
+                raise self._busy()
+            return False
+        self._owner = me
         if fcntl is None:
-            return
+            return True
         try:
             fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
+            if not wait:
+                self.release()
+                return False
             self._wait()
+        except BaseException:
+            self.release()
+            raise
+        return True
 
     def _wait(self) -> None:
         """Queues in the kernel, in a thread of its own, so that a stopped holder cannot stop us for ever."""
-        assert fcntl is not None
-        flock, exclusive, unlock = fcntl.flock, fcntl.LOCK_EX, fcntl.LOCK_UN
-        handle = self._handle
-        outcome = threading.Lock()
-        state = {"gave_up": False}
-        held = threading.Event()
+        turn = _Turn(self._handle)
+        try:
+            turn.start()
+            if not turn.came(self.timeout):
+                raise self._busy()
+        except BaseException:
+            if turn.give_up():
+                self._handle = self._open()
+            self.release()
+            raise
 
-        def queue() -> None:
-            flock(handle, exclusive)
-            with outcome:
-                if state["gave_up"]:
-                    flock(handle, unlock)
-                    os.close(handle)
-                else:
-                    held.set()
-
-        threading.Thread(target=queue, daemon=True).start()
-        if held.wait(self.timeout):
-            return
-        with outcome:
-            if held.is_set():
-                return
-            state["gave_up"] = True
-        self._handle = self._open()
-        raise StoreBusy(path=self.path, seconds=int(self.timeout))
+    def _busy(self) -> StoreBusy:
+        return StoreBusy(path=self.path.removesuffix(".lock"), seconds=f"{self.timeout:g}")
 
     def release(self) -> None:
-        if fcntl is not None:
-            fcntl.flock(self._handle, fcntl.LOCK_UN)
+        """Lets go, if this thread holds the lock, or was interrupted on the way to it."""
+        if self._owner == threading.get_ident():
+            if fcntl is not None:
+                fcntl.flock(self._handle, fcntl.LOCK_UN)
+            self._owner = 0
+        with suppress(RuntimeError):
+            self._threads.release()
 
     @contextmanager
     def held(self) -> Generator[None]:
-        self.acquire()
+        taken = self.acquire()
         try:
             yield
         finally:
-            self.release()
+            if taken:
+                self.release()
 
     def reopen_after_fork(self) -> None:
-        """A child shares its parent's lock until it has a handle of its own."""
+        """In a child, which would otherwise share its parent's lock, and keep it when the parent is killed."""
         os.close(self._handle)
+        self._threads = threading.RLock()
+        self._owner = 0
         self._handle = self._open()
 
     def close(self) -> None:
         os.close(self._handle)
+
+
+class _Turn:
+    """A place in the kernel's queue for the lock, kept by a thread that can be left behind."""
+
+    def __init__(self, handle: int) -> None:
+        self._handle = handle
+        self._decided = threading.Lock()
+        self._given_up = False
+        self._came = threading.Event()
+        self._error: OSError | None = None
+
+    def start(self) -> None:
+        threading.Thread(target=self._queue, name="punchlist-lock", daemon=True).start()
+
+    def _queue(self) -> None:
+        assert fcntl is not None
+        try:
+            fcntl.flock(self._handle, fcntl.LOCK_EX)
+        except OSError as error:
+            self._error = error
+        with self._decided:
+            if not self._given_up:
+                self._came.set()
+                return
+        fcntl.flock(self._handle, fcntl.LOCK_UN)  # said aloud: a forked child may hold the handle too
+        os.close(self._handle)
+
+    def came(self, timeout: float) -> bool:
+        came = self._came.wait(timeout)
+        if self._error is not None:
+            raise self._error
+        return came
+
+    def give_up(self) -> bool:
+        """True if the handle is the thread's to close now; False if the lock came at the last moment."""
+        with self._decided:
+            self._given_up = not self._came.is_set()
+            return self._given_up

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 from punchlist.errors import StoreUrlInvalid
 from punchlist.store.contract import Durability
@@ -33,9 +32,9 @@ def store_path(url: str | os.PathLike[str] | None = None) -> str:
 
 def default_path() -> str:
     """The user's own board, where the system keeps such data."""
-    from platformdirs import user_data_path  # not needed when the board is named
+    from platformdirs import user_data_dir  # not needed when the board is named
 
-    return str(Path(user_data_path("punchlist", appauthor=False)) / "board.db")
+    return os.path.join(user_data_dir("punchlist", appauthor=False), "board.db")
 
 
 def open_store(url: str | os.PathLike[str] | None = None, *, durability: Durability = "full") -> SqliteStore:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 from functools import cache
-from pathlib import Path
 
-_FOLDER = Path(__file__).parent
+_FOLDER = os.path.dirname(__file__)
 _NAME = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
 
 
@@ -14,8 +14,8 @@ _NAME = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
 def queries() -> dict[str, str]:
     """Each query by its name, without its comments."""
     found: dict[str, str] = {}
-    for path in sorted((_FOLDER / "sql").glob("*.sql")):
-        _, *parts = _NAME.split(path.read_text(encoding="utf-8"))
+    for text in _texts("sql"):
+        _, *parts = _NAME.split(text)
         for name, body in zip(parts[::2], parts[1::2], strict=True):
             lines = [line for line in body.splitlines() if line and not line.startswith("--")]
             found[name] = "\n".join(lines).rstrip(";")
@@ -25,7 +25,18 @@ def queries() -> dict[str, str]:
 @cache
 def migrations() -> tuple[str, ...]:
     """The steps from an empty file to the present format, in order; the first makes format 1."""
-    return tuple(path.read_text(encoding="utf-8") for path in sorted((_FOLDER / "migrations").glob("*.sql")))
+    return tuple(_texts("migrations"))
+
+
+def _texts(folder: str) -> list[str]:
+    """What the SQL files of a folder say, in the order of their names."""
+    where = os.path.join(_FOLDER, folder)
+    texts: list[str] = []
+    for name in sorted(os.listdir(where)):
+        if name.endswith(".sql"):
+            with open(os.path.join(where, name), encoding="utf-8") as file:
+                texts.append(file.read())
+    return texts
 
 
 def statements(script: str) -> list[str]:

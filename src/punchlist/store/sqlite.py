@@ -5,28 +5,31 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
-import weakref
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
+from time import monotonic
 from typing import TypeVar
 
 from punchlist.core.events import Event
 from punchlist.core.todo import TodoList
-from punchlist.errors import StoreClosed, StoreDamaged, StoreError, StoreTooNew, StoreUnavailable
+from punchlist.errors import StoreClosed, StoreError
 from punchlist.store.bell import Bell, Listener
 from punchlist.store.commit import GroupCommit, Request
 from punchlist.store.contract import AgentRow, Durability, ListRow, SessionRow, Transaction
-from punchlist.store.faults import fault, faults
+from punchlist.store.faults import RowDamaged, fault, faults, os_fault
+from punchlist.store.forks import follow_forks
+from punchlist.store.format import connect, make_private_file
 from punchlist.store.lock import SidecarLock
-from punchlist.store.queries import migrations, statements
 from punchlist.store.transaction import Rows
 
 T = TypeVar("T")
-APPLICATION_ID = 0x50554E43
-"""'PUNC' in the file's header says that the file is a board."""
+_LOOK_AGAIN = 1.0
+"""Seconds after which a follower looks by itself, should the bell have been deleted or never rung."""
 
-_kept_after_fork: list[object] = []
-"""Connections that a child inherited: never used and never closed, since closing would touch the parent's files."""
+_HARMLESS = (
+    sqlite3.IntegrityError, sqlite3.ProgrammingError, sqlite3.InterfaceError, sqlite3.DataError, RowDamaged,
+)  # fmt: skip
+"""Faults of a statement or a row, not of the disk: the connection is as good as before."""
 
 
 class SqliteStore:
@@ -35,56 +38,44 @@ class SqliteStore:
     def __init__(self, path: str, *, durability: Durability = "full", lock_timeout: float = 30.0) -> None:
         self.path = path or "memory:"
         self.durable = bool(path)
-        self._file = path
-        self._durability = durability
+        self._file = os.path.realpath(path) if path else ""  # a link and its target need the same lock
+        self._durability: Durability = durability
+        self._timeout = lock_timeout
         self._closed = False
-        self._rung = threading.Condition()
-        self._rings = 0
-        self._listener: Listener | None = None
         self._lock: SidecarLock | None = None
         self._bell: Bell | None = None
+        self._listener: Listener | None = None
         self._writer: Rows | None = None
         self._reader: Rows | None = None
+        self._rings = 0
+        self._inside = False
+        self._make_locks()
+        with faults(self.path), ExitStack() as undo:
+            if path:
+                make_private_file(self._file)
+                self._lock = SidecarLock(f"{self._file}.lock", timeout=lock_timeout)
+                undo.callback(self._lock.close)
+                self._bell = Bell(f"{self._file}.bell")
+                undo.callback(self._bell.close)
+            with self._exclusive():
+                self._writer = self._open()
+            undo.pop_all()
+        follow_forks(self)
+
+    def _make_locks(self) -> None:
+        """Whoever needs both takes the one for writing first."""
+        self._rung = threading.Condition()
         self._write_lock = threading.RLock()
-        self._read_lock = threading.RLock() if path else self._write_lock
+        self._read_lock = threading.RLock() if self._file else self._write_lock
         self._commits = GroupCommit(self._commit)
-        if path:
-            try:
-                _make_private_file(path)
-                self._lock = SidecarLock(f"{path}.lock", timeout=lock_timeout)
-                self._bell = Bell(f"{path}.bell")
-            except OSError as error:
-                raise StoreUnavailable(path=path, problem=error.strerror or str(error)) from error
-        with faults(self.path), self._exclusive():
-            self._writer = self._connect()
-            _migrate(self._writer.connection, self.path)
-        if path:
-            _follow_forks(self)
 
-    def _connect(self) -> Rows:
-        connection = sqlite3.connect(
-            self._file or ":memory:", isolation_level=None, check_same_thread=False, timeout=30, cached_statements=64
-        )
-        try:
-            if self._file:
-                connection.execute("PRAGMA journal_mode = WAL")
-                connection.execute(f"PRAGMA synchronous = {'FULL' if self._durability == 'full' else 'NORMAL'}")
-            else:
-                connection.execute("PRAGMA synchronous = OFF")
-            connection.execute("PRAGMA trusted_schema = OFF")
-        except BaseException:
-            connection.close()
-            raise
-        return Rows(connection)
+    def _open(self, *, writes: bool = True) -> Rows:
+        connection = connect(self._file, durability=self._durability, timeout=self._timeout)
+        return Rows(connection, keeps=writes, shared=bool(self._file))
 
-    @contextmanager
-    def _exclusive(self) -> Generator[None]:
+    def _exclusive(self) -> AbstractContextManager[None]:
         """Alone among all processes."""
-        if self._lock is None:
-            yield
-            return
-        with self._lock.held():
-            yield
+        return nullcontext() if self._lock is None else self._lock.held()
 
     # Writing.
 
@@ -92,63 +83,76 @@ class SqliteStore:
         return self._commits.submit(work)
 
     def _commit(self, batch: list[Request]) -> None:
+        """Settles each request. What it raises is an interruption of this thread."""
         with self._write_lock:
-            if self._closed:
-                raise StoreClosed(path=self.path)
             try:
-                with self._exclusive():
-                    self._run_batch(batch)
-            except sqlite3.Error as error:
-                self._start_afresh()
-                raise fault(error, self.path) from error
-            except OSError as error:
-                self._start_afresh()
-                raise StoreUnavailable(path=self.path, problem=error.strerror or str(error)) from error
+                if self._closed:
+                    raise StoreClosed(path=self.path)
+                if self._lock is not None:
+                    self._lock.acquire()
+                if not self._run(batch):
+                    for request in batch:
+                        self._run([request])
+            except (StoreError, OSError) as error:
+                for request in batch:
+                    if not request.settled:
+                        request.error = _ours(error, self.path)
+                        request.settled = True
+            finally:
+                if self._lock is not None:
+                    self._lock.release()
         self._announce()
 
-    def _run_batch(self, batch: list[Request]) -> None:
-        rows = self._writer
-        if rows is None:
-            rows = self._writer = self._connect()
-        execute = rows.connection.execute
-        execute("BEGIN IMMEDIATE")
-        if len(batch) == 1:
-            self._run_alone(batch[0], rows)
-            return
-        for request in batch:
-            execute("SAVEPOINT work")
-            try:
-                request.result = request.work(rows)
-            except sqlite3.Error:
-                raise
-            except BaseException as error:
-                request.error = error
-                execute("ROLLBACK TO work")
-            execute("RELEASE work")
-        execute("COMMIT")
-
-    def _run_alone(self, request: Request, rows: Rows) -> None:
+    def _run(self, batch: list[Request]) -> bool:
+        """Commits these works together; False if that did not go and each is to be tried by itself."""
+        rows, committing = self._writer, False
         try:
-            request.result = request.work(rows)
-        except sqlite3.Error:
-            raise
+            if rows is None:
+                rows = self._writer = self._open()
+            connection = rows.connection
+            connection.execute("BEGIN IMMEDIATE")
+            rows.begin()
+            for request in batch:
+                changes = connection.total_changes
+                try:
+                    request.result = request.work(rows)
+                    request.error = None
+                except Exception as error:
+                    if len(batch) == 1 or isinstance(error, sqlite3.Error) or connection.total_changes != changes:
+                        raise
+                    request.error = error
+            committing = True
+            connection.execute("COMMIT")
         except BaseException as error:
-            request.error = error
-            rows.connection.execute("ROLLBACK")
-        else:
-            rows.connection.execute("COMMIT")
+            committed = committing and rows is not None and not rows.connection.in_transaction
+            if committed and not isinstance(error, Exception):
+                _settle(batch)
+                raise
+            self._take_back(error)
+            if not isinstance(error, Exception):
+                raise
+            if len(batch) > 1:
+                return False
+            known = isinstance(error, sqlite3.Error)
+            batch[0].error = fault(error, self.path, seconds=self._timeout) if known else error
+        _settle(batch)
+        return True
 
-    def _start_afresh(self) -> None:
-        """After a fault of the disk: roll back, and use a new connection for the next call."""
+    def _take_back(self, error: BaseException) -> None:
+        """Rolls back. After a fault of the disk the next call gets a new connection."""
         rows = self._writer
         if rows is None:
             return
-        with suppress(sqlite3.Error):
+        rows.forget()
+        broken = isinstance(error, sqlite3.Error) and not isinstance(error, _HARMLESS)
+        try:
             if rows.connection.in_transaction:
                 rows.connection.execute("ROLLBACK")
-        if self._file:
+        except sqlite3.Error:
+            broken = True
+        if broken and self._file:
             self._writer = None
-            with suppress(sqlite3.Error, StoreError, OSError), self._exclusive():
+            with suppress(sqlite3.Error):
                 rows.connection.close()
 
     # Followers.
@@ -164,58 +168,60 @@ class SqliteStore:
             self._rung.notify_all()
 
     def wait(self, after: int, timeout: float | None) -> bool:
-        if self._file and self._listener is None:
+        ends = None if timeout is None else monotonic() + timeout
+        while True:
             with self._rung:
-                if self._listener is None and not self._closed:
+                if self._file and self._listener is None and not self._closed:
                     self._listener = Listener(f"{self._file}.bell", self._ring)
-        with self._rung:
-            rings = self._rings
-        if self._closed or self.last_seq() > after:
-            return not self._closed
-        with self._rung:
-            return self._rung.wait_for(lambda: self._rings != rings or self._closed, timeout) and not self._closed
+                rings = self._rings
+            if self._closed or self.last_seq() > after:
+                return not self._closed
+            left = _LOOK_AGAIN if ends is None else min(_LOOK_AGAIN, ends - monotonic())
+            if left <= 0:
+                return False
+            with self._rung:
+                self._rung.wait_for(lambda rings=rings: self._rings != rings or self._closed, left)
 
     # Reading.
 
-    @contextmanager
-    def _reading(self) -> Generator[Rows]:
+    def _read(self, what: Callable[[Rows], T]) -> T:
         with self._read_lock:
             if self._closed:
                 raise StoreClosed(path=self.path)
-            with faults(self.path):
-                rows = self._writer if not self._file else self._reader
-                if rows is None:
-                    with self._exclusive():
-                        rows = self._reader = self._connect()
-                yield rows
+            try:
+                return what(self._reading())
+            except sqlite3.Error as error:
+                raise fault(error, self.path, seconds=self._timeout) from error
+            except OSError as error:
+                raise os_fault(error, self.path) from error
+
+    def _reading(self) -> Rows:
+        rows = self._reader if self._file else self._writer
+        if rows is None:
+            with self._exclusive():
+                rows = self._reader = self._open(writes=False)
+        return rows
 
     def agent(self, session: str, name: str) -> AgentRow | None:
-        with self._reading() as rows:
-            return rows.agent(session, name)
+        return self._read(lambda rows: rows.agent(session, name))
 
     def list_at(self, number: int, revision: int) -> TodoList | None:
-        with self._reading() as rows:
-            return rows.list_at(number, revision)
+        return self._read(lambda rows: rows.list_at(number, revision))
 
     def lists(self, *, project: str | None = None, session: str | None = None, limit: int = 20) -> Sequence[ListRow]:
-        with self._reading() as rows:
-            return rows.lists(project=project, session=session, limit=limit)
+        return self._read(lambda rows: rows.lists(project=project, session=session, limit=limit))
 
     def sessions(self, *, project: str | None = None, limit: int = 50) -> Sequence[SessionRow]:
-        with self._reading() as rows:
-            return rows.sessions(project=project, limit=limit)
+        return self._read(lambda rows: rows.sessions(project=project, limit=limit))
 
     def events_after(self, after: int, limit: int = 1000) -> Sequence[Event]:
-        with self._reading() as rows:
-            return rows.events_after(after, limit)
+        return self._read(lambda rows: rows.events_after(after, limit))
 
     def last_events(self, limit: int) -> Sequence[Event]:
-        with self._reading() as rows:
-            return rows.last_events(limit)
+        return self._read(lambda rows: rows.last_events(limit))
 
     def last_seq(self) -> int:
-        with self._reading() as rows:
-            return rows.last_seq()
+        return self._read(lambda rows: rows.last_seq())
 
     # The end.
 
@@ -227,83 +233,68 @@ class SqliteStore:
             self._rung.notify_all()
         if self._listener is not None:
             self._listener.stop()
-        with self._read_lock, self._write_lock:
-            with suppress(sqlite3.Error, StoreError), self._exclusive():
-                for rows in (self._reader, self._writer):
-                    if rows is not None:
-                        rows.connection.close()
-            self._reader = self._writer = None
+        with self._write_lock, self._read_lock:
+            self._disconnect(wait=True)
             for part in (self._lock, self._bell):
                 if part is not None:
                     part.close()
 
-    def after_fork(self) -> None:
-        """In a child: locks and connections of its own."""
-        _kept_after_fork.extend(part for part in (self._reader, self._writer, self._listener) if part is not None)
-        self._reader = self._writer = self._listener = None
-        self._rung = threading.Condition()
-        self._write_lock = threading.RLock()
-        self._read_lock = threading.RLock()
-        self._commits = GroupCommit(self._commit)
+    def _disconnect(self, *, wait: bool) -> None:
+        """Closes the connections. Whoever is the last to do so checkpoints, hence the lock.
+
+        Without it, if it is not to be had: then another process is at work, and we are not the last.
+        """
+        taken = False
+        with suppress(StoreError, OSError):
+            taken = self._lock is not None and self._lock.acquire(wait=wait)
+        for rows in (self._reader, self._writer):
+            if rows is not None:
+                with suppress(sqlite3.Error):
+                    rows.connection.close()
+        self._reader = self._writer = None
+        if taken and self._lock is not None:
+            self._lock.release()
+
+    # Forks.
+
+    def before_fork(self) -> None:
+        self._write_lock.acquire()
+        self._read_lock.acquire()
+        self._inside = self._writer is not None and self._writer.connection.in_transaction
+        if self._file and not self._closed and not self._inside:
+            self._disconnect(wait=False)
+
+    def after_fork(self, *, child: bool) -> None:
+        if not child:
+            self._read_lock.release()
+            self._write_lock.release()
+            return
+        self._listener = None
+        self._make_locks()
         if self._lock is not None and not self._closed:
             self._lock.reopen_after_fork()
+        if self._file and self._inside:
+            _never_close(self._writer, self._reader)
+            self._reader = self._writer = None
+            self._closed = True
 
 
-_open_stores: weakref.WeakSet[SqliteStore] = weakref.WeakSet()
+def _settle(batch: list[Request]) -> None:
+    for request in batch:
+        request.settled = True
 
 
-def _follow_forks(store: SqliteStore) -> None:
-    if not _open_stores and hasattr(os, "register_at_fork") and not _registered:
-        _registered.append(True)
-        os.register_at_fork(after_in_child=_after_fork)
-    _open_stores.add(store)
+def _ours(error: StoreError | OSError, path: str) -> StoreError:
+    """An error of its own for each request: threads must not raise the same object."""
+    ours = os_fault(error, path) if isinstance(error, OSError) else type(error)(**error.data)
+    ours.__cause__ = error
+    return ours
 
 
-_registered: list[bool] = []
+def _never_close(*inherited: Rows | None) -> None:
+    """Keeps connections of the parent's from being closed in a child, not even at its end: that would write."""
+    import ctypes
 
-
-def _after_fork() -> None:
-    for store in list(_open_stores):
-        store.after_fork()
-
-
-def _make_private_file(path: str) -> None:
-    """Makes the file, readable by its owner alone, in a folder of the same kind, if they are not there.
-
-    An existing file is not opened here: closing it again would drop the locks of this process's connections.
-    """
-    folder = os.path.dirname(path)
-    if folder and not os.path.isdir(folder):
-        os.makedirs(folder, mode=0o700, exist_ok=True)
-    with suppress(FileExistsError):
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
-
-
-def _migrate(connection: sqlite3.Connection, path: str) -> None:
-    """Brings the file to the present format. The caller is alone with it."""
-    steps = migrations()
-    (found,) = connection.execute("PRAGMA user_version").fetchone()
-    (owner,) = connection.execute("PRAGMA application_id").fetchone()
-    if found > len(steps) and owner == APPLICATION_ID:
-        raise StoreTooNew(path=path, found=found, known=len(steps))
-    if owner not in (0, APPLICATION_ID) or (owner == 0 and _has_tables(connection)):
-        raise StoreDamaged(path=path, problem="it is a database of another program")
-    if found == len(steps):
-        return
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        for step in steps[found:]:
-            for statement in statements(step):
-                connection.execute(statement)
-        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        connection.execute(f"PRAGMA user_version = {len(steps)}")
-        connection.execute("COMMIT")
-    except BaseException:
-        with suppress(sqlite3.Error):
-            connection.execute("ROLLBACK")
-        connection.close()
-        raise
-
-
-def _has_tables(connection: sqlite3.Connection) -> bool:
-    return connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone() is not None
+    for rows in inherited:
+        if rows is not None:
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(rows.connection))

@@ -3,60 +3,95 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
-from punchlist.core.apply import ListState
+import msgspec
+
 from punchlist.core.events import Draft, Event, fold
-from punchlist.core.todo import TodoList
+from punchlist.core.todo import ListState, TodoList
 from punchlist.store import codec
 from punchlist.store.contract import AgentRow, ListRow, SessionRow, StoredCall
+from punchlist.store.faults import RowDamaged
 from punchlist.store.queries import queries
 
+T = TypeVar("T")
 SNAPSHOT_EVERY = 50
 """A past revision is at most this many changes away from a stored list."""
 
 MINUTE = 60_000_000
 _CACHED = 512
 _UNNUMBERED = frozenset({"list.confirmed", "list.refused"})
+_UNREADABLE = (TypeError, ValueError, LookupError, ArithmeticError, msgspec.MsgspecError, StopIteration)
 
 
 class Rows:
-    """Reads and writes over one connection. Lists are decoded once: equal bytes give the same object."""
+    """Reads and writes over one connection.
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    Lists are decoded once: equal bytes give the same object. The writer also keeps the rows of agents from one
+    transaction to the next; `begin` forgets them when another connection wrote meanwhile.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, *, keeps: bool = False, shared: bool = True) -> None:
         self.connection = connection
+        self._execute = connection.execute
         self._sql = queries()
         self._lists: dict[int, tuple[bytes | None, TodoList, codec.Memo]] = {}
+        self._keeps = keeps
+        self._shared = shared
+        self._version = -1
+        self._agents: dict[tuple[str, str], AgentRow] = {}
+        self._last_seq: int | None = None
+
+    def begin(self) -> None:
+        """To be called first in each transaction."""
+        if self._shared:
+            (version,) = self._execute("PRAGMA data_version").fetchone()
+            if version != self._version:
+                self.forget()
+                self._version = version
+
+    def forget(self) -> None:
+        """To be called when a transaction is taken back, too."""
+        self._agents.clear()
+        self._last_seq = None
 
     def _one(self, name: str, values: Any) -> Any:
-        return self.connection.execute(self._sql[name], values).fetchone()
+        return self._execute(self._sql[name], values).fetchone()
 
     def _all(self, name: str, values: Any) -> list[Any]:
-        return self.connection.execute(self._sql[name], values).fetchall()
+        return self._execute(self._sql[name], values).fetchall()
 
     def _run(self, name: str, values: Any) -> None:
-        self.connection.execute(self._sql[name], values)
+        self._execute(self._sql[name], values)
 
     # Agents and their lists.
 
     def agent(self, session: str, name: str) -> AgentRow | None:
-        return self._agent(self._one("find_agent", {"session": session, "name": name}))
+        row = self._agents.get((session, name))
+        if row is None:
+            found = self._one("find_agent", (session, name))
+            if found is not None:
+                row = _readable(self._agent, found)
+                self._keep(row)
+        return row
 
     def agent_number(self, number: int) -> AgentRow | None:
-        return self._agent(self._one("agent_by_number", {"agent": number}))
+        found = self._one("agent_by_number", (number,))
+        return None if found is None else _readable(self._agent, found)
 
-    def _agent(self, row: Any) -> AgentRow | None:
-        if row is None:
-            return None
-        number, session, name, parent, label, project, mode, recent, _, unseen, body, shown = row
-        state = ListState(self._decoded(number, body), codec.decode_shown(shown))
+    def _agent(self, row: Any) -> AgentRow:
+        number, session, name, parent, label, project, mode, recent, unseen, revision, total, body, shown = row
+        state = ListState(self._decoded(number, name, revision, total, body, shown), codec.decode_shown(shown))
         return AgentRow(number, session, name, parent, label, project, mode, recent, unseen, state)
 
-    def _decoded(self, number: int, body: bytes | None) -> TodoList:
+    def _decoded(self, number: int, name: str, revision: int, total: int | None, body: Any, shown: Any) -> TodoList:
         known = self._lists.get(number)
-        if known is not None and known[0] == body:
+        same = known is not None and known[0] == body
+        if body is not None and not (same and shown is None):
+            _check(total, _list_head(number, name, revision), body, shown)
+        if known is not None and same:
             return known[1]
         todos = codec.decode_list(body)
         self._remember(number, body, todos, {})
@@ -66,6 +101,12 @@ class Rows:
         if len(self._lists) >= _CACHED:
             self._lists.clear()
         self._lists[number] = (body, todos, memo)
+
+    def _keep(self, row: AgentRow) -> None:
+        if self._keeps:
+            if len(self._agents) >= _CACHED:
+                self._agents.clear()
+            self._agents[row.session, row.name] = row
 
     def spawned(self, session: str, parent: int, spawn_id: str) -> str | None:
         row = self._one("find_spawned", {"session": session, "parent": parent, "spawn_id": spawn_id})
@@ -93,84 +134,92 @@ class Rows:
         self._run("add_session", {"session": session, "project": project, "at": now})
         project = self.session_project(session) or project
         values = {"session": session, "name": name, "parent": parent, "label": label, "spawn_id": spawn_id}
-        (number,) = self._one("add_agent", {**values, "project": project, "at": now, "recent": now // MINUTE})
-        return AgentRow(
-            number, session, name, parent, label, project, "execute", now // MINUTE, 0, ListState(TodoList())
-        )
+        (number,) = self._one("add_agent", {**values, "project": project, "at": now})
+        row = AgentRow(number, session, name, parent, label, project, "execute", now, 0, ListState(TodoList()))
+        self._keep(row)
+        return row
 
     def save_list(self, agent: AgentRow, state: ListState, *, unseen: int, at: datetime) -> None:
-        before, todos, number = agent.state.todos, state.todos, agent.number
+        number, session, name, parent, label, project, mode, recent, old_unseen, old = agent
+        before, todos = old.todos, state.todos
         if todos is before:
-            if state.shown != agent.state.shown or unseen != agent.unseen:
-                self._run("save_unseen", (unseen, codec.encode_shown(state), number))
-            return
-        known = self._lists.get(number)
-        memo: codec.Memo = known[2] if known is not None else {}
-        body = codec.encode_list(todos, memo)
-        now = codec.microseconds(at)
-        self._run("save_list", (todos.revision, unseen, now, body, codec.encode_shown(state), number))
-        if agent.recent != now // MINUTE or len(before.items) != len(todos.items):
-            self._run("save_place", (now // MINUTE, len(todos.items), number))
-        if todos.revision % SNAPSHOT_EVERY == 0:
-            self._run("add_snapshot", (number, todos.revision, body))
-        self._remember(number, body, todos, memo)
+            if state.shown == old.shown and unseen == old_unseen:
+                return
+            self._save_unseen(agent, state, unseen)
+        else:
+            known = self._lists.get(number)
+            memo: codec.Memo = known[2] if known is not None else {}
+            body, shown, now = codec.encode_list(todos, memo), codec.encode_shown(state), codec.microseconds(at)
+            revision = todos.revision
+            total = codec.checksum(_list_head(number, name, revision), body, shown)
+            self._run("save_list", (revision, unseen, now, total, body, shown, number))
+            if now - recent >= MINUTE or len(before.items) != len(todos.items):
+                recent = max(now, recent)
+                self._run("save_place", (recent, len(todos.items), number))
+                self._run("save_session_place", (recent, session, recent))
+            if revision % SNAPSHOT_EVERY == 0:
+                self._add_snapshot(number, revision, body)
+            self._remember(number, body, todos, memo)
+        self._keep(AgentRow(number, session, name, parent, label, project, mode, recent, unseen, state))
+
+    def _save_unseen(self, agent: AgentRow, state: ListState, unseen: int) -> None:
+        (body,) = self._one("body_of_list", (agent.number,))
+        shown = codec.encode_shown(state)
+        head = _list_head(agent.number, agent.name, state.todos.revision)
+        total = None if body is None else codec.checksum(head, body, shown)
+        self._run("save_unseen", (unseen, total, shown, agent.number))
 
     def save_mode(self, agent: AgentRow, mode: str, *, at: datetime) -> None:
-        self._run("save_mode", {"agent": agent.number, "mode": mode, "at": codec.microseconds(at)})
+        self._run("save_mode", (mode, codec.microseconds(at), agent.number))
+        self._agents.pop((agent.session, agent.name), None)
 
     def lists(self, *, project: str | None = None, session: str | None = None, limit: int = 20) -> Sequence[ListRow]:
         if session is not None:
-            rows = self._all("agents_of_session", {"session": session})
-        elif project is not None:
+            return [_readable(_list, row) for row in self._all("agents_of_session", {"session": session})]
+        if project is not None:
             rows = self._all("lists_of_project", {"project": project, "limit": limit})
         else:
             rows = self._all("lists_of_board", {"limit": limit})
-        return [
-            ListRow(number, session, name, parent, label, where, mode, codec.moment(updated), codec.decode_list(body))
-            for number, session, name, parent, label, where, mode, updated, _, body in rows
-        ]
+        found = [_readable(_list, row) for row in rows]
+        return sorted(found, key=lambda row: row.updated_at, reverse=True)
 
     def sessions(self, *, project: str | None = None, limit: int = 50) -> Sequence[SessionRow]:
-        rows = self._all("sessions_of_board", {"project": project, "limit": limit})
-        return [
-            SessionRow(name, where, codec.moment(at), agents, None if last is None else codec.moment(last))
-            for name, where, at, agents, last in rows
-        ]
+        name = "sessions_of_board" if project is None else "sessions_of_project"
+        found = [_readable(_session, row) for row in self._all(name, {"project": project, "limit": limit})]
+        return sorted(found, key=lambda row: row.updated_at or row.created_at, reverse=True)
 
     # Events.
 
     def add_events(self, agent: AgentRow, drafts: Iterable[Draft], *, by: str, at: datetime) -> None:
-        now, number = codec.microseconds(at), agent.number
-        self.connection.executemany(
-            self._sql["add_event"],
-            [
-                (
-                    now,
-                    kind,
-                    by,
-                    number,
-                    None if kind in _UNNUMBERED else data.get("revision"),
-                    codec.encode(data),
-                )
-                for kind, data in drafts
-            ],
-        )
+        now, number, seq = codec.microseconds(at), agent.number, self._last_seq
+        if seq is None:
+            seq = self.last_seq()
+        rows: list[tuple[Any, ...]] = []
+        for kind, data in drafts:
+            seq += 1
+            revision = None if kind in _UNNUMBERED else data.get("revision")
+            body = codec.encode(data)
+            total = codec.checksum(_event_head(seq, now, kind, by, number, revision, 1), body)
+            rows.append((seq, now, kind, by, number, revision, total, body))
+        self.connection.executemany(self._sql["add_event"], rows)
+        if self._keeps:
+            self._last_seq = seq
 
     def events_after(self, after: int, limit: int = 1000) -> Sequence[Event]:
-        return [_event(row) for row in self._all("events_after", {"after": after, "limit": limit})]
+        return [_readable(_event, row) for row in self._all("events_after", {"after": after, "limit": limit})]
 
     def last_events(self, limit: int) -> Sequence[Event]:
-        return [_event(row) for row in reversed(self._all("last_events", {"limit": limit}))]
+        return [_readable(_event, row) for row in reversed(self._all("last_events", {"limit": limit}))]
 
     def last_seq(self) -> int:
-        return self._one("last_seq", {})[0]
+        return self._one("last_seq", ())[0]
 
     def list_at(self, number: int, revision: int) -> TodoList | None:
         """The list as it was at a revision; None if it has not come so far, or that part was pruned."""
         found = self._one("snapshot_before", {"agent": number, "upto": revision})
-        start, todos = (found[0], codec.decode_list(found[1])) if found is not None else (0, TodoList())
-        for kind, _, _, data in self._all("events_of_list", {"agent": number, "after": start, "upto": revision}):
-            todos = fold(todos, kind, codec.decode_data(data))
+        start, todos = (0, TodoList()) if found is None else _readable(lambda row: _snapshot(number, row), found)
+        for row in self._all("events_of_list", {"agent": number, "after": start, "upto": revision}):
+            todos = _readable(lambda row, todos=todos: _folded(todos, row), row)
         return todos if todos.revision == revision else None
 
     def last_change(self, number: int, by: str) -> int | None:
@@ -178,41 +227,53 @@ class Rows:
         undone: set[int] = set()
         for revision, kind, data in self._all("changes_by_author", {"agent": number, "author": by}):
             if kind == "list.undone":
-                undone.add(codec.decode_data(data)["undid"])
+                undone.add(_readable(codec.decode_data, data)["undid"])
             elif revision not in undone:
                 return revision
         return None
+
+    def _add_snapshot(self, number: int, revision: int, body: bytes) -> None:
+        self._run("add_snapshot", (number, revision, codec.checksum(_list_head(number, "", revision), body), body))
 
     # Calls that were answered.
 
     def call(self, agent: AgentRow, call_id: str) -> StoredCall | None:
         row = self._one("find_call", (agent.number, call_id))
-        return None if row is None else StoredCall(*row)
+        if row is None:
+            return None
+        total, fingerprint, reply = row
+        _readable(lambda reply: _check(total, f"{agent.number} {call_id}", reply, fingerprint), reply)
+        return StoredCall(fingerprint, reply)
 
     def save_call(self, agent: AgentRow, call_id: str, call: StoredCall, *, at: datetime) -> None:
-        self._run("add_call", (agent.number, call_id, codec.microseconds(at), call.fingerprint, call.reply))
+        total = codec.checksum(f"{agent.number} {call_id}", call.reply, call.fingerprint)
+        values = (agent.number, call_id, codec.microseconds(at), total, call.fingerprint, call.reply)
+        self._run("add_call", values)
 
     # Sessions as a whole.
 
     def move_session(self, source: str, target: str) -> None:
+        self._agents.clear()
         self._run("move_session", {"source": source, "target": target})
         self._run("move_agents", {"source": source, "target": target})
 
     def copy_session(self, source: str, target: str, *, at: datetime) -> None:
+        """The copy's lists keep their revisions; their history begins with a snapshot."""
         self._run("copy_session", {"source": source, "target": target, "at": codec.microseconds(at)})
-        copies: dict[int, AgentRow] = {}
+        copies: dict[int, int] = {}
         for row in self.lists(session=source):
-            parent = copies[row.parent].number if row.parent in copies else None
+            parent = None if row.parent is None else copies.get(row.parent)
             copy = self.add_agent(target, row.agent, project=row.project, at=at, parent=parent, label=row.label)
-            copies[row.number] = copy
+            copies[row.number] = copy.number
             if row.todos.revision:
                 self.save_list(copy, ListState(row.todos), unseen=0, at=at)
-                self._run("copy_snapshots", {"target": copy.number})
+                self._add_snapshot(copy.number, row.todos.revision, codec.encode_list(row.todos, {}))
             if row.mode != copy.mode:
                 self.save_mode(copy, row.mode, at=at)
 
     def prune(self, before: datetime, *, limit: int) -> int:
         """Deletes up to `limit` agents of sessions that nobody wrote to since; how many it deleted."""
+        self._agents.clear()
         cutoff = codec.microseconds(before)
         agents = [row[0] for row in self._all("old_agents", {"before": cutoff, "limit": limit})]
         for agent in agents:
@@ -224,6 +285,55 @@ class Rows:
         return len(agents)
 
 
+# From rows to values. Whatever goes wrong here, the row is not what was written.
+
+
+def _readable(convert: Callable[[Any], T], row: Any) -> T:
+    try:
+        return convert(row)
+    except _UNREADABLE as error:
+        raise RowDamaged(f"a row is not readable: {type(error).__name__}") from error
+
+
+def _check(total: int | None, head: str, body: bytes, more: bytes | None = None) -> None:
+    if total is not None and codec.checksum(head, body, more) != total:
+        raise RowDamaged("a row is not what was written")
+
+
+def _list_head(number: int, name: str, revision: int) -> str:
+    return f"{number} {revision} {name}"
+
+
+def _event_head(seq: int, at: int, kind: str, by: str, number: int | None, revision: int | None, version: int) -> str:
+    return f"{seq} {at} {number} {revision} {version} {kind} {by}"
+
+
+def _list(row: Any) -> ListRow:
+    number, session, name, parent, label, project, mode, updated, revision, total, body, shown = row
+    if body is not None:
+        _check(total, _list_head(number, name, revision), body, shown)
+    todos = codec.decode_list(body)
+    return ListRow(number, session, name, parent, label, project, mode, codec.moment(updated), todos)
+
+
+def _session(row: Any) -> SessionRow:
+    name, project, at, agents, last = row
+    return SessionRow(name, project, codec.moment(at), agents, None if last is None else codec.moment(last))
+
+
 def _event(row: Any) -> Event:
-    seq, at, kind, by, project, session, agent, data, version = row
+    seq, at, kind, by, number, revision, version, total, data, project, session, agent = row
+    _check(total, _event_head(seq, at, kind, by, number, revision, version), data)
     return Event(seq, codec.moment(at), kind, by, project, session, agent, codec.decode_data(data), version)
+
+
+def _folded(todos: TodoList, row: Any) -> TodoList:
+    seq, at, kind, by, number, revision, version, total, data = row
+    _check(total, _event_head(seq, at, kind, by, number, revision, version), data)
+    return fold(todos, kind, codec.decode_data(data))
+
+
+def _snapshot(number: int, row: Any) -> tuple[int, TodoList]:
+    revision, total, body = row
+    _check(total, _list_head(number, "", revision), body)
+    return revision, codec.decode_list(body)

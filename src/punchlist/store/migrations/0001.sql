@@ -1,13 +1,21 @@
 -- The first format: sessions, agents with their lists, the event log, snapshots, answered calls.
+-- `recent` is when somebody last wrote, up to a minute late, so that two indexes are not written with every change.
+-- `sum` is a checksum of the row; a row without one is not checked.
 
 CREATE TABLE sessions (
     id TEXT PRIMARY KEY,
     project TEXT NOT NULL,
-    created_at INTEGER NOT NULL
+    created_at INTEGER NOT NULL,
+    recent INTEGER NOT NULL
 ) WITHOUT ROWID;
 
+CREATE INDEX sessions_by_time ON sessions (recent);
+
+CREATE INDEX sessions_by_project ON sessions (project, recent);
+
+-- The number of a deleted agent never comes back: old events may still name it.
 CREATE TABLE agents (
-    id INTEGER PRIMARY KEY,
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
     session TEXT NOT NULL,
     name TEXT NOT NULL,
     parent INTEGER,
@@ -21,6 +29,7 @@ CREATE TABLE agents (
     item_count INTEGER NOT NULL DEFAULT 0,
     revision INTEGER NOT NULL DEFAULT 0,
     unseen INTEGER NOT NULL DEFAULT 0,
+    sum INTEGER,
     todos BLOB,
     shown BLOB,
     UNIQUE (session, name)
@@ -38,6 +47,7 @@ CREATE TABLE events (
     agent INTEGER,
     revision INTEGER,
     v INTEGER NOT NULL DEFAULT 1,
+    sum INTEGER,
     data BLOB NOT NULL
 );
 
@@ -46,6 +56,7 @@ CREATE INDEX events_of_agent ON events (agent, revision);
 CREATE TABLE snapshots (
     agent INTEGER NOT NULL,
     revision INTEGER NOT NULL,
+    sum INTEGER,
     todos BLOB NOT NULL,
     PRIMARY KEY (agent, revision)
 ) WITHOUT ROWID;
@@ -54,6 +65,7 @@ CREATE TABLE calls (
     agent INTEGER NOT NULL,
     call_id TEXT NOT NULL,
     at INTEGER NOT NULL,
+    sum INTEGER,
     fingerprint BLOB NOT NULL,
     reply BLOB NOT NULL,
     PRIMARY KEY (agent, call_id)

@@ -4,17 +4,17 @@ SELECT project FROM sessions WHERE id = :session;
 
 -- name: add_session
 -- A session belongs to the project in which it was first seen.
-INSERT INTO sessions (id, project, created_at) VALUES (:session, :project, :at) ON CONFLICT DO NOTHING;
+INSERT INTO sessions (id, project, created_at, recent) VALUES (:session, :project, :at, :at) ON CONFLICT DO NOTHING;
 
 -- name: find_agent
 -- One agent by its session and name, with its list.
-SELECT id, session, name, parent, label, project, mode, recent, revision, unseen, todos, shown
-FROM agents WHERE session = :session AND name = :name;
+SELECT id, session, name, parent, label, project, mode, recent, unseen, revision, sum, todos, shown
+FROM agents WHERE session = ? AND name = ?;
 
 -- name: agent_by_number
 -- One agent by its number, with its list.
-SELECT id, session, name, parent, label, project, mode, recent, revision, unseen, todos, shown
-FROM agents WHERE id = :agent;
+SELECT id, session, name, parent, label, project, mode, recent, unseen, revision, sum, todos, shown
+FROM agents WHERE id = ?;
 
 -- name: find_spawned
 -- The child that a host calls by an id of its own.
@@ -26,45 +26,59 @@ SELECT name FROM agents WHERE session = :session;
 -- name: add_agent
 -- A new agent with an empty list.
 INSERT INTO agents (session, name, parent, label, spawn_id, project, created_at, updated_at, recent)
-VALUES (:session, :name, :parent, :label, :spawn_id, :project, :at, :at, :recent)
+VALUES (:session, :name, :parent, :label, :spawn_id, :project, :at, :at, :at)
 RETURNING id;
 
 -- name: save_list
 -- The list of an agent after a change.
-UPDATE agents SET revision = ?, unseen = ?, updated_at = ?, todos = ?, shown = ? WHERE id = ?;
+UPDATE agents SET revision = ?, unseen = ?, updated_at = ?, sum = ?, todos = ?, shown = ? WHERE id = ?;
 
 -- name: save_place
--- Where an agent stands among the recent ones; written only when that changes, to spare two indexes.
+-- Where an agent stands among the recent ones.
 UPDATE agents SET recent = ?, item_count = ? WHERE id = ?;
+
+-- name: save_session_place
+-- Where a session stands among the recent ones.
+UPDATE sessions SET recent = ? WHERE id = ? AND recent < ?;
 
 -- name: save_unseen
 -- How many replies ago the model saw its whole list, and what it knows of it.
-UPDATE agents SET unseen = ?, shown = ? WHERE id = ?;
+UPDATE agents SET unseen = ?, sum = ?, shown = ? WHERE id = ?;
+
+-- name: body_of_list
+SELECT todos FROM agents WHERE id = ?;
 
 -- name: save_mode
-UPDATE agents SET mode = :mode, updated_at = :at WHERE id = :agent;
+UPDATE agents SET mode = ?, updated_at = ? WHERE id = ?;
 
 -- name: agents_of_session
 -- All agents of a session, parents before children.
-SELECT id, session, name, parent, label, project, mode, updated_at, revision, todos
+SELECT id, session, name, parent, label, project, mode, updated_at, revision, sum, todos, shown
 FROM agents WHERE session = :session ORDER BY id;
 
 -- name: lists_of_project
 -- Agents of a project that have a list, the latest first.
-SELECT id, session, name, parent, label, project, mode, updated_at, revision, todos
-FROM agents WHERE project = :project AND item_count > 0 ORDER BY recent DESC, updated_at DESC LIMIT :limit;
+SELECT id, session, name, parent, label, project, mode, updated_at, revision, sum, todos, shown
+FROM agents WHERE project = :project AND item_count > 0 ORDER BY recent DESC LIMIT :limit;
 
 -- name: lists_of_board
 -- Agents of any project that have a list, the latest first.
-SELECT id, session, name, parent, label, project, mode, updated_at, revision, todos
-FROM agents WHERE item_count > 0 ORDER BY recent DESC, updated_at DESC LIMIT :limit;
+SELECT id, session, name, parent, label, project, mode, updated_at, revision, sum, todos, shown
+FROM agents WHERE item_count > 0 ORDER BY recent DESC LIMIT :limit;
 
 -- name: sessions_of_board
--- Sessions, the latest first, with how many agents they have.
-SELECT s.id, s.project, s.created_at, count(a.id), max(a.updated_at)
-FROM sessions s LEFT JOIN agents a ON a.session = s.id
-WHERE :project IS NULL OR s.project = :project
-GROUP BY s.id ORDER BY max(a.updated_at) DESC LIMIT :limit;
+-- Sessions, the latest first, with how many agents they have. The limit comes first: agents are counted for few.
+SELECT s.id, s.project, s.created_at,
+  (SELECT count(*) FROM agents a WHERE a.session = s.id),
+  (SELECT max(a.updated_at) FROM agents a WHERE a.session = s.id)
+FROM sessions s ORDER BY s.recent DESC LIMIT :limit;
+
+-- name: sessions_of_project
+-- The same for one project.
+SELECT s.id, s.project, s.created_at,
+  (SELECT count(*) FROM agents a WHERE a.session = s.id),
+  (SELECT max(a.updated_at) FROM agents a WHERE a.session = s.id)
+FROM sessions s WHERE s.project = :project ORDER BY s.recent DESC LIMIT :limit;
 
 -- name: move_session
 UPDATE sessions SET id = :target WHERE id = :source;
@@ -73,4 +87,5 @@ UPDATE sessions SET id = :target WHERE id = :source;
 UPDATE agents SET session = :target WHERE session = :source;
 
 -- name: copy_session
-INSERT INTO sessions (id, project, created_at) SELECT :target, project, :at FROM sessions WHERE id = :source;
+INSERT INTO sessions (id, project, created_at, recent)
+SELECT :target, project, :at, :at FROM sessions WHERE id = :source;

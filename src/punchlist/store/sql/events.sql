@@ -1,15 +1,15 @@
 -- name: add_event
-INSERT INTO events (at, kind, author, agent, revision, data) VALUES (?, ?, ?, ?, ?, ?);
+INSERT INTO events (seq, at, kind, author, agent, revision, sum, data) VALUES (?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: events_after
 -- Events behind a cursor, in order.
-SELECT e.seq, e.at, e.kind, e.author, a.project, a.session, a.name, e.data, e.v
+SELECT e.seq, e.at, e.kind, e.author, e.agent, e.revision, e.v, e.sum, e.data, a.project, a.session, a.name
 FROM events e LEFT JOIN agents a ON a.id = e.agent
 WHERE e.seq > :after ORDER BY e.seq LIMIT :limit;
 
 -- name: last_events
 -- The latest events, newest first.
-SELECT e.seq, e.at, e.kind, e.author, a.project, a.session, a.name, e.data, e.v
+SELECT e.seq, e.at, e.kind, e.author, e.agent, e.revision, e.v, e.sum, e.data, a.project, a.session, a.name
 FROM events e LEFT JOIN agents a ON a.id = e.agent
 ORDER BY e.seq DESC LIMIT :limit;
 
@@ -18,7 +18,7 @@ SELECT coalesce(max(seq), 0) FROM events;
 
 -- name: events_of_list
 -- What changed a list between two revisions, in order.
-SELECT kind, author, revision, data FROM events
+SELECT seq, at, kind, author, agent, revision, v, sum, data FROM events
 WHERE agent = :agent AND revision > :after AND revision <= :upto ORDER BY revision, seq;
 
 -- name: changes_by_author
@@ -29,18 +29,13 @@ WHERE agent = :agent AND revision IS NOT NULL AND author = :author AND kind LIKE
 ORDER BY revision DESC, seq DESC LIMIT 1000;
 
 -- name: snapshot_before
-SELECT revision, todos FROM snapshots WHERE agent = :agent AND revision <= :upto ORDER BY revision DESC LIMIT 1;
+SELECT revision, sum, todos FROM snapshots WHERE agent = :agent AND revision <= :upto ORDER BY revision DESC LIMIT 1;
 
 -- name: add_snapshot
-INSERT INTO snapshots (agent, revision, todos) VALUES (?, ?, ?) ON CONFLICT DO NOTHING;
+INSERT INTO snapshots (agent, revision, sum, todos) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING;
 
 -- name: find_call
-SELECT fingerprint, reply FROM calls WHERE agent = ? AND call_id = ?;
+SELECT sum, fingerprint, reply FROM calls WHERE agent = ? AND call_id = ?;
 
 -- name: add_call
-INSERT INTO calls (agent, call_id, at, fingerprint, reply) VALUES (?, ?, ?, ?, ?);
-
--- name: copy_snapshots
--- The list as it is, so that the copy's history begins there.
-INSERT INTO snapshots (agent, revision, todos) SELECT :target, revision, todos FROM agents
-WHERE id = :target AND todos IS NOT NULL;
+INSERT INTO calls (agent, call_id, at, sum, fingerprint, reply) VALUES (?, ?, ?, ?, ?, ?);

@@ -1,10 +1,12 @@
 -- name: old_agents
--- Agents that nobody wrote since, in sessions of which nobody wrote since.
-SELECT id FROM agents WHERE session IN
-  (SELECT session FROM agents GROUP BY session HAVING max(updated_at) < :before)
+-- Agents of sessions that nobody wrote to since. `recent` may be a minute late, so it only says whom to look at.
+SELECT id FROM agents WHERE session IN (
+  SELECT s.id FROM sessions s WHERE s.recent < :before
+    AND NOT EXISTS (SELECT 1 FROM agents a WHERE a.session = s.id AND a.updated_at >= :before))
 LIMIT :limit;
 
 -- name: delete_events
+-- The last event of the board stays, so that its number is not given again.
 DELETE FROM events WHERE agent = :agent AND seq < (SELECT max(seq) FROM events);
 
 -- name: delete_snapshots
@@ -17,7 +19,8 @@ DELETE FROM calls WHERE agent = :agent;
 DELETE FROM agents WHERE id = :agent;
 
 -- name: delete_empty_sessions
-DELETE FROM sessions WHERE created_at < :before AND id NOT IN (SELECT session FROM agents);
+DELETE FROM sessions WHERE recent < :before AND created_at < :before
+  AND NOT EXISTS (SELECT 1 FROM agents WHERE session = sessions.id);
 
 -- name: delete_old_calls
 DELETE FROM calls WHERE at < :before;

@@ -1,0 +1,74 @@
+"""`punchlist todos` and `punchlist events`, start to end, beside a bare start of the same Python."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from benchmarks import boards
+from benchmarks.measure import ROOT, child_cpu, interleaved
+from benchmarks.report import Must, Row, not_measured
+from benchmarks.scale import Scale
+
+NOTE = (
+    "CPU time, user and system, of the whole process, best of 20, byte code compiled. The bare start is "
+    "`.venv/bin/python -I -c pass`. 10,000 sessions must not cost more than 10; 20 % is left for noise."
+)
+_PYTHON, _PUNCHLIST = ROOT / ".venv/bin/python", ROOT / ".venv/bin/punchlist"
+_BARE_MUST, _SIZE_MUST = Must("≤", 8), Must("≤", 1.2)
+_COMMANDS = ("todos", "events")
+
+
+def run(scale: Scale) -> Iterator[Row]:
+    if not _PUNCHLIST.exists():
+        yield not_measured("punchlist todos, events", "no .venv: `make setup`", _BARE_MUST)
+        return
+    with tempfile.TemporaryDirectory(prefix="punchlist-bench-") as name:
+        folder = Path(name).resolve()
+        project = folder / "project"
+        project.mkdir()
+        many = scale.count(10_000, least=20)
+        found = {
+            "10 sessions": _board(folder / "few.db", 10, lambda _: str(project)),
+            f"{many:,} sessions": _board(folder / "many.db", many, lambda _: str(project)),
+            f"{many:,} sessions of 100 projects": _board(
+                folder / "spread.db",
+                many,
+                lambda index: str(project) if index % 100 == 0 else f"/project/{index % 100}",
+            ),
+        }
+        yield from _compared(scale, project, found)
+
+
+def _board(path: Path, count: int, project_of: Callable[[int], str]) -> Path:
+    boards.sessions(path, count, project_of)
+    return path
+
+
+def _compared(scale: Scale, project: Path, found: dict[str, Path]) -> Iterator[Row]:
+    bare = [str(_PYTHON), "-I", "-c", "pass"]
+    contenders: dict[str, Callable[[], float]] = {"bare": lambda: child_cpu(bare, project)}
+    for command in _COMMANDS:
+        for size, path in found.items():
+            words = [str(_PUNCHLIST), command, "--db", str(path)]
+            contenders[f"{command}, {size}"] = lambda words=words: child_cpu(words, project)
+    try:
+        for contender in contenders.values():
+            contender()
+    except ChildProcessError as error:
+        yield not_measured("punchlist todos, events", str(error), _BARE_MUST)
+        return
+    taken = interleaved(scale.count(20, least=2), contenders)
+    best = {name: min(seconds) for name, seconds in taken.items()}
+    peer = f"bare start: {best['bare'] * 1e3:.1f} ms"
+    few, *larger = found
+    for command in _COMMANDS:
+        smallest = best[f"{command}, {few}"]
+        for size in found:
+            ours = best[f"{command}, {size}"]
+            yield Row(f"punchlist {command}, {size}", f"{ours * 1e3:.1f} ms", peer, ours / best["bare"], _BARE_MUST)
+        for size in larger:
+            ours = best[f"{command}, {size}"]
+            beside = f"{few}: {smallest * 1e3:.1f} ms"
+            yield Row(f"punchlist {command}, {size}", f"{ours * 1e3:.1f} ms", beside, ours / smallest, _SIZE_MUST)

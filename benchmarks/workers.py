@@ -1,0 +1,61 @@
+"""What other processes do during a measurement: `python -m benchmarks.workers write|bare|notes|idle …`."""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+import time
+from pathlib import Path
+
+from benchmarks.bare import BareList
+from benchmarks.writers import Team
+from punchlist import Board
+
+
+def write(path: str, each: str, threads: str) -> None:
+    """So many writes from each of so many threads."""
+    with Board.open(path) as board:
+        Team(board, int(threads)).write_together(int(each))
+
+
+def bare(path: str, count: str, body_size: str) -> None:
+    """So many bare transactions at full durability."""
+    writer = BareList(Path(path), int(body_size), synchronous="FULL")
+    for _ in range(int(count)):
+        writer.write()
+    writer.close()
+
+
+def notes(path: str, count: str, pause: str) -> None:
+    """Writes with pauses, and prints when each began: `{revision: nanoseconds}`."""
+    began: dict[int, int] = {}
+    with Board.open(path) as board:
+        agent = board.agent(session="writer", dialect="punchlist")
+        for index in range(int(count)):
+            time.sleep(float(pause))
+            start = time.monotonic_ns()
+            agent.call("todo", {"add": [f"step {index}"]})
+            began[agent.todos.revision] = start
+    print(json.dumps(began))
+
+
+def idle(path: str, settle: str, seconds: str) -> None:
+    """Follows a board on which nothing happens, and prints the CPU seconds that it took, once settled."""
+    with Board.open(path) as board:
+        thread = threading.Thread(target=_follow_to_the_end, args=(board, board.store.last_seq()))
+        thread.start()
+        time.sleep(float(settle))
+        before = time.process_time()
+        time.sleep(float(seconds))
+        print(time.process_time() - before)
+    thread.join()
+
+
+def _follow_to_the_end(board: Board, after: int) -> None:
+    for _ in board.follow(after):
+        pass
+
+
+if __name__ == "__main__":
+    {"write": write, "bare": bare, "notes": notes, "idle": idle}[sys.argv[1]](*sys.argv[2:])

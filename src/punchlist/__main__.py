@@ -1,0 +1,8 @@
+"""`python -m punchlist` is the command `punchlist`."""
+
+import sys
+
+from punchlist.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

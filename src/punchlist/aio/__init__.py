@@ -1,0 +1,22 @@
+"""The board for async code: the same names, awaited wherever they reach the store. The event loop never waits.
+
+    async with Board.open("memory:") as board:
+        agent = board.agent("main", session="s1")
+        await agent.call("todo", {"add": ["Ship it"]})
+        print((await agent.todos).progress)
+
+- What is known without the store is plain: `board.agent(…)`, `board.now()`, `agent.name`, `agent.tools`. Everything
+  else is awaited, properties too: `await agent.todos`, `await agent.mode`.
+- Calls run on a few threads. Those of one agent apply in the order of their arrival, also when they are awaited
+  together (`asyncio.gather`); those of several agents share commits.
+- To cancel a call that waits for its turn takes it back. One that has begun is finished nevertheless, and what it
+  wrote stays: give calls a `call_id` and repeat them.
+- `board.synchronous` is the board underneath, for what wants one: `ClaudeFiles().attach(board.synchronous)`.
+- Observers (`board.observe`) and `progress` are called on those threads. A handle is announced to observers before
+  its first call, not when it is made.
+"""
+
+from punchlist.aio.agent import Agent
+from punchlist.aio.board import Board, Opening
+
+__all__ = ["Agent", "Board", "Opening"]

@@ -1,0 +1,107 @@
+"""The async handle of an agent."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+
+from punchlist import agent as synchronous_agent
+from punchlist.agent import Mode
+from punchlist.aio.threads import Lane
+from punchlist.board import Observer
+from punchlist.core.todo import TodoList
+from punchlist.dialects.base import Reply, Tool
+
+if TYPE_CHECKING:
+    from punchlist.aio.board import Board
+
+T = TypeVar("T")
+P = ParamSpec("P")
+
+
+class Agent:
+    """One agent of one session, for async code. Made by `board.agent` and `agent.spawn`."""
+
+    def __init__(
+        self, board: Board, agent: synchronous_agent.Agent, lane: Lane, announce: Observer | None = None
+    ) -> None:
+        self.board = board
+        self.synchronous = agent
+        self.name = agent.name
+        self.session = agent.session
+        self.profile = agent.profile
+        self._lane = lane
+        self._announce = announce
+
+    def __repr__(self) -> str:
+        return repr(self.synchronous)
+
+    async def _run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Awaits blocking work in the order of this agent's calls."""
+
+        def in_turn() -> T:
+            announce, self._announce = self._announce, None
+            if announce is not None:
+                announce(self.synchronous)
+            return work(*args, **kwargs)
+
+        self.board.check_open()
+        return await asyncio.wrap_future(self._lane.submit(in_turn))
+
+    @property
+    def dialect(self) -> str:
+        return self.synchronous.dialect
+
+    @property
+    def tools(self) -> tuple[Tool, ...]:
+        return self.synchronous.tools
+
+    @property
+    def todos(self) -> Awaitable[TodoList]:
+        return self._run(lambda: self.synchronous.todos)
+
+    @property
+    def project(self) -> Awaitable[str]:
+        """The project of the session, which is where the session was first seen."""
+        return self._run(lambda: self.synchronous.project)
+
+    @property
+    def mode(self) -> Awaitable[Mode]:
+        return self._run(lambda: self.synchronous.mode)
+
+    async def at(self, revision: int) -> TodoList | None:
+        return await self._run(self.synchronous.at, revision)
+
+    # The model's calls.
+
+    async def call(self, name: str, args: Any = None, *, call_id: str | None = None) -> Reply:
+        return await self._run(self.synchronous.call, name, args, call_id=call_id)
+
+    # People's changes.
+
+    async def edit(self, ops: Any, *, by: str, revision: int | None = None) -> TodoList:
+        return await self._run(self.synchronous.edit, ops, by=by, revision=revision)
+
+    async def rewrite(self, todos: TodoList, *, by: str, revision: int | None = None) -> TodoList:
+        return await self._run(self.synchronous.rewrite, todos, by=by, revision=revision)
+
+    async def undo(self, *, by: str) -> TodoList:
+        return await self._run(self.synchronous.undo, by=by)
+
+    async def restore_list(self, todos: TodoList, *, by: str, source: str, revision: int | None = None) -> TodoList:
+        return await self._run(self.synchronous.restore_list, todos, by=by, source=source, revision=revision)
+
+    # Modes and children.
+
+    async def enter_plan_mode(self, *, by: str | None = None) -> None:
+        await self._run(self.synchronous.enter_plan_mode, by=by)
+
+    async def exit_plan_mode(self, *, by: str | None = None) -> None:
+        await self._run(self.synchronous.exit_plan_mode, by=by)
+
+    async def spawn(
+        self, name: str, *, label: str | None = None, id: str | None = None, dialect: str | None = None
+    ) -> Agent:
+        child = await self._run(self.synchronous.spawn, name, label=label, id=id, dialect=dialect)
+        return Agent(self.board, child, self.board.lane(child.session, child.name))

@@ -1,0 +1,1 @@
+"""Other people's protocols and files: each bridge turns them into calls on a board, and back."""

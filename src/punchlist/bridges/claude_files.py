@@ -1,0 +1,332 @@
+"""Claude Code's own list files, `{session}-agent-{agent}.json`: adopted, imported, exported, kept in step.
+
+Once the board has a list it is the truth, and the file its mirror. A file is taken over on its own only where the
+board knows no list of that agent yet. What somebody else did to a file that we keep in step is not written over:
+
+- If this process read or wrote the file before, the change counts as a write of that agent, based on the file as
+  we left it: it is merged with what happened on the board since, as any full write is, and the result is
+  exported. So an item that Claude Code added stays, and so does one that a person added on the board.
+- If this process never saw the file and it holds no list that the board had lately, nobody can tell which of the
+  two is newer: the board's list is written, and the file's is kept beside it as `<name>.changed-<n>`.
+- An empty file takes nothing off the board.
+- A file that cannot be read or is no list reads as empty; the next write sets it aside as `<name>.invalid-<n>`.
+
+The file cannot hold everything: see `dialects.claude_code` for what is lost. What is done here is logged as
+`punchlist.bridges.claude_files`; a file that cannot be kept in step never fails a write to the board.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import re
+import threading
+import weakref
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from punchlist.agent import Agent
+from punchlist.board import Board
+from punchlist.bridges.folder import Folder, ListFileRefused, Signature, check_length, check_part
+from punchlist.core.apply import apply
+from punchlist.core.commands import Entry, Replace
+from punchlist.core.todo import ListState, TodoItem, TodoList
+from punchlist.dialects.claude_code import POLICY, parse, shown
+from punchlist.errors import EditRefused, InvalidInput, RevisionConflict
+from punchlist.text import repair
+
+AUTHOR = "claude-code"
+"""Who wrote what a file says, in the board's history."""
+
+MAIN = "main"
+_MARK = "-agent-"
+_SUFFIX = ".json"
+_UUID = re.compile(r"([0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})-agent-(.+)", re.DOTALL)
+_PAST = 20
+_MOST_KNOWN = 4096
+_IMPORTED = replace(POLICY, wipe_finished=False)
+
+_alone = threading.RLock()
+"""One for all folders: a change on behalf of one folder may reach the mirror of another."""
+
+logger = logging.getLogger(__name__)
+
+
+class _Known(NamedTuple):
+    """A file as it was when it and the board agreed, at that revision of the list."""
+
+    signature: Signature
+    revision: int
+
+
+class ClaudeFiles:
+    """The list files of one folder: `$CLAUDE_CONFIG_DIR/todos`, else `~/.claude/todos`, unless told otherwise."""
+
+    def __init__(self, folder: str | os.PathLike[str] | None = None) -> None:
+        path = default_folder() if folder is None else os.fspath(folder)
+        self.folder = os.path.abspath(os.path.expanduser(path))
+        self._files = Folder(self.folder)
+        self._known: dict[str, _Known] = {}
+        self._still = threading.local()
+        self._boards: weakref.WeakSet[Board] = weakref.WeakSet()
+
+    def path(self, session: str, agent: str) -> str:
+        """The file of an agent. Raises `InvalidInput` for ids that cannot be parts of a file name.
+
+        Claude Code gives its main agent the id of the session; such a file, where there is one, is that of `main`.
+        """
+        return self._files.at(self._name(session, agent))
+
+    def _name(self, session: str, agent: str) -> str:
+        name = file_name(session, agent)
+        if agent == MAIN:
+            with suppress(InvalidInput):
+                own = file_name(session, session)
+                if self._files.signature(own) is not None:
+                    return own
+        return name
+
+    # Files.
+
+    def read(self, session: str, agent: str) -> TodoList | None:
+        """The list in the file; None if there is no file, an empty list if it is unreadable or no list (logged)."""
+        return self._read(self._name(session, agent))
+
+    def _read(self, name: str) -> TodoList | None:
+        if self._files.signature(name) is None:
+            return None
+        todos = self._load(name)
+        if isinstance(todos, str):
+            logger.warning("`%s` reads as empty: %s", self._files.at(name), todos)
+            return TodoList()
+        return todos
+
+    def _load(self, name: str) -> TodoList | str:
+        """The list in a file, or what is wrong with it."""
+        try:
+            return _decoded(self._files.read(name))
+        except ListFileRefused as error:
+            return str(error.data["problem"])
+        except OSError as error:
+            return error.strerror or str(error)
+
+    def write(self, session: str, agent: str, todos: TodoList) -> None:
+        """Puts a list into the file, at once or not at all. What is there is replaced, if it is a list; else set aside.
+
+        Raises `ListFileRefused` if that cannot be done, or a link in its place leads out of the folder.
+        """
+        with _alone:
+            self._write(self._name(session, agent), todos)
+
+    def _write(self, name: str, todos: TodoList) -> Signature:
+        body = repair(json.dumps(shown(todos.items), indent=2, ensure_ascii=False)).encode()
+        signature, known = self._files.signature(name), self._known.get(name)
+        trusted = known is not None and known.signature == signature
+        if signature is not None and not trusted and not os.path.islink(self._files.at(name)):
+            problem = self._load(name)
+            if isinstance(problem, str):
+                aside = self._files.set_aside(name, "invalid")
+                logger.warning("`%s` was no list (%s); moved to `%s`", self._files.at(name), problem, aside)
+        return self._files.replace(name, body)
+
+    # Files and a board.
+
+    def adopt(self, agent: Agent) -> bool:
+        """Takes over the agent's file if it holds items and the board has no list of that agent yet."""
+        name = self._name(agent.session, agent.name)
+        if self._files.signature(name) is None or agent.todos.revision:
+            return False
+        return self.import_into(agent)
+
+    def import_into(self, agent: Agent) -> bool:
+        """Takes over the agent's file as a full write by that agent; False if the file has nothing to take.
+
+        So what the file cannot express (phases, notes, cancelled items) stays, as does what people added since the
+        agent last saw its list; other open items that the file lacks are set aside.
+        """
+        with _alone:
+            name = self._name(agent.session, agent.name)
+            signature = self._files.signature(name)
+            found = self._read(name)
+            if signature is None or found is None or not found.items:
+                return False
+            current = agent.todos
+            todos = _merged(agent, current, current.items, found) if current.revision else found
+            with self._settling():
+                todos = agent.restore_list(todos, by=AUTHOR, source=name)
+            self._remember(name, signature, todos)
+            if agent.board in self._boards and shown(todos.items) != shown(found.items):
+                self.export(agent)
+            return True
+
+    def export(self, agent: Agent) -> None:
+        """Brings the agent's file in step with the board; an agent without a list on the board leaves it alone."""
+        with _alone:
+            name = self._name(agent.session, agent.name)
+            with self._settling():
+                while not self._took_in(agent, name):
+                    pass
+            written = 0
+            # Another process may write between our look at the board and our rename: whoever renames looks again.
+            while (todos := agent.todos).revision != written:
+                self._remember(name, self._write(name, todos), todos)
+                written = todos.revision
+
+    def _took_in(self, agent: Agent, name: str) -> bool:
+        """Brings to the board, or sets aside, what somebody else wrote into the file; False to be asked again."""
+        signature, known = self._files.signature(name), self._known.get(name)
+        current = agent.todos
+        if signature is None or not current.revision or (known is not None and known.signature == signature):
+            return True
+        theirs = self._load(name)
+        if isinstance(theirs, str) or not theirs.items or _was_ours(agent, current.revision, theirs):
+            return True
+        base = None if known is None else agent.at(known.revision)
+        if base is not None and base.plan_id == current.plan_id:
+            try:
+                merged = _merged(agent, current, base.items, theirs)
+                if merged is not current:
+                    agent.rewrite(merged, by=AUTHOR, revision=current.revision)
+                return True
+            except RevisionConflict:
+                return False
+            except EditRefused as error:
+                logger.warning("`%s` was changed by somebody else, and not merged: %s", self._files.at(name), error)
+        aside = self._files.set_aside(name, "changed")
+        logger.warning("`%s` held a list that the board does not know; moved to `%s`", self._files.at(name), aside)
+        return True
+
+    @contextmanager
+    def _settling(self) -> Generator[None]:
+        """While this thread changes the board on behalf of a file, the mirror keeps still."""
+        self._still.now = True
+        try:
+            yield
+        finally:
+            self._still.now = False
+
+    def _keeps_still(self) -> bool:
+        return getattr(self._still, "now", False)
+
+    def _remember(self, name: str, signature: Signature, todos: TodoList) -> None:
+        if len(self._known) >= _MOST_KNOWN:
+            self._known.clear()
+        self._known[name] = _Known(signature, todos.revision)
+
+    def attach(self, board: Board) -> None:
+        """Adopts files as handles are made on the board, and from then on keeps files in step with every change."""
+        if board not in self._boards:
+            self._boards.add(board)
+            board.observe(on_agent=self._welcome, on_change=self._mirror)
+
+    def _welcome(self, agent: Agent) -> None:
+        if self._keeps_still():
+            return
+        try:
+            self.adopt(agent)
+        except Exception as error:
+            logger.warning("`%s` has no list file to adopt: %s", agent.name, error)
+
+    def _mirror(self, agent: Agent) -> None:
+        if self._keeps_still():
+            return
+        try:
+            self.export(agent)
+        except InvalidInput as error:
+            logger.debug("`%s` has no list file: %s", agent.name, error)
+        except Exception as error:
+            logger.warning("The list file of `%s` is not in step: %s", agent.name, error)
+
+    def import_folder(self, board: Board, *, project: str | os.PathLike[str] | None = None) -> int:
+        """Adopts every list file of the folder that the board does not know yet; how many those were."""
+        count = 0
+        for name in self._files.names():
+            ids = ids_of(name)
+            if ids is None:
+                continue
+            session, agent = ids
+            try:
+                with self._settling():
+                    name_on_board = MAIN if agent == session else agent
+                    handle = board.agent(name_on_board, session=session, dialect=AUTHOR, project=project)
+                count += self.adopt(handle)
+            except (EditRefused, InvalidInput) as error:
+                logger.warning("`%s` was not imported: %s", self._files.at(name), error)
+        return count
+
+
+def default_folder() -> str:
+    return os.path.join(os.environ.get("CLAUDE_CONFIG_DIR") or os.path.join("~", ".claude"), "todos")
+
+
+def attach_configured(board: Board) -> ClaudeFiles | None:
+    """Keeps the folder of `$PUNCHLIST_CLAUDE_TODOS` in step with the board; None where none is named."""
+    folder = os.environ.get("PUNCHLIST_CLAUDE_TODOS")
+    if not folder:
+        return None
+    files = ClaudeFiles(folder)
+    files.attach(board)
+    return files
+
+
+def file_name(session: str, agent: str) -> str:
+    """The name of an agent's file; refuses ids that would lead elsewhere, or that could not be told apart again."""
+    check_part("session", session)
+    check_part("agent", agent)
+    name = f"{session}{_MARK}{agent}{_SUFFIX}"
+    check_length(name)
+    if ids_of(name) != (session, agent):
+        problem = f"The list file `{name}` would be taken for that of another agent; use an id without `{_MARK}`."
+        raise InvalidInput(problem=problem)
+    return name
+
+
+def ids_of(name: str) -> tuple[str, str] | None:
+    """Session and agent of a file by its name; None if it is no list file.
+
+    A session id as Claude Code makes them (a UUID) ends where it ends; any other one reaches to the last mark.
+    """
+    if not name.endswith(_SUFFIX):
+        return None
+    stem = name.removesuffix(_SUFFIX)
+    uuid = _UUID.fullmatch(stem)
+    session, mark, agent = (uuid[1], _MARK, uuid[2]) if uuid is not None else stem.rpartition(_MARK)
+    return (session, agent) if mark and session and agent else None
+
+
+def _decoded(body: bytes) -> TodoList | str:
+    """The list in the bytes of a file, or what is wrong with them."""
+    try:
+        given: Any = json.loads(body.decode())
+    except (ValueError, RecursionError) as error:
+        return f"it is no JSON ({error})"
+    command = parse("TodoWrite", {"todos": given})
+    if not isinstance(command, Replace):
+        return getattr(command, "text", "it is no list").splitlines()[-1]
+    items = tuple(
+        TodoItem(id=str(number), content=entry.content, active_form=entry.active_form, status=entry.status)
+        for number, entry in enumerate(command.entries, start=1)
+    )
+    return TodoList(items=items, next_id=len(items) + 1)
+
+
+def _merged(agent: Agent, current: TodoList, base: tuple[TodoItem, ...], theirs: TodoList) -> TodoList:
+    """The board's list after a full write of theirs by an author who last saw base."""
+    entries = (Entry(content=item.content, status=item.status, active_form=item.active_form) for item in theirs.items)
+    applied = apply(ListState(current, base), Replace(tuple(entries)), _IMPORTED, agent.board.now(), by=AUTHOR)
+    if applied.refused:
+        raise EditRefused(problem=" ".join(problem.text for problem in applied.problems))
+    return applied.state.todos
+
+
+def _was_ours(agent: Agent, revision: int, theirs: TodoList) -> bool:
+    """Whether the list of a file is one that the board itself had lately: then the file is merely behind."""
+    rows = shown(theirs.items)
+    for past in range(revision, max(0, revision - _PAST), -1):
+        todos = agent.at(past)
+        if todos is not None and shown(todos.items) == rows:
+            return True
+    return False

@@ -1,0 +1,147 @@
+"""One folder of somebody else's files: read and replaced by name, and nothing outside it is ever touched.
+
+A name is checked before it becomes a path; a file is opened without following a link out of the folder; a new
+content is written to a temporary file and renamed, so that a reader sees the old file or the new one.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from contextlib import suppress
+from typing import NamedTuple
+
+from punchlist.errors import InvalidInput, ListFileRefused
+
+LARGEST = 10_000_000
+"""Bytes. A list file above this is taken for damaged."""
+
+_LONGEST_NAME = 230
+"""Bytes: file systems allow 255, and a file that is set aside gets a longer name."""
+
+_RESERVED = frozenset({"con", "prn", "aux", "nul", "conin$", "conout$"}) | {
+    f"{device}{digit}" for device in ("com", "lpt") for digit in "0123456789¹²³"
+}
+_FORBIDDEN = frozenset('/\\:*?"<>|')
+
+
+class Signature(NamedTuple):
+    """What tells one state of a file from the next without reading it."""
+
+    modified: int
+    size: int
+    number: int
+
+
+HIDDEN = Signature(-1, -1, -1)
+"""The state of what we may not even look at."""
+
+
+def check_part(what: str, part: str) -> None:
+    """Refuses an id that is no plain part of a file name on every system."""
+    printable = isinstance(part, str) and part.isprintable()  # pyright: ignore[reportUnnecessaryIsInstance]
+    stem = part.partition(".")[0].strip().casefold() if printable else ""
+    if not stem or stem in _RESERVED or part != part.strip(" .") or _FORBIDDEN & set(part):
+        problem = f"{repr(part)[:80]} cannot be part of a file name, as the {what} of a list file has to be."
+        raise InvalidInput(problem=problem)
+
+
+def check_length(name: str) -> None:
+    if len(name.encode()) > _LONGEST_NAME:
+        raise InvalidInput(problem=f"`{name[:40]}…` is too long for a file name; at most {_LONGEST_NAME} bytes fit.")
+
+
+class Folder:
+    """The folder at a path. It is made, for its owner alone, at the first write."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def at(self, name: str) -> str:
+        return os.path.join(self.path, name)
+
+    def names(self) -> list[str]:
+        try:
+            return sorted(os.listdir(self.path))
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+
+    def signature(self, name: str) -> Signature | None:
+        """The state of what has this name, the link itself if it is one; None if nothing has."""
+        try:
+            return _signature(os.lstat(self.at(name)))
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError:
+            return HIDDEN
+
+    def read(self, name: str) -> bytes:
+        """The content of a plain file of this folder; `OSError` or `ListFileRefused` where there is none to have."""
+        target = self._inside(name)
+        flags = os.O_RDONLY | _flag("O_NOFOLLOW") | _flag("O_NONBLOCK") | _flag("O_CLOEXEC") | _flag("O_BINARY")
+        with os.fdopen(os.open(target, flags), "rb") as file:
+            found = os.fstat(file.fileno())
+            if not stat.S_ISREG(found.st_mode):
+                raise ListFileRefused(path=self.at(name), problem="it is no plain file")
+            body = file.read(LARGEST + 1)
+        if len(body) > LARGEST:
+            raise ListFileRefused(path=self.at(name), problem=f"it is larger than {LARGEST} bytes")
+        return body
+
+    def _inside(self, name: str) -> str:
+        """The path of the file meant by the name, links resolved; refuses one that leads out of the folder."""
+        path = self.at(name)
+        if not os.path.islink(path):
+            return path
+        target = os.path.realpath(path)
+        if os.path.dirname(target) != os.path.realpath(self.path):
+            raise ListFileRefused(path=path, problem="it is a link that leads out of the folder; remove the link")
+        return target
+
+    def replace(self, name: str, body: bytes) -> Signature:
+        """Puts the content in place of what has this name; a link is replaced itself, never written through."""
+        if len(body) > LARGEST:
+            raise ListFileRefused(path=self.at(name), problem=f"the list takes more than {LARGEST} bytes")
+        self._inside(name)
+        temporary = self.at(f".punchlist-{os.urandom(8).hex()}.tmp")
+        try:
+            os.makedirs(self.path, mode=0o700, exist_ok=True)
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+            flags |= _flag("O_NOFOLLOW") | _flag("O_CLOEXEC") | _flag("O_BINARY")
+            handle = os.open(temporary, flags, 0o600)
+            try:
+                with os.fdopen(handle, "wb") as file:
+                    file.write(body)
+                    file.flush()
+                    signature = _signature(os.fstat(handle))
+                os.replace(temporary, self.at(name))
+            except BaseException:
+                with suppress(OSError):
+                    os.unlink(temporary)
+                raise
+        except OSError as error:
+            raise ListFileRefused(path=self.at(name), problem=error.strerror or str(error)) from error
+        return signature
+
+    def set_aside(self, name: str, why: str) -> str:
+        """Renames what has this name to the first free `<name>.<why>-<n>`, and returns that."""
+        number = 1
+        while os.path.lexists(self.at(f"{name}.{why}-{number}")):
+            number += 1
+        aside = f"{name}.{why}-{number}"
+        try:
+            os.rename(self.at(name), self.at(aside))
+        except OSError as error:
+            if error.errno != errno.ENOENT:
+                raise ListFileRefused(path=self.at(name), problem=error.strerror or str(error)) from error
+        return aside
+
+
+def _signature(found: os.stat_result) -> Signature:
+    return Signature(found.st_mtime_ns, found.st_size, found.st_ino)
+
+
+def _flag(name: str) -> int:
+    """A flag of `os.open`, 0 where the system has none such."""
+    return getattr(os, name, 0)

@@ -1,0 +1,138 @@
+"""The command `punchlist`. One file a command group, imported only when that command runs."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from punchlist.errors import PunchlistError
+
+OK, FAILED, UNUSABLE = 0, 1, 2
+"""Exit codes: done; the thing asked for failed; wrong usage, or a board that cannot be used."""
+
+_INTERRUPTED, _BROKEN_PIPE = 130, 141
+
+
+class Command(NamedTuple):
+    """A command's module, with `parser()` and `run(options)`, and its line in the help."""
+
+    module: str
+    help: str
+
+
+COMMANDS: dict[str, Command] = {
+    "demo": Command("demo", "watch three scripted agents at work, live"),
+    "todos": Command("todos", "show what this project's agents plan, do and have done"),
+    "todo": Command("todo", "change a list by hand: append, start, done, edit, undo, …"),
+    "events": Command("events", "show what happened, or follow it live"),
+    "statusline": Command("statusline", "print one line for the status bar of an agent"),
+    "sessions": Command("sessions", "list the sessions; copy or move one"),
+    "prune": Command("prune", "delete sessions to which nobody wrote for a while"),
+    "dialects": Command("dialects", "list the todo tools that agents may use"),
+    "doctor": Command("doctor", "check the board and this installation"),
+}
+"""Every command, in the order of the help."""
+
+_USAGE = "usage: punchlist [--db URL] COMMAND …"
+_END = """\
+options:
+  --db URL      the board: a path, `sqlite:///…` or `memory:` (by default $PUNCHLIST_DB, else your own)
+  --version     print the version
+  -h, --help    print this; `punchlist COMMAND --help` tells more about a command
+
+Start with `punchlist demo`, then `punchlist todo append "My first item"`.
+"""
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Runs a command; its exit code. Errors are one sentence with the next step, never a traceback."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    try:
+        code = _run(arguments)
+        sys.stdout.flush()
+    except SystemExit as leave:
+        return leave.code if isinstance(leave.code, int) else OK if leave.code is None else UNUSABLE
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read us is gone; Python's own flush at exit must not complain about it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _BROKEN_PIPE
+    except Exception as error:
+        return _failed(error)
+    return code
+
+
+def _run(arguments: list[str]) -> int:
+    from punchlist.cli.terminal import speak_safely
+
+    speak_safely()
+    leading: list[str] = []
+    while arguments and arguments[0].startswith("-"):
+        option = arguments.pop(0)
+        name, given, value = option.partition("=")
+        if name in ("-h", "--help"):
+            return _help()
+        if name == "--version":
+            return _version()
+        if name != "--db" or not (given or arguments):
+            return complain(f"`{option}` is no option here, or lacks its value; see `punchlist --help`.")
+        leading = ["--db", value if given else arguments.pop(0)]
+    if not arguments or arguments[0] == "help":
+        return _help()
+    name = arguments.pop(0)
+    if name not in COMMANDS:
+        return complain(f"There is no command `{name}`{_nearest(name)}; see `punchlist --help`.")
+    module = import_module(f"punchlist.cli.{COMMANDS[name].module}")
+    return module.run(module.parser().parse_args([*leading, *arguments]))
+
+
+def _help() -> int:
+    rows = "\n".join(f"  {name:<12}  {command.help}" for name, command in COMMANDS.items())
+    print(f"{_USAGE}\n\nThe todo and progress layer for AI agents.\n\ncommands:\n{rows}\n\n{_END}", end="")
+    return OK
+
+
+def _version() -> int:
+    from punchlist import __version__
+
+    print(f"punchlist {__version__}")
+    return OK
+
+
+def _nearest(name: str) -> str:
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, COMMANDS, n=1)
+    return f" (did you mean `{near[0]}`?)" if near else ""
+
+
+def complain(sentence: str, code: int = UNUSABLE) -> int:
+    """Says on stderr what is wrong; the exit code. Cleaned: the sentence may quote a board or a file."""
+    from punchlist.text import for_terminal
+
+    print(f"punchlist: {for_terminal(sentence, lines=True)}", file=sys.stderr)
+    return code
+
+
+def _failed(error: Exception) -> int:
+    from punchlist.errors import PunchlistError
+
+    if isinstance(error, PunchlistError):
+        return complain(str(error), _code_of(error))
+    if isinstance(error, OSError):
+        where = f" (`{error.filename}`)" if error.filename else ""
+        return complain(f"{error.strerror or error}{where}; check the path and try again.", FAILED)
+    if sys.flags.dev_mode:
+        raise error
+    kind = type(error).__name__
+    return complain(f"This is a fault of Punchlist ({kind}: {error}); `python -X dev -m punchlist …` shows where.")
+
+
+def _code_of(error: PunchlistError) -> int:
+    from punchlist.errors import ConfigInvalid, StoreError
+
+    return UNUSABLE if isinstance(error, StoreError | ConfigInvalid) else FAILED

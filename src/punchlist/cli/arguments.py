@@ -1,0 +1,85 @@
+"""What the commands' arguments have in common."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from punchlist.cli import UNUSABLE, complain
+from punchlist.cli.terminal import columns
+
+if TYPE_CHECKING:
+    from punchlist.board import Board
+
+
+class _Help(argparse.RawDescriptionHelpFormatter):
+    """Knows its width from the start: argparse would import four compression libraries to find it out."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=min(columns(sys.stdout) or 100, 100) - 2)
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that complains as the other parts of the program do, and never guesses an abbreviation."""
+
+    def __init__(self, **settings: Any) -> None:
+        settings.setdefault("formatter_class", _Help)
+        super().__init__(allow_abbrev=False, **settings)
+
+    def error(self, message: str) -> NoReturn:
+        raise SystemExit(complain(f"{message}; see `{self.prog} --help`.", UNUSABLE))
+
+
+def command_parser(name: str, description: str, *, examples: str = "") -> Parser:
+    parser = Parser(prog=f"punchlist {name}", description=description, epilog=f"examples:\n{examples}".rstrip())
+    if not examples:
+        parser.epilog = None
+    add_db(parser)
+    return parser
+
+
+def add_db(parser: argparse.ArgumentParser) -> None:
+    """`--db`. It has no default, so that a subcommand without it does not hide what was given before."""
+    parser.add_argument(
+        "--db", metavar="URL", default=argparse.SUPPRESS, help="the board (default: $PUNCHLIST_DB, else your own)"
+    )
+
+
+def add_json(parser: argparse.ArgumentParser, *, lines: bool = False) -> None:
+    parser.add_argument("--json", action="store_true", help="print JSON, one line each" if lines else "print JSON")
+
+
+def add_limit(parser: argparse.ArgumentParser, default: int | None, what: str) -> None:
+    parser.add_argument("--limit", type=count, default=default, metavar="N", help=f"at most N {what}")
+
+
+def add_all(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--all", action="store_true", help="of every project, not only this one")
+
+
+def count(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or len(text) > 9:
+        raise argparse.ArgumentTypeError(f"`{text}` is no number from 0 up")
+    return int(text)
+
+
+def board_url(options: argparse.Namespace) -> str | None:
+    return getattr(options, "db", None)
+
+
+def open_board(options: argparse.Namespace) -> Board:
+    from punchlist.board import Board
+
+    board = Board.open(board_url(options))
+    if os.environ.get("PUNCHLIST_CLAUDE_TODOS"):
+        from punchlist.bridges.claude_files import attach_configured  # only those who asked for it pay for it
+
+        attach_configured(board)
+    return board
+
+
+def here(options: argparse.Namespace) -> str | None:
+    """The folder whose project is meant; None with `--all`."""
+    return None if options.all else os.getcwd()

@@ -1,0 +1,81 @@
+"""`punchlist sessions`: the conversations on a board; copying and moving one."""
+
+from __future__ import annotations
+
+import argparse
+from argparse import Namespace
+
+from punchlist.cli import OK
+from punchlist.cli.arguments import Parser, add_all, add_db, add_json, add_limit, command_parser, here, open_board
+from punchlist.cli.target import author
+from punchlist.cli.terminal import look, show, show_json
+from punchlist.surfaces.spans import Span, cut, padded, shown
+
+_EXAMPLES = """\
+  punchlist sessions                    of this project, the latest first
+  punchlist sessions copy s1 s2         the lists of s1 into a new session s2
+  punchlist sessions move s1 s2         s1 is called s2 from now on
+"""
+
+
+def parser() -> Parser:
+    made = command_parser("sessions", "Lists the sessions of this project, the latest first.", examples=_EXAMPLES)
+    add_all(made)
+    add_limit(made, 50, "sessions (default: 50)")
+    add_json(made)
+    made.set_defaults(run=_list)
+    verbs = made.add_subparsers(metavar="VERB", parser_class=Parser)
+    for name, said, run in (
+        ("copy", "copy the lists of a session into a new one", _copy),
+        ("move", "give a session another id", _move),
+    ):
+        added: argparse.ArgumentParser = verbs.add_parser(name, help=said, description=f"{said.capitalize()}.")
+        add_db(added)
+        added.add_argument("old", metavar="OLD", help="the session that is there")
+        added.add_argument("new", metavar="NEW", help="an id that is free")
+        added.add_argument("--by", metavar="NAME", help="who does it (default: your login name)")
+        added.set_defaults(run=run)
+    return made
+
+
+def run(options: Namespace) -> int:
+    return options.run(options)
+
+
+def _list(options: Namespace) -> int:
+    with open_board(options) as board:
+        rows = board.sessions(project=here(options), limit=options.limit)
+        now = board.now()
+    if options.json:
+        show_json([row._asdict() for row in rows])
+        return OK
+    if not rows:
+        where = "on this board" if options.all else "in this project; `punchlist sessions --all` shows every project's"
+        print(f"There are no sessions {where}.")
+        return OK
+    from punchlist.surfaces.text import ago, plural
+
+    seen = look()
+    for row in rows:
+        line = (
+            *padded((Span(shown(row.id), "bold"),), 24, seen.glyphs),
+            Span(f"  {plural(row.agents, 'agent'):<10}"),
+            Span(f"  {ago(row.updated_at or row.created_at, now):<15}", "dim"),
+            Span(f"  {shown(row.project)}" if options.all else "", "dim"),
+        )
+        show([cut(line, seen.columns, seen.glyphs)])
+    return OK
+
+
+def _copy(options: Namespace) -> int:
+    with open_board(options) as board:
+        board.copy_session(options.old, options.new, by=author(options))
+    print(f"Copied session {shown(options.old)} to {shown(options.new)}.")
+    return OK
+
+
+def _move(options: Namespace) -> int:
+    with open_board(options) as board:
+        board.move_session(options.old, options.new, by=author(options))
+    print(f"Session {shown(options.old)} is now {shown(options.new)}.")
+    return OK

@@ -1,0 +1,91 @@
+"""`punchlist statusline`: one line for the status bar of an agent. Quick, and quiet whatever happens."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import sys
+from argparse import Namespace
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, cast
+
+from punchlist.cli import OK
+from punchlist.cli.arguments import Parser, board_url, command_parser
+from punchlist.cli.terminal import look
+
+if TYPE_CHECKING:
+    from punchlist.core.todo import TodoList
+
+_PATIENCE = 0.2
+"""Seconds to wait for the first word on standard input, and for each next one."""
+
+_LARGEST = 1024 * 1024
+_LOCK_SECONDS = 1.0
+_EXAMPLES = """\
+  in ~/.claude/settings.json:  "statusLine": {"type": "command", "command": "punchlist statusline"}
+"""
+
+
+def parser() -> Parser:
+    said = (
+        "Prints what is being done and how far it is, as in `▸ Running tests (2/5)`; nothing if nothing is tracked. "
+        "Reads what Claude Code gives a status line on standard input."
+    )
+    made = command_parser("statusline", said, examples=_EXAMPLES)
+    made.add_argument("--session", metavar="S", help="the session (default: what standard input says, else the latest)")
+    made.add_argument("--agent", metavar="A", help="the agent (default: the first of the session that has a list)")
+    return made
+
+
+def run(options: Namespace) -> int:
+    """Always succeeds: a status bar is no place for an error."""
+    with suppress(Exception):
+        from punchlist.surfaces.text import status_line
+
+        given: dict[str, Any] = {}
+        with suppress(Exception):  # no standard input at all, nothing on it, or nothing that we understand
+            given = _given()
+        todos = _todos(options, given)
+        line = "" if todos is None else status_line(todos, look())
+        if line:
+            print(line)
+    return OK
+
+
+def _given() -> dict[str, Any]:
+    """What the host says on standard input; nothing if it says nothing at once."""
+    if sys.stdin.isatty():
+        return {}
+    handle = sys.stdin.fileno()
+    body = b""
+    while len(body) < _LARGEST and select.select([handle], [], [], _PATIENCE)[0]:
+        part = os.read(handle, 65_536)
+        if not part:
+            break
+        body += part
+    value: Any = json.loads(body)
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def _todos(options: Namespace, given: dict[str, Any]) -> TodoList | None:
+    from punchlist.board import Board
+    from punchlist.store import store_path
+    from punchlist.store.sqlite import SqliteStore
+
+    path = store_path(board_url(options))
+    if not os.path.exists(path):
+        return None
+    session = options.session or given.get("session_id") or os.environ.get("PUNCHLIST_SESSION")
+    with Board(SqliteStore(path, lock_timeout=_LOCK_SECONDS)) as board:
+        project = None if session else _folder(given)
+        rows = board.lists(project=project, session=session, limit=1 if options.agent is None else 100)
+    kept = (row.todos for row in rows if row.todos.items and options.agent in (None, row.agent))
+    return next(kept, None)
+
+
+def _folder(given: dict[str, Any]) -> str:
+    workspace = given.get("workspace")
+    current = cast("dict[str, Any]", workspace).get("current_dir") if isinstance(workspace, dict) else None
+    folder = current or given.get("cwd")
+    return folder if isinstance(folder, str) else os.getcwd()

@@ -1,0 +1,96 @@
+"""The reader's terminal: what it can show, and printing to it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable
+from io import TextIOWrapper
+from typing import Any, TextIO
+
+from punchlist.surfaces.spans import ASCII, UNICODE, Glyphs, Line, Look, Style
+
+_SGR: dict[Style, str] = {
+    "dim": "2",
+    "bold": "1",
+    "focus": "1;36",
+    "good": "32",
+    "warning": "33",
+    "bad": "31",
+    "struck": "2;9",
+    "accent": "35",
+}
+
+
+def speak_safely() -> None:
+    """A character that the terminal's encoding lacks prints as `?` instead of ending the program."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")
+
+
+def look(stream: TextIO | None = None) -> Look:
+    """What can be shown on a stream, standard output by default."""
+    chosen = stream or sys.stdout
+    return Look(glyphs(chosen), columns(chosen))
+
+
+def glyphs(stream: TextIO) -> Glyphs:
+    """Unicode signs if the encoding has them and neither the locale nor the terminal says otherwise."""
+    encoding = (getattr(stream, "encoding", None) or "").lower().replace("-", "").replace("_", "")
+    if not encoding.startswith("utf") or os.environ.get("TERM") in ("dumb", "linux"):
+        return ASCII
+    environ = os.environ.get
+    # Python itself sets LC_CTYPE to C.UTF-8 where the locale is C; then LANG is what the user said.
+    spoken = environ("LC_ALL") or (environ("LC_CTYPE", "").replace("C.UTF-8", "")) or environ("LANG") or "utf-8"
+    return UNICODE if "utf" in spoken.lower() else ASCII
+
+
+def columns(stream: TextIO) -> int | None:
+    """The width to cut lines to; None into a pipe or a file, unless $COLUMNS says one."""
+    said = os.environ.get("COLUMNS", "")
+    if said.isascii() and said.isdigit() and int(said) > 0:
+        return int(said)
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or None if stream.isatty() else None
+    except (OSError, ValueError):
+        return None
+
+
+def colours(stream: TextIO | None = None) -> bool:
+    """`NO_COLOR` first, then `FORCE_COLOR` and `CLICOLOR_FORCE`, then whether it is a terminal at all."""
+    environ = os.environ.get
+    if environ("NO_COLOR"):
+        return False
+    if any(environ(name, "0") not in ("", "0") for name in ("FORCE_COLOR", "CLICOLOR_FORCE")):
+        return True
+    return (stream or sys.stdout).isatty() and environ("TERM") != "dumb"
+
+
+def painted(line: Line, *, colour: bool) -> str:
+    if not colour:
+        return "".join(span.text for span in line).rstrip()
+    return "".join(f"\x1b[{_SGR[style]}m{text}\x1b[0m" if style in _SGR and text else text for text, style in line)
+
+
+def show(lines: Iterable[Line]) -> None:
+    colour = colours()
+    for line in lines:
+        print(painted(line, colour=colour))
+
+
+def show_json(value: Any, *, indent: int = 2) -> None:
+    """JSON that is safe to look at: what a terminal could obey is written as an escape, and means the same."""
+    import re
+
+    import msgspec
+
+    body = msgspec.json.encode(value)
+    text = (msgspec.json.format(body, indent=indent) if indent else body).decode()
+    hidden = "\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e0fff"
+    print(re.sub(f"[{hidden}]", lambda found: _escaped(found[0]), text), flush=not indent)
+
+
+def _escaped(character: str) -> str:
+    units = character.encode("utf-16-be")
+    return "".join(f"\\u{units[place]:02x}{units[place + 1]:02x}" for place in range(0, len(units), 2))

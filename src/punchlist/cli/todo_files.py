@@ -1,0 +1,167 @@
+"""A list as a Markdown file: edited, exported, imported. What a person wrote is never lost."""
+
+from __future__ import annotations
+
+import os
+import sys
+from argparse import Namespace
+from typing import TYPE_CHECKING
+
+from punchlist.cli import FAILED, OK, complain
+from punchlist.cli.arguments import open_board
+from punchlist.cli.target import author, chosen_agent
+from punchlist.errors import EditRefused, InvalidInput, RevisionConflict
+from punchlist.surfaces.spans import shown
+
+if TYPE_CHECKING:
+    from punchlist.agent import Agent
+
+_FORMAT = "punchlist"
+_LARGEST = 16 * 1024 * 1024
+
+
+def edit(options: Namespace) -> int:
+    """Opens the list in the person's editor and applies what was saved, unless the list moved on meanwhile."""
+    import shutil
+    import tempfile
+
+    from punchlist.markdown import dumps
+
+    with open_board(options) as board:
+        agent = chosen_agent(board, options, create=True, filled=False)
+        todos = agent.todos
+        before = dumps(todos, markers=_FORMAT)
+        folder = tempfile.mkdtemp(prefix="punchlist-")  # private, with whatever the editor leaves beside the file
+        path = os.path.join(folder, "list.todo.md")
+        _write_new(path, before)
+        code = _run_editor(path)
+        after = _read(path) if os.path.exists(path) else before
+        if code != 0:
+            kept = f" Your text is kept in `{path}`." if after != before else ""
+            if not kept:
+                shutil.rmtree(folder, ignore_errors=True)
+            return complain(f"The editor ended with status {code}; nothing was changed.{kept}", FAILED)
+        if after == before:
+            shutil.rmtree(folder, ignore_errors=True)
+            print("No changes.")
+            return OK
+        code = _apply(agent, after, path, revision=todos.revision, by=author(options))
+        if code == OK:
+            shutil.rmtree(folder, ignore_errors=True)
+        return code
+
+
+def _run_editor(path: str) -> int:
+    import shlex
+    import subprocess
+
+    command = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
+    try:
+        return subprocess.call([*shlex.split(command), path])
+    except (OSError, ValueError) as error:
+        raise InvalidInput(
+            problem=f"The editor `{command}` cannot be started ({error}); set $VISUAL or $EDITOR to one that can."
+        ) from error
+
+
+def _apply(agent: Agent, text: str, path: str, *, revision: int, by: str) -> int:
+    from punchlist.markdown import loads
+
+    again = f"Your text is kept in `{path}`; `punchlist todo import {path}` takes it"
+    todos, errors = loads(text, markers=_FORMAT)
+    if errors:
+        said = "\n  ".join(errors)
+        return complain(f"Could not parse the edited list, so nothing was changed:\n  {said}\n{again} once mended.", 1)
+    try:
+        after = agent.rewrite(todos, by=by, revision=revision)
+    except RevisionConflict:
+        return complain(
+            "The list changed while you were editing, so yours was not put in its place. "
+            f"See `punchlist todos`. {again} over what is there now.",
+            FAILED,
+        )
+    except EditRefused as error:
+        return complain(f"{error} {again} once mended.", FAILED)
+    print("Nothing to change." if after.revision == revision else _changed(len(after.items), len(after.omitted)))
+    return OK
+
+
+def _changed(items: int, omitted: int) -> str:
+    aside = f" {omitted} left out are set aside; `punchlist todo restore` brings them back." if omitted else ""
+    return f"Saved the list: {items} task(s).{aside}"
+
+
+def export(options: Namespace) -> int:
+    from punchlist.markdown import dumps
+    from punchlist.text import for_terminal
+
+    with open_board(options) as board:
+        text = dumps(chosen_agent(board, options).todos, markers=options.format)
+    if options.path == "-":
+        print(for_terminal(text, lines=True), end="")
+        return OK
+    _check_target(options.path, options.format, force=options.force)
+    _replace_file(options.path, text)
+    print(f"Wrote todos to {shown(options.path)}")
+    return OK
+
+
+def import_(options: Namespace) -> int:
+    from punchlist.markdown import loads
+
+    text = sys.stdin.read(_LARGEST) if options.path == "-" else _read(options.path)
+    todos, errors = loads(text, markers=options.format)
+    if errors:
+        said = "\n  ".join(errors)
+        return complain(f"Could not parse {options.path}:\n  {said}\nNothing was changed.", FAILED)
+    with open_board(options) as board:
+        chosen_agent(board, options, create=True, filled=False).rewrite(todos, by=author(options))
+    counts = f"{len(todos.phases)} phase(s), {len(todos.items)} task(s)"
+    print(f"Imported {counts} from {shown(options.path)}.")
+    return OK
+
+
+# Files.
+
+
+def _read(path: str) -> str:
+    with open(path, encoding="utf-8", errors="replace") as file:
+        return file.read(_LARGEST)
+
+
+def _write_new(path: str, text: str, mode: int = 0o600) -> None:
+    """Writes a file that is not there yet, and is not reached through a link."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
+    with open(os.open(path, flags, mode), "w", encoding="utf-8", errors="replace") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _check_target(path: str, format: str, *, force: bool) -> None:
+    from punchlist.markdown import loads
+
+    if os.path.islink(path):
+        raise InvalidInput(problem=f"`{path}` is a symbolic link and is not written through; name its target instead.")
+    if os.path.isdir(path):
+        raise InvalidInput(problem=f"`{path}` is a folder; name a file in it.")
+    if force or not os.path.exists(path):
+        return
+    if loads(_read(path), markers=format)[1]:
+        raise InvalidInput(
+            problem=f"`{path}` holds more than a checklist of this format; name another file, or use --force."
+        )
+
+
+def _replace_file(path: str, text: str) -> None:
+    """Puts a new file in place of the old one, whole or not at all."""
+    folder, name = os.path.split(os.path.abspath(path))
+    temporary = os.path.join(folder, f".{name}.{os.urandom(4).hex()}")
+    try:
+        _write_new(temporary, text, 0o666)
+        if os.path.exists(path):
+            os.chmod(temporary, os.stat(path).st_mode & 0o777)
+        os.replace(temporary, path)
+    finally:
+        if os.path.lexists(temporary):
+            os.unlink(temporary)

@@ -1,0 +1,87 @@
+"""`punchlist todos`: what this project's agents plan, do and have done."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from punchlist.cli import OK
+from punchlist.cli.arguments import Parser, add_all, add_json, add_limit, command_parser, here, open_board
+from punchlist.cli.terminal import look, show, show_json
+
+if TYPE_CHECKING:
+    from punchlist.store import ListRow
+
+_EXAMPLES = """\
+  punchlist todos                      the lists of this project, the latest first
+  punchlist todos --session s1         all agents of one session
+  punchlist todos --all --json         everything, for a program
+"""
+
+
+def parser() -> Parser:
+    made = command_parser("todos", "Shows the lists of this project, the latest first.", examples=_EXAMPLES)
+    add_all(made)
+    made.add_argument("--session", metavar="S", help="all agents of this session")
+    made.add_argument("--agent", metavar="A", help="only agents of this name")
+    made.add_argument("--ids", action="store_true", help="show the id of each item")
+    add_limit(made, 20, "lists (default: 20)")
+    add_json(made)
+    return made
+
+
+def run(options: Namespace) -> int:
+    with open_board(options) as board:
+        where = None if options.session else here(options)
+        # Agents are told apart here, so that one name is found behind more than the latest lists.
+        most = 1000 if options.agent else options.limit
+        rows = [
+            row
+            for row in board.lists(project=where, session=options.session, limit=most)
+            if row.todos.items and options.agent in (None, row.agent)
+        ][: options.limit]
+        now = board.now()
+    if options.json:
+        show_json([list_data(row, rows) for row in rows])
+    elif rows:
+        from punchlist.surfaces.text import board_lines
+
+        show(board_lines(rows, look(), now=now, projects=options.all, ids=options.ids))
+    else:
+        print(_nothing(options))
+    return OK
+
+
+def _nothing(options: Namespace) -> str:
+    if options.session or options.agent:
+        return "No todos are tracked under that name; `punchlist todos --all` shows every list."
+    if options.all:
+        return 'No todos are tracked on this board; begin with `punchlist todo append "My first item"`.'
+    return (
+        "No todos are tracked in this project; begin with "
+        '`punchlist todo append "My first item"`, or see other projects with `punchlist todos --all`.'
+    )
+
+
+def list_data(row: ListRow, rows: Sequence[ListRow] = ()) -> dict[str, Any]:
+    """A list as JSON values. Every key is always there."""
+    todos = row.todos
+    parent = next((other.agent for other in rows if other.number == row.parent), None)
+    return {
+        "session": row.session,
+        "agent": row.agent,
+        "parent": parent,
+        "label": row.label,
+        "project": row.project,
+        "mode": row.mode,
+        "updated_at": row.updated_at,
+        "revision": todos.revision,
+        "plan_id": todos.plan_id,
+        "progress": todos.progress._asdict(),
+        "focus": None if todos.focus is None else todos.focus.id,
+        "explanation": todos.explanation,
+        "phases": todos.phases,
+        "items": todos.items,
+        "omitted": todos.omitted,
+    }

@@ -1,0 +1,198 @@
+"""How much one command may hold, checked on the text as it was sent, before anything is changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import assert_never
+
+from punchlist.core.commands import (
+    Append,
+    Block,
+    Command,
+    Done,
+    Edit,
+    Entry,
+    Fail,
+    Init,
+    Limits,
+    Merge,
+    Note,
+    Operation,
+    Problem,
+    Replace,
+    Reword,
+)
+
+_UNSAID = (None,) * (len(Entry._fields) - 3)
+
+
+def over_limit(command: Command, limits: Limits) -> Problem | None:
+    """The first limit that the input breaks: the count, then item by item, blank before long, then other texts."""
+    if isinstance(command, Edit) and len(command.operations) > 4 * limits.items + 100:
+        return _too_many_operations(len(command.operations), 4 * limits.items + 100)
+    if isinstance(command, Replace) and _plainly_within(command, limits):
+        return None
+    texts = _texts(command.entries) if isinstance(command, Replace) else list(_texts_of(command))
+    if len(texts) > limits.items and (count := _count(command)) > limits.items:
+        return too_many(count, limits)
+    if limits.bytes is None and not limits.refuse_blank:
+        longest = max((max(len(content), len(form or "")) for content, form in texts), default=0)
+        if longest <= limits.characters:
+            return _other_too_long(command, limits)
+    for index, (content, form) in enumerate(texts):
+        fields = [("content", content)] if form is None else [("content", content), ("active_form", form)]
+        for name, text in fields:
+            if limits.refuse_blank and not text.strip():
+                data = {"field": name}
+                return Problem("blank", f"Item {index}: `{name}` is empty.", fatal=True, at=index, data=data)
+        for name, text in fields:
+            problem = _too_long(text, name, index, limits)
+            if problem is not None:
+                return problem
+    return _other_too_long(command, limits)
+
+
+def _plainly_within(command: Replace, limits: Limits) -> bool:
+    """Whether a write of contents, statuses and active forms alone is within its limits; the quick way to say so."""
+    entries = command.entries
+    if limits.bytes is not None or limits.refuse_blank or command.explanation or command.phases:
+        return False
+    if not entries or len(entries) > limits.items:
+        return not entries
+    contents, _, forms, *rest = zip(*entries, strict=True)
+    longest = max(max(map(len, contents)), max(map(len, filter(None, forms)), default=0))
+    return longest <= limits.characters and not any(map(any, rest))
+
+
+def _other_too_long(command: Command, limits: Limits) -> Problem | None:
+    for name, text in _others_of(command):
+        if text is not None and len(text) > limits.other:
+            said = f"A `{name}` has {len(text)} characters; at most {limits.other} fit. Shorten it."
+            data = {"field": name, "size": len(text), "max": limits.other, "unit": "characters"}
+            return Problem("too_long", said, fatal=True, data=data)
+    return None
+
+
+def _count(command: Command) -> int:
+    """How many items the command brings or names; a note or a new text is none."""
+    match command:
+        case Replace(entries):
+            return len(entries)
+        case Merge(patches):
+            return len(patches)
+        case Edit(operations):
+            return sum(
+                len(operation.entries)
+                if isinstance(operation, Append)
+                else sum(len(group.entries) for group in operation.groups)
+                for operation in operations
+                if isinstance(operation, Append | Init)
+            )
+        case _:
+            assert_never(command)
+
+
+def too_many(count: int, limits: Limits) -> Problem:
+    text = f"{count} items are too many; at most {limits.items} fit. Put small steps together."
+    return Problem("too_many_items", text, fatal=True, data={"count": count, "max": limits.items})
+
+
+def _too_many_operations(count: int, most: int) -> Problem:
+    text = f"{count} operations are too many for one call; at most {most} fit."
+    return Problem("too_many_operations", text, fatal=True, data={"count": count, "max": most})
+
+
+def _too_long(text: str, name: str, index: int, limits: Limits) -> Problem | None:
+    size, most, unit = len(text), limits.characters, "characters"
+    if limits.bytes is not None and size <= most:
+        size, most, unit = len(text.encode(errors="replace")), limits.bytes, "bytes"
+    if size <= most:
+        return None
+    said = f"Item {index}: `{name}` has {size} {unit}; at most {most} fit. Shorten it, or use a note."
+    return Problem(
+        "too_long", said, fatal=True, at=index, data={"field": name, "size": size, "max": most, "unit": unit}
+    )
+
+
+def _texts_of(command: Command) -> Iterator[tuple[str, str | None]]:
+    """Content and active form of everything in a command that becomes part of an item."""
+    match command:
+        case Replace(entries):
+            yield from _texts(entries)
+        case Merge(patches):
+            for patch in patches:
+                yield patch.content or "-", None
+        case Edit(operations):
+            for operation in operations:
+                match operation:
+                    case Init(groups):
+                        for group in groups:
+                            yield from _texts(group.entries)
+                    case Append(entries):
+                        yield from _texts(entries)
+                    case Reword(_, content, form):
+                        yield content, form
+                    case Note(_, text) | Block(_, text) | Fail(_, text):
+                        yield text or "-", None
+                    case _:
+                        pass
+
+
+def _texts(entries: tuple[Entry, ...]) -> list[tuple[str, str | None]]:
+    return [(entry.content, entry.active_form) for entry in entries]
+
+
+Named = tuple[str, str | None]
+"""The name of a field, and its text if it has one."""
+
+
+def _others_of(command: Command) -> Iterator[Named]:
+    """Every other text of a command: notes, names, reasons, explanations."""
+    match command:
+        case Replace(entries, explanation, phases):
+            yield "explanation", explanation
+            yield from (("phase", name) for name in phases or ())
+            yield from _others(entries)
+        case Merge(patches):
+            for patch in patches:
+                yield "id", patch.alias
+                yield "parent", patch.parent
+        case Edit(operations, explanation):
+            yield "explanation", explanation
+            for operation in operations:
+                yield from _others_of_one(operation)
+        case _:
+            assert_never(command)
+
+
+def _others_of_one(operation: Operation) -> Iterator[Named]:
+    match operation:
+        case Init(groups):
+            for group in groups:
+                yield "phase", group.phase
+                yield from _others(group.entries)
+        case Append(entries, phase):
+            yield "phase", phase
+            yield from _others(entries)
+        case Done(_, evidence):
+            for proof in evidence:
+                yield "evidence", proof.text
+                yield "kind", proof.kind
+        case Block(_, _, on):
+            yield "on", on
+        case _:
+            pass
+
+
+def _others(entries: Iterable[Entry]) -> Iterator[Named]:
+    for entry in entries:
+        if entry[3:] == _UNSAID:
+            continue
+        yield "id", entry.alias
+        yield "phase", entry.phase
+        yield "priority", entry.priority
+        yield "parent", entry.parent
+        yield from (("note", note) for note in entry.notes or ())
+        if entry.blocker is not None:
+            yield "reason", entry.blocker.reason
+            yield "on", entry.blocker.on

@@ -1,0 +1,73 @@
+"""A look at a board's file from outside, for `doctor`: through SQLite, read-only, and never holding up a writer.
+
+The file itself is not opened here: closing it again would drop the locks of this process's connections.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Generator
+from contextlib import closing, contextmanager
+from datetime import datetime
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+from punchlist.store.codec import microseconds
+from punchlist.store.faults import faults
+from punchlist.store.lock import SidecarLock
+
+_LOCK_SECONDS = 5.0
+
+
+class Inspection(NamedTuple):
+    """What is in the file. `problems` are SQLite's own words about damage; none if all is well."""
+
+    format: int
+    journal: str
+    sessions: int
+    agents: int
+    events: int
+    problems: tuple[str, ...]
+
+
+def inspect(path: str) -> Inspection:
+    """Counts what is there and checks the pages. Raises a `StoreError` if the file cannot be read as a board."""
+    with _reading(path) as connection:
+
+        def one(statement: str) -> Any:
+            return connection.execute(statement).fetchone()[0]
+
+        said = [row[0] for row in connection.execute("PRAGMA quick_check(10)")]
+        return Inspection(
+            format=one("PRAGMA user_version"),
+            journal=one("PRAGMA journal_mode"),
+            sessions=one("SELECT count(*) FROM sessions"),
+            agents=one("SELECT count(*) FROM agents"),
+            events=one("SELECT count(*) FROM events"),
+            problems=() if said == ["ok"] else tuple(said),
+        )
+
+
+def count_old_agents(path: str, before: datetime) -> int:
+    """How many agents belong to sessions that nobody wrote to since."""
+    statement = (
+        "SELECT count(*) FROM agents WHERE session IN "
+        "(SELECT session FROM agents GROUP BY session HAVING max(updated_at) < ?)"
+    )
+    with _reading(path) as connection:
+        return connection.execute(statement, (microseconds(before),)).fetchone()[0]
+
+
+@contextmanager
+def _reading(path: str) -> Generator[sqlite3.Connection]:
+    """A connection that cannot write. It is opened and closed under the board's lock, as every other one is."""
+    lock = SidecarLock(f"{path}.lock", timeout=_LOCK_SECONDS)
+    with closing(lock), faults(path):
+        connection = sqlite3.connect(f"file:{quote(path)}?mode=ro", uri=True, isolation_level=None, timeout=5)
+        try:
+            with lock.held():
+                connection.execute("PRAGMA schema_version").fetchone()  # only now SQLite opens the file
+            yield connection
+        finally:
+            with lock.held():
+                connection.close()

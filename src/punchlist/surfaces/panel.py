@@ -1,0 +1,170 @@
+"""A live panel of agents at work: a card for each, side by side as far as the terminal is wide."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from punchlist.core.todo import Status, TodoList
+from punchlist.surfaces.spans import Glyphs, Line, Look, Span, Style, cells, cut, padded, shown
+from punchlist.surfaces.text import item_line, tree, waiting
+
+if TYPE_CHECKING:
+    from punchlist.store import ListRow
+
+_GAP = 1
+_SLIMMEST = 25
+"""A card is at least this wide where several stand side by side."""
+_LONGEST_FEED = 12
+_LONGEST_CAPTION = 90
+
+
+class Frame(NamedTuple):
+    """What one picture shows. `rows` come with parents before children; `tick` turns the wheels."""
+
+    title: str
+    clock: str
+    caption: str
+    rows: Sequence[ListRow]
+    feed: Sequence[Line]
+    tools: Mapping[str, str]
+    tick: int = 0
+
+
+def frame_lines(frame: Frame, look: Look, height: int) -> list[Line]:
+    """The picture, at most `height` lines of `look.columns` cells; what is older in the feed makes room first."""
+    columns = look.columns or 80
+    head = [*_head(frame, look, columns), ()]
+    cards = _cards(frame, look, columns, compact=False)
+    if len(head) + len(cards) > height:
+        cards = _cards(frame, look, columns, compact=True)
+    room = min(height - len(head) - len(cards) - 1, _LONGEST_FEED)
+    feed = [cut((Span("  "), *line), columns, look.glyphs) for line in frame.feed[-room:]] if room > 0 else []
+    lines = [*head, *cards, *([()] if feed else []), *feed]
+    return lines[:height]
+
+
+def _head(frame: Frame, look: Look, columns: int) -> Iterator[Line]:
+    done = sum(row.todos.progress.done for row in frame.rows)
+    total = sum(row.todos.progress.total for row in frame.rows)
+    title = (Span(f" {frame.title}", "bold"),)
+    right = (Span(f"{done} of {total} done", "good"), Span(f"  {frame.clock}", "dim"))
+    gap = " " * max(1, columns - cells(title) - cells(right) - 1)
+    yield cut((*title, Span(gap), *right), columns, look.glyphs)
+    yield ()
+    wrapped = list(_wrapped(frame.caption, columns - 5))
+    for place in range(1 if columns >= _LONGEST_CAPTION + 5 else 2):  # as many as ever, so that the cards stand still
+        text = wrapped[place] if place < len(wrapped) else ""
+        mark = Span(f" {look.glyphs.arrow} " if place == 0 and text else "   ", "accent")
+        yield (mark, Span(text, "accent"))
+
+
+def _wrapped(text: str, columns: int) -> Iterator[str]:
+    line = ""
+    for word in text.split():
+        if line and len(line) + 1 + len(word) > columns:
+            yield line
+            line = word
+        else:
+            line = f"{line} {word}".strip()
+    if line:
+        yield line
+
+
+def _cards(frame: Frame, look: Look, columns: int, *, compact: bool) -> list[Line]:
+    """The agents at the top of the tree, each with its children in its card."""
+    families: list[list[tuple[int, ListRow]]] = []
+    for depth, row in tree(frame.rows):
+        if depth == 0:
+            families.append([])
+        families[-1].append((depth, row))
+    if not families:
+        return []
+    beside = min(len(families), max(1, (columns + _GAP) // (_SLIMMEST + _GAP)))
+    wide = (columns + _GAP) // beside - _GAP
+    lines: list[Line] = []
+    for first in range(0, len(families), beside):
+        bodies = [_body(family, frame, look, wide - 4, compact=compact) for family in families[first : first + beside]]
+        tallest = max(len(body) for body in bodies)
+        drawn = [
+            _card(family[0][1], body, frame, look.glyphs, wide, tallest)
+            for family, body in zip(families[first : first + beside], bodies, strict=True)
+        ]
+        lines.extend(_joined(parts) for parts in zip(*drawn, strict=True))
+    return lines
+
+
+def _joined(parts: Sequence[Line]) -> Line:
+    line: Line = parts[0]
+    for part in parts[1:]:
+        line = (*line, Span(" " * _GAP), *part)
+    return line
+
+
+def _card(row: ListRow, body: list[Line], frame: Frame, glyphs: Glyphs, wide: int, height: int) -> list[Line]:
+    """A frame around the body, with the agent's name and its tool in the upper edge."""
+    across, down, *corners = glyphs.frame
+    edge: Style = "warning" if row.mode == "plan" else "dim"
+    name = cut((Span(shown(row.agent), "bold"),), wide - 6, glyphs)
+    tool = "plan mode" if row.mode == "plan" else frame.tools.get(row.agent, "")
+    fill = wide - 6 - cells(name)
+    if len(tool) + 2 < fill:
+        rest = (Span(across * (fill - len(tool) - 2), edge), Span(f" {tool} ", edge))
+    else:
+        rest = (Span(across * fill, edge),)
+    top = (Span(f"{corners[0]}{across} ", edge), *name, Span(" "), *rest, Span(f"{across}{corners[1]}", edge))
+    bottom = (Span(corners[2] + across * (wide - 2) + corners[3], edge),)
+    inside = [*body, *([()] * (height - len(body)))]
+    side = Span(down, edge)
+    middle: list[Line] = [(side, Span(" "), *padded(line, wide - 4, glyphs), Span(" "), side) for line in inside]
+    return [top, *middle, bottom]
+
+
+def _body(family: Sequence[tuple[int, ListRow]], frame: Frame, look: Look, wide: int, *, compact: bool) -> list[Line]:
+    inner = _turning(look, frame.tick)._replace(columns=wide)
+    lines: list[Line] = []
+    for depth, row in family:
+        if depth == 0:
+            lines.append(bar(row.todos, look.glyphs, wide))
+            lines.extend(_rows(row.todos, inner, compact=compact))
+        else:
+            lines.extend(list(_child(row, inner, depth))[: 1 if compact else None])
+    return lines
+
+
+def _turning(look: Look, tick: int) -> Look:
+    """The box of an item in progress as a wheel."""
+    spinner = look.glyphs.spinner
+    wheel = spinner[tick % len(spinner)].center(len(look.glyphs.boxes["pending"]))
+    return look._replace(glyphs=look.glyphs._replace(boxes={**look.glyphs.boxes, "in_progress": wheel}))
+
+
+def _rows(todos: TodoList, look: Look, *, compact: bool) -> Iterator[Line]:
+    items = todos.items
+    if compact and items:
+        items = (todos.focus or next((item for item in items if item.is_open), items[-1]),)
+    for item in items:
+        yield item_line(item, look, remarks=False)
+        if not compact and (why := waiting(item)):
+            yield (Span(" " * (len(look.glyphs.boxes["blocked"]) + 1)), Span(why, "warning"))
+
+
+def _child(row: ListRow, look: Look, depth: int) -> Iterator[Line]:
+    """A subagent in one or two lines: its name and count, and what it is doing."""
+    done, total, _ = row.todos.progress
+    margin = Span("  " * (depth - 1))
+    count = f" {done}/{total}" if total else " finished" if row.todos.revision else ""
+    yield (margin, Span(f"{look.glyphs.branch} ", "dim"), Span(shown(row.agent), "accent"), Span(count, "dim"))
+    busy = next((item for item in row.todos.items if item.status is Status.IN_PROGRESS), None)
+    if busy is not None:
+        yield item_line(busy, look, indent=2 * depth)
+
+
+def bar(todos: TodoList, glyphs: Glyphs, wide: int) -> Line:
+    """How much is done, as a bar and as `done/total`."""
+    done, total, _ = todos.progress
+    count = f" {done}/{total}"
+    room = max(1, wide - len(count))
+    full = room * done // total if total else 0
+    style: Style = "good" if total and done == total else "focus"
+    return (Span(glyphs.full * full, style), Span(glyphs.empty * (room - full), "dim"), Span(count, "bold"))

@@ -1,0 +1,93 @@
+"""Events as sentences that a person reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from punchlist.core.events import Event
+from punchlist.surfaces.spans import Glyphs, quoted, shown
+
+_ITEM_VERBS = {
+    "item.added": "added",
+    "item.started": "started",
+    "item.paused": "put back",
+    "item.completed": "finished",
+    "item.failed": "failed at",
+    "item.cancelled": "gave up",
+    "item.blocked": "blocked",
+    "item.unblocked": "unblocked",
+    "item.reopened": "reopened",
+    "item.changed": "changed",
+    "item.omitted": "left out",
+    "item.restored": "brought back",
+    "item.removed": "removed",
+}
+_LIST_DEEDS = {
+    "list.ordered": "put {list} in another order",
+    "list.wiped": "cleared {list}, which is finished",
+    "list.replaced": "wrote {list}",
+    "list.merged": "merged items into {list}",
+    "list.edited": "edited {list}",
+    "list.undone": "took back a change to {list}",
+    "list.confirmed": "wrote {list} as it was",
+}
+
+
+def sentence(event: Event, glyphs: Glyphs) -> str:
+    """What happened, without the time: `main started “Run tests”`. Unknown kinds are named as they are."""
+    agent = shown(event.agent or "")
+    author = shown(event.by) or agent or "someone"
+    other = bool(agent) and agent != author
+    if event.kind in _LIST_DEEDS:
+        return f"{author} {_LIST_DEEDS[event.kind].replace('{list}', f'the list of {agent}' if other else 'the list')}"
+    if event.kind == "mode.changed" and other:
+        into = "put {0} into plan mode" if event.data.get("mode") == "plan" else "let {0} leave plan mode"
+        return f"{author} {into.replace('{0}', agent)}"
+    whose = f" for {agent}" if other and event.kind.partition(".")[0] in ("item", "list", "plan") else ""
+    return f"{author} {_deed(event.kind, event.data, glyphs)}{whose}{_reason(event)}"
+
+
+def _deed(kind: str, data: Mapping[str, Any], glyphs: Glyphs) -> str:
+    if kind in _ITEM_VERBS:
+        return _item_deed(kind, data, glyphs)
+    match kind:
+        case "plan.started":
+            return "began a new plan"
+        case "list.refused":
+            return f"was refused: {_text(data, 'problem')}"
+        case "list.restored":
+            return f"restored the list from {_text(data, 'source')}"
+        case "agent.joined":
+            return "joined"
+        case "agent.spawned":
+            label = f" ({_text(data, 'label')})" if data.get("label") else ""
+            return f"started the agent {_text(data, 'child')}{label}"
+        case "mode.changed":
+            return "entered plan mode" if data.get("mode") == "plan" else "left plan mode"
+        case "session.copied":
+            return f"began as a copy of session {_text(data, 'source')}"
+        case "session.moved":
+            return f"came over from session {_text(data, 'source')}"
+        case _:
+            return shown(kind)
+
+
+def _item_deed(kind: str, data: Mapping[str, Any], glyphs: Glyphs) -> str:
+    content = data.get("content") or _inner(data, "item").get("content") or data.get("id") or ""
+    return f"{_ITEM_VERBS[kind]} {quoted(str(content), glyphs)}"
+
+
+def _reason(event: Event) -> str:
+    reason = _text(_inner(_inner(event.data, "set"), "blocker"), "reason") if event.kind == "item.blocked" else ""
+    return f": {reason}" if reason else ""
+
+
+def _inner(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    """What another version wrote may have another shape."""
+    value = data.get(key)
+    return cast("Mapping[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def _text(data: Mapping[str, Any], key: str) -> str:
+    return shown(str(data.get(key) or ""))

@@ -1,0 +1,128 @@
+"""Lines of styled text: what a surface draws with, whatever the terminal can show.
+
+A `Look` says what the terminal can show. Every text from a board goes through `shown`: it was written by a model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal, NamedTuple
+
+from punchlist.text import fit, for_terminal, width
+
+Style = Literal["plain", "dim", "bold", "focus", "good", "warning", "bad", "struck", "accent"]
+
+
+class Span(NamedTuple):
+    text: str
+    style: Style = "plain"
+
+
+Line = tuple[Span, ...]
+
+
+class Glyphs(NamedTuple):
+    """The signs of one character set. `boxes` has one a status; `frame` is ─ │ and the corners ╭ ╮ ╰ ╯."""
+
+    boxes: dict[str, str]
+    ellipsis: str
+    quotes: tuple[str, str]
+    dot: str
+    dash: str
+    arrow: str
+    branch: str
+    full: str
+    empty: str
+    frame: tuple[str, str, str, str, str, str]
+    spinner: str
+
+
+UNICODE = Glyphs(
+    boxes={
+        "pending": "☐",
+        "in_progress": "▸",
+        "blocked": "⊘",
+        "completed": "☒",
+        "failed": "✗",
+        "cancelled": "⊟",
+    },
+    ellipsis="…",
+    quotes=("“", "”"),
+    dot="·",
+    dash="—",
+    arrow="▸",
+    branch="└",
+    full="━",
+    empty="─",
+    frame=("─", "│", "╭", "╮", "╰", "╯"),
+    spinner="⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏",
+)
+ASCII = Glyphs(
+    boxes={
+        "pending": "[ ]",
+        "in_progress": "[>]",
+        "blocked": "[!]",
+        "completed": "[x]",
+        "failed": "[f]",
+        "cancelled": "[-]",
+    },
+    ellipsis="...",
+    quotes=('"', '"'),
+    dot="-",
+    dash="-",
+    arrow=">",
+    branch="\\",
+    full="#",
+    empty=".",
+    frame=("-", "|", "+", "+", "+", "+"),
+    spinner="|/-\\",
+)
+
+
+class Look(NamedTuple):
+    """What the reader's terminal can show; `columns` is None where lines may be as long as they are."""
+
+    glyphs: Glyphs = UNICODE
+    columns: int | None = None
+
+
+def shown(text: str) -> str:
+    """A text from a board as one line that a terminal can be given."""
+    return for_terminal(text)
+
+
+def quoted(text: str, glyphs: Glyphs) -> str:
+    return f"{glyphs.quotes[0]}{shown(text)}{glyphs.quotes[1]}"
+
+
+def cells(line: Iterable[Span]) -> int:
+    return sum(width(span.text) for span in line)
+
+
+def plain(line: Iterable[Span]) -> str:
+    return "".join(span.text for span in line)
+
+
+def cut(line: Line, columns: int | None, glyphs: Glyphs) -> Line:
+    """The line, cut by cells to fit; the sign of the cut stands in the style of what it cuts."""
+    if columns is None or cells(line) <= columns:
+        return line
+    kept: list[Span] = []
+    room = columns
+    for span in line:
+        wide = width(span.text)
+        if wide < room:
+            kept.append(span)
+            room -= wide
+            continue
+        # One cell more than there is room for, so that the cut shows even where the span itself would just fit.
+        text = span.text if wide > room else span.text + " "
+        kept.append(Span(fit(text, room, glyphs.ellipsis), span.style))
+        break
+    return tuple(kept)
+
+
+def padded(line: Line, columns: int, glyphs: Glyphs) -> Line:
+    """The line, cut or filled with blanks to just this many cells."""
+    short = cut(line, columns, glyphs)
+    return (*short, Span(" " * (columns - cells(short))))

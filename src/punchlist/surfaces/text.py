@@ -1,0 +1,159 @@
+"""Lists as lines of text: rows with their boxes, phases as headings, agents below those that started them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from punchlist.core.todo import Status, TodoItem, TodoList
+from punchlist.surfaces.spans import Glyphs, Line, Look, Span, Style, cells, cut, shown
+from punchlist.text import fit
+
+if TYPE_CHECKING:
+    from punchlist.store import ListRow
+
+STYLES: dict[Status, tuple[Style, Style]] = {
+    Status.PENDING: ("plain", "plain"),
+    Status.IN_PROGRESS: ("focus", "focus"),
+    Status.BLOCKED: ("warning", "plain"),
+    Status.COMPLETED: ("good", "dim"),
+    Status.FAILED: ("bad", "plain"),
+    Status.CANCELLED: ("dim", "struck"),
+}
+"""The style of the box and of the text, for each status."""
+
+_LONE_PHASE = "Todos"
+"""The phase that stands for none; alone on a list it needs no heading."""
+
+
+def item_line(item: TodoItem, look: Look, *, indent: int = 0, ids: bool = False, remarks: bool = True) -> Line:
+    """One row: box, text (what is being done, for an item in progress), why it waits, number of notes."""
+    box, style = STYLES[item.status]
+    start = (Span(" " * indent), Span(look.glyphs.boxes[item.status.value], box), Span(" "))
+    if ids:
+        start = (*start, Span(f"{shown(item.id)} ", "dim"))
+    text = shown(item.label if item.status is Status.IN_PROGRESS else item.content)
+    rest = _remarks(item, look.glyphs) if remarks else ()
+    if look.columns is not None:
+        room = look.columns - cells(start)
+        text = fit(text, max(room - cells(rest), room // 2), look.glyphs.ellipsis)
+    return cut((*start, Span(text, style), *rest), look.columns, look.glyphs)
+
+
+def _remarks(item: TodoItem, glyphs: Glyphs) -> Line:
+    remarks: list[Span] = []
+    if why := waiting(item):
+        remarks.append(Span(f" {glyphs.dash} {why}", "warning"))
+    if item.notes:
+        remarks.append(Span(f" (+{plural(len(item.notes), 'note')})", "dim"))
+    return tuple(remarks)
+
+
+def waiting(item: TodoItem) -> str:
+    """Why an item is blocked and on whom; empty if it is not, or does not say."""
+    if item.status is not Status.BLOCKED or item.blocker is None or not (item.blocker.on or item.blocker.reason):
+        return ""
+    waits = f"waits on {shown(item.blocker.on)}" if item.blocker.on else "waits"
+    return f"{waits}: {shown(item.blocker.reason)}" if item.blocker.reason else waits
+
+
+def list_lines(todos: TodoList, look: Look, *, indent: int = 0, ids: bool = False) -> Iterator[Line]:
+    """The rows of a list, under the headings of its phases if it has any."""
+    margin = Span(" " * indent)
+    headed = bool(todos.phases) and [phase.name for phase in todos.phases] != [_LONE_PHASE]
+    known = {phase.id for phase in todos.phases}
+    for item in todos.items:
+        if item.phase_id not in known:
+            yield item_line(item, look, indent=indent, ids=ids)
+    for phase in todos.phases:
+        if headed:
+            yield cut((margin, Span(shown(phase.name), "bold")), look.columns, look.glyphs)
+        for item in todos.items:
+            if item.phase_id == phase.id:
+                yield item_line(item, look, indent=indent + 2 * headed, ids=ids)
+    if todos.omitted:
+        said = f"left out by rewrites: {plural(len(todos.omitted), 'item')}: `punchlist todo restore` brings them back"
+        yield cut((margin, Span(said, "dim")), look.columns, look.glyphs)
+
+
+def board_lines(
+    rows: Sequence[ListRow], look: Look, *, now: datetime, projects: bool = False, ids: bool = False
+) -> Iterator[Line]:
+    """All lists: one alone as `3 todos:` and its rows; several by session, each agent with its `Tasks (1/3)`."""
+    if len(rows) == 1 and not projects:
+        yield (Span(f"{plural(len(rows[0].todos.items), 'todo')}:", "bold"),)
+        yield from list_lines(rows[0].todos, look, indent=2, ids=ids)
+        return
+    sessions: dict[str, list[ListRow]] = {}
+    for row in rows:
+        sessions.setdefault(row.session, []).append(row)
+    for place, (session, members) in enumerate(sessions.items()):
+        if place:
+            yield ()
+        dot = f" {look.glyphs.dot} "
+        when = ago(max(row.updated_at for row in members), now)
+        where = f"{dot}{shown(members[0].project)}" if projects else ""
+        head = (Span(f"Session {shown(session)}", "bold"), Span(f"{where}{dot}{when}", "dim"))
+        yield cut(head, look.columns, look.glyphs)
+        for depth, row in tree(members):
+            yield from agent_lines(row, look, indent=2 + 2 * depth, ids=ids)
+
+
+def agent_lines(row: ListRow, look: Look, *, indent: int = 0, ids: bool = False) -> Iterator[Line]:
+    """An agent's `Tasks (done/total)` and its rows."""
+    done, total, _ = row.todos.progress
+    name = (Span(" " * indent), Span(shown(row.agent), "accent"))
+    label = (Span(f" ({shown(row.label)})", "dim"),) if row.label else ()
+    mode = (Span(" [plan mode]", "warning"),) if row.mode == "plan" else ()
+    head = (*name, *label, Span(f" {look.glyphs.dash} "), Span(f"Tasks ({done}/{total})", "bold"), *mode)
+    yield cut(head, look.columns, look.glyphs)
+    yield from list_lines(row.todos, look, indent=indent + 2, ids=ids)
+
+
+def tree(rows: Sequence[ListRow]) -> Iterator[tuple[int, ListRow]]:
+    """Children below their parents, with their depth; who has no parent among the rows stands at the top."""
+    known = {row.number for row in rows}
+    children: dict[int | None, list[ListRow]] = {}
+    for row in rows:
+        children.setdefault(row.parent if row.parent in known else None, []).append(row)
+    waiting = [(0, row) for row in reversed(children.get(None, []))]
+    while waiting:
+        depth, row = waiting.pop()
+        yield depth, row
+        waiting.extend((depth + 1, child) for child in reversed(children.get(row.number, [])))
+
+
+def status_line(todos: TodoList, look: Look) -> str:
+    """A list in one line for a status bar: what is being done, else what is next, and how far it is."""
+    done, total, _ = todos.progress
+    if not todos.items:
+        return ""
+    boxes = look.glyphs.boxes
+    pending = next((item for item in todos.items if item.status is Status.PENDING), None)
+    waiting = next((item for item in todos.items if item.is_open), None)
+    if todos.focus is not None:
+        said = f"{look.glyphs.arrow} {shown(todos.focus.label)}"
+    elif pending is not None:
+        said = f"{boxes['pending']} Next: {shown(pending.content)}"
+    elif waiting is not None:
+        said = f"{boxes[waiting.status.value]} {shown(waiting.content)}"
+    else:
+        said = f"{boxes['completed']} All done"
+    count = f" ({done}/{total})"
+    if look.columns is None:
+        return said + count
+    return fit(said, look.columns - len(count), look.glyphs.ellipsis) + count
+
+
+def plural(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def ago(at: datetime, now: datetime) -> str:
+    """How long ago, in the largest unit that fits."""
+    seconds = max(0, int((now - at).total_seconds()))
+    for size, unit in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
+        if seconds >= size:
+            return f"{plural(seconds // size, unit)} ago"
+    return "just now"

@@ -1,0 +1,108 @@
+"""A store that fails when it is told to: before a write, after it, or late."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Sequence
+from typing import Literal, TypeVar
+
+from punchlist.core.events import Event
+from punchlist.core.todo import TodoList
+from punchlist.errors import StoreFailed
+from punchlist.store import AgentRow, ListRow, SessionRow, Store, Transaction
+
+T = TypeVar("T")
+Fault = Literal["fail_before", "fail_after", "delay"]
+
+
+class FaultyStore:
+    """Wraps any store. Reads go through; a write may meet a fault.
+
+    `fail_before`: nothing is written and the caller is told so. `fail_after`: it is committed, and the caller is
+    told that it failed, as when an acknowledgement is lost. `delay`: it is written after `seconds`.
+
+    Faults are planned call by call, or come by chance: `FaultyStore(store, seed=7, fail_after=0.1)`. `met` lists what
+    happened, a fault or None for each call, so that a run can be told and repeated.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        seed: int = 0,
+        fail_before: float = 0.0,
+        fail_after: float = 0.0,
+        delay: float = 0.0,
+        seconds: float = 0.001,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self.store = store
+        self.met: list[Fault | None] = []
+        self._planned: dict[int, Fault] = {}
+        self._chances: dict[Fault, float] = {"fail_before": fail_before, "fail_after": fail_after, "delay": delay}
+        self._rng = random.Random(seed)
+        self._seconds = seconds
+        self._sleep = sleep
+
+    def plan(self, fault: Fault, *, at: int = 1) -> None:
+        """The `at`-th write from now on meets this fault; 1 is the next."""
+        self._planned[len(self.met) + at] = fault
+
+    def _next(self) -> Fault | None:
+        fault = self._planned.pop(len(self.met) + 1, None)
+        if fault is None:
+            chance = self._rng.random()
+            for kind, share in self._chances.items():
+                if chance < share:
+                    fault = kind
+                    break
+                chance -= share
+        self.met.append(fault)
+        return fault
+
+    def transact(self, work: Callable[[Transaction], T]) -> T:
+        fault = self._next()
+        if fault == "fail_before":
+            raise StoreFailed(path=self.path, problem="a planned fault before the write")
+        if fault == "delay":
+            self._sleep(self._seconds)
+        result = self.store.transact(work)
+        if fault == "fail_after":
+            raise StoreFailed(path=self.path, problem="a planned fault after the write")
+        return result
+
+    @property
+    def path(self) -> str:
+        return self.store.path
+
+    @property
+    def durable(self) -> bool:
+        return self.store.durable
+
+    def agent(self, session: str, name: str) -> AgentRow | None:
+        return self.store.agent(session, name)
+
+    def list_at(self, number: int, revision: int) -> TodoList | None:
+        return self.store.list_at(number, revision)
+
+    def lists(self, *, project: str | None = None, session: str | None = None, limit: int = 20) -> Sequence[ListRow]:
+        return self.store.lists(project=project, session=session, limit=limit)
+
+    def sessions(self, *, project: str | None = None, limit: int = 50) -> Sequence[SessionRow]:
+        return self.store.sessions(project=project, limit=limit)
+
+    def events_after(self, after: int, limit: int = 1000) -> Sequence[Event]:
+        return self.store.events_after(after, limit)
+
+    def last_events(self, limit: int) -> Sequence[Event]:
+        return self.store.last_events(limit)
+
+    def last_seq(self) -> int:
+        return self.store.last_seq()
+
+    def wait(self, after: int, timeout: float | None) -> bool:
+        return self.store.wait(after, timeout)
+
+    def close(self) -> None:
+        self.store.close()

@@ -1,0 +1,63 @@
+"""The async board has every name of the synchronous one, with the same parameters."""
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import punchlist
+from punchlist import aio
+
+PLAIN = {"Board": {"open", "now", "agent", "store", "observe"}, "Agent": {"dialect", "tools"}}
+"""What is known without asking the store; everything else is awaited or iterated over."""
+
+
+def _public(kind: type) -> list[str]:
+    return sorted(name for name in dir(kind) if not name.startswith("_"))
+
+
+def _parameters(function: Callable[..., Any]) -> list[tuple[str, object, object]]:
+    return [(one.name, one.kind, one.default) for one in inspect.signature(function).parameters.values()]
+
+
+WITHIN = {"handle", "announce"}
+"""The two halves of `Board.agent`, which the async board calls on threads of its own choice."""
+
+CASES = [
+    (there, here, name)
+    for there, here in ((punchlist.Board, aio.Board), (punchlist.Agent, aio.Agent))
+    for name in _public(there)
+    if name not in WITHIN
+]
+
+
+@pytest.mark.parametrize(("there", "here", "name"), CASES, ids=[f"{case[0].__name__}.{case[2]}" for case in CASES])
+def test_every_public_name_is_there_and_takes_the_same(there: type, here: type, name: str) -> None:
+    ours, theirs = inspect.getattr_static(here, name, None), inspect.getattr_static(there, name)
+    assert ours is not None, f"punchlist.aio.{here.__name__} lacks `{name}`"
+    plain = name in PLAIN[there.__name__]
+    if isinstance(theirs, property):
+        assert isinstance(ours, property)
+        assert ours.fget is not None
+        assert ("Awaitable" in str(inspect.signature(ours.fget).return_annotation)) is not plain
+        return
+    function = getattr(here, name)
+    assert _parameters(function) == _parameters(getattr(there, name))
+    assert (inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function)) is not plain
+
+
+def test_every_public_attribute_is_there_too() -> None:
+    with punchlist.Board.open("memory:") as board:
+        agent = board.agent("main", session="s")
+        ours = aio.Board(board.store)
+        theirs = ours.agent("main", session="s")
+        assert {name for name in vars(board) if not name.startswith("_")} <= set(dir(ours))
+        assert {name for name in vars(agent) if not name.startswith("_")} <= set(dir(theirs))
+        assert (theirs.name, theirs.session, theirs.profile, theirs.dialect) == ("main", "s", "quiet", "punchlist")
+        assert theirs.tools == agent.tools
+        assert repr(theirs) == repr(agent)
+
+
+def test_board_and_agent_are_made_by_the_same_parameters() -> None:
+    assert _parameters(punchlist.Board) == _parameters(aio.Board)

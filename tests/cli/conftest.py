@@ -1,0 +1,52 @@
+"""The real command, run in this process, on a board and in a project of its own."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from punchlist.board import Board
+from punchlist.cli import main
+
+
+class Ran(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+Run = Callable[..., Ran]
+
+
+@pytest.fixture(autouse=True)
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project to stand in; nothing of the reader's own environment gets in."""
+    for name in list(os.environ):
+        if name.startswith(("PUNCHLIST_", "LC_", "LANG")) or name in ("COLUMNS", "NO_COLOR", "FORCE_COLOR", "TERM"):
+            monkeypatch.delenv(name)
+    monkeypatch.delenv("CLICOLOR_FORCE", raising=False)
+    folder = tmp_path / "project"
+    (folder / ".git").mkdir(parents=True)
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("PUNCHLIST_DB", str(tmp_path / "data" / "board.db"))
+    monkeypatch.setenv("LOGNAME", "anna")
+    return folder
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    def command(*arguments: str) -> Ran:
+        capsys.readouterr()
+        code = main(list(arguments))
+        said = capsys.readouterr()
+        return Ran(code, said.out, said.err)
+
+    return command
+
+
+@pytest.fixture
+def board() -> Board:
+    """The board of the command, for what only agents can do. Closed when a test ends or forgets it."""
+    return Board.open()

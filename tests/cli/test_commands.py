@@ -1,0 +1,183 @@
+"""The command as a whole: its list of commands, its help, its exit codes."""
+
+import argparse
+import os
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from punchlist import __version__
+from punchlist.cli import COMMANDS
+from tests.cli.conftest import Run
+
+OPTIONS = {
+    "demo": {"--speed"},
+    "todos": {"--all", "--session", "--agent", "--ids", "--limit", "--json"},
+    "todo": set[str](),
+    "events": {"--follow", "--after", "--session", "--agent", "--kind", "--limit", "--json"},
+    "statusline": {"--session", "--agent"},
+    "sessions": {"--all", "--limit", "--json"},
+    "prune": {"--older-than", "--dry-run"},
+    "dialects": {"--json"},
+    "doctor": {"--json"},
+}
+VERBS = {
+    "todo": {
+        "append": {"--phase"},
+        "start": set[str](),
+        "done": {"--evidence"},
+        "drop": set[str](),
+        "rm": set[str](),
+        "unblock": set[str](),
+        "restore": set[str](),
+        "block": {"--on"},
+        "note": set[str](),
+        "reword": set[str](),
+        "edit": set[str](),
+        "export": {"--format", "--force"},
+        "import": {"--format"},
+        "undo": set[str](),
+    },
+    "sessions": {"copy": {"--by"}, "move": {"--by"}},
+}
+
+
+def _options(parser: argparse.ArgumentParser) -> set[str]:
+    return {option for action in parser._actions for option in action.option_strings} - {"-h", "--help"}
+
+
+def _verbs(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    chosen = [cast("Any", action).choices for action in parser._actions if isinstance(action.choices, dict)]
+    return chosen[0] if chosen else {}
+
+
+def test_the_commands_are_those_that_are_written_here():
+    assert set(COMMANDS) == set(OPTIONS)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_just_these_options_and_always_db(name: str):
+    parser = import_module(f"punchlist.cli.{COMMANDS[name].module}").parser()
+    assert _options(parser) == OPTIONS[name] | {"--db"}
+
+
+@pytest.mark.parametrize("name", VERBS)
+def test_every_verb_of_a_command_has_just_these_options(name: str):
+    parser = import_module(f"punchlist.cli.{COMMANDS[name].module}").parser()
+    common = {"--db", "--session", "--agent", "--by"} if name == "todo" else {"--db"}
+    found = {verb: _options(inner) for verb, inner in _verbs(parser).items()}
+    assert found == {verb: options | common for verb, options in VERBS[name].items()}
+
+
+def test_the_help_lists_every_command_and_imports_none():
+    code = (
+        "import sys; from punchlist.cli import main; main(['--help']); "
+        "print([name for name in sys.modules if name.startswith('punchlist.') "
+        "and name.split('.')[1] not in ('cli', 'surfaces', 'text', 'core', 'errors')], "
+        "[name for name in sys.modules if name.startswith('punchlist.cli.')])"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    *shown, loaded = result.stdout.splitlines()
+    assert all(any(line.strip().startswith(f"{name} ") for line in shown) for name in COMMANDS)
+    assert loaded == "[] ['punchlist.cli.terminal']"
+
+
+@pytest.mark.parametrize("arguments", [(), ("help",), ("-h",), ("--help",)])
+def test_help_comes_in_every_way_that_people_ask_for_it(run: Run, arguments: tuple[str, ...]):
+    ran = run(*arguments)
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.startswith("usage: punchlist")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_a_help_page(run: Run, name: str):
+    ran = run(name, "--help")
+    assert ran.code == 0
+    assert ran.out.startswith(f"usage: punchlist {name}")
+
+
+def test_the_version_is_that_of_the_package(run: Run):
+    assert run("--version").out == f"punchlist {__version__}\n"
+
+
+def test_reading_lists_loads_no_dialect_and_no_agent(run: Run):
+    run("todo", "append", "Something")
+    code = (
+        "import sys; from punchlist.cli import main; main(['todos']); "
+        "print([name for name in sys.modules if name.startswith(('punchlist.dialects', 'punchlist.agent'))])"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert result.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("tods",),
+        ("--dbb", "x", "todos"),
+        ("todos", "--nonsense"),
+        ("todos", "--limit", "-1"),
+        ("todos", "--limit", "many"),
+        ("todo",),
+        ("todo", "append"),
+        ("todo", "paint"),
+        ("prune",),
+        ("prune", "--older-than", "soon"),
+        ("demo", "--speed", "nan"),
+        ("--db",),
+    ],
+)
+def test_wrong_usage_ends_with_2_and_one_line_that_says_where_to_look(run: Run, arguments: tuple[str, ...]):
+    ran = run(*arguments)
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith("punchlist: ")
+    assert ran.err.count("\n") == 1
+    assert "--help`" in ran.err
+
+
+@pytest.mark.parametrize("command", [("todos",), ("events",), ("sessions",), ("todo", "append", "x")])
+@pytest.mark.parametrize("url", ["oracle://x", "/proc/nowhere/board.db"])
+def test_a_board_that_cannot_be_used_ends_with_2(run: Run, command: tuple[str, ...], url: str):
+    ran = run(*command, "--db", url)
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith("punchlist: ")
+
+
+def test_a_file_that_is_no_board_is_named_and_nothing_is_traced(run: Run, project: Path):
+    (project / "letter.db").write_text("Dear Sir or Madam, " * 100)
+    ran = run("todos", "--db", "letter.db")
+    assert ran.code == 2
+    assert "letter.db" in ran.err
+    assert "Traceback" not in ran.err
+
+
+def test_the_board_may_be_named_before_the_command_or_after_it(run: Run, project: Path):
+    run("--db", "one.db", "todo", "append", "First")
+    run("todo", "--db", "one.db", "append", "Second")
+    run("todo", "append", "--db", "one.db", "Third")
+    assert run("todos", "--db=one.db").out.startswith("3 todos:")
+    assert "No todos" in run("todos").out
+
+
+def test_the_module_runs_as_the_command_does():
+    result = subprocess.run(
+        [sys.executable, "-m", "punchlist", "todos"], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert "No todos are tracked in this project" in result.stdout
+
+
+def test_a_reader_who_leaves_early_is_no_error(run: Run):
+    for number in range(3):
+        run("todo", "append", f"Item {number}")
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "wb") as pipe:
+        result = subprocess.run(
+            [sys.executable, "-m", "punchlist", "todos"], stdout=pipe, stderr=subprocess.PIPE, check=False, timeout=60
+        )
+    assert result.returncode == 141
+    assert result.stderr == b""

@@ -1,0 +1,102 @@
+"""`punchlist doctor`: what it looks at, and what it says about it."""
+
+import json
+import os
+import sqlite3
+import subprocess
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from punchlist.cli.checks import file_system, lock_holder
+from punchlist.config import SETTINGS
+from punchlist.store.lock import SidecarLock
+from tests.cli.conftest import Run
+
+
+def _findings(run: Run, *arguments: str) -> dict[str, Any]:
+    said = json.loads(run("doctor", "--json", *arguments).out)
+    return {finding["name"]: finding for finding in said["findings"]}
+
+
+@pytest.fixture
+def path(run: Run, tmp_path: Path) -> Path:
+    run("todo", "append", "one")
+    return tmp_path / "data" / "board.db"
+
+
+@pytest.mark.usefixtures("path")
+def test_a_healthy_board_is_well(run: Run):
+    ran = run("doctor")
+    assert ran.code == 0
+    assert ran.out.endswith("All is well.\n")
+    found = _findings(run)
+    assert found["content"]["text"].startswith("1 session, 1 agent, ")
+    assert {"punchlist", "python", "sqlite", "board", "file", "folder", "disk", "lock", "pages"} <= set(found)
+    assert {f"${name}" for name in SETTINGS} <= set(found)
+
+
+def test_a_board_that_is_not_there_yet_is_not_made(run: Run, tmp_path: Path):
+    assert _findings(run)["board"]["state"] == "note"
+    assert not (tmp_path / "data").exists()
+    assert _findings(run, "--db", "memory:")["board"]["state"] == "note"
+
+
+def test_open_permissions_are_wrong_and_the_fix_is_a_command(run: Run, path: Path):
+    path.chmod(0o644)
+    path.parent.chmod(0o777)
+    assert run("doctor").code == 1
+    found = _findings(run)
+    for name, fix in (("file", f"chmod 600 {path}"), ("folder", f"chmod 700 {path.parent}")):
+        assert found[name]["fix"].startswith(fix)
+        subprocess.run(["sh", "-c", found[name]["fix"]], check=True, timeout=60)
+    assert run("doctor").code == 0
+
+
+def test_damaged_pages_are_found(run: Run, path: Path):
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    body = bytearray(path.read_bytes())
+    body[4096 + 8 : 8192] = b"\xff" * (4096 - 8)
+    path.write_bytes(bytes(body))
+    ran = run("doctor")
+    assert ran.code == 1
+    assert "Traceback" not in ran.err
+
+
+def test_a_lock_that_is_held_is_reported_with_its_holder(run: Run, path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("punchlist.cli.checks._LOCK_SECONDS", 0.01)
+    lock = SidecarLock(f"{path}.lock")
+    with closing(lock), lock.held():
+        found = _findings(run)["lock"]
+    assert found["state"] == "wrong"
+    assert str(os.getpid()) in found["text"] or not os.path.exists("/proc/locks")
+
+
+def test_the_holder_is_unknown_where_the_system_does_not_say(path: Path, tmp_path: Path):
+    assert lock_holder(f"{path}.lock", locks=str(tmp_path / "nothing")) is None
+
+
+@pytest.mark.parametrize(
+    ("mounts", "state"),
+    [
+        ("/dev/sda / ext4 rw 0 0\n", "ok"),
+        ("/dev/sda / ext4 rw 0 0\nserver:/x {} nfs4 rw 0 0\n", "wrong"),
+        ("/dev/sda / ext4 rw 0 0\nhost:/x {} fuse.sshfs rw 0 0\n", "wrong"),
+        ("/dev/sda / ext4 rw 0 0\ntmpfs {} tmpfs rw 0 0\n", "note"),
+        ("server:/x / nfs4 rw 0 0\n/dev/sda {} ext4 rw 0 0\n", "ok"),
+        ("/dev/sda / ext4 rw 0 0\nserver:/x {}x nfs4 rw 0 0\n", "ok"),
+    ],
+)
+def test_the_innermost_mount_tells_the_file_system(tmp_path: Path, mounts: str, state: str):
+    folder = tmp_path / "with blank"
+    folder.mkdir()
+    table = tmp_path / "mounts"
+    table.write_text(mounts.format(str(os.path.realpath(folder)).replace(" ", "\\040")))
+    assert file_system(str(folder / "board.db"), str(table)).state == state
+
+
+def test_without_a_table_of_mounts_the_file_system_is_not_known(tmp_path: Path):
+    assert file_system("/board.db", str(tmp_path / "nothing")).state == "note"

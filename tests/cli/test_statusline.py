@@ -1,0 +1,80 @@
+"""`punchlist statusline`: one line, quick, and never loud."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from punchlist.board import Board
+from tests.cli.conftest import Run
+
+
+def _line(given: str, *arguments: str, **settings: str) -> tuple[int, str, str]:
+    import os
+
+    result = subprocess.run(
+        [sys.executable, "-m", "punchlist", "statusline", *arguments],
+        input=given,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+        env={**os.environ, **settings},
+    )
+    return result.returncode, result.stdout, result.stderr
+
+
+@pytest.fixture
+def tracked(board: Board) -> None:
+    with board:
+        agent = board.agent("main", session="s1")
+        agent.call("todo", {"set": ["Read", {"text": "Run tests", "doing": "Running tests"}, "Ship"]})
+        agent.call("todo", {"done": "1"})
+
+
+@pytest.mark.usefixtures("tracked")
+def test_it_shows_what_is_being_done_and_how_far_it_is(run: Run, project: Path):
+    expected = (0, "▸ Running tests (1/3)\n", "")
+    assert _line(json.dumps({"session_id": "s1"})) == expected
+    assert _line(json.dumps({"workspace": {"current_dir": str(project)}})) == expected
+    assert _line(json.dumps({"cwd": str(project)})) == expected
+    assert _line("") == expected
+    assert run("statusline", "--session", "s1").out == expected[1]
+    assert run("statusline", "--session", "s1", "--agent", "main").out == expected[1]
+
+
+@pytest.mark.parametrize("given", ['{"session_id": "other"}', '{"cwd": "/nowhere"}'])
+@pytest.mark.usefixtures("tracked")
+def test_it_shows_nothing_for_what_is_not_tracked(given: str):
+    assert _line(given) == (0, "", "")
+
+
+@pytest.mark.parametrize("given", ["{", "[]", "null", '{"session_id": 7, "cwd": []}', "\x00\xff"])
+def test_it_survives_whatever_it_is_given(given: str):
+    assert _line(given) == (0, "", "")
+
+
+def test_it_makes_no_board_and_complains_about_none(tmp_path: Path):
+    assert _line("{}") == (0, "", "")
+    assert not (tmp_path / "data").exists()
+    (tmp_path / "broken.db").write_text("not a board" * 100)
+    assert _line("{}", "--db", str(tmp_path / "broken.db")) == (0, "", "")
+    assert _line("{}", "--db", "oracle://x") == (0, "", "")
+
+
+def test_it_does_not_wait_for_an_input_that_never_comes():
+    with subprocess.Popen(
+        [sys.executable, "-m", "punchlist", "statusline"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.wait(timeout=60) == 0
+
+
+def test_after_the_focus_comes_what_is_next_and_then_that_all_is_done(run: Run):
+    run("todo", "append", "only")
+    assert run("statusline").out == "☐ Next: Only (0/1)\n"
+    run("todo", "block", "only")
+    assert run("statusline").out == "⊘ Only (0/1)\n"
+    run("todo", "done", "only")
+    assert run("statusline").out == "☒ All done (1/1)\n"

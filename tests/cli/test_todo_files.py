@@ -1,0 +1,184 @@
+"""A list as a file: edit, export, import."""
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from punchlist.board import Board
+from punchlist.cli.target import own_session
+from punchlist.config import project_of
+from tests.cli.conftest import Run
+
+Editor = Callable[[str], None]
+
+
+@pytest.fixture
+def editor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Editor:
+    """An editor that runs a piece of Python on the text of the file, as `text`; temporary files go aside."""
+    aside = tmp_path / "aside"
+    aside.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(aside))
+
+    def use(code: str) -> None:
+        script = tmp_path / "editor.py"
+        script.write_text(
+            "import sys, pathlib\nfile = pathlib.Path(sys.argv[1])\ntext = file.read_text()\n"
+            f"{code}\nfile.write_text(text)\n"
+        )
+        monkeypatch.setenv("VISUAL", f"'{sys.executable}' '{script}'")
+
+    return use
+
+
+def _left(tmp_path: Path) -> list[Path]:
+    return [path for path in (tmp_path / "aside").rglob("*") if path.is_file()]
+
+
+def test_edit_applies_what_was_saved_and_leaves_nothing_behind(run: Run, editor: Editor, tmp_path: Path):
+    run("todo", "append", "one")
+    editor("text = text.replace('[ ] One', '[x] One') + '- [ ] Two\\n'")
+    assert run("todo", "edit").out == "Saved the list: 2 task(s).\n"
+    assert run("todos").out == "2 todos:\n  ☒ One\n  ☐ Two\n"
+    assert _left(tmp_path) == []
+
+
+def test_edit_that_changes_nothing_says_so(run: Run, editor: Editor, tmp_path: Path):
+    run("todo", "append", "one")
+    editor("pass")
+    assert run("todo", "edit").out == "No changes.\n"
+    assert _left(tmp_path) == []
+
+
+def test_the_file_of_an_edit_is_private_and_a_todo_file(run: Run, editor: Editor, tmp_path: Path):
+    run("todo", "append", "one")
+    editor(
+        "mode = lambda path: oct(path.stat().st_mode & 0o777)\n"
+        "text += f'- [ ] {file.name} {mode(file)} {mode(file.parent)}\\n'"
+    )
+    run("todo", "edit")
+    assert "list.todo.md 0o600 0o700" in run("todos").out
+
+
+def test_an_edit_that_cannot_be_parsed_is_kept_and_named(run: Run, editor: Editor, tmp_path: Path):
+    run("todo", "append", "one")
+    editor("text += 'what is this\\n'")
+    ran = run("todo", "edit")
+    assert ran.code == 1
+    (kept,) = _left(tmp_path)
+    assert str(kept) in ran.err
+    assert "Line 3" in ran.err
+    assert "what is this" in kept.read_text()
+    assert run("todos").out == "1 todo:\n  ☐ One\n"
+
+
+def test_an_edit_of_a_list_that_changed_meanwhile_is_kept_and_named(run: Run, editor: Editor, tmp_path: Path):
+    run("todo", "append", "one")
+    editor(
+        "import subprocess\n"
+        "subprocess.run([sys.executable, '-m', 'punchlist', 'todo', 'append', 'meanwhile'], check=True)\n"
+        "text += '- [ ] Mine\\n'"
+    )
+    ran = run("todo", "edit")
+    assert ran.code == 1
+    (kept,) = _left(tmp_path)
+    assert f"punchlist todo import {kept}" in ran.err
+    assert "Mine" not in run("todos").out
+    assert run("todo", "import", str(kept)).code == 0
+    assert "Mine" in run("todos").out
+
+
+@pytest.mark.parametrize("changes", [True, False])
+def test_an_editor_that_fails_changes_nothing(run: Run, editor: Editor, tmp_path: Path, changes: bool):
+    run("todo", "append", "one")
+    editor(f"file.write_text(text + '- [ ] Two\\n' * {changes}); sys.exit(3)")
+    ran = run("todo", "edit")
+    assert ran.code == 1
+    assert "status 3" in ran.err
+    assert len(_left(tmp_path)) == changes
+    assert run("todos").out.startswith("1 todo:")
+
+
+def test_an_editor_that_is_not_there_is_named(run: Run, editor: Editor, monkeypatch: pytest.MonkeyPatch):
+    run("todo", "append", "one")
+    monkeypatch.setenv("VISUAL", "/nowhere/vim")
+    ran = run("todo", "edit")
+    assert ran.code == 1
+    assert "/nowhere/vim" in ran.err
+
+
+def test_export_writes_todo_md_and_import_reads_it_back(run: Run, project: Path):
+    run("todo", "append", "Code", "one")
+    run("todo", "start", "one")
+    run("todo", "note", "one", "see page 3")
+    assert run("todo", "export").out == "Wrote todos to TODO.md\n"
+    assert (project / "TODO.md").read_text() == "## Code\n- [>] One\n  > see page 3\n"
+    run("todo", "rm")
+    assert run("todo", "import").out == "Imported 1 phase(s), 1 task(s) from TODO.md.\n"
+    assert run("todos").out == "1 todo:\n  Code\n    ▸ One (+1 note)\n"
+
+
+def test_export_knows_other_formats_and_standard_output(run: Run):
+    run("todo", "append", "one")
+    run("todo", "start", "one")
+    assert run("todo", "export", "-", "--format", "oh-my-pi").out == "# Todos\n- [/] One\n"
+    assert run("todo", "export", "-", "--format", "stone").code == 1
+
+
+def test_export_never_writes_through_a_link(run: Run, project: Path):
+    run("todo", "append", "one")
+    (project / "target.txt").write_text("precious")
+    (project / "TODO.md").symlink_to("target.txt")
+    assert run("todo", "export").code == 1
+    assert (project / "target.txt").read_text() == "precious"
+
+
+def test_export_spares_a_file_that_is_no_checklist_unless_forced(run: Run, project: Path):
+    run("todo", "append", "one")
+    (project / "TODO.md").write_text("My own thoughts.\n")
+    assert run("todo", "export").code == 1
+    assert (project / "TODO.md").read_text() == "My own thoughts.\n"
+    assert run("todo", "export", "--force").code == 0
+    assert "One" in (project / "TODO.md").read_text()
+
+
+def test_export_keeps_the_mode_of_the_file_and_leaves_nothing_beside_it(run: Run, project: Path):
+    run("todo", "append", "one")
+    (project / "TODO.md").write_text("- [ ] Old\n")
+    (project / "TODO.md").chmod(0o640)
+    run("todo", "export")
+    assert (project / "TODO.md").stat().st_mode & 0o777 == 0o640
+    assert sorted(os.listdir(project)) == [".git", "TODO.md"]
+
+
+@pytest.mark.parametrize("path", ["nowhere/TODO.md", "."])
+def test_export_to_a_place_that_cannot_be_written_ends_with_1(run: Run, path: str):
+    run("todo", "append", "one")
+    ran = run("todo", "export", path)
+    assert (ran.code, ran.out) == (1, "")
+    assert ran.err.startswith("punchlist: ")
+
+
+def test_import_with_any_error_changes_nothing(run: Run, project: Path):
+    run("todo", "append", "one")
+    (project / "TODO.md").write_text("- [ ] Two\nnonsense\n- [?] Three\n")
+    ran = run("todo", "import")
+    assert ran.code == 1
+    assert ran.err.startswith("punchlist: Could not parse TODO.md:\n  Line 2")
+    assert "Line 3" in ran.err
+    assert run("todos").out == "1 todo:\n  ☐ One\n"
+
+
+def test_import_of_a_file_that_is_not_there_ends_with_1(run: Run):
+    ran = run("todo", "import", "nowhere.md")
+    assert ran.code == 1
+    assert "nowhere.md" in ran.err
+
+
+def test_import_starts_a_list_where_there_is_none(run: Run, project: Path):
+    (project / "TODO.md").write_text("- [ ] One\n")
+    assert run("todo", "import").code == 0
+    with Board.open() as board:
+        assert board.agent("main", session=own_session(project_of())).todos.items[0].content == "One"

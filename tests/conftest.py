@@ -1,0 +1,75 @@
+"""What holds for every test: its own home, no settings from outside, and skips that can be forbidden."""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Generator
+from functools import cache
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+from tests.sizes import size
+
+settings.register_profile("punchlist", max_examples=size(100, 20_000), deadline=None, print_blob=True)
+settings.load_profile("punchlist")
+
+_KEPT = {"PUNCHLIST_STORM", "PUNCHLIST_SEED", "PUNCHLIST_NO_SKIP"}
+
+
+@pytest.fixture(autouse=True)
+def own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home of its own for each test, and none of the settings of whoever runs it."""
+    for name in [name for name in os.environ if name.startswith("PUNCHLIST_") and name not in _KEPT]:
+        monkeypatch.delenv(name)
+    home = tmp_path_factory.mktemp("home")
+    monkeypatch.setenv("HOME", str(home))
+    for name in ("DATA", "CONFIG", "CACHE", "STATE"):
+        monkeypatch.setenv(f"XDG_{name}_HOME", str(home / name.lower()))
+    return home
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    for marker in item.iter_markers("needs"):
+        for tool in marker.args:
+            missing = _missing(tool)
+            if missing is not None:
+                pytest.skip(missing)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """With `PUNCHLIST_NO_SKIP=1` a skipped test is a failed one."""
+    report = yield
+    if report.skipped and not hasattr(report, "wasxfail") and os.environ.get("PUNCHLIST_NO_SKIP"):
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        report.outcome = "failed"
+        report.longrepr = f"{item.nodeid} may not be skipped here: {reason}"
+    return report
+
+
+@cache
+def _missing(tool: str) -> str | None:
+    """Why a test cannot have what it needs, in one line; None if it can."""
+    match tool:
+        case "root":
+            return None if os.geteuid() == 0 else "needs root"
+        case "tmpfs":
+            return (
+                None if os.geteuid() == 0 and _succeeds(["unshare", "-m", "true"]) else "needs root, to mount a tmpfs"
+            )
+        case "strace":
+            works = shutil.which("strace") is not None and _succeeds(["strace", "-f", "-o", "/dev/null", "true"])
+            return None if works else "needs strace, and the right to trace"
+        case _:
+            return None if shutil.which(tool) else f"needs {tool}, which is not installed"
+
+
+def _succeeds(command: list[str]) -> bool:
+    try:
+        return subprocess.run(command, capture_output=True, check=False, timeout=20).returncode == 0
+    except (OSError, subprocess.TimeoutExpired):
+        return False

@@ -1,0 +1,282 @@
+"""Our own tool, `todo`: what its verbs do. The rules are those of manifest.toml, section punchlist."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from punchlist import Agent, Board
+from punchlist.core.todo import Blocker, Evidence
+from tests.dialects.boards import last_kind, lines, memory_board, todo
+
+
+@pytest.fixture
+def board() -> Iterator[Board]:
+    with memory_board() as board:
+        yield board
+
+
+@pytest.fixture
+def agent(board: Board) -> Agent:
+    """An agent with a list of three, the first in progress."""
+    agent = board.agent("main", session="s")
+    todo(agent, set=["Paint", "Sweep", "Lock up"])
+    return agent
+
+
+# The tool.
+
+
+@pytest.mark.requirement("punchlist.one-tool", "punchlist.short-description")
+def test_there_is_one_tool_with_a_short_description(agent: Agent) -> None:
+    assert [tool.name for tool in agent.tools] == ["todo"]
+    assert len(agent.tools[0].description) <= 300
+
+
+@pytest.mark.requirement("punchlist.schema")
+def test_the_schema_names_every_verb_and_allows_no_other(agent: Agent) -> None:
+    schema = agent.tools[0].input_schema
+    verbs = {"set", "add", "start", "done", "drop", "block", "note", "evidence", "next", "view"}
+    assert (set(schema["properties"]), schema["additionalProperties"]) == (verbs, False)
+
+
+@pytest.mark.requirement("punchlist.examples")
+def test_its_examples_work_one_after_the_other(board: Board) -> None:
+    agent = board.agent("new", session="s")
+    for example in agent.tools[0].examples:
+        assert not agent.call("todo", example).is_error
+
+
+# The verbs.
+
+
+@pytest.mark.requirement("punchlist.view")
+@pytest.mark.parametrize("args", [None, {}, {"view": True}, {"done": None}])
+def test_no_arguments_show_the_list_and_change_nothing(agent: Agent, args: Any) -> None:
+    before = agent.todos
+    reply = agent.call("todo", args)
+    assert reply.text == "1 [>] Paint\n2 [ ] Sweep\n3 [ ] Lock up\n0/3 done"
+    assert agent.todos == before
+
+
+@pytest.mark.requirement("punchlist.view")
+def test_an_empty_list_says_how_to_begin(board: Board) -> None:
+    assert "`set`" in board.agent("new", session="s").call("todo", {}).text
+
+
+@pytest.mark.requirement("punchlist.set-list", "punchlist.set-keeps-ids")
+def test_set_writes_the_whole_list(agent: Agent) -> None:
+    todo(agent, set=["Sweep", {"text": "Paint", "status": "completed"}, {"text": "Check", "doing": "Checking"}])
+    assert lines(agent.todos) == ["2 > Sweep", "1 x Paint", "4   Check"]
+    assert agent.todos.items[2].active_form == "Checking"
+    assert [gone.content for gone in agent.todos.omitted] == ["Lock up"]
+
+
+@pytest.mark.requirement("punchlist.set-keeps-ids")
+def test_an_item_may_be_named_by_id_in_set(agent: Agent) -> None:
+    todo(agent, set=[{"id": 3, "text": "Something new"}, {"id": "#1", "text": "Sweep"}])
+    assert lines(agent.todos) == ["3 > Something new", "1   Sweep"]
+
+
+@pytest.mark.requirement("punchlist.set-texts")
+def test_set_gives_new_texts_by_id(agent: Agent) -> None:
+    todo(agent, set={"2": "Sweep the floor"})
+    assert lines(agent.todos) == ["1 > Paint", "2   Sweep the floor", "3   Lock up"]
+
+
+@pytest.mark.requirement("punchlist.add")
+def test_add_appends_items(agent: Agent) -> None:
+    todo(agent, add=["Check", {"text": "Hand over", "phase": "End"}])
+    assert lines(agent.todos)[3:] == ["4   Check", "5   Hand over"]
+    assert agent.todos.items[4].phase == "End"
+
+
+@pytest.mark.requirement("punchlist.start")
+def test_start_puts_an_item_in_progress(agent: Agent) -> None:
+    todo(agent, start="3")
+    assert lines(agent.todos) == ["1   Paint", "2   Sweep", "3 > Lock up"]
+
+
+@pytest.mark.requirement("punchlist.done", "punchlist.done-moves-on")
+def test_done_finishes_an_item_and_moves_on(agent: Agent) -> None:
+    todo(agent, done="1")
+    assert lines(agent.todos) == ["1 x Paint", "2 > Sweep", "3   Lock up"]
+    todo(agent, done=["2", "3"])
+    assert agent.todos.is_finished
+
+
+@pytest.mark.requirement("punchlist.done-moves-on")
+def test_finishing_what_is_not_in_focus_moves_nothing(agent: Agent) -> None:
+    todo(agent, done="2")
+    assert lines(agent.todos) == ["1 > Paint", "2 x Sweep", "3   Lock up"]
+
+
+@pytest.mark.requirement("punchlist.next-false")
+def test_next_false_starts_nothing(board: Board, agent: Agent) -> None:
+    todo(agent, done="1", next=False)
+    assert lines(agent.todos) == ["1 x Paint", "2   Sweep", "3   Lock up"]
+    other = board.agent("other", session="s")
+    todo(other, set=["a", "b"], next=False)
+    assert other.todos.focus is None
+
+
+@pytest.mark.requirement("punchlist.done-and-start")
+def test_done_and_start_in_one_call(agent: Agent) -> None:
+    todo(agent, done="1", start="3")
+    assert lines(agent.todos) == ["1 x Paint", "2   Sweep", "3 > Lock up"]
+
+
+@pytest.mark.requirement("punchlist.drop")
+def test_drop_cancels(agent: Agent) -> None:
+    todo(agent, drop=["1", "3"])
+    assert lines(agent.todos) == ["1 - Paint", "2 > Sweep", "3 - Lock up"]
+
+
+@pytest.mark.requirement("punchlist.block")
+def test_block_makes_an_item_wait(agent: Agent) -> None:
+    todo(agent, block={"1": "no paint"})
+    assert lines(agent.todos)[:2] == ["1 ! Paint", "2 > Sweep"]
+    assert agent.todos.items[0].blocker == Blocker("no paint")
+    todo(agent, block="3")
+    assert agent.todos.items[2].blocker == Blocker()
+    assert "waits: no paint" in todo(agent).text
+
+
+@pytest.mark.requirement("punchlist.note")
+def test_note_adds_a_note(agent: Agent) -> None:
+    todo(agent, note={"2": "with the big broom"})
+    todo(agent, note={"id": "2", "text": "twice"})
+    assert agent.todos.items[1].notes == ("with the big broom", "twice")
+
+
+@pytest.mark.requirement("punchlist.evidence")
+def test_evidence_is_kept_with_what_was_done(agent: Agent) -> None:
+    todo(agent, done=["1", "2"], evidence="12 passed")
+    assert [item.evidence for item in agent.todos.items] == [(Evidence("12 passed"),), (Evidence("12 passed"),), ()]
+    todo(agent, done="3", evidence={"text": "green", "kind": "test"})
+    assert agent.todos.items[2].evidence == (Evidence("green", "test"),)
+
+
+@pytest.mark.requirement("punchlist.evidence")
+@pytest.mark.parametrize("args", [{"evidence": "x"}, {"evidence": "x", "start": "2"}, {"done": "1", "evidence": 3}])
+def test_evidence_needs_done_and_a_text(agent: Agent, args: Any) -> None:
+    assert agent.call("todo", args).is_error
+
+
+@pytest.mark.requirement("punchlist.several-verbs")
+def test_verbs_apply_in_a_fixed_order(agent: Agent) -> None:
+    todo(agent, start="4", done="1", note={"4": "soon"}, add=["Check"], set={"2": "Sweep all"}, drop="3")
+    assert lines(agent.todos) == ["1 x Paint", "2   Sweep all", "3 - Lock up", "4 > Check"]
+    assert agent.todos.items[3].notes == ("soon",)
+    assert agent.todos.revision == 2
+
+
+@pytest.mark.requirement("punchlist.several-verbs")
+def test_a_whole_list_and_more_in_one_call(agent: Agent) -> None:
+    todo(agent, set=["Paint", "Check"], done="1", start="4")
+    assert lines(agent.todos) == ["1 x Paint", "4 > Check"]
+
+
+# What is refused.
+
+
+@pytest.mark.requirement("punchlist.all-or-nothing", "punchlist.unknown-id")
+def test_one_bad_part_refuses_the_whole_call(board: Board, agent: Agent) -> None:
+    before = agent.todos
+    reply = agent.call("todo", {"done": ["1", "9"], "add": ["Check"]})
+    assert (reply.is_error, agent.todos) == (True, before)
+    assert reply.text.startswith("Nothing changed:")
+    assert "`9`" in reply.text
+    assert last_kind(board) == "list.refused"
+
+
+@pytest.mark.requirement("punchlist.unknown-argument")
+@pytest.mark.parametrize("args", [{"finish": "1"}, {"done": "1", "why": "x"}, {3: "1"}])
+def test_an_unknown_argument_is_refused_and_the_verbs_are_named(agent: Agent, args: Any) -> None:
+    reply = agent.call("todo", args)
+    assert (reply.is_error, "set, add, start" in reply.text) == (True, True)
+    assert agent.todos.revision == 1
+
+
+@pytest.mark.requirement("punchlist.unknown-argument")
+@pytest.mark.parametrize(
+    "args",
+    [
+        "nonsense",
+        [1],
+        {"start": ["1", "2"]},
+        {"start": True},
+        {"done": []},
+        {"done": {"1": "x"}},
+        {"note": "text"},
+        {"note": {"1": 3}},
+        {"note": {"id": ["1"], "text": "x"}},
+        {"add": 3},
+        {"add": [{"doing": "x"}]},
+        {"add": [{"text": "x", "status": "perhaps"}]},
+        {"add": [{"text": "x", "phase": 3}]},
+        {"next": "maybe", "done": "1"},
+    ],
+)
+def test_what_cannot_be_meant_is_refused(agent: Agent, args: Any) -> None:
+    reply = agent.call("todo", args)
+    assert (reply.is_error, reply.text.startswith("Nothing changed:")) == (True, True)
+    assert agent.todos.revision == 1
+
+
+@pytest.mark.requirement("punchlist.limits")
+@pytest.mark.parametrize(
+    ("args", "code"),
+    [
+        ({"set": ["x"] * 257}, "too_many_items"),
+        ({"add": ["x"] * 254}, "too_many_items"),
+        ({"add": ["x" * 4001]}, "too_long"),
+        ({"add": [{"text": "x", "doing": "x" * 4001}]}, "too_long"),
+        ({"note": {"1": "x" * 4001}}, "too_long"),
+        ({"add": [" "]}, "blank"),
+        ({"set": {"1": ""}}, "blank"),
+    ],
+)
+def test_a_list_has_its_limits(agent: Agent, args: Any, code: str) -> None:
+    reply = agent.call("todo", args)
+    assert (reply.is_error, reply.problems[0].code) == (True, code)
+
+
+@pytest.mark.requirement("punchlist.limits")
+def test_the_limits_themselves_fit(agent: Agent) -> None:
+    todo(agent, set=["x" * 4000] * 256)
+    assert len(agent.todos.items) == 256
+
+
+# One thing at a time.
+
+
+@pytest.mark.requirement("punchlist.second-focus-repaired")
+def test_a_second_focus_is_repaired_and_said(agent: Agent) -> None:
+    reply = todo(agent, set=[{"text": "Paint", "status": "doing"}, {"text": "Sweep", "status": "doing"}, "Lock up"])
+    assert lines(agent.todos) == ["1 > Paint", "2   Sweep", "3   Lock up"]
+    assert reply.problems[0].code == "demoted"
+    assert "back to pending: 2" in reply.text
+    assert "Item 1 went back to pending" in todo(agent, start="2").text
+
+
+@pytest.mark.requirement("punchlist.focus-refuse")
+def test_a_second_focus_is_refused_where_that_is_set(board: Board, agent: Agent) -> None:
+    strict = board.agent("main", session="s", focus="refuse")
+    reply = strict.call("todo", {"start": "2"})
+    assert (reply.is_error, reply.problems[0].code, lines(agent.todos)[0]) == (True, "several_in_progress", "1 > Paint")
+    assert not strict.call("todo", {"done": "1", "start": "3"}).is_error
+
+
+@pytest.mark.requirement("punchlist.focus-accept")
+def test_several_at_once_are_accepted_where_that_is_set(board: Board) -> None:
+    free = board.agent("free", session="s", focus="accept")
+    todo(free, set=[{"text": "a", "status": "doing"}, {"text": "b", "status": "doing"}])
+    assert lines(free.todos) == ["1 > a", "2 > b"]
+
+
+@pytest.mark.requirement("punchlist.plan-mode")
+def test_the_tool_may_be_used_in_plan_mode(agent: Agent) -> None:
+    agent.enter_plan_mode()
+    todo(agent, done="1")
+    assert lines(agent.todos)[0] == "1 x Paint"

@@ -1,0 +1,28 @@
+"""The pages say what the program does: what they show runs, and what it knows they list."""
+
+from pathlib import Path
+
+import pytest
+from tools import check_docs, write_docs
+
+PAGES = [check_docs.ROOT / "README.md", *sorted((check_docs.ROOT / "docs").glob("*.md"))]
+BLOCKS = [block for page in PAGES for block in check_docs.blocks(page)]
+
+
+@pytest.mark.parametrize("block", BLOCKS, ids=[block.place for block in BLOCKS])
+def test_what_a_page_shows_runs(block: check_docs.Block) -> None:
+    assert check_docs.fault(block) is None
+
+
+def test_the_readme_shows_the_library_and_the_shell() -> None:
+    assert {block.language for block in BLOCKS if block.place.startswith("README.md")} == {"python", "sh"}
+
+
+def test_commands_and_settings_are_listed_as_the_program_has_them() -> None:
+    assert write_docs.stale() == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=[page.name for page in PAGES])
+def test_every_link_to_a_file_leads_somewhere(page: Path) -> None:
+    links = check_docs.links(page.read_text(encoding="utf-8"))
+    assert [link for link in links if not (page.parent / link).exists()] == []

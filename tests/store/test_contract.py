@@ -1,0 +1,36 @@
+"""The store contract, kept by SQLite on disk and in memory, and by a store that only delays."""
+
+from pathlib import Path
+
+import pytest
+
+from punchlist.store import Store, open_store
+from punchlist.testing import FaultyStore
+from punchlist.testing.contract import StoreContract
+from tests.sizes import size
+
+
+class TestOnDisk(StoreContract):
+    histories = size(200, 10_000)
+    folder: Path
+
+    @pytest.fixture(autouse=True)
+    def _folder(self, tmp_path: Path) -> None:
+        self.folder = tmp_path
+
+    def make_store(self) -> Store:
+        return open_store(self.folder / "board.db", durability="normal")
+
+
+class TestInMemory(StoreContract):
+    histories = 20
+
+    def make_store(self) -> Store:
+        return open_store("memory:")
+
+
+class TestBehindDelays(StoreContract):
+    histories = 10
+
+    def make_store(self) -> Store:
+        return FaultyStore(open_store("memory:"), seed=1, delay=0.05, seconds=0.0001)

@@ -1,0 +1,103 @@
+"""Writes the pages of docs/ that say what the program itself knows: commands and settings.
+
+`python tools/write_docs.py` writes them; with `--check` it only says which are out of date, and fails if any is.
+"""
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any, cast
+
+from punchlist.cli import COMMANDS
+from punchlist.config import SETTINGS
+
+_EACH = (
+    "Each takes `--db URL` (default `$PUNCHLIST_DB`, else your own board) and `--help`. Exit codes: 0 done, 1 the "
+    "thing asked for failed, 2 wrong usage or an unusable board. Without a terminal, or with `NO_COLOR`, output is plain."
+)
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+
+
+def commands_page() -> str:
+    """Every command with its verbs and options, from the parsers themselves."""
+    parts = ["# Commands", "", _EACH]
+    for name, command in COMMANDS.items():
+        parser: argparse.ArgumentParser = import_module(f"punchlist.cli.{command.module}").parser()
+        parts += ["", f"## `punchlist {name}`", "", *_parser(parser)]
+    return "\n".join(parts) + "\n"
+
+
+def _parser(parser: argparse.ArgumentParser) -> Iterator[str]:
+    yield (parser.description or "").strip()
+    yield from _options(parser)
+    for action in parser._actions:
+        choices: Any = action.choices
+        if not action.option_strings and isinstance(choices, dict):  # the verbs, each with a parser of its own
+            verbs = cast("dict[str, argparse.ArgumentParser]", choices)
+            listed = cast("list[argparse.Action]", cast("Any", action)._get_subactions())
+            helps = {choice.dest: choice.help for choice in listed}
+            yield from ("", "| verb | what it does | options |", "|---|---|---|")
+            for verb, sub in verbs.items():
+                takes = " ".join(f"`{option}`" for option, _ in _rows(sub) if option.startswith("-"))
+                yield f"| `{_cell(verb + _places(sub))}` | {_cell(helps.get(verb))} | {takes} |"
+    if parser.epilog:
+        yield from ("", "```", *parser.epilog.strip().splitlines(), "```")
+
+
+def _options(parser: argparse.ArgumentParser) -> Iterator[str]:
+    rows = list(_rows(parser))
+    if rows:
+        yield from ("", "| option | meaning |", "|---|---|")
+        yield from (f"| `{option}` | {_cell(text)} |" for option, text in rows)
+
+
+def _rows(parser: argparse.ArgumentParser) -> Iterator[tuple[str, str | None]]:
+    for action in parser._actions:
+        if action.option_strings and action.dest not in ("help", "db"):
+            value = "" if action.nargs == 0 else f" {action.metavar or action.dest.upper()}"
+            yield ", ".join(action.option_strings) + value, action.help
+
+
+def _places(parser: argparse.ArgumentParser) -> str:
+    names = [str(action.metavar or action.dest) for action in parser._get_positional_actions()]
+    return "".join(f" {name}" for name in names)
+
+
+def _cell(text: str | None) -> str:
+    return (text or "").replace("|", "\\|")
+
+
+def settings_page() -> str:
+    rows = [f"| `{name}` | {meaning} |" for name, meaning in SETTINGS.items()]
+    return "\n".join(
+        ["# Settings", "", "Settings come from the environment.", "", "| variable | meaning |", "|---|---|", *rows, ""]
+    )
+
+
+PAGES: dict[str, Callable[[], str]] = {"commands.md": commands_page, "settings.md": settings_page}
+
+
+def stale() -> list[str]:
+    """The pages that do not say what the program says."""
+    return [
+        name
+        for name, page in PAGES.items()
+        if not (DOCS / name).exists() or (DOCS / name).read_text(encoding="utf-8") != page()
+    ]
+
+
+def main() -> int:
+    if "--check" in sys.argv[1:]:
+        for name in stale():
+            print(f"docs/{name} is out of date; run `make docs`", file=sys.stderr)
+        return 1 if stale() else 0
+    for name, page in PAGES.items():
+        (DOCS / name).write_text(page(), encoding="utf-8")
+    print(f"wrote {', '.join(PAGES)}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
