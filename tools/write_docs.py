@@ -15,7 +15,7 @@ from punchlist.config import SETTINGS
 
 _EACH = (
     "Each takes `--db URL` (default `$PUNCHLIST_DB`, else your own board) and `--help`. Exit codes: 0 done, 1 the "
-    "thing asked for failed, 2 wrong usage or an unusable board. Without a terminal, or with `NO_COLOR`, output is plain."
+    "thing asked for failed, 2 wrong usage or an unusable board. Into a pipe, or with `NO_COLOR`, output is plain."
 )
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 

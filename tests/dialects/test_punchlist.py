@@ -75,7 +75,7 @@ def test_set_writes_the_whole_list(agent: Agent) -> None:
 @pytest.mark.requirement("punchlist.set-keeps-ids")
 def test_an_item_may_be_named_by_id_in_set(agent: Agent) -> None:
     todo(agent, set=[{"id": 3, "text": "Something new"}, {"id": "#1", "text": "Sweep"}])
-    assert lines(agent.todos) == ["3 > Something new", "1   Sweep"]
+    assert lines(agent.todos) == ["3   Something new", "1 > Sweep"]
 
 
 @pytest.mark.requirement("punchlist.set-texts")
@@ -280,3 +280,34 @@ def test_the_tool_may_be_used_in_plan_mode(agent: Agent) -> None:
     agent.enter_plan_mode()
     todo(agent, done="1")
     assert lines(agent.todos)[0] == "1 x Paint"
+
+
+@pytest.mark.requirement("punchlist.set-keeps-status")
+def test_a_text_that_is_set_again_keeps_its_status_and_evidence(agent: Agent) -> None:
+    todo(agent, done=1, evidence="clean")
+    todo(agent, set=["Paint", "Something else"])
+    first = agent.todos.items[0]
+    assert (first.content, first.status, [proof.text for proof in first.evidence]) == ("Paint", "completed", ["clean"])
+
+
+@pytest.mark.requirement("punchlist.set-is-a-merge")
+def test_set_beside_another_verb_does_not_lose_what_a_person_added(agent: Agent) -> None:
+    texts = [item.content for item in agent.todos.items]
+    agent.edit({"op": "append", "items": ["From ada"]}, by="ada")
+    todo(agent, set=texts, note={"1": "twice"})
+    assert [item.content for item in agent.todos.items] == [*texts, "From ada"]
+    assert agent.todos.items[0].notes == ("twice",)
+
+
+@pytest.mark.requirement("punchlist.set-bare")
+@pytest.mark.parametrize("bare", ["Do x", {"text": "Do x"}, '{"text": "Do x"}'])
+def test_a_bare_item_is_a_list_of_one(agent: Agent, bare: object) -> None:
+    assert not todo(agent, set=bare).is_error
+    assert [item.content for item in agent.todos.items] == ["Do x"]
+
+
+@pytest.mark.requirement("punchlist.visible-text")
+def test_a_text_that_nobody_can_see_is_refused(agent: Agent) -> None:
+    before = agent.todos
+    assert agent.call("todo", {"add": ["\u200b"]}).is_error
+    assert agent.todos == before

@@ -7,9 +7,10 @@ from datetime import datetime
 from typing import assert_never
 
 from punchlist.core.change import Cleaner, with_status
-from punchlist.core.commands import Append, Command, Edit, Entry, Merge, Patch, Policy, Problem, Replace
+from punchlist.core.commands import Append, Command, Edit, Entry, Merge, Policy, Problem, Replace
 from punchlist.core.edit import Editing
 from punchlist.core.events import Draft, diff, header
+from punchlist.core.identity import names_in
 from punchlist.core.limits import over_limit, too_many
 from punchlist.core.merge import merge
 from punchlist.core.todo import ListState, Status, TodoItem, TodoList
@@ -40,14 +41,12 @@ def apply(
     match command:
         case Replace():
             return _replace(state, command, policy, now, by, own, cleaner)
-        case Merge(patches):
+        case Merge():
             editing = Editing(state.todos, policy, now, by, cleaner)
-            _merge_by_id(editing, patches)
-            return _close(state, editing, policy, now, own, kind="list.merged")
-        case Edit(operations):
-            editing = Editing(state.todos, policy, now, by, cleaner)
-            editing.run(operations)
-            return _close(state, editing, policy, now, own, kind="list.edited", explanation=command.explanation)
+            _merge_by_id(editing, command)
+            return _close(state, editing, policy, now, own, kind="list.merged", shown=state.shown)
+        case Edit():
+            return _edit(state, command, policy, now, by, own, cleaner)
         case _:
             assert_never(command)
 
@@ -62,6 +61,8 @@ def _replace(
     before = state.todos
     shown = state.shown if own else None
     merged = merge(before, shown, command, policy=policy, now=now, by=by, cleaner=cleaner)
+    if command.begin:
+        policy = replace(policy, promote=True)
     todos, said = normalised(merged.todos, policy, now)
     drafts = diff(before, todos)
     seen = merged.shown
@@ -74,6 +75,20 @@ def _replace(
     return _finish(state, todos, drafts, problems, kind="list.replaced", seen=seen, own=own)
 
 
+def _edit(
+    state: ListState, command: Edit, policy: Policy, now: datetime, by: str, own: bool, cleaner: Cleaner
+) -> Applied:
+    todos, shown = state.todos, state.shown
+    if command.first is not None:
+        known = shown if own else None
+        merged = merge(todos, known, command.first, policy=policy, now=now, by=by, cleaner=cleaner)
+        todos, shown = merged.todos, merged.shown
+        policy = replace(policy, promote=policy.promote or command.first.begin)
+    editing = Editing(todos, policy, now, by, cleaner)
+    editing.run(command.operations)
+    return _close(state, editing, policy, now, own, kind="list.edited", explanation=command.explanation, shown=shown)
+
+
 def _wiped(todos: TodoList, written: frozenset[str]) -> tuple[TodoList, list[str]]:
     """The list without its finished items, and their ids; what others still want done stays."""
     finished = todos.is_finished
@@ -82,16 +97,18 @@ def _wiped(todos: TodoList, written: frozenset[str]) -> tuple[TodoList, list[str
     return replace(todos, items=items, phases=todos.phases if items else ()), gone
 
 
-def _merge_by_id(editing: Editing, patches: tuple[Patch, ...]) -> None:
+def _merge_by_id(editing: Editing, command: Merge) -> None:
     dialect = editing.policy.dialect
     places = _places(editing.items, dialect)
-    for patch in patches:
+    for patch in command.patches:
         alias = editing.cleaner.text(patch.alias)
         place = places.get(alias)
         if place is None:
+            if command.placeholder and len(editing.items) >= editing.policy.limits.items:
+                continue
+            content = patch.content or command.placeholder
             status = patch.status or Status.PENDING
-            entry = Entry(content=patch.content or "", status=status, alias=patch.alias, parent=patch.parent)
-            editing.apply(Append((entry,)))
+            editing.apply(Append((Entry(content, status, alias=patch.alias, parent=patch.parent),)))
             at_the_end = editing.items[-1].aliases.get(dialect) == alias
             if at_the_end:
                 places[alias] = len(editing.items) - 1
@@ -109,9 +126,8 @@ def _merge_by_id(editing: Editing, patches: tuple[Patch, ...]) -> None:
 
 
 def _places(items: list[TodoItem], dialect: str) -> dict[str, int]:
-    """Where each item is, by its alias; by our own id if it has none in the dialect and no other has that alias."""
-    own = {item.id: place for place, item in enumerate(items) if dialect not in item.aliases}
-    return own | {item.aliases[dialect]: place for place, item in enumerate(items) if dialect in item.aliases}
+    """Where each item is, by what the dialect calls it."""
+    return {name: place for place, name in enumerate(names_in(items, dialect))}
 
 
 def _close(
@@ -123,6 +139,7 @@ def _close(
     *,
     kind: str,
     explanation: str | None = None,
+    shown: tuple[TodoItem, ...] | None = None,
 ) -> Applied:
     refused = [problem for problem in editing.problems if problem.fatal]
     if refused and policy.atomic:
@@ -136,12 +153,14 @@ def _close(
     todos, said = normalised(todos, policy, now)
     drafts = diff(before, todos)
     problems = [*editing.problems, *editing.cleaner.problems(), *said, *_omissions(before, todos)]
-    seen = _seen(before, todos, state.shown, drafts) if own else None
+    seen = _seen(before, todos, shown, drafts) if own else None
     return _finish(state, todos, drafts, problems, kind=kind, seen=seen, own=own)
 
 
 def normalised(todos: TodoList, policy: Policy, now: datetime) -> tuple[TodoList, list[Problem]]:
     """The list with as many items in progress as the policy wants."""
+    if policy.lead_with_focus:
+        todos = _led_by_focus(todos)
     if policy.focus == "accept" and not policy.promote:
         return todos, []
     said: list[Problem] = []
@@ -159,6 +178,16 @@ def normalised(todos: TodoList, policy: Policy, now: datetime) -> tuple[TodoList
             items = tuple(with_status(item, Status.IN_PROGRESS, now) if item is first else item for item in todos.items)
             todos = replace(todos, items=items)
     return todos, said
+
+
+def _led_by_focus(todos: TodoList) -> TodoList:
+    """The list with its first item in progress moved before the first pending one."""
+    items = todos.items
+    busy = next((place for place, item in enumerate(items) if item.status is Status.IN_PROGRESS), None)
+    first = next((place for place, item in enumerate(items) if item.status is Status.PENDING), None)
+    if busy is None or first is None or first > busy:
+        return todos
+    return replace(todos, items=(*items[:first], items[busy], *items[first:busy], *items[busy + 1 :]))
 
 
 def _omissions(before: TodoList, after: TodoList) -> list[Problem]:

@@ -23,7 +23,7 @@ def with_status(item: TodoItem, status: Status, now: datetime) -> TodoItem:
         status=status,
         started_at=item.started_at or (at if status is Status.IN_PROGRESS else None),
         finished_at=at if ended else None,
-        blocker=item.blocker if status is Status.BLOCKED else None,
+        blocker=None if ended or item.status is Status.BLOCKED else item.blocker,
         evidence=item.evidence if ended else (),
         grade=item.grade if ended else None,
     )
@@ -53,7 +53,7 @@ class Cleaner:
         return tuple(note for text in raw if (note := self.text(text)))
 
     def blocker(self, raw: Blocker | None) -> Blocker | None:
-        return None if raw is None else Blocker(self.text(raw.reason), self.optional(raw.on))
+        return None if raw is None or raw == Blocker() else Blocker(self.text(raw.reason), self.optional(raw.on))
 
     def problems(self) -> list[Problem]:
         if not self.removed:
@@ -75,7 +75,7 @@ def new_item(
         notes=cleaner.notes(entry.notes) if entry.notes else (),
         priority=cleaner.optional(entry.priority),
         parent=cleaner.optional(entry.parent),
-        blocker=cleaner.blocker(entry.blocker) if status is Status.BLOCKED else None,
+        blocker=cleaner.blocker(entry.blocker),
         aliases={dialect: cleaner.text(entry.alias)} if entry.alias is not None and dialect != "punchlist" else {},
         created_at=now,
         created_by=by,

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
-from punchlist.core.todo import Blocker, Evidence, Status
+from punchlist.core.todo import Blocker, Evidence, Status, TodoItem
 
 Focus = Literal["first", "accept", "refuse"]
 
@@ -31,7 +32,9 @@ class Policy:
 
     `focus` says what happens to a second item in progress; `shown` maps a status to the nearest one that the
     dialect has, or to None where it cannot show such an item at all. `advance`: finishing the focus starts the
-    next item. `sweep`: an operation on a phase or on all reaches closed items too.
+    next item. `sweep`: an operation on a phase or on all reaches closed items too. `lead_with_focus`: the first item
+    in progress stands before every pending one. `hide_closed_after`: so many seconds after it was closed, the dialect
+    no longer sees an item; below 0 it always does.
     """
 
     dialect: str = "punchlist"
@@ -43,16 +46,25 @@ class Policy:
     atomic: bool = True
     advance: bool = False
     sweep: bool = False
+    lead_with_focus: bool = False
+    hide_closed_after: float = -1.0
     shown: Mapping[Status, Status | None] = field(default_factory=dict[Status, Status | None])
 
     def shows(self, status: Status) -> Status | None:
         return self.shown.get(status, status)
 
+    def hides(self, item: TodoItem, now: datetime) -> bool:
+        """Whether the item was closed so long ago that the dialect no longer sees it."""
+        if self.hide_closed_after < 0 or item.is_open or item.finished_at is None:
+            return False
+        return (now - item.finished_at).total_seconds() >= self.hide_closed_after
+
 
 class Entry(NamedTuple):
     """One item as a dialect gives it, text as sent. None means that the dialect did not say.
 
-    A named tuple, because a call makes as many of them as the list has items.
+    `keeps`: the status is only for a new item, a known one keeps its own. `word` is a status as sent, where a dialect
+    takes any. A named tuple, because a call makes as many of them as the list has items.
     """
 
     content: str
@@ -65,18 +77,22 @@ class Entry(NamedTuple):
     priority: str | None = None
     parent: str | None = None
     blocker: Blocker | None = None
+    keeps: bool | None = None
+    word: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Replace:
     """The whole list, in order. Merged with what others did since the author last saw it.
 
-    With `phases` the phases are given anew too, and an entry's `phase_place` is its place among them.
+    With `phases` the phases are given anew too, and an entry's `phase_place` is its place among them. `begin`: with
+    nothing in progress, the first pending item is started.
     """
 
     entries: tuple[Entry, ...]
     explanation: str | None = None
     phases: tuple[str, ...] | None = None
+    begin: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,9 +107,10 @@ class Patch:
 
 @dataclass(frozen=True, slots=True)
 class Merge:
-    """Items by id: known ones are changed, unknown ones appended."""
+    """Items by id: known ones are changed, unknown ones appended, up to the limit; `placeholder` stands for no text."""
 
     patches: tuple[Patch, ...]
+    placeholder: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,18 +223,29 @@ class Restore:
     target: Target = EVERYTHING
 
 
+@dataclass(frozen=True, slots=True)
+class Refuse:
+    """An operation that cannot be meant: refused in its turn, with the text that its dialect has for it."""
+
+    text: str
+
+
 Operation = (
-    Init | Append | Start | Done | Fail | Drop | Reopen | Remove | Note | Block | Unblock | Reword | Restore
+    Init | Refuse | Append | Start | Done | Fail | Drop | Reopen | Remove | Note | Block | Unblock | Reword | Restore
 )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """Targeted operations, in order. `view` asks for the whole list in the reply."""
+    """Targeted operations, in order, after the list was written whole if `first` says so.
+
+    `view` asks for the whole list in the reply.
+    """
 
     operations: tuple[Operation, ...]
     explanation: str | None = None
     view: bool = False
+    first: Replace | None = None
 
 
 Command = Replace | Merge | Edit

@@ -64,6 +64,8 @@ class Editing:
         match operation:
             case do.Init(groups):
                 self._init(groups)
+            case do.Refuse(text):
+                self.refuse("malformed", text)
             case do.Append():
                 self._append(operation)
             case do.Start(target, beside):
@@ -106,7 +108,7 @@ class Editing:
         if target.item is not None:
             place = self._place(target.item, target.by)
             if place is None:
-                empty = not self.items
+                empty = not self._seen()
                 hint = "the list is empty" if empty else "look at the list and use an id on it"
                 name = _named(target.item)
                 self.refuse("not_found", f"There is no item `{name}`; {hint}.", item=target.item, empty=empty)
@@ -117,11 +119,15 @@ class Editing:
             if phase is None:
                 self.refuse("phase_not_found", f"There is no phase `{_named(target.phase)}`.", phase=target.phase)
                 return None
-            return [place for place, item in enumerate(self.items) if item.phase_id == phase.id]
-        return list(range(len(self.items)))
+            return [place for place in self._seen() if self.items[place].phase_id == phase.id]
+        return self._seen()
+
+    def _seen(self) -> list[int]:
+        """The places of the items that the dialect still sees."""
+        return [place for place, item in enumerate(self.items) if not self.policy.hides(item, self.now)]
 
     def _place(self, name: str, by: str) -> int | None:
-        places = range(len(self.items))
+        places = self._seen()
         if by in ("id", "any"):
             found = next((place for place in places if self.items[place].id == name), None)
             if found is not None or by == "id":
@@ -192,7 +198,7 @@ class Editing:
         if operation.phase is not None:
             phase = self._made(self.cleaner.text(operation.phase))
         place, last = self._end_of(phase), phase
-        taken = {item.content for item in self.items} if operation.unique else set[str]()
+        taken = {self.items[place].content for place in self._seen()} if operation.unique else set[str]()
         for entry in operation.entries:
             text = self.cleaner.text(entry.content)
             if text in taken:

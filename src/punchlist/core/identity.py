@@ -9,14 +9,26 @@ from __future__ import annotations
 import unicodedata
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from punchlist.core.commands import Entry
 from punchlist.core.todo import TodoItem
 from punchlist.text import clean
 
-_KEPT = "$+<=>^`|~"  # symbols, not punctuation: `C` is not `C++`
-_ASCII = {code: " " for code in range(128) if not chr(code).isalnum() and chr(code) not in _KEPT}
+
+class _Folding(dict[int, str]):
+    """Characters to characters of a match key, each looked up once: letters, digits, marks and symbols stay.
+
+    Symbols are no punctuation: `C` is not `C++`.
+    """
+
+    def __missing__(self, code: int) -> str:
+        char = chr(code)
+        self[code] = folded = char if unicodedata.category(char)[0] in "LNMS" else " "
+        return folded
+
+
+_FOLDING = _Folding()
 
 NEAR = 0.6
 REACH = 2
@@ -25,12 +37,11 @@ WINDOW = 200
 
 def match_key(text: str) -> str:
     """The text with case, blanks, punctuation and composition folded; the text itself if nothing else is left."""
-    folded = unicodedata.normalize("NFC", text).casefold()
-    if folded.isascii():
-        words = folded.translate(_ASCII)
-    else:
-        words = "".join(char if unicodedata.category(char)[0] in "LNMS" else " " for char in folded)
-    return unicodedata.normalize("NFC", " ".join(words.split())) or " ".join(folded.split())
+    folded = text.casefold() if text.isascii() else unicodedata.normalize("NFC", text).casefold()
+    words = " ".join(folded.translate(_FOLDING).split())
+    if not words.isascii():
+        words = unicodedata.normalize("NFC", words)
+    return words or " ".join(folded.split())
 
 
 def match(
@@ -69,12 +80,20 @@ class _Matching:
         if not any(entry.alias is not None for entry in entries):
             return
         places: dict[str, int] = {}
-        for place, item in enumerate(self.items):
-            places.setdefault(_alias(item.aliases, dialect, item.id), place)
+        for place, name in enumerate(names_in(self.items, dialect)):
+            places.setdefault(name, place)
         for index, entry in enumerate(entries):
             place = places.get(clean(entry.alias).text) if entry.alias is not None else None
-            if place is not None and place in self.free:
+            if place is not None and place in self.free and self._is_meant(index, place, dialect):
                 self.give(index, place)
+
+    def _is_meant(self, index: int, place: int, dialect: str) -> bool:
+        """Whether an id that fits is this item's: the writer gave it, or it is ours and the text is near too."""
+        item = self.items[place]
+        if dialect == "punchlist" or dialect in item.aliases:
+            return True
+        mine, theirs = _words(self.texts[index]), _words(item.content)
+        return len(mine & theirs) >= NEAR * len(mine | theirs)
 
     def by_key(self) -> None:
         for index, text in enumerate(self.texts):
@@ -117,8 +136,12 @@ class _Matching:
                 self.give(index, place)
 
 
-def _alias(aliases: Mapping[str, str], dialect: str, own_id: str) -> str:
-    return own_id if dialect == "punchlist" else aliases.get(dialect, "\0" + own_id)
+def names_in(items: Sequence[TodoItem], dialect: str) -> list[str]:
+    """What a dialect with ids calls each item: the id that it gave, else ours, marked where that one is taken."""
+    if dialect == "punchlist":
+        return [item.id for item in items]
+    taken = {item.aliases[dialect] for item in items if dialect in item.aliases}
+    return [item.aliases.get(dialect, f"p{item.id}" if item.id in taken else item.id) for item in items]
 
 
 def _age(item: TodoItem) -> int:

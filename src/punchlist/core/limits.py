@@ -60,8 +60,8 @@ def _plainly_within(command: Replace, limits: Limits) -> bool:
     if not entries or len(entries) > limits.items:
         return not entries
     contents, _, forms, *rest = zip(*entries, strict=True)
-    longest = max(max(map(len, contents)), max(map(len, filter(None, forms)), default=0))
-    return longest <= limits.characters and not any(map(any, rest))
+    lengths = [*map(len, contents), *(len(form) for form in forms if form)]
+    return max(lengths) <= limits.characters and not any(map(any, rest))
 
 
 def _other_too_long(command: Command, limits: Limits) -> Problem | None:
@@ -81,7 +81,7 @@ def _count(command: Command) -> int:
         case Merge(patches):
             return len(patches)
         case Edit(operations):
-            return sum(
+            return (0 if command.first is None else len(command.first.entries)) + sum(
                 len(operation.entries)
                 if isinstance(operation, Append)
                 else sum(len(group.entries) for group in operation.groups)
@@ -123,6 +123,8 @@ def _texts_of(command: Command) -> Iterator[tuple[str, str | None]]:
             for patch in patches:
                 yield patch.content or "-", None
         case Edit(operations):
+            if command.first is not None:
+                yield from _texts(command.first.entries)
             for operation in operations:
                 match operation:
                     case Init(groups):
@@ -159,6 +161,8 @@ def _others_of(command: Command) -> Iterator[Named]:
                 yield "parent", patch.parent
         case Edit(operations, explanation):
             yield "explanation", explanation
+            if command.first is not None:
+                yield from _others_of(command.first)
             for operation in operations:
                 yield from _others_of_one(operation)
         case _:

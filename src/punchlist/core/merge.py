@@ -14,7 +14,7 @@ from punchlist.core.change import Cleaner, new_item, with_status
 from punchlist.core.commands import Entry, Policy, Replace
 from punchlist.core.identity import match, match_key
 from punchlist.core.phases import in_phase, phases_for, renewed_phases
-from punchlist.core.todo import Status, TodoItem, TodoList
+from punchlist.core.todo import TodoItem, TodoList
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,9 +231,9 @@ class _Merge:
         if entry.alias is not None and dialect != "punchlist" and current.aliases.get(dialect) != entry.alias:
             changes["aliases"] = {**current.aliases, dialect: self.cleaner.text(entry.alias)}
         item = replace(current, **changes) if changes else current
-        if entry.status is not self.policy.shows(known.status):
+        if not entry.keeps and entry.status is not self.policy.shows(known.status):
             item = with_status(item, entry.status, self.now)
-        if entry.blocker is not None and item.status is Status.BLOCKED:
+        if entry.blocker is not None:
             blocker = self.cleaner.blocker(entry.blocker)
             item = item if blocker == known.blocker else replace(item, blocker=blocker)
         if self.phases is not None or (entry.phase and self.cleaner.text(entry.phase) != known.phase):
@@ -242,10 +242,10 @@ class _Merge:
 
     def _as_written(self, item: TodoItem, entry: Entry, text: str) -> TodoItem:
         """What the author now believes about the item."""
-        if item.content == text and self.policy.shows(item.status) is entry.status:
-            return item
-        status = item.status if self.policy.shows(item.status) is entry.status else entry.status
-        return replace(item, content=text, status=status)
+        status = item.status
+        if not entry.keeps and self.policy.shows(status) is not entry.status:
+            status = entry.status
+        return item if (item.content, item.status) == (text, status) else replace(item, content=text, status=status)
 
     def _in_their_order(self, written: list[TodoItem], base: Sequence[TodoItem]) -> list[TodoItem]:
         """Keeps an order that others gave the list, if the author only repeats the one that was shown."""

@@ -31,7 +31,10 @@ WORDS: Mapping[Status, str] = {status: status.value for status in Status}
 
 @dataclass(frozen=True, slots=True)
 class Blocker:
-    """Why an item waits, and on whom; `on` is a person, an agent or a thing, when known."""
+    """Why an item waits, and on whom; `on` is a person, an agent or a thing, when known.
+
+    A pending item has one too, where it is to be begun after others.
+    """
 
     reason: str = ""
     on: str | None = None

@@ -36,7 +36,7 @@ def undo(current: TodoList, before: TodoList, after: TodoList) -> TodoList | str
     return replace(
         current,
         items=items,
-        omitted=_omitted(current, before, set(touched)),
+        omitted=_omitted(current, before, after, set(touched)),
         phases=before.phases if before.phases != after.phases else current.phases,
         explanation=before.explanation if before.explanation != after.explanation else current.explanation,
     )
@@ -93,6 +93,8 @@ def _items(current: TodoList, before: TodoList, after: TodoList, touched: set[st
     return tuple(result)
 
 
-def _omitted(current: TodoList, before: TodoList, touched: set[str]) -> tuple[TodoItem, ...]:
+def _omitted(current: TodoList, before: TodoList, after: TodoList, touched: set[str]) -> tuple[TodoItem, ...]:
+    if current.omitted == after.omitted:
+        return before.omitted
     kept = tuple(item for item in current.omitted if item.id not in touched)
     return (*kept, *(item for item in before.omitted if item.id in touched))

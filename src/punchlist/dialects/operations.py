@@ -130,6 +130,7 @@ def rewrite(todos: TodoList) -> do.Replace:
                 active_form=item.active_form,
                 phase_place=places.get(item.phase_id) if item.phase_id is not None else None,
                 notes=item.notes,
+                priority=item.priority,
                 blocker=item.blocker,
             )
             for item in todos.items

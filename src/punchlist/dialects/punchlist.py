@@ -7,15 +7,15 @@ it. It makes every repair that `repair.py` knows, and says what it mended. Nothi
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import groupby
 from typing import Any, cast
 
 from punchlist.core import commands as do
 from punchlist.core.commands import Command, Entry, Limits, Policy, Query, Target
 from punchlist.core.todo import Blocker, Evidence, Status
 from punchlist.dialects import repair
-from punchlist.dialects.base import Dialect, Invalid, Tool
+from punchlist.dialects.base import Dialect, Invalid, Tool, sound
 from punchlist.dialects.punchlist_reply import render
+from punchlist.text import clean
 from punchlist.text import repair as repair_text
 
 POLICY = Policy(
@@ -74,6 +74,10 @@ TOOL = Tool(
     examples=({"set": ["Read the code", "Fix the bug", "Run the tests"]}, {"done": "1"}, {"done": "2", "start": "3"}),
 )
 
+_TEXT_NAMES = ("text", "content", "title", "step")
+WIDE = 10_000
+"""Characters within which a text must show something; a longer one is refused for its length."""
+
 _VERBS = tuple(cast("dict[str, Any]", TOOL.input_schema["properties"]))
 
 
@@ -102,22 +106,26 @@ def _command(given: dict[str, Any]) -> Command | Query:
         if "evidence" in given:
             raise _Refusal("`evidence` goes with `done`.")
         return Query()
-    written = repair.from_json(given.get("set"))
-    if isinstance(written, list) and not asked.keys() - {"set"} and not view:
-        return do.Replace(_first_started(_entries("set", cast("list[Any]", written)), moves_on=moves_on))
-    return do.Edit(tuple(_operations(given, written, moves_on=moves_on)), view=view)
+    written = _written(repair.from_json(given.get("set")))
+    whole = None
+    if isinstance(written, list):
+        begin = moves_on and "start" not in given
+        whole = do.Replace(_entries("set", cast("list[Any]", written)), begin=begin)
+        if asked.keys() == {"set"} and not view:
+            return whole
+    return do.Edit(tuple(_operations(given, written, moves_on=moves_on)), view=view, first=whole)
+
+
+def _written(value: Any) -> Any:
+    """What `set` says: a list, of one if a bare item was given; or new words by id."""
+    names = cast("dict[Any, Any]", value) if isinstance(value, dict) else {}
+    bare = isinstance(value, str) or any(name in names for name in _TEXT_NAMES)
+    return [value] if bare else cast("Any", value)
 
 
 def _operations(given: dict[str, Any], written: Any, *, moves_on: bool) -> Iterator[do.Operation]:
     """The operations of one call, in this order whatever the order of the keys."""
-    if isinstance(written, list):
-        entries = _entries("set", cast("list[Any]", written))
-        if "start" not in given:
-            entries = _first_started(entries, moves_on=moves_on)
-        yield do.Init(
-            tuple(do.Group(phase, tuple(group)) for phase, group in groupby(entries, lambda entry: entry.phase))
-        )
-    elif "set" in given:
+    if "set" in given and not isinstance(written, list):
         for item, text in _by_id("set", written):
             yield do.Reword(_item(item), text)
     if "add" in given:
@@ -208,13 +216,19 @@ def _entries(key: str, value: Any) -> tuple[Entry, ...]:
     return tuple(_entry(key, index, item) for index, item in enumerate(cast("list[Any]", value)))
 
 
+def _visible(key: str, index: int, text: str) -> str:
+    if text.strip() and not clean(text[:WIDE]).text.strip():
+        raise _Refusal(f"`{key}[{index}]` has no text that can be seen.")
+    return sound(text)
+
+
 def _entry(key: str, index: int, value: Any) -> Entry:
     given = repair.as_object(value)
     if given is None and isinstance(value, str):
-        return Entry(content=repair_text(value))
+        return Entry(_visible(key, index, value), keeps=True)
     if given is None:
         raise _Refusal(f"`{key}[{index}]` is a text or an object with `text`.")
-    text = next((given[name] for name in ("text", "content", "title", "step") if name in given), None)
+    text = next((given[name] for name in _TEXT_NAMES if name in given), None)
     doing = next((given[name] for name in ("doing", "activeForm", "active_form") if name in given), None)
     phase, priority = given.get("phase"), given.get("priority")
     if not isinstance(text, str) or not isinstance(doing, str | None):
@@ -227,25 +241,15 @@ def _entry(key: str, index: int, value: Any) -> Entry:
         raise _Refusal(f"`{key}[{index}]` has an unknown status; use {known}.")
     reason = given.get("reason")
     return Entry(
-        content=repair_text(text),
+        content=_visible(key, index, text),
         status=status,
+        keeps="status" not in given or None,
         active_form=None if doing is None else repair_text(doing),
         alias=repair.as_id(given.get("id")),
         phase=None if phase is None else repair_text(phase),
         priority=priority,
         blocker=Blocker(repair_text(reason)) if isinstance(reason, str) else None,
     )
-
-
-def _first_started(entries: tuple[Entry, ...], *, moves_on: bool) -> tuple[Entry, ...]:
-    """A new list with nothing in progress begins with its first pending item."""
-    if not moves_on or any(entry.status is Status.IN_PROGRESS for entry in entries):
-        return entries
-    index = next((index for index, entry in enumerate(entries) if entry.status is Status.PENDING), None)
-    if index is None:
-        return entries
-    started = entries[index]._replace(status=Status.IN_PROGRESS)
-    return (*entries[:index], started, *entries[index + 1 :])
 
 
 DIALECT = Dialect(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from punchlist.core.commands import Query, Replace
+from punchlist.core.commands import Edit, Query, Replace
 from punchlist.core.todo import Status, TodoItem, TodoList
 from punchlist.dialects.base import Reply, Result
 from punchlist.text import cut, for_prompt
@@ -42,10 +42,15 @@ def render(result: Result) -> Reply:
         lines.extend(_changes(result))
     done, total, _ = after.progress
     lines.extend([*view(after), f"{done}/{total} done"] if whole else [f"{_focus(after)} {done}/{total}"])
-    shows = whole or isinstance(result.command, Replace)
+    shows = whole or _wrote_whole(result)
     focus = after.focus
     data = {"revision": after.revision, "focus": focus.id if focus else None, "done": done, "total": total}
     return Reply("\n".join(lines), data, problems=result.problems, shows_list=shows)
+
+
+def _wrote_whole(result: Result) -> bool:
+    command = result.command
+    return isinstance(command, Replace) or (isinstance(command, Edit) and command.first is not None)
 
 
 def view(todos: TodoList) -> list[str]:
@@ -68,7 +73,7 @@ def _changes(result: Result) -> Iterator[str]:
     before = {item.id: item for item in result.before.items}
     if result.before.plan_id != result.after.plan_id:
         before = {}
-    if isinstance(result.command, Replace) and not before:
+    if _wrote_whole(result) and not before:
         yield f"{len(result.after.items)} items, ids {_span(result.after)}."
         return
     by_verb: dict[str, list[str]] = {}

@@ -196,9 +196,10 @@ class SqliteStore:
                 raise os_fault(error, self.path) from error
 
     def _reading(self) -> Rows:
+        """Only the first connection of a process, which may have to recover the file, needs to be alone with it."""
         rows = self._reader if self._file else self._writer
         if rows is None:
-            with self._exclusive():
+            with self._exclusive() if self._writer is None else nullcontext():
                 rows = self._reader = self._open(writes=False)
         return rows
 
