@@ -156,7 +156,7 @@ class Agent:
             applied = apply(before, parsed, self._policy, now, by=self.name)
         state, durable = applied.state, self.board.store.durable
         behind = state.shown is not None
-        result = Result(parsed, before.todos, state.todos, applied.problems, row.unseen, behind, durable)
+        result = Result(parsed, before.todos, state.todos, applied.problems, row.unseen, behind, durable, now)
         reply = self._dialect.render(result)
         unseen = 0 if reply.shows_list else row.unseen + 1
         if reply.shows_list and not reply.is_error:

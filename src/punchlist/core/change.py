@@ -9,14 +9,14 @@ from punchlist.core.commands import Entry, Problem
 from punchlist.core.todo import Blocker, Status, TodoItem
 from punchlist.text import clean
 
-_ENDED = frozenset({Status.COMPLETED, Status.FAILED, Status.CANCELLED})
+ENDED = frozenset({Status.COMPLETED, Status.FAILED, Status.CANCELLED})
 
 
 def with_status(item: TodoItem, status: Status, now: datetime) -> TodoItem:
     """The item in that status. `started_at` keeps the first start; leaving an end clears how it ended."""
     if item.status is status:
         return item
-    ended = status in _ENDED
+    ended = status in ENDED
     at = _not_before(item.started_at or item.created_at, now)
     return replace(
         item,
@@ -75,10 +75,10 @@ def new_item(
         notes=cleaner.notes(entry.notes) if entry.notes else (),
         priority=cleaner.optional(entry.priority),
         parent=cleaner.optional(entry.parent),
-        blocker=cleaner.blocker(entry.blocker),
+        blocker=None if status in ENDED else cleaner.blocker(entry.blocker),
         aliases={dialect: cleaner.text(entry.alias)} if entry.alias is not None and dialect != "punchlist" else {},
         created_at=now,
         created_by=by,
         started_at=now if status is Status.IN_PROGRESS else None,
-        finished_at=now if status in _ENDED else None,
+        finished_at=now if status in ENDED else None,
     )

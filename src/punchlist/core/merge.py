@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from punchlist.core.change import Cleaner, new_item, with_status
+from punchlist.core.change import ENDED, Cleaner, new_item, with_status
 from punchlist.core.commands import Entry, Policy, Replace
 from punchlist.core.identity import match, match_key
 from punchlist.core.phases import in_phase, phases_for, renewed_phases
@@ -233,7 +233,7 @@ class _Merge:
         item = replace(current, **changes) if changes else current
         if not entry.keeps and entry.status is not self.policy.shows(known.status):
             item = with_status(item, entry.status, self.now)
-        if entry.blocker is not None:
+        if entry.blocker is not None and item.status not in ENDED:
             blocker = self.cleaner.blocker(entry.blocker)
             item = item if blocker == known.blocker else replace(item, blocker=blocker)
         if self.phases is not None or (entry.phase and self.cleaner.text(entry.phase) != known.phase):

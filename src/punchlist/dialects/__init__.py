@@ -11,6 +11,23 @@ from punchlist.errors import UnknownName
 REGISTRY: dict[str, str] = {
     "punchlist": "punchlist.dialects.punchlist",
     "claude-code": "punchlist.dialects.claude_code",
+    "nexo": "punchlist.dialects.nexo",
+    "oh-my-pi": "punchlist.dialects.oh_my_pi",
+    "gencode": "punchlist.dialects.gencode",
+    "codex": "punchlist.dialects.codex",
+    "hermes": "punchlist.dialects.hermes",
+    "openclaw": "punchlist.dialects.openclaw",
+    "opencode": "punchlist.dialects.opencode",
+    "gemini": "punchlist.dialects.gemini",
+    "langchain": "punchlist.dialects.langchain",
+    "roo": "punchlist.dialects.roo",
+    "copilot": "punchlist.dialects.copilot",
+    "qwen": "punchlist.dialects.qwen",
+    "kimi": "punchlist.dialects.kimi",
+    "goose": "punchlist.dialects.goose",
+    "openhands": "punchlist.dialects.openhands",
+    "cursor": "punchlist.dialects.cursor",
+    "crush": "punchlist.dialects.crush",
 }
 """The name of each dialect and its module, which holds the dialect as `DIALECT`."""
 

@@ -4,13 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from punchlist.core.commands import Command, Limits, Policy, Problem, Query
-from punchlist.core.todo import TodoList
+from punchlist.core.todo import Status, TodoItem, TodoList
 from punchlist.text import repair
 
 TOO_LONG = Limits().characters
+
+IN_THREE: Mapping[Status, Status | None] = {
+    Status.BLOCKED: Status.IN_PROGRESS,
+    Status.FAILED: Status.IN_PROGRESS,
+    Status.CANCELLED: None,
+}
+"""How a dialect with pending, in_progress and completed shows the other statuses: what waits is still being done."""
+
+THREE: Mapping[str, Status] = {
+    status.value: status for status in (Status.PENDING, Status.IN_PROGRESS, Status.COMPLETED)
+}
+LOST_IN_THREE = ("blocked and failed show as in_progress", "cancelled items are not shown")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +72,7 @@ class Result:
     unseen: int = 0
     behind: bool = False
     durable: bool = True
+    now: datetime | None = None
 
     @property
     def refusals(self) -> tuple[Problem, ...]:
@@ -85,6 +99,11 @@ class Dialect:
 
     def has_tool(self, name: str) -> bool:
         return any(tool.name == name for tool in self.tools)
+
+
+def shown_items(todos: TodoList, policy: Policy) -> list[tuple[TodoItem, Status]]:
+    """The items that a dialect can show, each with the status that it shows."""
+    return [(item, near) for item in todos.items if (near := policy.shows(item.status)) is not None]
 
 
 def sound(text: str) -> str:

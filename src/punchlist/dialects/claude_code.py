@@ -11,21 +11,19 @@ from typing import Any, cast
 
 from punchlist.core.commands import Command, Entry, Policy, Query, Replace
 from punchlist.core.todo import WORDS, Status, TodoItem
-from punchlist.dialects.base import Dialect, Invalid, Reply, Result, Tool, sound
+from punchlist.dialects.base import IN_THREE, LOST_IN_THREE, THREE, Dialect, Invalid, Reply, Result, Tool, sound
 from punchlist.dialects.repair import key_name, type_name
-
-_STATUSES = {status.value: status for status in (Status.PENDING, Status.IN_PROGRESS, Status.COMPLETED)}
 
 POLICY = Policy(
     dialect="claude-code",
     wipe_finished=True,
     refuse_unknown_fields=True,
-    shown={Status.BLOCKED: Status.IN_PROGRESS, Status.FAILED: Status.IN_PROGRESS, Status.CANCELLED: None},
+    shown=IN_THREE,
 )
 
 _SHOWN = {status: None if (near := POLICY.shows(status)) is None else near.value for status in Status}
 
-_SUCCESS = (
+SUCCESS = (
     "Todos have been modified successfully. Ensure that you continue to use the todo list to track your progress. "
     "Please proceed with the current tasks if applicable"
 )
@@ -34,7 +32,7 @@ _TODO_ITEM = {
     "type": "object",
     "properties": {
         "content": {"type": "string", "minLength": 1},
-        "status": {"type": "string", "enum": list(_STATUSES)},
+        "status": {"type": "string", "enum": list(THREE)},
         "activeForm": {"type": "string", "minLength": 1},
     },
     "required": ["content", "status", "activeForm"],
@@ -97,7 +95,7 @@ def _entries(args: Any) -> tuple[Entry, ...] | None:
         content, word, form = fields.get("content"), fields.get("status"), fields.get("activeForm")
         if not (isinstance(content, str) and isinstance(form, str) and isinstance(word, str) and content and form):
             return None
-        status = _STATUSES.get(word)
+        status = THREE.get(word)
         if status is None:
             return None
         entries.append(Entry(sound(content), status, sound(form)))
@@ -144,8 +142,8 @@ def _item_issues(todos: list[Any]) -> Iterator[str]:
         status = given.get("status")
         if not isinstance(status, str):
             yield _not_text(index, "status", given)
-        elif status not in _STATUSES:
-            expected = "|".join(f"'{name}'" for name in _STATUSES)
+        elif status not in THREE:
+            expected = "|".join(f"'{name}'" for name in THREE)
             yield f"todos[{index}].status: invalid value, expected one of {expected}"
 
 
@@ -176,7 +174,7 @@ def render(result: Result) -> Reply:
             for entry in written.entries
         ],
     }
-    return Reply(_SUCCESS, data, problems=result.problems)
+    return Reply(SUCCESS, data, problems=result.problems)
 
 
 DIALECT = Dialect(
@@ -185,14 +183,10 @@ DIALECT = Dialect(
     policy=POLICY,
     parse=parse,
     render=render,
-    statuses=tuple(_STATUSES),
+    statuses=tuple(THREE),
     refused_in_plan_mode=(
         "TodoWrite is not available in plan mode: it changes state, and plan mode only reads. "
         "Write the list once the plan is approved."
     ),
-    lossy=(
-        "blocked and failed show as in_progress",
-        "cancelled items are not shown",
-        "no ids, phases, notes, priorities, parents or explanation",
-    ),
+    lossy=(*LOST_IN_THREE, "no ids, phases, notes, priorities, parents or explanation"),
 )

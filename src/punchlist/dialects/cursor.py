@@ -1,0 +1,115 @@
+"""`todo_write` of Cursor 2.0: replace, or merge by id, where what is left undefined stays.
+
+Its replies and errors are not published; ours say in a line what was done.
+"""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from punchlist.core.commands import Command, Entry, Merge, Patch, Policy, Query, Replace
+from punchlist.core.identity import names_in
+from punchlist.core.todo import WORDS, Status
+from punchlist.dialects.base import Dialect, Invalid, Reply, Result, Tool, shown_items, sound
+from punchlist.dialects.repair import as_id
+
+_STATUSES = {
+    status.value: status for status in (Status.PENDING, Status.IN_PROGRESS, Status.COMPLETED, Status.CANCELLED)
+}
+POLICY = Policy(dialect="cursor", shown={Status.BLOCKED: Status.IN_PROGRESS, Status.FAILED: Status.IN_PROGRESS})
+FEWEST = 2
+
+TOOL = Tool(
+    name="todo_write",
+    description=(
+        "Keep a todo list for work of several steps. merge=false replaces the list; merge=true changes the items "
+        "named by id and adds new ones, unchanged fields may be left out. Begin with the first item in_progress; "
+        "complete each at once when done."
+    ),
+    input_schema={
+        "type": "object",
+        "properties": {
+            "merge": {"type": "boolean"},
+            "todos": {
+                "type": "array",
+                "minItems": FEWEST,
+                "items": {
+                    "type": "object",
+                    "properties": {
+                        "id": {"type": "string"},
+                        "content": {"type": "string"},
+                        "status": {"type": "string", "enum": list(_STATUSES)},
+                    },
+                    "required": ["id", "content", "status"],
+                },
+            },
+        },
+        "required": ["merge", "todos"],
+    },
+)
+
+
+def parse(_tool: str, args: Any) -> Command | Query | Invalid:
+    given = cast("dict[str, Any]", args) if isinstance(args, dict) else {}
+    merges, todos = given.get("merge"), given.get("todos")
+    if not isinstance(merges, bool):
+        return Invalid("merge must be true or false")
+    if not isinstance(todos, list):
+        return Invalid("todos must be an array")
+    items = cast("list[Any]", todos)
+    if not merges and len(items) < FEWEST:
+        return Invalid(f"todos must have at least {FEWEST} items")
+    patches: list[Patch] = []
+    for index, todo in enumerate(items):
+        patch = _patch(todo)
+        if isinstance(patch, str):
+            return Invalid(f"todos[{index}] {patch}")
+        if not merges and (patch.content is None or patch.status is None):
+            return Invalid(f"todos[{index}] needs id, content and status")
+        patches.append(patch)
+    if merges:
+        return Merge(tuple(patches))
+    return Replace(
+        tuple(Entry(patch.content or "", patch.status or Status.PENDING, alias=patch.alias) for patch in patches)
+    )
+
+
+def _patch(todo: Any) -> Patch | str:
+    fields = cast("dict[str, Any]", todo) if isinstance(todo, dict) else {}
+    name, content, status = as_id(fields.get("id")), fields.get("content"), fields.get("status")
+    if name is None:
+        return "needs an id"
+    if not isinstance(content, str | None):
+        return "has a content that is no string"
+    if status is not None and (not isinstance(status, str) or status not in _STATUSES):
+        return f"has an unknown status; use {', '.join(_STATUSES)}"
+    return Patch(
+        alias=name,
+        content=None if content is None else sound(content),
+        status=None if status is None else _STATUSES[status],
+    )
+
+
+def render(result: Result) -> Reply:
+    if result.refusals:
+        return Reply(result.refusals[0].text, is_error=True, problems=result.problems)
+    shown = shown_items(result.after, POLICY)
+    names = names_in([item for item, _ in shown], "cursor")
+    todos = [
+        {"id": name, "content": item.content, "status": WORDS[near]}
+        for name, (item, near) in zip(names, shown, strict=True)
+    ]
+    done = sum(todo["status"] == "completed" for todo in todos)
+    return Reply(f"Todo list updated: {done} of {len(todos)} completed.", {"todos": todos}, problems=result.problems)
+
+
+DIALECT = Dialect(
+    name="cursor",
+    tools=(TOOL,),
+    policy=POLICY,
+    parse=parse,
+    render=render,
+    statuses=tuple(_STATUSES),
+    repairs=frozenset({"numeric_id"}),
+    lossy=("blocked and failed show as in_progress", "no active forms, phases, notes, priorities or explanation"),
+)

@@ -1,0 +1,88 @@
+"""`write_todos` of gemini-cli: five statuses, one task in progress, the numbered list as reply."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from punchlist.core.commands import Command, Entry, Policy, Query, Replace
+from punchlist.core.todo import WORDS, Status
+from punchlist.dialects.base import Dialect, Invalid, Reply, Result, Tool, sound
+
+_STATUSES = {
+    status.value: status
+    for status in (Status.PENDING, Status.IN_PROGRESS, Status.COMPLETED, Status.CANCELLED, Status.BLOCKED)
+}
+POLICY = Policy(dialect="gemini", focus="refuse", shown={Status.FAILED: Status.BLOCKED})
+
+TOOL = Tool(
+    name="write_todos",
+    description=(
+        "Write the whole list of subtasks of the current request. For work of several steps, not for a simple one. "
+        "One task is in_progress at a time; complete it as soon as it is done, mark it blocked or cancelled "
+        "when that is so."
+    ),
+    input_schema={
+        "type": "object",
+        "properties": {
+            "todos": {
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "properties": {
+                        "description": {"type": "string"},
+                        "status": {"type": "string", "enum": list(_STATUSES)},
+                    },
+                    "required": ["description", "status"],
+                    "additionalProperties": False,
+                },
+            }
+        },
+        "required": ["todos"],
+        "additionalProperties": False,
+    },
+)
+
+
+def parse(_tool: str, args: Any) -> Command | Query | Invalid:
+    todos = cast("dict[str, Any]", args).get("todos") if isinstance(args, dict) else None
+    if not isinstance(todos, list):
+        return Invalid("`todos` parameter must be an array")
+    entries: list[Entry] = []
+    for todo in cast("list[Any]", todos):
+        if not isinstance(todo, dict):
+            return Invalid("Each todo item must be an object")
+        given = cast("dict[str, Any]", todo)
+        text, status = given.get("description"), given.get("status")
+        if not isinstance(text, str) or not text.strip():
+            return Invalid("Each todo must have a non-empty description string")
+        if not isinstance(status, str) or status not in _STATUSES:
+            return Invalid(f"Each todo must have a valid status ({', '.join(_STATUSES)})")
+        entries.append(Entry(sound(text), _STATUSES[status]))
+    return Replace(tuple(entries))
+
+
+def render(result: Result) -> Reply:
+    if result.refusals:
+        several = result.refusals[0].code == "several_in_progress"
+        text = (
+            'Invalid parameters: Only one task can be "in_progress" at a time.' if several else result.refusals[0].text
+        )
+        return Reply(text, is_error=True, problems=result.problems)
+    entries = cast("Replace", result.command).entries
+    todos = [{"description": entry.content, "status": WORDS[entry.status]} for entry in entries]
+    if not todos:
+        return Reply("Successfully cleared the todo list.", {"todos": []}, problems=result.problems)
+    rows = [f"{number}. [{todo['status']}] {todo['description']}" for number, todo in enumerate(todos, 1)]
+    said = "Successfully updated the todo list. The current list is now:"
+    return Reply("\n".join([said, *rows]), {"todos": todos}, problems=result.problems)
+
+
+DIALECT = Dialect(
+    name="gemini",
+    tools=(TOOL,),
+    policy=POLICY,
+    parse=parse,
+    render=render,
+    statuses=tuple(_STATUSES),
+    lossy=("failed shows as blocked", "no ids, active forms, phases, notes, priorities, parents or explanation"),
+)

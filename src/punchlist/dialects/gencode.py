@@ -1,0 +1,118 @@
+"""`TodoWrite` as gencode's proposal has it: 20 items, 500 characters, one in progress, the rendered list as reply.
+
+The proposal leaves the text of an over-limit error to its schema library; ours says the same in plain words.
+"""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from punchlist.core.commands import Command, Entry, Limits, Policy, Problem, Query, Replace
+from punchlist.core.todo import Status
+from punchlist.dialects.base import IN_THREE, LOST_IN_THREE, THREE, Dialect, Invalid, Reply, Result, Tool, sound
+
+POLICY = Policy(dialect="gencode", limits=Limits(items=20, characters=500), focus="refuse", shown=IN_THREE)
+
+_TEXT = {"type": "string", "minLength": 1, "maxLength": 500}
+
+TOOL = Tool(
+    name="TodoWrite",
+    description=(
+        "Replace the session's todo list. Use it for work of three or more steps; skip it for a single easy one. "
+        "One item is in_progress at a time; mark it completed as soon as it is done. "
+        "content: what to do; activeForm: the same as being done. At most 20 items."
+    ),
+    input_schema={
+        "type": "object",
+        "properties": {
+            "todos": {
+                "type": "array",
+                "maxItems": 20,
+                "items": {
+                    "type": "object",
+                    "properties": {
+                        "content": _TEXT,
+                        "status": {"type": "string", "enum": list(THREE)},
+                        "activeForm": _TEXT,
+                    },
+                    "required": ["content", "status", "activeForm"],
+                },
+            }
+        },
+        "required": ["todos"],
+    },
+)
+
+
+def parse(_tool: str, args: Any) -> Command | Query | Invalid:
+    todos = cast("dict[str, Any]", args).get("todos") if isinstance(args, dict) else None
+    if not isinstance(todos, list):
+        return _invalid("todos: expected an array")
+    entries: list[Entry] = []
+    for index, todo in enumerate(cast("list[Any]", todos)):
+        if not isinstance(todo, dict):
+            return _invalid(f"todos[{index}]: expected an object")
+        given = cast("dict[str, Any]", todo)
+        content, status, form = given.get("content"), given.get("status"), given.get("activeForm")
+        if not isinstance(content, str) or not content:
+            return _invalid(f"todos[{index}].content: expected a string of 1 to 500 characters")
+        if not isinstance(status, str) or status not in THREE:
+            return _invalid(f"todos[{index}].status: expected one of {', '.join(THREE)}")
+        if not isinstance(form, str) or not form:
+            return _invalid(f"todos[{index}].activeForm: expected a string of 1 to 500 characters")
+        entries.append(Entry(sound(content), THREE[status], sound(form)))
+    return Replace(tuple(entries))
+
+
+def _invalid(problem: str) -> Invalid:
+    return Invalid(problem, data=_failure(problem))
+
+
+def _failure(problem: str) -> dict[str, Any]:
+    return {"success": False, "output": "", "error": problem}
+
+
+def render(result: Result) -> Reply:
+    if result.refusals:
+        problem = _refusal(result.refusals[0])
+        return Reply(problem, _failure(problem), is_error=True, problems=result.problems)
+    output = _rendered(cast("Replace", result.command).entries)
+    return Reply(output, {"success": True, "output": output}, problems=result.problems)
+
+
+def _refusal(problem: Problem) -> str:
+    match problem.code:
+        case "several_in_progress":
+            return "Only one task can be in_progress at a time"
+        case "too_many_items":
+            return f"todos: at most {problem.data['max']} items"
+        case "too_long":
+            field = "activeForm" if problem.data["field"] == "active_form" else problem.data["field"]
+            return f"todos[{problem.at}].{field}: expected a string of 1 to {problem.data['max']} characters"
+        case _:
+            return problem.text
+
+
+def _rendered(entries: tuple[Entry, ...]) -> str:
+    if not entries:
+        return "No todos."
+    rows = [_row(entry) for entry in entries]
+    done = sum(entry.status is Status.COMPLETED for entry in entries)
+    return "\n".join([*rows, f"\n({done}/{len(entries)} completed)"])
+
+
+def _row(entry: Entry) -> str:
+    if entry.status is Status.IN_PROGRESS:
+        return f"[>] {entry.content} <- {entry.active_form}"
+    return f"[{'x' if entry.status is Status.COMPLETED else ' '}] {entry.content}"
+
+
+DIALECT = Dialect(
+    name="gencode",
+    tools=(TOOL,),
+    policy=POLICY,
+    parse=parse,
+    render=render,
+    statuses=tuple(THREE),
+    lossy=(*LOST_IN_THREE, "no ids, phases, notes, priorities, parents or explanation"),
+)

@@ -1,0 +1,156 @@
+"""`todo` of Hermes v2026.8.18: replace or merge by id, read without arguments, the whole list as JSON in each reply.
+
+Blocked and failed items show as in_progress. Two items in progress are kept.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, cast
+
+from punchlist.core.commands import Command, Entry, Limits, Merge, Patch, Policy, Query, Replace
+from punchlist.core.identity import names_in
+from punchlist.core.todo import WORDS, Status
+from punchlist.dialects.base import Dialect, Invalid, Reply, Result, Tool, shown_items, sound
+from punchlist.dialects.repair import from_json
+
+ITEMS = 256
+CHARACTERS = 4000
+_TRUNCATED = "… [truncated]"
+_STATUSES = {
+    status.value: status for status in (Status.PENDING, Status.IN_PROGRESS, Status.COMPLETED, Status.CANCELLED)
+}
+
+POLICY = Policy(
+    dialect="hermes",
+    limits=Limits(items=ITEMS),
+    lead_with_focus=True,
+    shown={Status.BLOCKED: Status.IN_PROGRESS, Status.FAILED: Status.IN_PROGRESS},
+)
+
+TOOL = Tool(
+    name="todo",
+    description=(
+        "Keep the session's task list. Without todos: read it. With todos: write the whole list, or with merge "
+        "only the items named by id. For work of three or more steps. Keep one item in_progress, "
+        "complete it at once when done, cancel what is no longer needed."
+    ),
+    input_schema={
+        "type": "object",
+        "properties": {
+            "todos": {
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "properties": {
+                        "id": {"type": "string"},
+                        "content": {"type": "string"},
+                        "status": {"type": "string", "enum": list(_STATUSES)},
+                    },
+                    "required": ["id", "content", "status"],
+                },
+            },
+            "merge": {"type": "boolean", "default": False},
+        },
+        "required": [],
+    },
+    annotations={"emoji": "📋", "enabled": True},
+)
+
+
+def parse(_tool: str, args: Any) -> Command | Query | Invalid:
+    given = cast("dict[str, Any]", args) if isinstance(args, dict) else {}
+    todos = given.get("todos")
+    if todos is None:
+        return Query()
+    if isinstance(todos, str):
+        todos = from_json(todos)
+        if isinstance(todos, str):
+            return _error("todos must be a list of objects, got unparseable string")
+    if not isinstance(todos, list):
+        return _error(f"todos must be a list, got {type(todos).__name__}")
+    items = cast("list[Any]", todos)
+    return _merge(items) if given.get("merge") else _replace(items)
+
+
+def _error(problem: str) -> Invalid:
+    data = {"error": problem}
+    return Invalid(json.dumps(data), data)
+
+
+def _replace(todos: list[Any]) -> Replace:
+    last: dict[str, Entry] = {}
+    for todo in todos:
+        entry = _entry(todo)
+        last.pop(cast("str", entry.alias), None)
+        last[cast("str", entry.alias)] = entry
+    return Replace(tuple(_lead(list(last.values())[:ITEMS])))
+
+
+def _lead(entries: list[Entry]) -> list[Entry]:
+    """The first item in progress moves before the first pending one, as core does with the stored list."""
+    busy = next((place for place, entry in enumerate(entries) if entry.status is Status.IN_PROGRESS), None)
+    first = next((place for place, entry in enumerate(entries) if entry.status is Status.PENDING), None)
+    if busy is None or first is None or first > busy:
+        return entries
+    return [*entries[:first], entries[busy], *entries[first:busy], *entries[busy + 1 :]]
+
+
+def _entry(todo: Any) -> Entry:
+    if not isinstance(todo, dict):
+        return Entry("(invalid item)", alias="?")
+    given = cast("Mapping[str, Any]", todo)
+    status = _STATUSES.get(_word(given.get("status")).lower(), Status.PENDING)
+    return Entry(_content(given) or "(no description)", status, alias=_word(given.get("id")) or "?")
+
+
+def _word(value: Any) -> str:
+    return "" if value is None else sound(str(value) if not isinstance(value, dict | list) else "").strip()
+
+
+def _content(given: Mapping[str, Any]) -> str:
+    text = _word(given.get("content"))
+    return text if len(text) <= CHARACTERS else text[: CHARACTERS - len(_TRUNCATED)] + _TRUNCATED
+
+
+def _merge(todos: list[Any]) -> Merge:
+    patches: list[Patch] = []
+    for todo in todos:
+        given = cast("dict[str, Any]", todo) if isinstance(todo, dict) else {}
+        name = _word(given.get("id"))
+        if name:
+            status = _STATUSES.get(_word(given.get("status")).lower())
+            patches.append(Patch(alias=name, content=_content(given) or None, status=status))
+    return Merge(tuple(patches), placeholder="(no description)")
+
+
+def render(result: Result) -> Reply:
+    if result.refusals:
+        data: dict[str, Any] = {"error": result.refusals[0].text}
+        return Reply(json.dumps(data, ensure_ascii=False), data, is_error=True, problems=result.problems)
+    if isinstance(result.command, Replace):
+        rows = [(entry.alias, entry.content, entry.status) for entry in result.command.entries]
+    else:
+        shown = shown_items(result.after, POLICY)
+        names = names_in([item for item, _ in shown], "hermes")
+        rows = [(name, item.content, near) for name, (item, near) in zip(names, shown, strict=True)]
+    counts = {word: sum(WORDS[status] == word for *_, status in rows) for word in _STATUSES}
+    data = {
+        "todos": [{"id": name, "content": content, "status": WORDS[status]} for name, content, status in rows],
+        "summary": {"total": len(rows), **counts},
+    }
+    shows = not isinstance(result.command, Replace)
+    return Reply(json.dumps(data, ensure_ascii=False), data, problems=result.problems, shows_list=shows)
+
+
+DIALECT = Dialect(
+    name="hermes",
+    tools=(TOOL,),
+    policy=POLICY,
+    parse=parse,
+    render=render,
+    statuses=tuple(_STATUSES),
+    repairs=frozenset({"json_string", "numeric_id", "status_spelling"}),
+    lossy=("blocked and failed show as in_progress", "no active forms, phases, notes or explanation"),
+)

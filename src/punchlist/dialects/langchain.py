@@ -1,0 +1,86 @@
+"""`write_todos` of LangChain's TodoListMiddleware: three statuses, several may be in progress, a Python repr as reply.
+
+The original refuses two calls in one model turn; only its host sees turns, so that check stays with the host.
+"""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from punchlist.core.commands import Command, Entry, Policy, Query, Replace
+from punchlist.core.todo import WORDS
+from punchlist.dialects.base import IN_THREE, LOST_IN_THREE, THREE, Dialect, Invalid, Reply, Result, Tool, sound
+from punchlist.dialects.repair import type_name
+
+POLICY = Policy(dialect="langchain", shown=IN_THREE)
+
+TOOL = Tool(
+    name="write_todos",
+    description=(
+        "Write the whole todo list of the current work. For work of three or more steps, not for a simple request. "
+        "Keep at least one item in_progress while work is left, several if they run side by side; "
+        "complete each as soon as it is done."
+    ),
+    input_schema={
+        "type": "object",
+        "properties": {
+            "todos": {
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "properties": {
+                        "content": {"type": "string"},
+                        "status": {"type": "string", "enum": list(THREE)},
+                    },
+                    "required": ["content", "status"],
+                },
+            }
+        },
+        "required": ["todos"],
+    },
+    annotations={"oncePerTurn": True},
+)
+
+
+def parse(_tool: str, args: Any) -> Command | Query | Invalid:
+    todos = cast("dict[str, Any]", args).get("todos") if isinstance(args, dict) else None
+    if not isinstance(todos, list):
+        return _invalid("todos", "a list", todos)
+    entries: list[Entry] = []
+    for index, todo in enumerate(cast("list[Any]", todos)):
+        if not isinstance(todo, dict):
+            return _invalid(f"todos.{index}", "an object", todo)
+        given = cast("dict[str, Any]", todo)
+        text, status = given.get("content"), given.get("status")
+        if not isinstance(text, str):
+            return _invalid(f"todos.{index}.content", "a string", text)
+        if not isinstance(status, str) or status not in THREE:
+            return _invalid(f"todos.{index}.status", "'pending', 'in_progress' or 'completed'", status)
+        entries.append(Entry(sound(text), THREE[status]))
+    return Replace(tuple(entries))
+
+
+def _invalid(path: str, expected: str, value: Any) -> Invalid:
+    shown = f"'{sound(value)[:80]}'" if isinstance(value, str) else type_name(value)
+    return Invalid(
+        f"Error invoking tool 'write_todos': {path} should be {expected}, got {shown}. Please fix and retry."
+    )
+
+
+def render(result: Result) -> Reply:
+    if result.refusals:
+        return Reply(result.refusals[0].text, is_error=True, problems=result.problems)
+    entries = cast("Replace", result.command).entries
+    todos = [{"content": entry.content, "status": WORDS[entry.status]} for entry in entries]
+    return Reply(f"Updated todo list to {todos}", {"todos": todos}, problems=result.problems)
+
+
+DIALECT = Dialect(
+    name="langchain",
+    tools=(TOOL,),
+    policy=POLICY,
+    parse=parse,
+    render=render,
+    statuses=tuple(THREE),
+    lossy=(*LOST_IN_THREE, "no ids, active forms, phases, notes, priorities, parents or explanation"),
+)

@@ -1,0 +1,103 @@
+"""`update_plan` of OpenClaw (main of 2026-06-25): like Codex's tool, but one step in progress is enforced."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from punchlist.core.commands import Command, Entry, Policy, Query, Replace
+from punchlist.core.todo import WORDS, TodoList
+from punchlist.dialects.base import (
+    IN_THREE,
+    LOST_IN_THREE,
+    THREE,
+    Dialect,
+    Invalid,
+    Reply,
+    Result,
+    Tool,
+    shown_items,
+    sound,
+)
+
+POLICY = Policy(dialect="openclaw", focus="refuse", shown=IN_THREE)
+
+TOOL = Tool(
+    name="update_plan",
+    description=(
+        "Write the plan of the current run, all its steps each time. For work of several steps, not for a simple "
+        "request. Keep short steps, at most one in_progress, and mark a step completed as soon as it is done."
+    ),
+    input_schema={
+        "type": "object",
+        "properties": {
+            "explanation": {"type": "string"},
+            "plan": {
+                "type": "array",
+                "minItems": 1,
+                "items": {
+                    "type": "object",
+                    "properties": {
+                        "step": {"type": "string"},
+                        "status": {"type": "string", "enum": list(THREE)},
+                    },
+                    "required": ["step", "status"],
+                },
+            },
+        },
+        "required": ["plan"],
+    },
+    annotations={"experimental": True},
+)
+
+
+def parse(_tool: str, args: Any) -> Command | Query | Invalid:
+    given = cast("dict[str, Any]", args) if isinstance(args, dict) else {}
+    plan = given.get("plan")
+    if not isinstance(plan, list) or not plan:
+        return Invalid("plan required")
+    entries: list[Entry] = []
+    for index, step in enumerate(cast("list[Any]", plan)):
+        if not isinstance(step, dict):
+            return Invalid(f"plan[{index}] must be an object")
+        fields = cast("dict[str, Any]", step)
+        text, status = fields.get("step"), fields.get("status")
+        if not isinstance(text, str) or not text.strip():
+            return Invalid(f"plan[{index}].step required")
+        if not isinstance(status, str) or status not in THREE:
+            return Invalid(f"plan[{index}].status must be one of {', '.join(THREE)}")
+        entries.append(Entry(sound(text), THREE[status]))
+    explanation = given.get("explanation")
+    return Replace(tuple(entries), explanation=sound(explanation) if isinstance(explanation, str) else "")
+
+
+def render(result: Result) -> Reply:
+    if result.refusals:
+        several = result.refusals[0].code == "several_in_progress"
+        text = "plan can contain at most one in_progress step" if several else result.refusals[0].text
+        return Reply(text, is_error=True, problems=result.problems)
+    written = cast("Replace", result.command)
+    details: dict[str, Any] = {"status": "updated"}
+    if written.explanation:
+        details["explanation"] = written.explanation
+    details["plan"] = [{"step": entry.content, "status": WORDS[entry.status]} for entry in written.entries]
+    return Reply("", details, problems=result.problems)
+
+
+def plan_event(todos: TodoList) -> dict[str, Any]:
+    """The agent event that OpenClaw sends when the plan changed."""
+    data: dict[str, Any] = {"phase": "update", "title": "Plan updated", "source": "codex-app-server"}
+    if todos.explanation:
+        data["explanation"] = todos.explanation
+    data["steps"] = [f"{item.content} ({WORDS[near]})" for item, near in shown_items(todos, POLICY)]
+    return {"stream": "plan", "data": data}
+
+
+DIALECT = Dialect(
+    name="openclaw",
+    tools=(TOOL,),
+    policy=POLICY,
+    parse=parse,
+    render=render,
+    statuses=tuple(THREE),
+    lossy=(*LOST_IN_THREE, "no ids, active forms, phases, notes, priorities or parents"),
+)

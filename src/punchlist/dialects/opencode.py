@@ -1,0 +1,87 @@
+"""`todowrite` of opencode: status and priority are free strings; the reply is the list as it was sent.
+
+A status that we do not know counts as pending, and the reply still says what was sent. Sub-agents are not offered
+the tool unless their rules name it.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, cast
+
+from punchlist.core.commands import Command, Entry, Policy, Query, Replace
+from punchlist.core.todo import Status
+from punchlist.dialects.base import Dialect, Invalid, Reply, Result, Tool, sound
+from punchlist.dialects.repair import as_status, type_name
+
+POLICY = Policy(dialect="opencode", shown={Status.BLOCKED: Status.IN_PROGRESS, Status.FAILED: Status.IN_PROGRESS})
+_FIELDS = ("content", "status", "priority")
+
+TOOL = Tool(
+    name="todowrite",
+    description=(
+        "Write the session's whole todo list. For work of three or more steps, not for a single easy one. "
+        "Status is pending, in_progress, completed or cancelled; priority high, medium or low. "
+        "Keep one item in_progress and complete it as soon as it is done."
+    ),
+    input_schema={
+        "type": "object",
+        "properties": {
+            "todos": {
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "properties": {name: {"type": "string"} for name in _FIELDS},
+                    "required": list(_FIELDS),
+                },
+            }
+        },
+        "required": ["todos"],
+    },
+    annotations={"permission": "todowrite", "subagents": "deny"},
+)
+
+
+def parse(_tool: str, args: Any) -> Command | Query | Invalid:
+    todos = cast("dict[str, Any]", args).get("todos") if isinstance(args, dict) else None
+    if not isinstance(todos, list):
+        return _invalid("todos", "array", todos)
+    entries: list[Entry] = []
+    for index, todo in enumerate(cast("list[Any]", todos)):
+        if not isinstance(todo, dict):
+            return _invalid(f"todos[{index}]", "object", todo)
+        given = cast("dict[str, Any]", todo)
+        for name in _FIELDS:
+            if not isinstance(given.get(name), str):
+                return _invalid(f"todos[{index}].{name}", "string", given.get(name))
+        status = as_status(given["status"]) or Status.PENDING
+        entries.append(Entry(sound(given["content"]), status, priority=sound(given["priority"]), word=given["status"]))
+    return Replace(tuple(entries))
+
+
+def _invalid(path: str, expected: str, value: Any) -> Invalid:
+    received = "undefined" if value is None else type_name(value)
+    return Invalid(f"Invalid input at {path}: expected {expected}, received {received}")
+
+
+def render(result: Result) -> Reply:
+    if result.refusals:
+        return Reply("Unable to update todos", is_error=True, problems=result.problems)
+    entries = cast("Replace", result.command).entries
+    todos = [
+        {"content": entry.content, "status": sound(entry.word or ""), "priority": entry.priority} for entry in entries
+    ]
+    left = sum(todo["status"] != "completed" for todo in todos)
+    data = {"title": f"{left} todos", "metadata": {"todos": todos}}
+    return Reply(json.dumps(todos, indent=2, ensure_ascii=False), data, problems=result.problems)
+
+
+DIALECT = Dialect(
+    name="opencode",
+    tools=(TOOL,),
+    policy=POLICY,
+    parse=parse,
+    render=render,
+    statuses=("pending", "in_progress", "completed", "cancelled"),
+    lossy=("blocked and failed show as in_progress", "no ids, active forms, phases, notes, parents or explanation"),
+)
