@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, Literal, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, cast, get_args
 
 import msgspec
 
@@ -16,7 +16,7 @@ from punchlist.core.events import Draft, diff, header
 from punchlist.core.todo import ListState, TodoList
 from punchlist.core.undo import undo
 from punchlist.dialects import dialect as dialect_named
-from punchlist.dialects.base import Invalid, Reply, Result, Tool, reply_invalid, reply_unknown_tool
+from punchlist.dialects.base import Dialect, Invalid, Reply, Result, Tool, reply_invalid, reply_unknown_tool
 from punchlist.dialects.operations import operations, rewrite
 from punchlist.errors import (
     ConfigInvalid,
@@ -42,6 +42,19 @@ _decode_reply = msgspec.json.Decoder(Reply).decode
 _LONGEST_NAME = 200
 
 
+class AgentOptions(TypedDict, total=False):
+    """How a handle differs from what its dialect does by itself.
+
+    `focus`: what our own dialect does with a second item in progress: `first` (keep the first), `accept` or `refuse`.
+    `verbose`: offer the tools with the longer descriptions, for small models. `clear_delay`: seconds after which a
+    closed task leaves the model's list in oh-my-pi; below 0 never.
+    """
+
+    focus: str | None
+    verbose: bool
+    clear_delay: float
+
+
 class Agent:
     """One agent of one session. Nothing is written before its first change; until then its list is empty."""
 
@@ -54,22 +67,20 @@ class Agent:
         dialect: str,
         profile: str,
         project: str,
-        focus: str | None = None,
+        **options: Unpack[AgentOptions],
     ) -> None:
         _check_name("agent", name)
         _check_name("session", session)
         if profile not in PROFILES:
             raise UnknownName(what="profile", name=profile, known=", ".join(PROFILES))
-        if focus is not None and focus not in get_args(Focus):
-            raise ConfigInvalid(name="focus", value=focus, problem=f"use one of {', '.join(get_args(Focus))}")
         self.board = board
         self.name = name
         self.session = session
         self.profile = profile
         self._project = project
         self._dialect = dialect_named(dialect)
-        own = self._dialect.name == "punchlist" and focus is not None
-        self._policy = replace(self._dialect.policy, focus=cast("Focus", focus)) if own else self._dialect.policy
+        self._options = options
+        self._policy = _policy(self._dialect, options)
 
     def __repr__(self) -> str:
         return f"Agent({self.name!r}, session={self.session!r}, dialect={self.dialect!r})"
@@ -80,7 +91,9 @@ class Agent:
 
     @property
     def tools(self) -> tuple[Tool, ...]:
-        return self._dialect.tools
+        """The tools to offer to the model: the original's, but for their descriptions, which are ours."""
+        tools = self._dialect.tools
+        return tuple(tool.in_full() for tool in tools) if self._options.get("verbose") else tools
 
     @property
     def todos(self) -> TodoList:
@@ -156,7 +169,9 @@ class Agent:
             applied = apply(before, parsed, self._policy, now, by=self.name)
         state, durable = applied.state, self.board.store.durable
         behind = state.shown is not None
-        result = Result(parsed, before.todos, state.todos, applied.problems, row.unseen, behind, durable, now)
+        result = Result(
+            parsed, before.todos, state.todos, applied.problems, row.unseen, behind, durable, now, self._policy
+        )
         reply = self._dialect.render(result)
         unseen = 0 if reply.shows_list else row.unseen + 1
         if reply.shows_list and not reply.is_error:
@@ -299,7 +314,12 @@ class Agent:
 
         child = self.board.store.transact(work)
         return self.board.agent(
-            child, session=self.session, dialect=dialect or self.dialect, profile=self.profile, project=self._project
+            child,
+            session=self.session,
+            dialect=dialect or self.dialect,
+            profile=self.profile,
+            project=self._project,
+            **self._options,
         )
 
     def _joined(self, tx: Transaction, now: datetime) -> AgentRow:
@@ -309,6 +329,22 @@ class Agent:
             row = tx.add_agent(self.session, self.name, project=self._project, at=now)
             tx.add_events(row, [Draft("agent.joined", {"project": row.project})], by=self.name, at=now)
         return row
+
+
+def _policy(dialect: Dialect, options: AgentOptions) -> Policy:
+    policy = dialect.policy
+    unknown = options.keys() - AgentOptions.__annotations__.keys()
+    if unknown:
+        raise TypeError(f"an agent has no option {min(unknown)!r}")
+    focus = options.get("focus")
+    if focus is not None and focus not in get_args(Focus):
+        raise ConfigInvalid(name="focus", value=focus, problem=f"use one of {', '.join(get_args(Focus))}")
+    if focus is not None and dialect.name == "punchlist":
+        policy = replace(policy, focus=cast("Focus", focus))
+    delay = options.get("clear_delay")
+    if delay is not None and dialect.name == "oh-my-pi":
+        policy = replace(policy, hide_closed_after=float(delay))
+    return policy
 
 
 def _check_name(what: str, name: str) -> None:

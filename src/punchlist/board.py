@@ -15,7 +15,9 @@ from punchlist.errors import SessionExists, SessionUnknown, StoreClosed
 from punchlist.store import Durability, ListRow, SessionRow, Store, Transaction, open_store
 
 if TYPE_CHECKING:
-    from punchlist.agent import Agent
+    from typing import Unpack
+
+    from punchlist.agent import Agent, AgentOptions
 
 Clock = Callable[[], datetime]
 Observer = Callable[["Agent"], None]
@@ -63,14 +65,13 @@ class Board:
         dialect: str = "punchlist",
         profile: str = "quiet",
         project: str | os.PathLike[str] | None = None,
-        focus: str | None = None,
+        **options: Unpack[AgentOptions],
     ) -> Agent:
         """A handle on one agent's list. Handles of one name and session, in whatever dialects, share the list.
 
-        `session` defaults to `$PUNCHLIST_SESSION`, else to a new id. `focus` overrides what our own dialect does
-        with a second item in progress: `first` (the default), `accept` or `refuse`.
+        `session` defaults to `$PUNCHLIST_SESSION`, else to a new id. For `options` see `AgentOptions`.
         """
-        agent = self.handle(name, session=session, dialect=dialect, profile=profile, project=project, focus=focus)
+        agent = self.handle(name, session=session, dialect=dialect, profile=profile, project=project, **options)
         self.announce(agent)
         return agent
 
@@ -82,14 +83,14 @@ class Board:
         dialect: str = "punchlist",
         profile: str = "quiet",
         project: str | os.PathLike[str] | None = None,
-        focus: str | None = None,
+        **options: Unpack[AgentOptions],
     ) -> Agent:
         """The same, without a word to those who observe the board: does no I/O."""
         from punchlist.agent import Agent  # agent.py needs the board
 
         where = project_of(project)
         known = session_id(session)
-        return Agent(self, name, session=known, dialect=dialect, profile=profile, project=where, focus=focus)
+        return Agent(self, name, session=known, dialect=dialect, profile=profile, project=where, **options)
 
     def announce(self, agent: Agent) -> None:
         """Tells those who observe the board that there is a new handle."""

@@ -46,7 +46,7 @@ HOT = {
         "SEARCH a USING INDEX sqlite_autoindex_agents_1 (session=?)",
     ],
     "delete_events": [
-        "SEARCH events USING COVERING INDEX events_of_agent (agent=? AND rowid<?)",
+        "SEARCH events USING INDEX events_of_agent (agent=?)",
         "SCALAR SUBQUERY 1",
         "SEARCH events",
     ],

@@ -98,6 +98,8 @@ def write_some(path: str, prefix: str, count: int, pipe: Any) -> None:
     """Writes so many operations; sends how long each took, in seconds, or the error that reached it."""
     waits: list[float] = []
     try:
+        with Board.open("memory:") as warm:
+            operation(warm, "everything is imported")
         with Board.open(path, durability="normal") as board:
             pipe.send("ready")
             assert pipe.recv() == "go"

@@ -20,6 +20,9 @@ from punchlist.errors import StoreClosed
 from punchlist.store import Durability, ListRow, SessionRow, Store, open_store
 
 if TYPE_CHECKING:
+    from typing import Unpack
+
+    from punchlist.agent import AgentOptions
     from punchlist.aio.agent import Agent
 
 T = TypeVar("T")
@@ -64,13 +67,13 @@ class Board:
         dialect: str = "punchlist",
         profile: str = "quiet",
         project: str | os.PathLike[str] | None = None,
-        focus: str | None = None,
+        **options: Unpack[AgentOptions],
     ) -> Agent:
         """A handle on one agent's list, as `punchlist.Board.agent` makes it; nothing of the store is touched yet."""
         from punchlist.aio.agent import Agent  # agent.py needs the board
 
         made = self.synchronous.handle(
-            name, session=session, dialect=dialect, profile=profile, project=project, focus=focus
+            name, session=session, dialect=dialect, profile=profile, project=project, **options
         )
         return Agent(self, made, self.lane(made.session, made.name), self.synchronous.announce)
 

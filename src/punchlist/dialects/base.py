@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -28,13 +28,21 @@ LOST_IN_THREE = ("blocked and failed show as in_progress", "cancelled items are 
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool as a model is offered it. `annotations` are the original's own flags, under its own names."""
+    """A tool as a model is offered it. `annotations` are the original's own flags, under its own names.
+
+    `verbose` is a longer description, for small models.
+    """
 
     name: str
     description: str
     input_schema: Mapping[str, Any]
     annotations: Mapping[str, Any] = field(default_factory=dict[str, Any])
     examples: tuple[Mapping[str, Any], ...] = ()
+    verbose: str = ""
+
+    def in_full(self) -> Tool:
+        """The same tool with its longer description, if it has one."""
+        return replace(self, description=self.verbose) if self.verbose else self
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +81,7 @@ class Result:
     behind: bool = False
     durable: bool = True
     now: datetime | None = None
+    policy: Policy | None = None
 
     @property
     def refusals(self) -> tuple[Problem, ...]:

@@ -203,7 +203,7 @@ def _said(problem: Problem) -> str:
 
 def render(result: Result) -> Reply:
     errors = [_said(problem) for problem in result.refusals]
-    phases = phases_of(result.after, POLICY, result.now)
+    phases = phases_of(result.after, result.policy or POLICY, result.now)
     details: dict[str, Any] = {"phases": phases, "storage": "session" if result.durable else "memory"}
     if transitions := completed(result.before, result.after):
         details["completedTasks"] = transitions

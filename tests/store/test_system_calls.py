@@ -1,0 +1,127 @@
+"""The process is killed, or the disk fails, at each system call that writes: the state is before or after, never between."""
+
+import json
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from punchlist import Board
+from punchlist.core.todo import TodoList
+from tests.sizes import size
+from tests.store.writers import operation, operations_of, run
+
+CALLS = ("pwrite64", "fdatasync", "ftruncate", "unlink")
+ERRORS = ("EIO", "ENOSPC")
+MOST = 200
+"""No transaction of ours makes so many calls of one kind; the search for the last one ends before."""
+
+_REPLACE = """
+import sys
+from punchlist import Board
+from punchlist.errors import StoreError
+from tests.store.writers import operation
+with Board.open("memory:") as warm:
+    operation(warm, "everything is imported")
+import json
+codes = []
+try:
+    with Board.open(sys.argv[1]) as board:
+        for name in ("first", "second"):
+            try:
+                operation(board, name)
+                codes.append("ok")
+            except StoreError as error:
+                codes.append(error.code)
+except StoreError as error:
+    codes.append("open " + error.code)
+print(json.dumps(codes), flush=True)
+"""
+
+pytestmark = pytest.mark.needs("strace")
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A board that has a past."""
+    path = tmp_path_factory.mktemp("template") / "board.db"
+    with Board.open(path) as board:
+        for number in range(5):
+            operation(board, f"past{number}")
+    return path
+
+
+def _run(template: Path, folder: Path, call: str, inject: str) -> tuple[Path, list[str] | None]:
+    """The board after a run in which a call was disturbed, and what the run said: None if it did not come to that."""
+    path = folder / "board.db"
+    for file in folder.iterdir():
+        file.unlink()
+    shutil.copy(template, path)
+    log = folder / "strace.log"
+    tracing = ("strace", "-f", "-qq", "-o", str(log), "-e", f"trace={call}", "-e", f"inject={call}:{inject}")
+    done = run(_REPLACE, str(path), before=tracing)
+    assert "Traceback" not in done.stderr, done.stderr
+    disturbed = "(INJECTED)" in log.read_text() or "killed by SIGKILL" in log.read_text()
+    if not disturbed:
+        return path, None
+    return path, json.loads(done.stdout) if done.stdout else []
+
+
+def _check(path: Path, said: list[str]) -> list[str]:
+    """The operations of the run that were applied. Whatever happened, the board is whole."""
+    with Board.open(path) as board:
+        events = list(board.events())
+        agent = board.agent("main", session="storm")
+        names = operations_of(events)[5:]
+        assert names in ([], ["first"], ["second"], ["first", "second"])
+        assert len(events) == 1 + 4 * (5 + len(names))
+        assert [event.seq for event in events] == list(range(1, len(events) + 1))
+        assert agent.todos.revision == 5 + len(names)
+        assert agent.at(agent.todos.revision) == agent.todos
+        assert isinstance(agent.todos, TodoList)
+        for name, code in zip(("first", "second"), said, strict=False):
+            assert name in names or code != "ok", f"{name} was acknowledged and is lost"
+        operation(board, "first")
+        operation(board, "next")
+        assert operations_of(list(board.events())).count("first") == 1
+    connection = sqlite3.connect(path)
+    assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    connection.close()
+    return names
+
+
+def _points(call: str) -> Iterator[int]:
+    """The calls to disturb: every one in a storm, else few of them, near the first commit."""
+    every = range(1, MOST)
+    return iter(every if size(0, 1) else [number for number in every if number <= 14 or number % 6 == 0])
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_killed_at_any_write_the_list_is_as_before_or_as_after(template: Path, tmp_path: Path, call: str) -> None:
+    outcomes: list[str] = []
+    for number in _points(call):
+        path, said = _run(template, tmp_path, call, f"signal=KILL:when={number}")
+        if said is None:
+            break
+        outcomes.append("+".join(_check(path, said)) or "-")
+    print(f"killed at {call}: {outcomes}")
+
+
+@pytest.mark.parametrize("call", CALLS[:2])
+@pytest.mark.parametrize("error", ERRORS)
+def test_an_error_at_any_write_is_told_and_the_next_call_works(
+    template: Path, tmp_path: Path, call: str, error: str
+) -> None:
+    outcomes: list[str] = []
+    for number in _points(call):
+        path, said = _run(template, tmp_path, call, f"error={error}:when={number}")
+        if said is None:
+            break
+        outcomes.append(" ".join(said))
+        assert set(said) <= {"ok", "store_failed", "store_full", "open store_failed", "open store_full"}
+        assert sum(code != "ok" for code in said) <= 1
+        _check(path, said)
+    print(f"{error} at {call}: {outcomes}")
+    assert outcomes or call == "fdatasync"
