@@ -48,7 +48,11 @@ def _queue_behind(commits: GroupCommit, batches: Batches, count: int, work: Any)
 def test_those_who_come_during_a_commit_share_the_next() -> None:
     batches = Batches()
     commits, results = GroupCommit(batches.run), list[int]()
-    threads = _queue_behind(commits, batches, 5, lambda number: results.append(commits.submit(lambda _: number)))
+
+    def work(number: int) -> None:
+        results.append(commits.submit(lambda _: number))
+
+    threads = _queue_behind(commits, batches, 5, work)
     batches.go.set()
     for thread in threads:
         thread.join(PATIENCE)

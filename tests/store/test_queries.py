@@ -8,7 +8,7 @@ import pytest
 from punchlist import Board
 from punchlist.store.queries import queries
 
-VALUES = dict.fromkeys(
+VALUES: dict[str, int] = dict.fromkeys(
     ("session", "name", "agent", "project", "limit", "after", "upto", "author", "parent", "spawn_id", "before"), 1
 )
 HOT = {
@@ -63,17 +63,17 @@ def connection(tmp_path: Path) -> sqlite3.Connection:
 @pytest.mark.parametrize("name", sorted(HOT))
 def test_a_query_of_the_hot_paths_keeps_its_plan(connection: sqlite3.Connection, name: str) -> None:
     statement = queries()[name]
-    values = VALUES if "?" not in statement else (1,) * statement.count("?")
+    values = (1,) * statement.count("?") or VALUES
     plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {statement}", values)]
     connection.close()
     assert plan == HOT[name]
 
 
 def test_every_query_is_valid_and_used(connection: sqlite3.Connection) -> None:
-    values = {**VALUES, **dict.fromkeys(("at", "label", "source", "target"), 1)}
+    values: dict[str, int] = {**VALUES, **dict.fromkeys(("at", "label", "source", "target"), 1)}
     sources = "".join(path.read_text() for path in Path("src/punchlist/store").glob("*.py"))
     for name, statement in queries().items():
-        given = values if "?" not in statement else (1,) * statement.count("?")
+        given = (1,) * statement.count("?") or values
         connection.execute(f"EXPLAIN {statement}", given)
         assert f'"{name}"' in sources, f"nobody uses {name}"
     connection.close()

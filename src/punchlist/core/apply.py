@@ -106,7 +106,7 @@ def _merge_by_id(editing: Editing, command: Merge) -> None:
         if place is None:
             if command.placeholder and len(editing.items) >= editing.policy.limits.items:
                 continue
-            content = patch.content or command.placeholder
+            content = patch.content or command.placeholder or patch.alias
             status = patch.status or Status.PENDING
             editing.apply(Append((Entry(content, status, alias=patch.alias, parent=patch.parent),)))
             at_the_end = editing.items[-1].aliases.get(dialect) == alias

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from punchlist.core.commands import Entry, Problem
-from punchlist.core.todo import Blocker, Status, TodoItem
+from punchlist.core.todo import Blocker, Status, TodoItem, altered
 from punchlist.text import clean
 
 ENDED = frozenset({Status.COMPLETED, Status.FAILED, Status.CANCELLED})
@@ -18,7 +18,7 @@ def with_status(item: TodoItem, status: Status, now: datetime) -> TodoItem:
         return item
     ended = status in ENDED
     at = _not_before(item.started_at or item.created_at, now)
-    return replace(
+    return altered(
         item,
         status=status,
         started_at=item.started_at or (at if status is Status.IN_PROGRESS else None),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, NamedTuple
@@ -25,6 +25,12 @@ class Limits:
     other: int = 100_000
     refuse_blank: bool = False
 
+    def admit(self, text: str) -> bool:
+        """Whether a content or active form of a list could be written again under these limits."""
+        if self.refuse_blank and not text.strip():
+            return False
+        return len(text) <= self.characters and (self.bytes is None or len(text.encode()) <= self.bytes)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
@@ -34,7 +40,8 @@ class Policy:
     dialect has, or to None where it cannot show such an item at all. `advance`: finishing the focus starts the
     next item. `sweep`: an operation on a phase or on all reaches closed items too. `lead_with_focus`: the first item
     in progress stands before every pending one. `hide_closed_after`: so many seconds after it was closed, the dialect
-    no longer sees an item; below 0 it always does.
+    no longer sees an item; below 0 it always does. `one_line`: a content is a row of text, its blanks as one.
+    `orphans`: the name of the phase that items without one seem to have.
     """
 
     dialect: str = "punchlist"
@@ -48,10 +55,18 @@ class Policy:
     sweep: bool = False
     lead_with_focus: bool = False
     hide_closed_after: float = -1.0
+    orphans: str | None = None
+    one_line: bool = False
     shown: Mapping[Status, Status | None] = field(default_factory=dict[Status, Status | None])
 
     def shows(self, status: Status) -> Status | None:
         return self.shown.get(status, status)
+
+    def visible(self, items: Sequence[TodoItem]) -> list[TodoItem]:
+        """The items that the dialect can express: in a status that it shows, and within the limits of one write."""
+        admit = self.limits.admit
+        seen = [item for item in items if self.shows(item.status) is not None]
+        return [item for item in seen if admit(item.content) and admit(item.label)][: self.limits.items]
 
     def hides(self, item: TodoItem, now: datetime) -> bool:
         """Whether the item was closed so long ago that the dialect no longer sees it."""

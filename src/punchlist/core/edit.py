@@ -24,6 +24,19 @@ def _named(text: str) -> str:
     return for_prompt(cut(text, 80))
 
 
+def _anew(item: TodoItem, before: TodoItem) -> TodoItem:
+    """An item that a fresh list repeats: begun anew, with what the writer did not speak of as it was."""
+    return replace(
+        item,
+        active_form=item.active_form or before.active_form,
+        priority=item.priority or before.priority,
+        parent=item.parent or before.parent,
+        aliases={**before.aliases, **item.aliases},
+        created_at=before.created_at,
+        created_by=before.created_by,
+    )
+
+
 class Editing:
     """A list under change. `problems` collects what went wrong, with the index of its operation."""
 
@@ -41,6 +54,8 @@ class Editing:
         self.cleaner = cleaner
         self.problems: list[Problem] = []
         self.at: int | None = None
+        # As it was before the call: what the call itself closes stays in reach of its later operations.
+        self.hidden = {item.id for item in self.items if policy.hides(item, now)}
 
     def result(self) -> TodoList:
         return replace(
@@ -115,6 +130,8 @@ class Editing:
                 return None
             return [place]
         if target.phase is not None:
+            if self._means_orphans(target.phase):
+                return [place for place in self._seen() if self.items[place].phase_id is None]
             phase = self._phase(target.phase)
             if phase is None:
                 self.refuse("phase_not_found", f"There is no phase `{_named(target.phase)}`.", phase=target.phase)
@@ -124,7 +141,10 @@ class Editing:
 
     def _seen(self) -> list[int]:
         """The places of the items that the dialect still sees."""
-        return [place for place, item in enumerate(self.items) if not self.policy.hides(item, self.now)]
+        return [place for place, item in enumerate(self.items) if item.id not in self.hidden]
+
+    def _means_orphans(self, phase: str) -> bool:
+        return phase == self.policy.orphans and any(self.items[place].phase_id is None for place in self._seen())
 
     def _place(self, name: str, by: str) -> int | None:
         places = self._seen()
@@ -162,6 +182,7 @@ class Editing:
         old = {item.id: item for item in self.items}
         self.items.clear()
         self.phases.clear()
+        self.hidden.clear()
         known = iter(zip(texts, found, strict=True))
         for group in groups:
             phase = None
@@ -172,8 +193,7 @@ class Editing:
                 text, before = next(known)
                 item = self._new(entry, text, before.id if before is not None else None)
                 if before is not None:
-                    aliases = {**before.aliases, **item.aliases}
-                    item = replace(item, aliases=aliases, created_at=before.created_at, created_by=before.created_by)
+                    item = _anew(item, before)
                     old.pop(before.id, None)
                 self.items.append(in_phase(item, phase))
         self.omitted.extend(item for item in old.values() if item.is_open)
@@ -196,7 +216,8 @@ class Editing:
             self._begin_plan()
         phase = self.phases[-1] if self.phases else None
         if operation.phase is not None:
-            phase = self._made(self.cleaner.text(operation.phase))
+            orphans = self._means_orphans(operation.phase)
+            phase = None if orphans else self._made(self.cleaner.text(operation.phase))
         place, last = self._end_of(phase), phase
         taken = {self.items[place].content for place in self._seen()} if operation.unique else set[str]()
         for entry in operation.entries:
@@ -301,11 +322,11 @@ class Editing:
 
     def _note(self, target: Target, text: str) -> None:
         note = self.cleaner.text(text).rstrip()
-        if not note:
-            self.refuse("missing_text", "A note needs a text.")
-        elif target.item is None:
+        if target.item is None:
             self.refuse("missing_target", "A note needs an item.")
-        else:
+        elif not note and self._places(target) is not None:
+            self.refuse("missing_text", "A note needs a text.")
+        elif note:
             self._each(target, lambda item: replace(item, notes=(*item.notes, note)), sweep=True)
 
     def _block(self, target: Target, blocker: Blocker) -> None:

@@ -78,8 +78,8 @@ def _count(command: Command) -> int:
     match command:
         case Replace(entries):
             return len(entries)
-        case Merge(patches):
-            return len(patches)
+        case Merge(patches, placeholder):
+            return 0 if placeholder else len(patches)  # with a placeholder, what is too much is left out one by one
         case Edit(operations):
             return (0 if command.first is None else len(command.first.entries)) + sum(
                 len(operation.entries)
@@ -104,8 +104,8 @@ def _too_many_operations(count: int, most: int) -> Problem:
 
 def _too_long(text: str, name: str, index: int, limits: Limits) -> Problem | None:
     size, most, unit = len(text), limits.characters, "characters"
-    if limits.bytes is not None and size <= most:
-        size, most, unit = len(text.encode(errors="replace")), limits.bytes, "bytes"
+    if limits.bytes is not None:
+        size, most, unit = len(text.encode(errors="surrogatepass")), limits.bytes, "bytes"
     if size <= most:
         return None
     said = f"Item {index}: `{name}` has {size} {unit}; at most {most} fit. Shorten it, or use a note."

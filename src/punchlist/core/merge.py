@@ -212,16 +212,16 @@ class _Merge:
     def _updated(self, current: TodoItem, known: TodoItem, entry: Entry, text: str) -> TodoItem:
         """The current item with those values of the entry that say something else than was shown."""
         changes: dict[str, Any] = {}
-        if text not in (known.content, current.content):
+        if text not in (known.content, current.content) and not self._same_line(text, known.content):
             changes["content"] = text
         form = entry.active_form
         # What was shown for want of an active form was the content; once that changes, it has to be kept.
-        same = (known.active_form if changes else known.label, current.active_form)
+        same = (known.active_form, current.active_form) if changes else (known.label, current.label)
         if form is not None and form not in same:
             form = self.cleaner.text(form)
             if form and form not in same:
                 changes["active_form"] = form
-        if entry.notes is not None and (notes := self.cleaner.notes(entry.notes)) != known.notes:
+        if entry.notes is not None and (notes := self.cleaner.notes(entry.notes)) not in _shown_notes(known):
             changes["notes"] = notes
         if entry.priority is not None and (priority := self.cleaner.optional(entry.priority)) != known.priority:
             changes["priority"] = priority
@@ -235,10 +235,16 @@ class _Merge:
             item = with_status(item, entry.status, self.now)
         if entry.blocker is not None and item.status not in ENDED:
             blocker = self.cleaner.blocker(entry.blocker)
-            item = item if blocker == known.blocker else replace(item, blocker=blocker)
+            # To say that nothing comes first takes away an order, not the reason why somebody waits.
+            foreign = blocker is None and known.blocker is not None and not known.blocker.is_order
+            item = item if foreign or blocker == known.blocker else replace(item, blocker=blocker)
         if self.phases is not None or (entry.phase and self.cleaner.text(entry.phase) != known.phase):
             item = self._placed(item, entry)
         return item
+
+    def _same_line(self, text: str, known: str) -> bool:
+        """Whether the text is what a dialect of single lines shows for the known one."""
+        return self.policy.one_line and text.split() == known.split()
 
     def _as_written(self, item: TodoItem, entry: Entry, text: str) -> TodoItem:
         """What the author now believes about the item."""
@@ -266,13 +272,18 @@ class _Merge:
         return [*head, *(item for block in rest for item in block)]
 
     def _left_out(self, base: Sequence[TodoItem], found: list[TodoItem | None]) -> tuple[list[TodoItem], set[str]]:
-        """Items that the author knew and no longer names, as they are now; and those that others changed meanwhile."""
+        """Items that the author knew and no longer names, as they are now; and those that others changed meanwhile.
+
+        What the dialect could not have named, for its length or number, is not left out: it is not spoken of.
+        """
         named = {item.id for item in found if item is not None}
         left_out: list[TodoItem] = []
         kept: set[str] = set()
-        for known in base:
+        unnamed = [known for known in base if known.id not in named]
+        expressed = {item.id for item in self.policy.visible(base)} if unnamed else set[str]()
+        for known in unnamed:
             current = self.current.get(known.id)
-            if known.id in named or current is None:
+            if current is None or known.id not in expressed:
                 continue
             left_out.append(current)
             if self.shown is not None and (current.status, current.content) != (known.status, known.content):
@@ -296,6 +307,11 @@ class _Merge:
             items.append(item)
             items.extend(behind.get(item.id, ()))
         return tuple(items)
+
+
+def _shown_notes(item: TodoItem) -> tuple[tuple[str, ...], ...]:
+    """The notes of an item as they are, and as a dialect shows them that has one note for an item."""
+    return (item.notes, (" ".join(item.notes),)) if len(item.notes) > 1 else (item.notes,)
 
 
 def _same(left: TodoItem, right: TodoItem) -> bool:

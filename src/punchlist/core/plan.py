@@ -1,16 +1,18 @@
 """Proposed plans in a model's text: `<proposed_plan>` blocks, found while the text streams in, split anywhere.
 
 A tag counts only alone on its line, blanks around it allowed. A tag in the wrong place is text of where it stands.
+Citations are taken out of the text before tags are looked for.
 """
 
 from __future__ import annotations
 
-import re
 from typing import Literal, NamedTuple
 
 OPEN = "<proposed_plan>"
 CLOSE = "</proposed_plan>"
-_CITATION = re.compile(r"<oai-mem-citation>.*?(?:</oai-mem-citation>|\Z)", re.DOTALL)
+_CITATION = ("<oai-mem-citation>", "</oai-mem-citation>")
+# What the original, in Rust, takes for a blank: Python's own idea has four control characters more.
+_BLANKS = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 
 Kind = Literal["normal", "start", "delta", "end"]
 
@@ -20,6 +22,51 @@ class Segment(NamedTuple):
 
     kind: Kind
     text: str = ""
+
+
+class _Segments:
+    """Segments of one push. Text of one kind in a row is put together at the end, so that many lines cost little."""
+
+    def __init__(self) -> None:
+        self._parts: list[tuple[Kind, list[str]]] = []
+
+    def mark(self, kind: Kind) -> None:
+        self._parts.append((kind, []))
+
+    def say(self, kind: Kind, text: str) -> None:
+        if not self._parts or self._parts[-1][0] != kind:
+            self.mark(kind)
+        self._parts[-1][1].append(text)
+
+    def done(self) -> list[Segment]:
+        return [Segment(kind, "".join(texts)) for kind, texts in self._parts]
+
+
+class _Citations:
+    """Takes citations out of a stream. One that is never closed ends with the text."""
+
+    def __init__(self) -> None:
+        self._inside = False
+        self._held = ""
+
+    def push(self, text: str) -> str:
+        """The text without citations; what may still become a tag is held back."""
+        text, at, visible = self._held + text, 0, list[str]()
+        while (found := text.find(tag := _CITATION[self._inside], at)) >= 0:
+            if not self._inside:
+                visible.append(text[at:found])
+            at, self._inside = found + len(tag), not self._inside
+        longest = min(len(tag) - 1, len(text) - at)
+        held = next((size for size in range(longest, 0, -1) if text.endswith(tag[:size])), 0)
+        if not self._inside:
+            visible.append(text[at : len(text) - held])
+        self._held = text[len(text) - held :]
+        return "".join(visible)
+
+    def finish(self) -> str:
+        left = "" if self._inside else self._held
+        self._inside, self._held = False, ""
+        return left
 
 
 class _Line:
@@ -33,12 +80,12 @@ class _Line:
 
     def add(self, piece: str) -> None:
         self.pieces.append(piece)
-        word = piece.strip()
+        word = piece.strip(_BLANKS)
         if word:
-            apart = self._blank_behind or (self.word and piece[0].isspace())
+            apart = self._blank_behind or (self.word and piece[0] in _BLANKS)
             self.word += word
             self.may_be_tag = not apart and (OPEN.startswith(self.word) or CLOSE.startswith(self.word))
-        self._blank_behind = bool(self.word) and piece[-1:].isspace()
+        self._blank_behind = bool(self.word) and piece[-1] in _BLANKS
 
 
 class ProposedPlanParser:
@@ -47,24 +94,35 @@ class ProposedPlanParser:
     def __init__(self) -> None:
         self._inside = False
         self._line = _Line()
+        self._citations = _Citations()
 
     def push(self, text: str) -> list[Segment]:
-        segments: list[Segment] = []
-        for piece in _lines(text):
-            self._take(piece, segments)
-        return segments
+        segments = _Segments()
+        self._read(self._citations.push(text), segments)
+        return segments.done()
 
     def finish(self) -> list[Segment]:
         """What is left: an unfinished line is still tested for a tag, an open block is closed."""
-        segments: list[Segment] = []
+        segments = _Segments()
+        self._read(self._citations.finish(), segments)
         if self._line.pieces:
             self._end_line(segments)
         if self._inside:
-            segments.append(Segment("end"))
+            segments.mark("end")
         self._inside, self._line = False, _Line()
-        return segments
+        return segments.done()
 
-    def _take(self, piece: str, segments: list[Segment]) -> None:
+    def _read(self, text: str, segments: _Segments) -> None:
+        *lines, rest = text.split("\n")
+        for line in lines:
+            if "<" not in line and self._line.may_be_tag and not self._line.pieces:
+                self._say(f"{line}\n", segments)
+            else:
+                self._take(f"{line}\n", segments)
+        if rest:
+            self._take(rest, segments)
+
+    def _take(self, piece: str, segments: _Segments) -> None:
         """A piece of one line; its newline, if that is in it, is at the end."""
         line = self._line
         if line.may_be_tag:
@@ -79,44 +137,35 @@ class ProposedPlanParser:
         if piece.endswith("\n"):
             self._line = _Line()
 
-    def _end_line(self, segments: list[Segment]) -> None:
+    def _end_line(self, segments: _Segments) -> None:
         tag = self._line.word if self._line.may_be_tag else ""
         if tag == OPEN and not self._inside:
             self._inside = True
-            segments.append(Segment("start"))
+            segments.mark("start")
         elif tag == CLOSE and self._inside:
             self._inside = False
-            segments.append(Segment("end"))
+            segments.mark("end")
         else:
             self._say("".join(self._line.pieces), segments)
 
-    def _say(self, text: str, segments: list[Segment]) -> None:
-        kind: Kind = "delta" if self._inside else "normal"
-        if segments and segments[-1].kind == kind:
-            segments[-1] = Segment(kind, segments[-1].text + text)
-        else:
-            segments.append(Segment(kind, text))
-
-
-def _lines(text: str) -> list[str]:
-    pieces = text.split("\n")
-    return [*(f"{piece}\n" for piece in pieces[:-1]), *([pieces[-1]] if pieces[-1] else [])]
+    def _say(self, text: str, segments: _Segments) -> None:
+        segments.say("delta" if self._inside else "normal", text)
 
 
 def _segments(text: str) -> list[Segment]:
     parser = ProposedPlanParser()
-    return [*parser.push(_CITATION.sub("", text)), *parser.finish()]
+    return [*parser.push(text), *parser.finish()]
 
 
 def extract(text: str) -> str | None:
     """The text of the last plan in it, or None."""
-    plan: str | None = None
+    plan: list[str] | None = None
     for segment in _segments(text):
         if segment.kind == "start":
-            plan = ""
-        elif segment.kind == "delta":
-            plan = (plan or "") + segment.text
-    return plan
+            plan = []
+        elif segment.kind == "delta" and plan is not None:
+            plan.append(segment.text)
+    return None if plan is None else "".join(plan)
 
 
 def strip(text: str) -> str:

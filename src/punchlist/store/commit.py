@@ -103,8 +103,9 @@ class GroupCommit:
 
     def _call_next(self) -> None:
         """Somebody may have come too late for the batch, and waits to lead the next."""
-        with suppress(IndexError):
-            self._queue[0].wake()
+        if self._queue:
+            with suppress(IndexError):
+                self._queue[0].wake()
 
     def _step_down(self, request: Request) -> None:
         """After an interruption, wherever it struck: lets go of the lead, and of work that nobody has begun."""

@@ -7,9 +7,11 @@ damage a WAL file. Whoever writes, checkpoints, opens or closes holds this lock.
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
+from time import sleep
 from types import ModuleType
 
 from punchlist.errors import StoreBusy
@@ -20,6 +22,11 @@ except ImportError:  # not a POSIX system: SQLite's own lock has to do
     _fcntl = None
 
 fcntl: ModuleType | None = _fcntl
+
+_MOST_IN_A_ROW = 8
+"""So many times a process may take the lock just after it let go of it, before it looks whether others wait."""
+
+_POLITE_SECONDS = 0.0005
 
 
 class SidecarLock:
@@ -34,6 +41,7 @@ class SidecarLock:
         self.timeout = timeout
         self._threads = threading.RLock()
         self._owner = 0
+        self._in_a_row = 0
         self._handle = self._open()
 
     def _open(self) -> int:
@@ -55,6 +63,9 @@ class SidecarLock:
         if fcntl is None:
             return True
         try:
+            self._in_a_row += 1
+            if self._in_a_row > _MOST_IN_A_ROW:
+                self._let_others_in()
             fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             if not wait:
@@ -70,14 +81,34 @@ class SidecarLock:
         """Queues in the kernel, in a thread of its own, so that a stopped holder cannot stop us for ever."""
         turn = _Turn(self._handle)
         try:
+            self._say_that_we_wait(True)
             turn.start()
             if not turn.came(self.timeout):
                 raise self._busy()
+            self._in_a_row = 0
+            self._say_that_we_wait(False)
         except BaseException:
             if turn.give_up():
                 self._handle = self._open()
             self.release()
             raise
+
+    def _say_that_we_wait(self, waits: bool) -> None:
+        """A shared lock on the first byte, of the other kind that Linux has: a hint, which may get lost."""
+        if fcntl is not None and sys.platform == "linux":
+            with suppress(OSError):
+                fcntl.lockf(self._handle, fcntl.LOCK_SH | fcntl.LOCK_NB if waits else fcntl.LOCK_UN, 1)
+
+    def _let_others_in(self) -> None:
+        """The kernel wakes those who wait, but does not hand the lock to them: who is awake already comes first."""
+        self._in_a_row = 0
+        if fcntl is None or sys.platform != "linux":
+            return
+        try:
+            fcntl.lockf(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB, 1)
+            fcntl.lockf(self._handle, fcntl.LOCK_UN, 1)
+        except OSError:
+            sleep(_POLITE_SECONDS)
 
     def _busy(self) -> StoreBusy:
         return StoreBusy(path=self.path.removesuffix(".lock"), seconds=f"{self.timeout:g}")
@@ -88,8 +119,10 @@ class SidecarLock:
             if fcntl is not None:
                 fcntl.flock(self._handle, fcntl.LOCK_UN)
             self._owner = 0
-        with suppress(RuntimeError):
+        try:
             self._threads.release()
+        except RuntimeError:
+            return
 
     @contextmanager
     def held(self) -> Generator[None]:

@@ -48,6 +48,7 @@ class SqliteStore:
         self._writer: Rows | None = None
         self._reader: Rows | None = None
         self._rings = 0
+        self._waiting = 0
         self._inside = False
         self._make_locks()
         with faults(self.path), ExitStack() as undo:
@@ -163,9 +164,10 @@ class SqliteStore:
         self._ring()
 
     def _ring(self) -> None:
-        with self._rung:
-            self._rings += 1
-            self._rung.notify_all()
+        self._rings += 1
+        if self._waiting:
+            with self._rung:
+                self._rung.notify_all()
 
     def wait(self, after: int, timeout: float | None) -> bool:
         ends = None if timeout is None else monotonic() + timeout
@@ -180,7 +182,11 @@ class SqliteStore:
             if left <= 0:
                 return False
             with self._rung:
-                self._rung.wait_for(lambda rings=rings: self._rings != rings or self._closed, left)
+                self._waiting += 1  # first, so that whoever rings from now on calls; then a last look
+                try:
+                    self._rung.wait_for(lambda rings=rings: self._rings != rings or self._closed, left)
+                finally:
+                    self._waiting -= 1
 
     # Reading.
 
@@ -271,6 +277,7 @@ class SqliteStore:
             self._write_lock.release()
             return
         self._listener = None
+        self._waiting = 0
         self._make_locks()
         if self._lock is not None and not self._closed:
             self._lock.reopen_after_fork()

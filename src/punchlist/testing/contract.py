@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import Any
@@ -21,12 +21,11 @@ from punchlist.core.todo import ListState, TodoItem, TodoList
 from punchlist.errors import RevisionConflict, SessionExists, SessionUnknown, StoreClosed
 from punchlist.store import Store, Transaction, open_store
 from punchlist.store.contract import StoredCall
+from punchlist.testing.checks import PATIENCE, in_threads, join, raises
 from punchlist.testing.clock import FakeClock
 from punchlist.testing.histories import History
 
 PROJECT = "/work/contract"
-PATIENCE = 60.0
-"""Seconds after which a thread that should have ended counts as hung."""
 
 
 class StoreContract:
@@ -69,7 +68,7 @@ class StoreContract:
                 tx.add_agent("s2", "other", project=PROJECT, at=clock())
                 raise ArithmeticError
 
-            _raises(ArithmeticError, lambda: board.store.transact(work))
+            raises(ArithmeticError, lambda: board.store.transact(work))
             row = board.store.agent("s1", "main")
             assert row is not None
             assert (row.state.todos, row.unseen, row.mode) == (todos, 0, "execute")
@@ -80,7 +79,7 @@ class StoreContract:
 
     def test_works_in_many_threads_count_exactly(self) -> None:
         with self.board() as (board, clock):
-            _in_threads(8, lambda _: [board.store.transact(lambda tx: _count(tx, clock())) for _ in range(25)])
+            in_threads(8, lambda _: [board.store.transact(lambda tx: _count(tx, clock())) for _ in range(25)])
             row = board.store.agent("s1", "main")
             assert row is not None
             assert row.state.todos.revision == 200
@@ -97,11 +96,11 @@ class StoreContract:
             def thread(number: int) -> None:
                 for _ in range(25):
                     if number % 2:
-                        _raises(ArithmeticError, lambda: board.store.transact(fail))
+                        raises(ArithmeticError, lambda: board.store.transact(fail))
                     else:
                         board.store.transact(lambda tx: _count(tx, clock()))
 
-            _in_threads(6, thread)
+            in_threads(6, thread)
             row = board.store.agent("s1", "main")
             assert row is not None
             assert row.state.todos.revision == 75
@@ -110,7 +109,7 @@ class StoreContract:
     def test_a_transaction_inside_another_is_refused(self) -> None:
         with self.board() as (board, clock):
             store = board.store
-            _raises(RuntimeError, lambda: store.transact(lambda _: store.transact(lambda tx: _count(tx, clock()))))
+            raises(RuntimeError, lambda: store.transact(lambda _: store.transact(lambda tx: _count(tx, clock()))))
             assert store.transact(lambda tx: _count(tx, clock())) == 1
 
     # Events.
@@ -127,9 +126,9 @@ class StoreContract:
 
             follower = threading.Thread(target=follow)
             follower.start()
-            _in_threads(4, lambda _: [board.store.transact(lambda tx: _count(tx, clock())) for _ in range(20)])
+            in_threads(4, lambda _: [board.store.transact(lambda tx: _count(tx, clock())) for _ in range(20)])
             _agent(board).enter_plan_mode()
-            _join(follower)
+            join(follower)
             assert [event.seq for event in seen] == sorted({event.seq for event in seen})
             assert seen == list(board.events())
 
@@ -148,7 +147,12 @@ class StoreContract:
             assert board.store.last_seq() == every[-1].seq
 
     def test_the_data_of_an_event_comes_back_as_it_went_in(self) -> None:
-        data = {"text": "ünï 文 🚀 \u202e \\ \" '", "list": [1, 2.5, None, True, {"a": []}], "empty": {}, "big": 2**53}
+        data: dict[str, Any] = {
+            "text": "ünï 文 🚀 \u202e \\ \" '",
+            "list": [1, 2.5, None, True, {"a": []}],
+            "empty": {},
+            "big": 2**53,
+        }
         with self.board() as (board, clock):
 
             def work(tx: Transaction) -> None:
@@ -177,7 +181,7 @@ class StoreContract:
         with self.board() as (board, _):
             agent = _agent(board)
             agent.edit({"op": "append", "items": "one"}, by="ada", revision=0)
-            _raises(RevisionConflict, lambda: agent.edit({"op": "append", "items": "two"}, by="bob", revision=0))
+            raises(RevisionConflict, lambda: agent.edit({"op": "append", "items": "two"}, by="bob", revision=0))
             assert agent.edit({"op": "append", "items": "two"}, by="bob", revision=1).revision == 2
 
     def test_of_many_changes_of_one_revision_one_is_accepted(self) -> None:
@@ -191,7 +195,7 @@ class StoreContract:
                 except RevisionConflict:
                     return
 
-            _in_threads(6, change)
+            in_threads(6, change)
             assert [item.content for item in _agent(board).todos.items] == [f"by {number}" for number in won]
             assert len(won) == 1
 
@@ -237,8 +241,8 @@ class StoreContract:
             assert copy.edit({"op": "append", "items": "more"}, by="ada").revision == 51
             assert copy.at(51) == copy.todos
             assert agent.todos.revision == 50
-            _raises(SessionExists, lambda: board.copy_session("s1", "s2"))
-            _raises(SessionUnknown, lambda: board.copy_session("nowhere", "s3"))
+            raises(SessionExists, lambda: board.copy_session("s1", "s2"))
+            raises(SessionUnknown, lambda: board.copy_session("nowhere", "s3"))
 
     def test_a_moved_session_keeps_everything_under_its_new_name(self) -> None:
         with self.board() as (board, _):
@@ -314,7 +318,7 @@ class StoreContract:
             waiter = threading.Thread(target=lambda: woken.append(board.store.wait(0, PATIENCE)))
             waiter.start()
             board.store.transact(lambda tx: _count(tx, clock()))
-            _join(waiter)
+            join(waiter)
             assert woken == [True]
             assert board.store.wait(0, None)
             assert not board.store.wait(board.store.last_seq(), 0)
@@ -328,10 +332,10 @@ class StoreContract:
                 follower.start()
             board.close()
             for follower in followers:
-                _join(follower)
+                join(follower)
             board.close()
-            _raises(StoreClosed, lambda: board.store.agent("s1", "main"))
-            _raises(StoreClosed, lambda: board.store.transact(lambda tx: _count(tx, clock())))
+            raises(StoreClosed, lambda: board.store.agent("s1", "main"))
+            raises(StoreClosed, lambda: board.store.transact(lambda tx: _count(tx, clock())))
             assert list(board.follow()) == []
 
     # Everything at once.
@@ -382,35 +386,3 @@ def _everything(board: Board, after: int) -> Any:
     past = [board.store.list_at(number, revision) for number in numbers for revision in range(4)]
     sessions = [row._replace() for row in board.sessions(limit=50)]
     return lists, events, past, sessions
-
-
-def _raises(kind: type[Exception], action: Callable[[], Any]) -> None:
-    try:
-        action()
-    except kind:
-        return
-    raise AssertionError(f"{kind.__name__} was expected")
-
-
-def _in_threads(count: int, action: Callable[[int], Any]) -> None:
-    """Runs the action in so many threads; the first error of any of them is raised here."""
-    errors: list[BaseException] = []
-
-    def run(number: int) -> None:
-        try:
-            action(number)
-        except BaseException as error:
-            errors.append(error)
-
-    threads = [threading.Thread(target=run, args=(number,)) for number in range(count)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        _join(thread)
-    if errors:
-        raise errors[0]
-
-
-def _join(thread: threading.Thread) -> None:
-    thread.join(PATIENCE)
-    assert not thread.is_alive(), "a thread hangs"
