@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, cast, get_arg
 
 import msgspec
 
-from punchlist.core.apply import Applied, apply
+from punchlist.core.apply import Applied, apply, known_to_its_agent
 from punchlist.core.commands import Command, Edit, Focus, Limits, Policy, Problem, Query
 from punchlist.core.events import Draft, diff, header
 from punchlist.core.todo import ListState, TodoList
@@ -230,7 +230,7 @@ class Agent:
             drafts = [*diff(current, todos), header("list.undone", current, todos, undid=undid)]
             for draft in drafts:
                 draft.data.setdefault("revision", todos.revision)
-            shown = current.items if state.shown is None else state.shown
+            shown = known_to_its_agent(state, todos)
             return Applied(ListState(todos, shown if by != self.name else None), tuple(drafts))
 
         return self._write(decide, by=by, within=row_of)

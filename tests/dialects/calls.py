@@ -3,7 +3,9 @@
 import random
 from typing import Any, cast
 
-REAL: dict[str, list[Any]] = {
+from punchlist.dialects import REGISTRY, dialect
+
+_REAL: dict[str, list[Any]] = {
     "claude-code": [
         {
             "todos": [
@@ -28,8 +30,34 @@ REAL: dict[str, list[Any]] = {
         {"start": "#2"},
         {},
     ],
+    "oh-my-pi": [
+        {"ops": [{"op": "append", "phase": "More", "items": ["One more", "Another"]}]},
+        {"ops": [{"op": "note", "task": "Fix the loop", "text": "mind the end"}, {"op": "drop", "phase": "Repair"}]},
+        {"ops": [{"op": "rm"}]},
+    ],
+    "hermes": [
+        {"merge": True, "todos": [{"id": "1", "status": "completed"}, {"id": "9", "content": "One more"}]},
+        {"todos": '[{"id": "1", "content": "As text", "status": "cancelled"}]'},
+    ],
+    "gemini": [{"todos": [{"description": "Ask", "status": "blocked"}, {"description": "Old", "status": "cancelled"}]}],
+    "opencode": [{"todos": [{"content": "Fix the loop", "status": "reviewing", "priority": "urgent"}]}],
+    "roo": [
+        {"todos": "# Plan\n- [x] Read the parser\n[~] Fix the loop\nprose"},
+        {"todos": '[{"id": "a", "content": "Read the parser", "status": "completed"}]'},
+    ],
+    "copilot": [{"operation": "read"}, {"todoList": [{"id": "1", "title": "One", "status": "In Progress"}]}],
+    "qwen": [{"todos": [{"id": "2", "content": "Fix the loop", "status": "completed", "blockedBy": []}]}],
+    "goose": [{"content": "Just notes"}, {"content": "1. [x] Read the parser\n   - [/] Fix the loop\n* [-] Odd"}],
+    "openhands": [{"command": "plan", "task_list": [{"title": "Fix the loop"}]}],
+    "cursor": [{"merge": True, "todos": [{"id": 3, "content": "One more", "status": "done"}]}],
+    "codex": [{"plan": [{"step": "", "status": "in_progress"}, {"step": "", "status": "in_progress"}]}, {"plan": []}],
 }
-"""What models send, by dialect."""
+
+REAL: dict[str, list[Any]] = {
+    name: [*(example for tool in dialect(name).tools for example in tool.examples), *_REAL.get(name, [])]
+    for name in REGISTRY
+}
+"""What models send, by dialect: the examples of its tools, and more."""
 
 PLAIN_TEXTS = (
     "",
@@ -56,7 +84,21 @@ SCALARS: tuple[Any, ...] = (None, True, False, *NUMBERS, b"bytes", (), (1, 2), f
 
 VERBS = ("set", "add", "start", "done", "drop", "block", "note", "evidence", "next", "view")
 FIELDS = ("todos", "content", "status", "activeForm", "active_form", "text", "doing", "phase", "id", "priority", "kind")
-KEYS: tuple[Any, ...] = (*VERBS, *FIELDS, "reason", "\ud800", "", 1, None, (1,), 10**5000)
+OTHERS = (
+    "merge",
+    "plan",
+    "step",
+    "explanation",
+    "ops",
+    "op",
+    "task",
+    "items",
+    "list",
+    "description",
+    "blockedBy",
+    "title",
+)
+KEYS: tuple[Any, ...] = (*VERBS, *FIELDS, *OTHERS, "reason", "\ud800", "", 1, None, (1,), 10**5000)
 
 
 def value(rng: random.Random, depth: int = 0) -> Any:

@@ -13,6 +13,7 @@ from punchlist.core.events import Draft, diff, header
 from punchlist.core.identity import names_in
 from punchlist.core.limits import over_limit, too_many
 from punchlist.core.merge import merge
+from punchlist.core.phases import by_phase
 from punchlist.core.todo import ListState, Status, TodoItem, TodoList
 from punchlist.text import cut, for_prompt
 
@@ -164,7 +165,8 @@ def normalised(todos: TodoList, policy: Policy, now: datetime) -> tuple[TodoList
     if policy.focus == "accept" and not policy.promote:
         return todos, []
     said: list[Problem] = []
-    busy = [item for item in todos.items if item.status is Status.IN_PROGRESS]
+    ordered = todos.items if policy.orphans is None else by_phase(todos)
+    busy = [item for item in ordered if item.status is Status.IN_PROGRESS]
     if len(busy) > 1 and policy.focus == "first":
         extra = {item.id for item in busy[1:]}
         items = tuple(with_status(item, Status.PENDING, now) if item.id in extra else item for item in todos.items)
@@ -173,7 +175,7 @@ def normalised(todos: TodoList, policy: Policy, now: datetime) -> tuple[TodoList
         text = f"One item is in progress at a time: kept {busy[0].id}; back to pending: {names}."
         said.append(Problem("demoted", text, data={"kept": busy[0].id, "items": sorted(extra)}))
     if policy.promote and not busy:
-        first = next((item for item in todos.items if item.status is Status.PENDING), None)
+        first = next((item for item in ordered if item.status is Status.PENDING), None)
         if first is not None:
             items = tuple(with_status(item, Status.IN_PROGRESS, now) if item is first else item for item in todos.items)
             todos = replace(todos, items=items)
@@ -238,5 +240,12 @@ def _finish(
     for draft in drafts:
         draft.data.setdefault("revision", todos.revision)
     if not own:
-        seen = before.items if state.shown is None else state.shown
+        seen = known_to_its_agent(state, todos)
     return Applied(ListState(todos, seen), tuple(drafts), tuple(problems))
+
+
+def known_to_its_agent(state: ListState, todos: TodoList) -> tuple[TodoItem, ...]:
+    """What the list's agent knows after others changed the list; of a new plan nothing, whose ids begin anew."""
+    if todos.plan_id != state.todos.plan_id:
+        return ()
+    return state.todos.items if state.shown is None else state.shown

@@ -15,6 +15,9 @@ from punchlist.core.phases import in_phase, new_phase
 from punchlist.core.todo import Blocker, Evidence, Phase, Status, TodoItem, TodoList
 from punchlist.text import cut, for_prompt
 
+_LONGEST = 100_000
+"""No text on a list is longer, so none is looked for."""
+
 _ENOUGH = 10
 """So many problems are told at once, where one is enough to refuse the call."""
 
@@ -152,10 +155,14 @@ class Editing:
             found = next((place for place in places if self.items[place].id == name), None)
             if found is not None or by == "id":
                 return found
+        if len(name) > _LONGEST:
+            return None
         cleaned = self.cleaner.text(name)
         return next((place for place in places if self.items[place].content in (name, cleaned)), None)
 
     def _phase(self, name: str) -> Phase | None:
+        if len(name) > _LONGEST:
+            return None
         names = (name, self.cleaner.text(name))
         return next((phase for phase in self.phases if phase.name in names), None)
 

@@ -59,3 +59,9 @@ def renewed_phases(old: Sequence[Phase], names: Sequence[str]) -> list[Phase]:
             free.remove(known)
         phases.append(known or new_phase([*old, *phases], name))
     return phases
+
+
+def by_phase(todos: TodoList) -> Sequence[TodoItem]:
+    """The items as a dialect of phases shows them: those without one first, then phase by phase."""
+    places: dict[str | None, int] = {phase.id: place for place, phase in enumerate(todos.phases, 1)}
+    return sorted(todos.items, key=lambda item: places.get(item.phase_id, 0))

@@ -25,6 +25,15 @@ THREE: Mapping[str, Status] = {
 }
 LOST_IN_THREE = ("blocked and failed show as in_progress", "cancelled items are not shown")
 
+ONE_AT_A_TIME: Mapping[Status, Status | None] = {
+    Status.BLOCKED: Status.PENDING,
+    Status.FAILED: Status.PENDING,
+    Status.CANCELLED: None,
+}
+"""The same for a dialect that refuses a second item in progress: what it shows, it has to take back."""
+
+LOST_ONE_AT_A_TIME = ("blocked and failed show as pending", "cancelled items are not shown")
+
 
 @dataclass(frozen=True, slots=True)
 class Tool:
@@ -70,7 +79,8 @@ class Result:
     """What a call did, for the renderer.
 
     `unseen` counts the replies since the model last saw the whole list; `behind` says that others changed the
-    list in ways that the model has not been shown.
+    list in ways that the model has not been shown. `policy` is the one that was applied; None stands for the
+    dialect's own.
     """
 
     command: Command | Query
@@ -112,7 +122,7 @@ class Dialect:
 
 def shown_items(todos: TodoList, policy: Policy) -> list[tuple[TodoItem, Status]]:
     """The items that a dialect can show, each with the status that it shows."""
-    return [(item, near) for item in todos.items if (near := policy.shows(item.status)) is not None]
+    return [(item, near) for item in policy.visible(todos.items) if (near := policy.shows(item.status)) is not None]
 
 
 def sound(text: str) -> str:

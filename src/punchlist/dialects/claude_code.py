@@ -7,12 +7,16 @@ notes, priorities and the explanation stay in our state and are neither shown no
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from operator import itemgetter
 from typing import Any, cast
 
 from punchlist.core.commands import Command, Entry, Policy, Query, Replace
 from punchlist.core.todo import WORDS, Status, TodoItem
+from punchlist.dialects.advice import verbose
 from punchlist.dialects.base import IN_THREE, LOST_IN_THREE, THREE, Dialect, Invalid, Reply, Result, Tool, sound
 from punchlist.dialects.repair import key_name, type_name
+
+_CONTENT, _STATUS, _FORM = itemgetter("content"), itemgetter("status"), itemgetter("activeForm")
 
 POLICY = Policy(
     dialect="claude-code",
@@ -38,6 +42,13 @@ _TODO_ITEM = {
     "required": ["content", "status", "activeForm"],
 }
 
+_EXAMPLE = {
+    "todos": [
+        {"content": "Add a login page", "status": "in_progress", "activeForm": "Adding a login page"},
+        {"content": "Cover it with tests", "status": "pending", "activeForm": "Covering it with tests"},
+    ]
+}
+
 TOOL = Tool(
     name="TodoWrite",
     description=(
@@ -59,14 +70,8 @@ TOOL = Tool(
         "readOnly": False,
         "concurrencySafe": False,
     },
-    examples=(
-        {
-            "todos": [
-                {"content": "Add a login page", "status": "in_progress", "activeForm": "Adding a login page"},
-                {"content": "Cover it with tests", "status": "pending", "activeForm": "Covering it with tests"},
-            ]
-        },
-    ),
+    examples=(_EXAMPLE,),
+    verbose=verbose("Writes the todo list of this session.", _EXAMPLE, forms=("content", "activeForm")),
 )
 
 
@@ -81,25 +86,27 @@ def parse(_tool: str, args: Any) -> Command | Query | Invalid:
 
 
 def _entries(args: Any) -> tuple[Entry, ...] | None:
-    """The entries of arguments that are as they should be; None if anything is wrong. One pass: this is a hot path."""
+    """The entries of arguments that are as they should be; None if anything is wrong. Column by column: a hot path."""
     if not isinstance(args, dict) or len(cast("dict[Any, Any]", args)) != 1:
         return None
-    todos = cast("dict[Any, Any]", args).get("todos")
-    if not isinstance(todos, list):
+    given = cast("dict[Any, Any]", args).get("todos")
+    if not isinstance(given, list):
         return None
-    entries: list[Entry] = []
-    for todo in cast("list[Any]", todos):
-        if not isinstance(todo, dict):
-            return None
-        fields = cast("dict[Any, Any]", todo)
-        content, word, form = fields.get("content"), fields.get("status"), fields.get("activeForm")
-        if not (isinstance(content, str) and isinstance(form, str) and isinstance(word, str) and content and form):
-            return None
-        status = THREE.get(word)
-        if status is None:
-            return None
-        entries.append(Entry(sound(content), status, sound(form)))
-    return tuple(entries)
+    todos = cast("list[Any]", given)
+    if not all([isinstance(todo, dict) for todo in todos]):  # noqa: C419 - quicker than a generator
+        return None
+    try:
+        contents: list[Any] = list(map(_CONTENT, todos))
+        statuses = list(map(THREE.__getitem__, map(_STATUS, todos)))
+        forms: list[Any] = list(map(_FORM, todos))
+    except (KeyError, TypeError):
+        return None
+    texts = contents + forms
+    if not all(texts) or not all([isinstance(text, str) for text in texts]):  # noqa: C419 - the same
+        return None
+    if not "".join(texts).isascii():
+        contents, forms = list(map(sound, contents)), list(map(sound, forms))
+    return tuple(map(Entry, contents, statuses, forms))
 
 
 def _issues(args: Any) -> Iterator[str]:

@@ -1,18 +1,31 @@
 """`update_plan` of Codex (main of 2026-08-22): any number of steps in progress, unknown fields refused.
 
-The tool is refused in Plan mode before its arguments are read. No limits on count or length; empty steps pass.
+The tool is refused in Plan mode before its arguments are read. No limits on count or length; empty steps pass. Its
+arguments are a JSON text in the original; given as an object, they are read as its compact text. A payload that is no
+function's (`update_plan handler received unsupported payload`) cannot reach us: `call` only takes arguments.
 """
 
 from __future__ import annotations
 
+import json
+from itertools import islice
 from typing import Any, cast
 
 from punchlist.core.commands import Command, Entry, Policy, Query, Replace
+from punchlist.dialects.advice import verbose
 from punchlist.dialects.base import IN_THREE, LOST_IN_THREE, THREE, Dialect, Invalid, Reply, Result, Tool, sound
-from punchlist.dialects.repair import from_json
 from punchlist.dialects.serde import Reader, SerdeError
+from punchlist.text import repair
 
 POLICY = Policy(dialect="codex", refuse_unknown_fields=True, shown=IN_THREE)
+
+_EXAMPLE = {
+    "explanation": "The loop is in the lexer",
+    "plan": [
+        {"step": "Read the lexer", "status": "in_progress"},
+        {"step": "Fix the loop", "status": "pending"},
+    ],
+}
 
 TOOL = Tool(
     name="update_plan",
@@ -42,36 +55,80 @@ TOOL = Tool(
         "additionalProperties": False,
     },
     annotations={"strict": False},
+    examples=(_EXAMPLE,),
+    verbose=verbose(
+        "Writes the task plan: its steps with a status each, and an explanation where something changed.",
+        _EXAMPLE,
+        rules="Steps are short, a few words each. No other fields than these are taken.",
+    ),
 )
 
 
 def parse(_tool: str, args: Any) -> Command | Query | Invalid:
+    command = None if isinstance(args, str) else _quick(args)
+    if command is not None:
+        return command
     try:
-        return _command(from_json(args))
+        return _read(repair(args if isinstance(args, str) else _compact(args)))
     except SerdeError as error:
-        return Invalid(f"failed to parse function arguments: {sound(str(error))}")
+        return Invalid(f"failed to parse function arguments: {error}")
 
 
-def _command(args: Any) -> Replace:
-    reader = Reader()
+def _quick(args: Any) -> Replace | None:
+    """The command, if the arguments are an object as it should be; None if a mistake has to be looked for."""
+    given = cast("dict[Any, Any]", args) if isinstance(args, dict) else {}
+    plan, explanation = given.get("plan"), given.get("explanation")
+    if not isinstance(plan, list) or not given.keys() <= {"plan", "explanation"}:
+        return None
+    entries: list[Entry] = []
+    for step in cast("list[Any]", plan):
+        fields = cast("dict[Any, Any]", step) if isinstance(step, dict) else {}
+        text, word = fields.get("step"), fields.get("status")
+        if len(fields) != 2 or not isinstance(text, str) or not isinstance(word, str) or word not in THREE:
+            return None
+        entries.append(Entry(sound(text), THREE[word]))
+    if explanation is None or isinstance(explanation, str):
+        return Replace(tuple(entries), explanation=sound(explanation or ""))
+    return None
 
-    def step(value: Any) -> Entry:
-        fields = reader.struct(value, "PlanItemArg", [("step", reader.string), ("status", _status)])
-        for name in ("step", "status"):
-            if name not in fields:
-                raise reader.missing(name)
-        return Entry(sound(fields["step"]), THREE[fields["status"]])
 
-    def _status(value: Any) -> str:
-        return reader.variant(value, list(THREE))
+def _compact(args: Any) -> str:
+    try:
+        return json.dumps(
+            _first(args, 0), ensure_ascii=False, separators=(",", ":"), skipkeys=True, default=lambda _: None
+        )
+    except ValueError:  # a number of thousands of digits
+        raise SerdeError("number out of range at line 1 column 1") from None
 
-    def plan(value: Any) -> list[Entry]:
-        return reader.array(value, step)
 
-    given = reader.struct(args, "UpdatePlanArgs", [("explanation", reader.optional), ("plan", plan)])
-    if "plan" not in given:
-        raise reader.missing("plan")
-    return Replace(tuple(cast("list[Entry]", given["plan"])), explanation=sound(given.get("explanation") or ""))
+def _first(value: Any, depth: int) -> Any:
+    """As much of the arguments as can matter: a third field is a mistake, and nothing is read five levels deep."""
+    if depth > 5:
+        return None
+    if isinstance(value, dict):
+        return {key: _first(part, depth + 1) for key, part in islice(cast("dict[Any, Any]", value).items(), 3)}
+    if isinstance(value, list):
+        parts = cast("list[Any]", value)
+        return [_first(part, depth + 1) for part in (parts if depth == 1 else parts[:3])]
+    return value
+
+
+def _read(text: str) -> Replace:
+    reader = Reader(text)
+
+    def status() -> str:
+        return reader.variant(list(THREE))
+
+    def step() -> Entry:
+        fields = reader.struct("PlanItemArg", {"step": reader.string, "status": status}, ("step", "status"))
+        return Entry(fields["step"], THREE[fields["status"]])
+
+    def plan() -> list[Entry]:
+        return reader.array(step)
+
+    given = reader.struct("UpdatePlanArgs", {"explanation": reader.optional, "plan": plan}, ("plan",))
+    reader.end()
+    return Replace(tuple(given["plan"]), explanation=given.get("explanation") or "")
 
 
 def render(result: Result) -> Reply:

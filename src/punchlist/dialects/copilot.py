@@ -1,17 +1,21 @@
 """`manage_todo_list` of VS Code's Copilot: numeric ids, hyphens in statuses, warnings instead of limits.
 
-The host may read with `operation: "read"`; what that answers is not published, so ours is the list as JSON.
+The host may read with `operation: "read"`, which the schema does not show. As in the original, changes are counted
+place by place, and those of a first list count too. Of its errors only the missing list is published; ids given as
+text and usual spellings of a status are mended, what else is wrong with an item is named. An item of another dialect
+has our id for its number, or the next free one where that is taken.
 """
 
 from __future__ import annotations
 
-import json
+from collections.abc import Sequence
 from typing import Any, cast
 
 from punchlist.core.commands import Command, Entry, Policy, Query, Replace
-from punchlist.core.identity import names_in
-from punchlist.core.todo import Status, TodoList
+from punchlist.core.todo import Status, TodoItem, TodoList
+from punchlist.dialects.advice import verbose
 from punchlist.dialects.base import IN_THREE, LOST_IN_THREE, Dialect, Invalid, Reply, Result, Tool, shown_items, sound
+from punchlist.dialects.repair import as_list, as_status
 
 _STATUSES = {
     "not-started": Status.PENDING,
@@ -19,8 +23,17 @@ _STATUSES = {
     "completed": Status.COMPLETED,
 }
 _WORDS = {status: word for word, status in _STATUSES.items()}
+_BOXES = {"not-started": "[ ]", "in-progress": "[-]", "completed": "[x]"}
 POLICY = Policy(dialect="copilot", shown=IN_THREE)
 FEW, MANY, AT_ONCE = 3, 10, 3
+LARGEST = 2**53
+_EXAMPLE = {
+    "todoList": [
+        {"id": 1, "title": "Read the parser", "status": "completed"},
+        {"id": 2, "title": "Fix the loop", "status": "in-progress"},
+        {"id": 3, "title": "Run the tests", "status": "not-started"},
+    ]
+}
 
 TOOL = Tool(
     name="manage_todo_list",
@@ -47,6 +60,17 @@ TOOL = Tool(
         },
         "required": ["todoList"],
     },
+    annotations={"reference": "todo"},
+    examples=(_EXAMPLE,),
+    verbose=verbose(
+        "Writes the todo list of this chat.",
+        _EXAMPLE,
+        doing="in-progress",
+        rules=(
+            "id is a number, from 1 upwards, and stays with its item; status is not-started, in-progress or completed. "
+            "Three to ten items are a good size."
+        ),
+    ),
 )
 
 
@@ -54,46 +78,84 @@ def parse(_tool: str, args: Any) -> Command | Query | Invalid:
     given = cast("dict[str, Any]", args) if isinstance(args, dict) else {}
     if given.get("operation") == "read":
         return Query()
-    todos = given.get("todoList")
+    todos = as_list(given.get("todoList"))
     if not isinstance(todos, list):
         return Invalid("Error: todoList is required for write operation")
     entries: list[Entry] = []
     for index, todo in enumerate(cast("list[Any]", todos)):
         fields = cast("dict[str, Any]", todo) if isinstance(todo, dict) else {}
-        number, title, status = fields.get("id"), fields.get("title"), fields.get("status")
-        if not isinstance(number, int | float) or isinstance(number, bool) or number != number // 1:
+        number, title, word = _number(fields.get("id")), fields.get("title"), fields.get("status")
+        if number is None:
             return Invalid(f"Error: todoList[{index}].id must be a number")
         if not isinstance(title, str):
             return Invalid(f"Error: todoList[{index}].title must be a string")
-        if not isinstance(status, str) or status not in _STATUSES:
+        status = as_status(word[:80]) if isinstance(word, str) else None
+        if status is None or status not in _WORDS:
             return Invalid(f"Error: todoList[{index}].status must be one of {', '.join(_STATUSES)}")
-        entries.append(Entry(sound(title), _STATUSES[status], alias=f"{number:.0f}"))
+        entries.append(Entry(sound(title), status, alias=f"{number:.15g}"))
     return Replace(tuple(entries))
+
+
+def _number(value: Any) -> float | None:
+    """A number, also as text; None for anything else, and for what JavaScript cannot count."""
+    if isinstance(value, str) and len(value) < 20 and value.strip().isdecimal():
+        value = int(value)
+    if not isinstance(value, int | float) or isinstance(value, bool) or not abs(value) < LARGEST:
+        return None
+    return value
+
+
+def _id(alias: str) -> int | float:
+    number = float(alias)
+    return int(number) if number.is_integer() else number
 
 
 def render(result: Result) -> Reply:
     if result.refusals:
         return Reply(f"Error: {result.refusals[0].text}", is_error=True, problems=result.problems)
     if isinstance(result.command, Query):
-        rows = _rows(result.after)
-        return Reply(json.dumps(rows, ensure_ascii=False), {"todoList": rows}, shows_list=True)
+        rows = rows_of(result.after)
+        return Reply(_read(rows), {"todoList": rows}, shows_list=True)
     entries = cast("Replace", result.command).entries
     rows = [
-        {"id": int(cast("str", entry.alias)), "title": entry.content, "status": _WORDS[entry.status]}
+        {"id": _id(cast("str", entry.alias)), "title": entry.content, "status": _WORDS[entry.status]}
         for entry in entries
     ]
-    said = "\n".join(_warnings(_rows(result.before), rows))
-    text = "Successfully wrote todo list" + (f"\n\n{said}" if said else "")
-    return Reply(text, {"todoList": rows}, problems=result.problems)
+    warnings = _warnings(rows_of(result.before), rows)
+    text = "\n".join(["Successfully wrote todo list", *(["", *warnings] if warnings else [])])
+    return Reply(text, {"todoList": rows, "warnings": warnings}, problems=result.problems)
 
 
-def _rows(todos: TodoList) -> list[dict[str, Any]]:
+def rows_of(todos: TodoList) -> list[dict[str, Any]]:
+    """The list as the model writes it."""
     shown = shown_items(todos, POLICY)
-    names = names_in([item for item, _ in shown], "copilot")
     return [
-        {"id": int(name) if name.isdecimal() else name, "title": item.content, "status": _WORDS[near]}
-        for name, (item, near) in zip(names, shown, strict=True)
+        {"id": number, "title": item.content, "status": _WORDS[near]}
+        for number, (item, near) in zip(_numbers([item for item, _ in shown]), shown, strict=True)
     ]
+
+
+def _numbers(items: Sequence[TodoItem]) -> list[int | float]:
+    """The number of each item: the one that the model gave, else ours, else the next that is free."""
+    given = [_id(item.aliases["copilot"]) if "copilot" in item.aliases else None for item in items]
+    taken = {number for number in given if number is not None}
+    free = 1 + max([int(number) for number in taken] + [int(item.id) for item in items if item.id.isdecimal()] or [0])
+    numbers: list[int | float] = []
+    for item, number in zip(items, given, strict=True):
+        if number is not None:
+            numbers.append(number)
+        elif item.id.isdecimal() and int(item.id) not in taken:
+            numbers.append(int(item.id))
+        else:
+            numbers.append(free)
+            free += 1
+    return numbers
+
+
+def _read(rows: list[dict[str, Any]]) -> str:
+    if not rows:
+        return "No todo list found."
+    return "\n".join(["# Todo List", "", *(f"- {_BOXES[row['status']]} {row['title']}" for row in rows)])
 
 
 def _warnings(before: list[dict[str, Any]], after: list[dict[str, Any]]) -> list[str]:
@@ -101,10 +163,10 @@ def _warnings(before: list[dict[str, Any]], after: list[dict[str, Any]]) -> list
     if len(after) < FEW:
         said.append("Warning: Small todo list (<3 items). This task might not need a todo list.")
     elif len(after) > MANY:
-        said.append("Warning: Large todo list (>10 items). Consider keeping the list short and to the point.")
-    known = {row["id"]: row for row in before}
-    changed = sum(known.get(row["id"]) != row for row in after)
-    if before and changed > AT_ONCE:
+        said.append("Warning: Large todo list (>10 items). Consider keeping the list focused and actionable.")
+    pairs = zip(before, after, strict=False)
+    changed = sum((old["title"], old["status"]) != (new["title"], new["status"]) for old, new in pairs)
+    if changed + abs(len(after) - len(before)) > AT_ONCE:
         said.append(
             "Warning: Did you mean to update so many todos at the same time? Consider working on them one by one."
         )
@@ -118,5 +180,6 @@ DIALECT = Dialect(
     parse=parse,
     render=render,
     statuses=tuple(_STATUSES),
+    repairs=frozenset({"json_string", "bare_object", "numeric_id", "status_spelling"}),
     lossy=(*LOST_IN_THREE, "no active forms, phases, notes, priorities, parents or explanation"),
 )

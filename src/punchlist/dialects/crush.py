@@ -1,17 +1,40 @@
-"""`todos` of crush: the whole list, counts as reply, and what just changed as metadata for a user interface."""
+"""`todos` of crush: the whole list, counts as reply, and what just changed as metadata for a user interface.
+
+What is missing in an item is an empty text, as in Go; a missing list is refused, lest a slip clears it. Go's own
+errors about types are not published; ours say which item. An empty active form shows as the content.
+"""
 
 from __future__ import annotations
 
-import json
 from typing import Any, cast
 
 from punchlist.core.commands import Command, Entry, Policy, Query, Replace
-from punchlist.core.todo import Status
-from punchlist.dialects.base import IN_THREE, LOST_IN_THREE, THREE, Dialect, Invalid, Reply, Result, Tool, sound
+from punchlist.core.todo import WORDS, Status
+from punchlist.dialects.advice import verbose
+from punchlist.dialects.base import (
+    IN_THREE,
+    LOST_IN_THREE,
+    THREE,
+    Dialect,
+    Invalid,
+    Reply,
+    Result,
+    Tool,
+    shown_items,
+    sound,
+)
 from punchlist.dialects.claude_code import SUCCESS
 from punchlist.dialects.repair import type_name
+from punchlist.text import cut
 
 POLICY = Policy(dialect="crush", shown=IN_THREE)
+_ESCAPES = {"\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v"}
+_EXAMPLE = {
+    "todos": [
+        {"content": "Read the parser", "status": "in_progress", "active_form": "Reading the parser"},
+        {"content": "Fix the loop", "status": "pending", "active_form": "Fixing the loop"},
+    ]
+}
 
 TOOL = Tool(
     name="todos",
@@ -37,6 +60,8 @@ TOOL = Tool(
         },
         "required": ["todos"],
     },
+    examples=(_EXAMPLE,),
+    verbose=verbose("Writes the todo list of this session.", _EXAMPLE, forms=("content", "active_form")),
 )
 
 
@@ -57,7 +82,21 @@ def parse(_tool: str, args: Any) -> Command | Query | Invalid:
 
 
 def _quoted(text: str) -> str:
-    return json.dumps(sound(text), ensure_ascii=False)
+    """The text as Go's `%q` writes it, cut where it is long."""
+    return '"' + "".join(map(_escaped, cut(sound(text[:2000]), 1000))) + '"'
+
+
+def _escaped(char: str) -> str:
+    if char in '"\\':
+        return f"\\{char}"
+    if char.isprintable():
+        return char
+    code = ord(char)
+    if char in _ESCAPES:
+        return _ESCAPES[char]
+    if code < 0x80:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def render(result: Result) -> Reply:
@@ -69,23 +108,27 @@ def render(result: Result) -> Reply:
         f"Status: {counts[Status.PENDING]} pending, {counts[Status.IN_PROGRESS]} in progress, "
         f"{counts[Status.COMPLETED]} completed"
     )
-    text = f"Todo list updated successfully.\n\n{said}\n{SUCCESS}"
+    text = f"Todo list updated successfully.\n\n{said}\n{SUCCESS}."
     return Reply(text, _metadata(result, entries), problems=result.problems)
 
 
 def _metadata(result: Result, entries: tuple[Entry, ...]) -> dict[str, Any]:
-    before = {item.content: item.status for item in result.before.items}
-    busy = next((entry for entry in entries if entry.status is Status.IN_PROGRESS), None)
-    started = busy is not None and before.get(busy.content) is not Status.IN_PROGRESS
+    before = {item.content: near for item, near in shown_items(result.before, POLICY)}
+    finished = [entry.content for entry in entries if entry.status is Status.COMPLETED]
+    started = [
+        entry.active_form or entry.content
+        for entry in entries
+        if entry.status is Status.IN_PROGRESS and before.get(entry.content) is not Status.IN_PROGRESS
+    ]
     return {
         "is_new": not before,
-        "just_completed": [
-            entry.content
+        "todos": [
+            {"content": entry.content, "status": WORDS[entry.status], "active_form": entry.active_form or ""}
             for entry in entries
-            if entry.status is Status.COMPLETED and before.get(entry.content, Status.COMPLETED) is not Status.COMPLETED
         ],
-        "just_started": (busy.active_form or busy.content) if busy is not None and started else "",
-        "completed": sum(entry.status is Status.COMPLETED for entry in entries),
+        "just_completed": [text for text in finished if before.get(text, Status.COMPLETED) is not Status.COMPLETED],
+        "just_started": started[-1] if started else "",
+        "completed": len(finished),
         "total": len(entries),
     }
 

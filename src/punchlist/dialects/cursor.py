@@ -1,6 +1,8 @@
 """`todo_write` of Cursor 2.0: replace, or merge by id, where what is left undefined stays.
 
-Its replies and errors are not published; ours say in a line what was done.
+Its replies and errors are not published: ours say in a line what was done or is wrong, and mend what usually goes
+wrong. Two items are the least for a new list; a merge may name a single one. `dependencies`, which 1.2 had, are
+ignored as in 2.0. A merge that names an unknown id without a text makes an item of that name.
 """
 
 from __future__ import annotations
@@ -9,15 +11,24 @@ from typing import Any, cast
 
 from punchlist.core.commands import Command, Entry, Merge, Patch, Policy, Query, Replace
 from punchlist.core.identity import names_in
-from punchlist.core.todo import WORDS, Status
+from punchlist.core.todo import WORDS, Status, TodoList
+from punchlist.dialects.advice import verbose
 from punchlist.dialects.base import Dialect, Invalid, Reply, Result, Tool, shown_items, sound
-from punchlist.dialects.repair import as_id
+from punchlist.dialects.repair import as_id, as_list, as_status
 
 _STATUSES = {
     status.value: status for status in (Status.PENDING, Status.IN_PROGRESS, Status.COMPLETED, Status.CANCELLED)
 }
 POLICY = Policy(dialect="cursor", shown={Status.BLOCKED: Status.IN_PROGRESS, Status.FAILED: Status.IN_PROGRESS})
 FEWEST = 2
+_EXAMPLE = {
+    "merge": False,
+    "todos": [
+        {"id": "read", "content": "Read the parser", "status": "in_progress"},
+        {"id": "fix", "content": "Fix the loop", "status": "pending"},
+    ],
+}
+_LATER = {"merge": True, "todos": [{"id": "read", "status": "completed"}, {"id": "fix", "status": "in_progress"}]}
 
 TOOL = Tool(
     name="todo_write",
@@ -46,12 +57,23 @@ TOOL = Tool(
         },
         "required": ["merge", "todos"],
     },
+    examples=(_EXAMPLE, _LATER),
+    verbose=verbose(
+        "Keeps the todo list. merge false: todos is the whole new list. merge true: the items named by id are changed, "
+        "what is left out of them stays, and unknown ids are added.",
+        _LATER,
+        whole=False,
+        rules=(
+            "id is a short text of your choice that stays with its item. Make the first item in_progress when you "
+            "write the list; cancel what is no longer wanted."
+        ),
+    ),
 )
 
 
 def parse(_tool: str, args: Any) -> Command | Query | Invalid:
     given = cast("dict[str, Any]", args) if isinstance(args, dict) else {}
-    merges, todos = given.get("merge"), given.get("todos")
+    merges, todos = given.get("merge"), as_list(given.get("todos"))
     if not isinstance(merges, bool):
         return Invalid("merge must be true or false")
     if not isinstance(todos, list):
@@ -76,31 +98,33 @@ def parse(_tool: str, args: Any) -> Command | Query | Invalid:
 
 def _patch(todo: Any) -> Patch | str:
     fields = cast("dict[str, Any]", todo) if isinstance(todo, dict) else {}
-    name, content, status = as_id(fields.get("id")), fields.get("content"), fields.get("status")
+    name, content, word = as_id(fields.get("id")), fields.get("content"), fields.get("status")
     if name is None:
         return "needs an id"
     if not isinstance(content, str | None):
         return "has a content that is no string"
-    if status is not None and (not isinstance(status, str) or status not in _STATUSES):
+    status = as_status(word[:80]) if isinstance(word, str) else None
+    if word is not None and (status is None or status.value not in _STATUSES):
         return f"has an unknown status; use {', '.join(_STATUSES)}"
-    return Patch(
-        alias=name,
-        content=None if content is None else sound(content),
-        status=None if status is None else _STATUSES[status],
-    )
+    return Patch(alias=name, content=None if content is None else sound(content), status=status)
 
 
 def render(result: Result) -> Reply:
     if result.refusals:
         return Reply(result.refusals[0].text, is_error=True, problems=result.problems)
-    shown = shown_items(result.after, POLICY)
+    todos = rows_of(result.after)
+    done = sum(todo["status"] == "completed" for todo in todos)
+    return Reply(f"Todo list updated: {done} of {len(todos)} completed.", {"todos": todos}, problems=result.problems)
+
+
+def rows_of(todos: TodoList) -> list[dict[str, str]]:
+    """The list as the model writes it."""
+    shown = shown_items(todos, POLICY)
     names = names_in([item for item, _ in shown], "cursor")
-    todos = [
+    return [
         {"id": name, "content": item.content, "status": WORDS[near]}
         for name, (item, near) in zip(names, shown, strict=True)
     ]
-    done = sum(todo["status"] == "completed" for todo in todos)
-    return Reply(f"Todo list updated: {done} of {len(todos)} completed.", {"todos": todos}, problems=result.problems)
 
 
 DIALECT = Dialect(
@@ -110,6 +134,9 @@ DIALECT = Dialect(
     parse=parse,
     render=render,
     statuses=tuple(_STATUSES),
-    repairs=frozenset({"numeric_id"}),
-    lossy=("blocked and failed show as in_progress", "no active forms, phases, notes, priorities or explanation"),
+    repairs=frozenset({"json_string", "bare_object", "numeric_id", "status_spelling"}),
+    lossy=(
+        "blocked and failed show as in_progress",
+        "no active forms, phases, notes, priorities, parents or explanation",
+    ),
 )

@@ -1,18 +1,31 @@
-"""`write_todos` of gemini-cli: five statuses, one task in progress, the numbered list as reply."""
+"""`write_todos` of gemini-cli: five statuses, one task in progress, the numbered list as reply.
+
+Fields that the schema does not name are ignored; the original's answer to them is its schema library's and not
+published. The original offers the tool to Gemini 2 models only; here the host decides.
+"""
 
 from __future__ import annotations
 
 from typing import Any, cast
 
-from punchlist.core.commands import Command, Entry, Policy, Query, Replace
+from punchlist.core.commands import Command, Entry, Limits, Policy, Query, Replace
 from punchlist.core.todo import WORDS, Status
+from punchlist.dialects.advice import verbose
 from punchlist.dialects.base import Dialect, Invalid, Reply, Result, Tool, sound
 
 _STATUSES = {
     status.value: status
     for status in (Status.PENDING, Status.IN_PROGRESS, Status.COMPLETED, Status.CANCELLED, Status.BLOCKED)
 }
-POLICY = Policy(dialect="gemini", focus="refuse", shown={Status.FAILED: Status.BLOCKED})
+POLICY = Policy(
+    dialect="gemini", limits=Limits(refuse_blank=True), focus="refuse", shown={Status.FAILED: Status.BLOCKED}
+)
+_EXAMPLE = {
+    "todos": [
+        {"description": "Read the parser", "status": "in_progress"},
+        {"description": "Fix the loop", "status": "pending"},
+    ]
+}
 
 TOOL = Tool(
     name="write_todos",
@@ -40,6 +53,16 @@ TOOL = Tool(
         "required": ["todos"],
         "additionalProperties": False,
     },
+    annotations={"models": "gemini-2"},
+    examples=(_EXAMPLE,),
+    verbose=verbose(
+        "Writes the list of subtasks of the current request.",
+        _EXAMPLE,
+        rules=(
+            "A second task in_progress is refused. Mark a task blocked while it waits for something, "
+            "and cancelled when it is no longer wanted. An empty list clears the list."
+        ),
+    ),
 )
 
 

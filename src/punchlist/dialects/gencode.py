@@ -9,11 +9,29 @@ from typing import Any, cast
 
 from punchlist.core.commands import Command, Entry, Limits, Policy, Problem, Query, Replace
 from punchlist.core.todo import Status
-from punchlist.dialects.base import IN_THREE, LOST_IN_THREE, THREE, Dialect, Invalid, Reply, Result, Tool, sound
+from punchlist.dialects.advice import verbose
+from punchlist.dialects.base import (
+    LOST_ONE_AT_A_TIME,
+    ONE_AT_A_TIME,
+    THREE,
+    Dialect,
+    Invalid,
+    Reply,
+    Result,
+    Tool,
+    sound,
+)
 
-POLICY = Policy(dialect="gencode", limits=Limits(items=20, characters=500), focus="refuse", shown=IN_THREE)
+POLICY = Policy(dialect="gencode", limits=Limits(items=20, characters=500), focus="refuse", shown=ONE_AT_A_TIME)
 
 _TEXT = {"type": "string", "minLength": 1, "maxLength": 500}
+
+_EXAMPLE = {
+    "todos": [
+        {"content": "Read the parser", "status": "in_progress", "activeForm": "Reading the parser"},
+        {"content": "Fix the loop", "status": "pending", "activeForm": "Fixing the loop"},
+    ]
+}
 
 TOOL = Tool(
     name="TodoWrite",
@@ -41,6 +59,13 @@ TOOL = Tool(
         },
         "required": ["todos"],
     },
+    examples=(_EXAMPLE,),
+    verbose=verbose(
+        "Replaces the todo list of this session.",
+        _EXAMPLE,
+        forms=("content", "activeForm"),
+        rules="At most 20 items, each text at most 500 characters. A second item in_progress is refused.",
+    ),
 )
 
 
@@ -114,5 +139,5 @@ DIALECT = Dialect(
     parse=parse,
     render=render,
     statuses=tuple(THREE),
-    lossy=(*LOST_IN_THREE, "no ids, phases, notes, priorities, parents or explanation"),
+    lossy=(*LOST_ONE_AT_A_TIME, "no ids, phases, notes, priorities, parents or explanation"),
 )

@@ -1,28 +1,35 @@
 """`todo_write` of goose: free text up to 50,000 characters.
 
 The text is kept whole as the list's explanation. Its checklist rows become items: `[ ]` pending, `[x]` completed,
-`[>]` and `[/]` in progress; `[-]` and `[~]` mean different things to different tools and count as pending.
+`[>]` and `[/]` in progress; `[-]` and `[~]` mean different things to different tools and count as pending. `text_of`
+is what goose puts before its model: the text with its rows as the list has them by now. The original's setting
+`$GOOSE_TODO_MAX_CHARS` counts here too; with 0 only our own limit of 100,000 characters is left.
 """
 
 from __future__ import annotations
 
+import os
 import re
 from typing import Any, cast
 
 from punchlist.core.commands import Command, Entry, Limits, Policy, Query, Replace
-from punchlist.core.todo import Status
-from punchlist.dialects.base import IN_THREE, LOST_IN_THREE, Dialect, Invalid, Reply, Result, Tool, sound
+from punchlist.core.identity import match_key
+from punchlist.core.todo import Status, TodoItem, TodoList
+from punchlist.dialects.advice import verbose
+from punchlist.dialects.base import IN_THREE, LOST_IN_THREE, Dialect, Invalid, Reply, Result, Tool, shown_items, sound
 
 MOST = 50_000
-POLICY = Policy(dialect="goose", limits=Limits(characters=MOST), shown=IN_THREE)
-_ROW = re.compile(r"^\s*(?:[-*+]|\d{1,9}[.)])\s+\[(.)\]\s+(\S.*)$")
+POLICY = Policy(dialect="goose", limits=Limits(refuse_blank=True), shown=IN_THREE, one_line=True)
+_ROW = re.compile(r"^(\s*(?:[-*+]|\d{1,9}[.)])\s+)\[(.)\]\s+(\S.*)$")
 _MARKS = {"x": Status.COMPLETED, "X": Status.COMPLETED, ">": Status.IN_PROGRESS, "/": Status.IN_PROGRESS}
+_BOXES = {Status.PENDING: "[ ]", Status.IN_PROGRESS: "[>]", Status.COMPLETED: "[x]"}
+_EXAMPLE = {"content": "- [x] Read the parser\n- [>] Fix the loop\n- [ ] Run the tests\n\nThe loop is in lexer.py."}
 
 TOOL = Tool(
     name="todo_write",
     description=(
-        "Overwrite the todo text of the session. Keep a Markdown checklist in it, [ ] open, [x] done, and short notes. "
-        "For work of several steps. The old text is replaced as a whole, so send all that is to stay."
+        "Overwrite the todo text of the session. Keep a Markdown checklist in it, [ ] open, [>] in progress, [x] done, "
+        "and short notes. For work of several steps. The old text is replaced as a whole, so send all that is to stay."
     ),
     input_schema={
         "type": "object",
@@ -30,6 +37,15 @@ TOOL = Tool(
         "required": ["content"],
     },
     annotations={"exposedAs": "todo__todo_write"},
+    examples=(_EXAMPLE,),
+    verbose=verbose(
+        "Overwrites the todo text of this session: a Markdown checklist, [ ] open, [>] in progress, [x] done, and "
+        "short notes between or below its rows.",
+        _EXAMPLE,
+        doing="[>]",
+        done="[x]",
+        rules="The old text is gone after the call, notes too: send all that is to stay.",
+    ),
 )
 
 
@@ -37,12 +53,24 @@ def parse(_tool: str, args: Any) -> Command | Query | Invalid:
     content = cast("dict[str, Any]", args).get("content") if isinstance(args, dict) else None
     if not isinstance(content, str):
         return Invalid("Missing required parameter: content")
-    if len(content) > MOST:
-        return Invalid(f"Todo list too large: {len(content)} chars (max: {MOST})")
+    most = _most()
+    if 0 < most < len(content):
+        return Invalid(_too_large(len(content), most))
+    if len(content) > POLICY.limits.other:
+        return Invalid(_too_large(len(content), POLICY.limits.other))
     text = sound(content)
     rows = [found for line in text.splitlines() if (found := _ROW.match(line)) is not None]
-    entries = tuple(Entry(row[2].rstrip(), _MARKS.get(row[1], Status.PENDING)) for row in rows)
+    entries = tuple(Entry(row[3].rstrip(), _MARKS.get(row[2], Status.PENDING)) for row in rows)
     return Replace(entries, explanation=text)
+
+
+def _most() -> int:
+    given = os.environ.get("GOOSE_TODO_MAX_CHARS", "")
+    return int(given) if given.isdecimal() and len(given) < 20 else MOST
+
+
+def _too_large(size: int, most: int) -> str:
+    return f"Todo list too large: {size} chars (max: {most})"
 
 
 def render(result: Result) -> Reply:
@@ -50,6 +78,49 @@ def render(result: Result) -> Reply:
         return Reply(result.refusals[0].text, is_error=True, problems=result.problems)
     content = cast("Replace", result.command).explanation or ""
     return Reply(f"Updated ({len(content)} chars)", {"content": content}, problems=result.problems)
+
+
+def text_of(todos: TodoList) -> str:
+    """The text as it was written, its rows in the list's order and statuses, with those that came since."""
+    shown = shown_items(todos, POLICY)
+    lines = (todos.explanation or "").splitlines()
+    places = _places(lines, shown)
+    said: list[str] = []
+    written = 0
+    for line, place in zip(lines, places, strict=True):
+        row = _ROW.match(line)
+        if row is None:
+            said.append(line)
+        elif place is not None:
+            said.extend(_row(item, near) for item, near in shown[written:place])
+            near = shown[place][1]
+            same = _MARKS.get(row[2], Status.PENDING) is near
+            said.append(line if same else f"{row[1]}{_BOXES[near]} {row[3]}")
+            written = place + 1
+    return "\n".join([*said, *(_row(item, near) for item, near in shown[written:])])
+
+
+def _places(lines: list[str], shown: list[tuple[TodoItem, Status]]) -> list[int | None]:
+    """For each line the place of its item, in rising order; None for prose, and for a row that is no item any more."""
+    waiting: dict[str, list[int]] = {}
+    for place, (item, _) in enumerate(shown):
+        waiting.setdefault(match_key(item.content), []).append(place)
+    found: list[int | None] = []
+    for line in lines:
+        row = _ROW.match(line)
+        places = waiting.get(match_key(row[3])) if row is not None else None
+        found.append(places.pop(0) if places else None)
+    last = -1
+    for index, place in enumerate(found):
+        if place is not None and place < last:
+            found[index] = None
+        elif place is not None:
+            last = place
+    return found
+
+
+def _row(item: TodoItem, near: Status) -> str:
+    return f"- {_BOXES[near]} {' '.join(item.content.split())}"
 
 
 DIALECT = Dialect(

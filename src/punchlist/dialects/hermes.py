@@ -7,17 +7,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from itertools import islice
 from typing import Any, cast
 
 from punchlist.core.commands import Command, Entry, Limits, Merge, Patch, Policy, Query, Replace
 from punchlist.core.identity import names_in
 from punchlist.core.todo import WORDS, Status
+from punchlist.dialects.advice import verbose
 from punchlist.dialects.base import Dialect, Invalid, Reply, Result, Tool, shown_items, sound
-from punchlist.dialects.repair import from_json
+from punchlist.dialects.repair import as_object
+from punchlist.text import repair
 
 ITEMS = 256
 CHARACTERS = 4000
 _TRUNCATED = "… [truncated]"
+_PLACEHOLDER = "(no description)"
 _STATUSES = {
     status.value: status for status in (Status.PENDING, Status.IN_PROGRESS, Status.COMPLETED, Status.CANCELLED)
 }
@@ -28,6 +32,13 @@ POLICY = Policy(
     lead_with_focus=True,
     shown={Status.BLOCKED: Status.IN_PROGRESS, Status.FAILED: Status.IN_PROGRESS},
 )
+
+_EXAMPLE = {
+    "todos": [
+        {"id": "1", "content": "Read the parser", "status": "in_progress"},
+        {"id": "2", "content": "Fix the loop", "status": "pending"},
+    ]
+}
 
 TOOL = Tool(
     name="todo",
@@ -56,21 +67,33 @@ TOOL = Tool(
         "required": [],
     },
     annotations={"emoji": "📋", "enabled": True},
+    examples=(_EXAMPLE, {}),
+    verbose=verbose(
+        "Keeps the task list of this session. Without todos it is read. With todos it is replaced, or with merge true "
+        "only the items named by id are changed and new ones added.",
+        _EXAMPLE,
+        whole=False,
+        rules=(
+            "id is a short text of your choice that stays with its item. Put the most important item first; "
+            "cancel what is no longer wanted. Every reply shows the whole list."
+        ),
+    ),
 )
 
 
 def parse(_tool: str, args: Any) -> Command | Query | Invalid:
-    given = cast("dict[str, Any]", args) if isinstance(args, dict) else {}
+    given = as_object(args) or {}
     todos = given.get("todos")
     if todos is None:
         return Query()
     if isinstance(todos, str):
-        todos = from_json(todos)
-        if isinstance(todos, str):
+        try:
+            todos = json.loads(todos)
+        except (ValueError, RecursionError):
             return _error("todos must be a list of objects, got unparseable string")
     if not isinstance(todos, list):
         return _error(f"todos must be a list, got {type(todos).__name__}")
-    items = cast("list[Any]", todos)
+    items = _last_of_each(cast("list[Any]", todos))
     return _merge(items) if given.get("merge") else _replace(items)
 
 
@@ -79,13 +102,22 @@ def _error(problem: str) -> Invalid:
     return Invalid(json.dumps(data), data)
 
 
+def _last_of_each(todos: list[Any]) -> list[Any]:
+    """The items without those whose id comes again. No id is an id like any other; what is no object has none."""
+    last = {
+        _word(cast("dict[str, Any]", todo), "id") or "?" if isinstance(todo, dict) else place: place
+        for place, todo in enumerate(todos)
+    }
+    return [todos[place] for place in sorted(last.values())]
+
+
 def _replace(todos: list[Any]) -> Replace:
-    last: dict[str, Entry] = {}
-    for todo in todos:
-        entry = _entry(todo)
-        last.pop(cast("str", entry.alias), None)
-        last[cast("str", entry.alias)] = entry
-    return Replace(tuple(_lead(list(last.values())[:ITEMS])))
+    """The first items, in their order; of the others only one in progress matters, which may come to stand first."""
+    entries = [_entry(todo) for todo in todos[:ITEMS]]
+    if len(todos) > ITEMS:
+        rest = (_entry(todo) for todo in todos[ITEMS:] if isinstance(todo, dict))
+        entries.extend(islice((entry for entry in rest if entry.status is Status.IN_PROGRESS), 1))
+    return Replace(tuple(_lead(entries)[:ITEMS]))
 
 
 def _lead(entries: list[Entry]) -> list[Entry]:
@@ -101,28 +133,34 @@ def _entry(todo: Any) -> Entry:
     if not isinstance(todo, dict):
         return Entry("(invalid item)", alias="?")
     given = cast("Mapping[str, Any]", todo)
-    status = _STATUSES.get(_word(given.get("status")).lower(), Status.PENDING)
-    return Entry(_content(given) or "(no description)", status, alias=_word(given.get("id")) or "?")
+    status = _STATUSES.get(_word(given, "status").lower(), Status.PENDING)
+    return Entry(_content(given) or _PLACEHOLDER, status, alias=_word(given, "id") or "?")
 
 
-def _word(value: Any) -> str:
-    return "" if value is None else sound(str(value) if not isinstance(value, dict | list) else "").strip()
+def _word(given: Mapping[str, Any], key: str) -> str:
+    """The field as text, as Python writes it: null is `None`."""
+    value = given.get(key, "")
+    try:
+        return sound(str(value)).strip()
+    except (ValueError, RecursionError):  # a number of thousands of digits, or values too deep
+        return ""
 
 
 def _content(given: Mapping[str, Any]) -> str:
-    text = _word(given.get("content"))
-    return text if len(text) <= CHARACTERS else text[: CHARACTERS - len(_TRUNCATED)] + _TRUNCATED
+    text = _word(given, "content")
+    return text if len(text) <= CHARACTERS else repair(text[: CHARACTERS - len(_TRUNCATED)]) + _TRUNCATED
 
 
 def _merge(todos: list[Any]) -> Merge:
     patches: list[Patch] = []
     for todo in todos:
         given = cast("dict[str, Any]", todo) if isinstance(todo, dict) else {}
-        name = _word(given.get("id"))
+        name = _word(given, "id")
         if name:
-            status = _STATUSES.get(_word(given.get("status")).lower())
-            patches.append(Patch(alias=name, content=_content(given) or None, status=status))
-    return Merge(tuple(patches), placeholder="(no description)")
+            content = _content(given) if given.get("content") else None
+            status = _STATUSES.get(_word(given, "status").lower())
+            patches.append(Patch(alias=name, content=content or None, status=status))
+    return Merge(tuple(patches), placeholder=_PLACEHOLDER)
 
 
 def render(result: Result) -> Reply:

@@ -1,4 +1,8 @@
-"""`SetTodoList` of kimi-cli: null reads, an empty list clears, `done` for completed."""
+"""`SetTodoList` of kimi-cli: null reads, an empty list clears, `done` for completed.
+
+Its errors are pydantic's, whose layout is not the tool's own: ours give field and sentence. Unknown fields are
+ignored, as pydantic does by default.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +10,15 @@ from typing import Any, cast
 
 from punchlist.core.commands import Command, Entry, Policy, Query, Replace
 from punchlist.core.todo import Status, TodoList
+from punchlist.dialects.advice import verbose
 from punchlist.dialects.base import IN_THREE, LOST_IN_THREE, Dialect, Invalid, Reply, Result, Tool, shown_items, sound
 
 _STATUSES = {"pending": Status.PENDING, "in_progress": Status.IN_PROGRESS, "done": Status.COMPLETED}
 _WORDS = {status: word for word, status in _STATUSES.items()}
 POLICY = Policy(dialect="kimi", shown=IN_THREE)
+_EXAMPLE = {
+    "todos": [{"title": "Read the parser", "status": "in_progress"}, {"title": "Fix the loop", "status": "pending"}]
+}
 
 TOOL = Tool(
     name="SetTodoList",
@@ -41,12 +49,20 @@ TOOL = Tool(
             }
         },
     },
+    examples=(_EXAMPLE, {"todos": None}),
+    verbose=verbose(
+        "Keeps the todo list: with todos it is replaced, with an empty list it is cleared, without todos it is read.",
+        _EXAMPLE,
+        done="done",
+        rules="Between two calls, really finish or begin something.",
+    ),
 )
 
 
 def parse(_tool: str, args: Any) -> Command | Query | Invalid:
-    given = cast("dict[str, Any]", args) if isinstance(args, dict) else {}
-    todos = given.get("todos")
+    if not isinstance(args, dict | None):
+        return Invalid("Input should be a valid dictionary")
+    todos = cast("dict[str, Any]", args or {}).get("todos")
     if todos is None:
         return Query()
     if not isinstance(todos, list):
@@ -56,8 +72,13 @@ def parse(_tool: str, args: Any) -> Command | Query | Invalid:
         if not isinstance(todo, dict):
             return Invalid(f"todos.{index}: Input should be a valid dictionary")
         fields = cast("dict[str, Any]", todo)
-        title, status = fields.get("title"), fields.get("status")
-        if not isinstance(title, str) or not title:
+        for name in ("title", "status"):
+            if name not in fields:
+                return Invalid(f"todos.{index}.{name}: Field required")
+        title, status = fields["title"], fields["status"]
+        if not isinstance(title, str):
+            return Invalid(f"todos.{index}.title: Input should be a valid string")
+        if not title:
             return Invalid(f"todos.{index}.title: String should have at least 1 character")
         if not isinstance(status, str) or status not in _STATUSES:
             return Invalid(f"todos.{index}.status: Input should be 'pending', 'in_progress' or 'done'")
@@ -70,7 +91,9 @@ def render(result: Result) -> Reply:
         return Reply(result.refusals[0].text, is_error=True, problems=result.problems)
     if isinstance(result.command, Query):
         return Reply(_read(result.after), shows_list=True)
-    return Reply("Todo list updated", problems=result.problems)
+    entries = cast("Replace", result.command).entries
+    items = [{"title": entry.content, "status": _WORDS[entry.status]} for entry in entries]
+    return Reply("Todo list updated", {"items": items}, problems=result.problems)
 
 
 def _read(todos: TodoList) -> str:

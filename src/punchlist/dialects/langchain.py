@@ -1,6 +1,8 @@
 """`write_todos` of LangChain's TodoListMiddleware: three statuses, several may be in progress, a Python repr as reply.
 
-The original refuses two calls in one model turn; only its host sees turns, so that check stays with the host.
+The original refuses several calls in one model turn. Only a host sees turns, so that check is the host's; `PARALLEL`
+is what it has to answer each of those calls. What its tool node says about bad arguments depends on its host and is
+not published; ours names the field.
 """
 
 from __future__ import annotations
@@ -9,10 +11,21 @@ from typing import Any, cast
 
 from punchlist.core.commands import Command, Entry, Policy, Query, Replace
 from punchlist.core.todo import WORDS
+from punchlist.dialects.advice import verbose
 from punchlist.dialects.base import IN_THREE, LOST_IN_THREE, THREE, Dialect, Invalid, Reply, Result, Tool, sound
 from punchlist.dialects.repair import type_name
 
 POLICY = Policy(dialect="langchain", shown=IN_THREE)
+PARALLEL = (
+    "Error: The `write_todos` tool should never be called multiple times in parallel. Please call it only once per "
+    "model invocation to update the todo list."
+)
+_EXAMPLE = {
+    "todos": [
+        {"content": "Read the parser", "status": "in_progress"},
+        {"content": "Fix the loop", "status": "pending"},
+    ]
+}
 
 TOOL = Tool(
     name="write_todos",
@@ -39,6 +52,13 @@ TOOL = Tool(
         "required": ["todos"],
     },
     annotations={"oncePerTurn": True},
+    examples=(_EXAMPLE,),
+    verbose=verbose(
+        "Writes the todo list of the current work.",
+        _EXAMPLE,
+        several=True,
+        rules="Call it once in a turn. When the work is done, give the answer in a message of its own.",
+    ),
 )
 
 
@@ -61,7 +81,7 @@ def parse(_tool: str, args: Any) -> Command | Query | Invalid:
 
 
 def _invalid(path: str, expected: str, value: Any) -> Invalid:
-    shown = f"'{sound(value)[:80]}'" if isinstance(value, str) else type_name(value)
+    shown = f"'{sound(value[:80])}'" if isinstance(value, str) else type_name(value)
     return Invalid(
         f"Error invoking tool 'write_todos': {path} should be {expected}, got {shown}. Please fix and retry."
     )
@@ -69,7 +89,7 @@ def _invalid(path: str, expected: str, value: Any) -> Invalid:
 
 def render(result: Result) -> Reply:
     if result.refusals:
-        return Reply(result.refusals[0].text, is_error=True, problems=result.problems)
+        return Reply(f"Error: {result.refusals[0].text}", is_error=True, problems=result.problems)
     entries = cast("Replace", result.command).entries
     todos = [{"content": entry.content, "status": WORDS[entry.status]} for entry in entries]
     return Reply(f"Updated todo list to {todos}", {"todos": todos}, problems=result.problems)

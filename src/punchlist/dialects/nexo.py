@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from punchlist.core.commands import Command, Entry, Limits, Policy, Problem, Query, Replace
 from punchlist.core.todo import WORDS, Status
+from punchlist.dialects.advice import verbose
 from punchlist.dialects.base import (
     IN_THREE,
     LOST_IN_THREE,
@@ -31,6 +32,13 @@ _INSTRUCTIONS = (
     "Todos updated. Keep exactly one item `in_progress` at a time. Mark completed IMMEDIATELY after finishing each "
     "task; do not batch completions."
 )
+
+_EXAMPLE = {
+    "todos": [
+        {"content": "Read the parser", "status": "in_progress", "activeForm": "Reading the parser"},
+        {"content": "Fix the loop", "status": "pending", "activeForm": "Fixing the loop"},
+    ]
+}
 
 TOOL = Tool(
     name="TodoWrite",
@@ -58,6 +66,13 @@ TOOL = Tool(
         "required": ["todos"],
     },
     annotations={"deferred": True, "searchHint": "todo, tasks, in-progress checklist", "tier": "ReadWrite"},
+    examples=(_EXAMPLE,),
+    verbose=verbose(
+        "Replaces the scratch list of the current goal.",
+        _EXAMPLE,
+        forms=("content", "activeForm"),
+        rules="At most 50 items, each text at most 200 bytes. A list that is all completed is cleared.",
+    ),
 )
 
 
@@ -83,7 +98,7 @@ def _entry(todo: Any) -> Entry | str:
     if not isinstance(status, str):
         return "missing string `status`"
     if status not in THREE:
-        return f"unknown status `{sound(status)}` (expected pending|in_progress|completed)"
+        return f"unknown status `{sound(status[:1000])}` (expected pending|in_progress|completed)"
     form = given["activeForm"] if "activeForm" in given else given.get("active_form")
     if not isinstance(form, str):
         return "missing string `activeForm` (or `active_form`)"

@@ -27,9 +27,11 @@ from punchlist.core.commands import (
     Target,
 )
 from punchlist.core.todo import Status
+from punchlist.dialects.advice import verbose
 from punchlist.dialects.base import Dialect, Invalid, Reply, Result, Tool, sound
-from punchlist.dialects.oh_my_pi_reply import completed, phases_of, summary
+from punchlist.dialects.oh_my_pi_reply import ORPHANS, completed, phases_of, summary
 from punchlist.dialects.repair import type_name
+from punchlist.text import cut, repair
 
 CLEAR_DELAY = 60.0
 """Seconds after which a closed task leaves the model's list; below 0 never, 0 at once."""
@@ -41,11 +43,19 @@ POLICY = Policy(
     atomic=False,
     sweep=True,
     hide_closed_after=CLEAR_DELAY,
+    orphans=ORPHANS,
     shown={Status.BLOCKED: Status.IN_PROGRESS, Status.FAILED: Status.IN_PROGRESS},
 )
 
 _VERBS = ("init", "start", "done", "rm", "drop", "append", "note")
 _TEXTS = {"type": "array", "minItems": 1, "items": {"type": "string"}}
+
+_EXAMPLE = {
+    "ops": [
+        {"op": "init", "list": [{"phase": "Repair", "items": ["Read the parser", "Fix the loop"]}]},
+        {"op": "start", "task": "Read the parser"},
+    ]
+}
 
 TOOL = Tool(
     name="todo_write",
@@ -90,6 +100,16 @@ TOOL = Tool(
         "loadMode": "discoverable",
         "approval": "read",
     },
+    examples=(_EXAMPLE, {"ops": [{"op": "done", "task": "Read the parser"}]}),
+    verbose=verbose(
+        "Changes the todo list of this session by ops, in order: init {list: [{phase, items}]} writes it anew, start, "
+        "done, drop and rm take a task or a phase, append adds items to a phase, note adds a text to a task.",
+        _EXAMPLE,
+        doing="the current one with start",
+        done="done",
+        whole=False,
+        rules="A task is named by its exact text. A wrong op is reported, and the others still count.",
+    ),
 )
 
 
@@ -156,8 +176,6 @@ def _operations(path: str, entry: Any) -> list[Operation]:
             return [Refuse("Missing task content")]
         case "start":
             return [do.Start(target)]
-        case "note" if not text.rstrip():
-            return [Refuse("Missing text for note operation")]
         case "note":
             return [do.Note(target, text)]
         case "done":
@@ -179,14 +197,14 @@ def _groups(groups: Any, path: str) -> tuple[Group, ...]:
     return tuple(found)
 
 
-_BY_ID = re.compile(r"^task-\d+$")
+_BY_ID = re.compile(r"task-[0-9]+")
 
 
 def _said(problem: Problem) -> str:
     match problem.code:
         case "not_found":
-            name = problem.data["item"]
-            if _BY_ID.match(name):
+            name = _named(problem.data["item"])
+            if _BY_ID.fullmatch(name):
                 return (
                     f'Task "{name}" not found. Tasks are referenced by content, not by IDs — '
                     "pass the task's full text from the previous result."
@@ -194,18 +212,28 @@ def _said(problem: Problem) -> str:
             hint = " (todo list is empty — was it replaced or not yet created?)" if problem.data["empty"] else ""
             return f'Task "{name}" not found{hint}'
         case "phase_not_found":
-            return f'Phase "{problem.data["phase"]}" not found'
+            return f'Phase "{_named(problem.data["phase"])}" not found'
         case "duplicate":
-            return f'Task "{problem.data["item"]}" already exists'
+            return f'Task "{_named(problem.data["item"])}" already exists'
+        case "missing_text":
+            return "Missing text for note operation"
         case _:
             return problem.text
 
 
+def _named(text: str) -> str:
+    """A text of the input in an error: in full, as in the original, short of thousands of characters."""
+    return repair(cut(text, 4000))
+
+
 def render(result: Result) -> Reply:
     errors = [_said(problem) for problem in result.refusals]
-    phases = phases_of(result.after, result.policy or POLICY, result.now)
+    policy, now = result.policy or POLICY, result.now
+    same = result.before.plan_id == result.after.plan_id
+    hidden = {item.id for item in result.before.items if same and now is not None and policy.hides(item, now)}
+    phases = phases_of(result.after, policy, hidden)
     details: dict[str, Any] = {"phases": phases, "storage": "session" if result.durable else "memory"}
-    if transitions := completed(result.before, result.after):
+    if transitions := completed(phases_of(result.before, policy), phases):
         details["completedTasks"] = transitions
     text = summary(phases, errors)
     return Reply(text, details, is_error=bool(errors), problems=result.problems, shows_list=not errors)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from collections.abc import Set
 from typing import Any
 
 from punchlist.core.commands import Policy
@@ -22,24 +22,24 @@ ORPHANS = "Todos"
 Phase = dict[str, Any]
 
 
-def phases_of(todos: TodoList, policy: Policy, now: datetime | None) -> list[Phase]:
+def phases_of(todos: TodoList, policy: Policy, hidden: Set[str] = frozenset()) -> list[Phase]:
     """The list as phases with their tasks, empty phases too; items without a phase come first.
 
-    A phase of which every task was closed long ago is gone from the model's list with its tasks.
+    `hidden` are the ids of closed tasks that are gone from the model's list, with a phase that held nothing else.
     """
     tasks: dict[str | None, list[dict[str, Any]]] = {phase.id: [] for phase in todos.phases}
-    hidden: set[str | None] = set()
+    left: set[str | None] = set()
     for item in todos.items:
         status = policy.shows(item.status)
-        if now is not None and policy.hides(item, now):
-            hidden.add(item.phase_id)
+        if item.id in hidden and not item.is_open:
+            left.add(item.phase_id)
         elif status is not None:
             known = item.phase_id if item.phase_id in tasks else None
             tasks.setdefault(known, []).append(_task(item, status))
     named: list[Phase] = [
         {"name": phase.name, "tasks": tasks[phase.id]}
         for phase in todos.phases
-        if tasks[phase.id] or phase.id not in hidden
+        if tasks[phase.id] or phase.id not in left
     ]
     return [{"name": ORPHANS, "tasks": tasks[None]}, *named] if None in tasks else named
 
@@ -51,15 +51,14 @@ def _task(item: TodoItem, status: Status) -> dict[str, Any]:
     return task
 
 
-def completed(before: TodoList, after: TodoList) -> list[dict[str, str]]:
-    """Tasks that were on the list before and are completed now."""
-    open_before = {item.id for item in before.items if item.status is not Status.COMPLETED}
-    if before.plan_id != after.plan_id:
-        return []
+def completed(before: list[Phase], after: list[Phase]) -> list[dict[str, str]]:
+    """Tasks that were on the list before under the same phase and text, not completed, and are completed now."""
+    statuses = {(phase["name"], task["content"]): task["status"] for phase in before for task in phase["tasks"]}
     return [
-        {"phase": item.phase if item.phase is not None else ORPHANS, "content": item.content}
-        for item in after.items
-        if item.status is Status.COMPLETED and item.id in open_before
+        {"phase": phase["name"], "content": task["content"]}
+        for phase in after
+        for task in phase["tasks"]
+        if task["status"] == "completed" and statuses.get((phase["name"], task["content"]), "completed") != "completed"
     ]
 
 
@@ -92,7 +91,7 @@ def _current_phase(phases: list[Phase]) -> str:
 
 def _tree(task: dict[str, Any]) -> list[str]:
     notes: list[str] = task.get("notes", [])
-    count = f" (+{len(notes)} note{'s' if len(notes) > 1 else ''})" if notes else ""
+    count = f" (+{len(notes)} note{'s' if len(notes) != 1 else ''})" if notes else ""
     rows = [f"    {_SYMBOLS[task['status']]} {task['content']}{count}"]
     if task["status"] == "in_progress":
         for index, note in enumerate(notes):

@@ -1,4 +1,7 @@
-"""`update_plan` of OpenClaw (main of 2026-06-25): like Codex's tool, but one step in progress is enforced."""
+"""`update_plan` of OpenClaw (main of 2026-06-25): like Codex's tool, but one step in progress is enforced.
+
+Texts are trimmed, as its reader of parameters does. The reply has no text: what counts is in its details.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,10 @@ from typing import Any, cast
 
 from punchlist.core.commands import Command, Entry, Policy, Query, Replace
 from punchlist.core.todo import WORDS, TodoList
+from punchlist.dialects.advice import verbose
 from punchlist.dialects.base import (
-    IN_THREE,
-    LOST_IN_THREE,
+    LOST_ONE_AT_A_TIME,
+    ONE_AT_A_TIME,
     THREE,
     Dialect,
     Invalid,
@@ -19,7 +23,15 @@ from punchlist.dialects.base import (
     sound,
 )
 
-POLICY = Policy(dialect="openclaw", focus="refuse", shown=IN_THREE)
+POLICY = Policy(dialect="openclaw", focus="refuse", shown=ONE_AT_A_TIME)
+
+_EXAMPLE = {
+    "explanation": "The loop is in the lexer",
+    "plan": [
+        {"step": "Read the lexer", "status": "in_progress"},
+        {"step": "Fix the loop", "status": "pending"},
+    ],
+}
 
 TOOL = Tool(
     name="update_plan",
@@ -41,12 +53,19 @@ TOOL = Tool(
                         "status": {"type": "string", "enum": list(THREE)},
                     },
                     "required": ["step", "status"],
+                    "additionalProperties": True,
                 },
             },
         },
         "required": ["plan"],
     },
-    annotations={"experimental": True},
+    annotations={"label": "Update Plan", "experimental": True},
+    examples=(_EXAMPLE,),
+    verbose=verbose(
+        "Writes the plan of the current run: its steps with a status each, and an explanation where something changed.",
+        _EXAMPLE,
+        rules="A plan has at least one step, and at most one in_progress.",
+    ),
 )
 
 
@@ -57,17 +76,24 @@ def parse(_tool: str, args: Any) -> Command | Query | Invalid:
         return Invalid("plan required")
     entries: list[Entry] = []
     for index, step in enumerate(cast("list[Any]", plan)):
-        if not isinstance(step, dict):
+        if not isinstance(step, dict | list):  # an array is an object in JavaScript, one without a step
             return Invalid(f"plan[{index}] must be an object")
-        fields = cast("dict[str, Any]", step)
-        text, status = fields.get("step"), fields.get("status")
-        if not isinstance(text, str) or not text.strip():
+        fields = cast("dict[str, Any]", step) if isinstance(step, dict) else {}
+        text, status = _text(fields, "step"), _text(fields, "status")
+        if not text:
             return Invalid(f"plan[{index}].step required")
-        if not isinstance(status, str) or status not in THREE:
+        if not status:
+            return Invalid(f"plan[{index}].status required")
+        if status not in THREE:
             return Invalid(f"plan[{index}].status must be one of {', '.join(THREE)}")
-        entries.append(Entry(sound(text), THREE[status]))
-    explanation = given.get("explanation")
-    return Replace(tuple(entries), explanation=sound(explanation) if isinstance(explanation, str) else "")
+        entries.append(Entry(text, THREE[status]))
+    return Replace(tuple(entries), explanation=_text(given, "explanation"))
+
+
+def _text(fields: dict[str, Any], key: str) -> str:
+    """The text of a field, trimmed; empty where there is none."""
+    value = fields.get(key)
+    return sound(value).strip() if isinstance(value, str) else ""
 
 
 def render(result: Result) -> Reply:
@@ -99,5 +125,5 @@ DIALECT = Dialect(
     parse=parse,
     render=render,
     statuses=tuple(THREE),
-    lossy=(*LOST_IN_THREE, "no ids, active forms, phases, notes, priorities or parents"),
+    lossy=(*LOST_ONE_AT_A_TIME, "no ids, active forms, phases, notes, priorities or parents"),
 )

@@ -1,7 +1,9 @@
 """`todowrite` of opencode: status and priority are free strings; the reply is the list as it was sent.
 
-A status that we do not know counts as pending, and the reply still says what was sent. Sub-agents are not offered
-the tool unless their rules name it.
+A status that we do not know counts as pending, and the reply still says what was sent; usual spellings are known.
+Its schema library's errors are not published beyond "expected array, received string", so ours say which field in
+that manner; a write that core refuses answers as its v2 core does. Sub-agents are not offered the tool unless their
+rules name it, and a third equal call asks a person: both are the host's to keep.
 """
 
 from __future__ import annotations
@@ -11,11 +13,18 @@ from typing import Any, cast
 
 from punchlist.core.commands import Command, Entry, Policy, Query, Replace
 from punchlist.core.todo import Status
+from punchlist.dialects.advice import verbose
 from punchlist.dialects.base import Dialect, Invalid, Reply, Result, Tool, sound
 from punchlist.dialects.repair import as_status, type_name
 
 POLICY = Policy(dialect="opencode", shown={Status.BLOCKED: Status.IN_PROGRESS, Status.FAILED: Status.IN_PROGRESS})
 _FIELDS = ("content", "status", "priority")
+_EXAMPLE = {
+    "todos": [
+        {"content": "Read the parser", "status": "in_progress", "priority": "high"},
+        {"content": "Fix the loop", "status": "pending", "priority": "medium"},
+    ]
+}
 
 TOOL = Tool(
     name="todowrite",
@@ -39,6 +48,15 @@ TOOL = Tool(
         "required": ["todos"],
     },
     annotations={"permission": "todowrite", "subagents": "deny"},
+    examples=(_EXAMPLE,),
+    verbose=verbose(
+        "Writes the todo list of this session.",
+        _EXAMPLE,
+        rules=(
+            "status is pending, in_progress, completed, or cancelled for what is no longer wanted; "
+            "priority is high, medium or low."
+        ),
+    ),
 )
 
 
@@ -54,7 +72,7 @@ def parse(_tool: str, args: Any) -> Command | Query | Invalid:
         for name in _FIELDS:
             if not isinstance(given.get(name), str):
                 return _invalid(f"todos[{index}].{name}", "string", given.get(name))
-        status = as_status(given["status"]) or Status.PENDING
+        status = as_status(given["status"][:80]) or Status.PENDING
         entries.append(Entry(sound(given["content"]), status, priority=sound(given["priority"]), word=given["status"]))
     return Replace(tuple(entries))
 
@@ -83,5 +101,10 @@ DIALECT = Dialect(
     parse=parse,
     render=render,
     statuses=("pending", "in_progress", "completed", "cancelled"),
-    lossy=("blocked and failed show as in_progress", "no ids, active forms, phases, notes, parents or explanation"),
+    repairs=frozenset({"status_spelling"}),
+    lossy=(
+        "blocked and failed show as in_progress",
+        "a status of its own counts as pending",
+        "no ids, active forms, phases, notes, parents or explanation",
+    ),
 )

@@ -1,4 +1,8 @@
-"""`task_tracker` of OpenHands: `view` and `plan`, notes for each task, `todo` and `done` as statuses."""
+"""`task_tracker` of OpenHands: `view` and `plan`, notes for each task, `todo` and `done` as statuses.
+
+Errors in the arguments are pydantic's, whose layout is not the tool's own: ours give field and sentence. A task
+has one note in this dialect; several show as one, and given back as one they stay several.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +10,21 @@ from typing import Any, cast
 
 from punchlist.core.commands import Command, Entry, Policy, Query, Replace
 from punchlist.core.todo import Status, TodoList
+from punchlist.dialects.advice import verbose
 from punchlist.dialects.base import IN_THREE, LOST_IN_THREE, Dialect, Invalid, Reply, Result, Tool, shown_items, sound
+from punchlist.dialects.repair import type_name
 
 _STATUSES = {"todo": Status.PENDING, "in_progress": Status.IN_PROGRESS, "done": Status.COMPLETED}
-_SYMBOLS = {Status.PENDING: "⏳", Status.IN_PROGRESS: "🔄", Status.COMPLETED: "✅"}
+_WORDS = {status: word for word, status in _STATUSES.items()}
+_SYMBOLS = {"todo": "⏳", "in_progress": "🔄", "done": "✅"}
 POLICY = Policy(dialect="openhands", shown=IN_THREE)
+_EXAMPLE = {
+    "command": "plan",
+    "task_list": [
+        {"title": "Read the parser", "notes": "lexer.py too", "status": "in_progress"},
+        {"title": "Fix the loop", "notes": "", "status": "todo"},
+    ],
+}
 
 TOOL = Tool(
     name="task_tracker",
@@ -38,26 +52,40 @@ TOOL = Tool(
         },
     },
     annotations={"readOnlyHint": False, "destructiveHint": False, "idempotentHint": True, "openWorldHint": False},
+    examples=(_EXAMPLE, {"command": "view"}),
+    verbose=verbose(
+        "Tracks work in a list of tasks: command view shows it, command plan replaces it with task_list.",
+        _EXAMPLE,
+        done="done",
+        rules="A task has a title, a status (todo, in_progress, done), and notes where they help to do it.",
+    ),
 )
 
 
 def parse(_tool: str, args: Any) -> Command | Query | Invalid:
-    given = cast("dict[str, Any]", args) if isinstance(args, dict) else {}
+    if not isinstance(args, dict | None):
+        return Invalid("Input should be a valid dictionary")
+    given = cast("dict[str, Any]", args or {})
     command = given.get("command", "view")
     if command == "view":
         return Query()
     if command != "plan":
-        name = sound(str(command))[:80]
+        name = sound(command[:80]) if isinstance(command, str) else type_name(command)
         return Invalid(f'Unknown command: {name}. Supported commands are "view" and "plan".')
     tasks = given.get("task_list", [])
     if not isinstance(tasks, list):
         return Invalid("task_list: Input should be a valid list")
     entries: list[Entry] = []
     for index, task in enumerate(cast("list[Any]", tasks)):
-        fields = cast("dict[str, Any]", task) if isinstance(task, dict) else {}
-        title, notes, status = fields.get("title"), fields.get("notes", ""), fields.get("status", "todo")
-        if not isinstance(title, str) or not isinstance(notes, str):
-            return Invalid(f"task_list.{index}: title and notes should be valid strings")
+        if not isinstance(task, dict):
+            return Invalid(f"task_list.{index}: Input should be a valid dictionary")
+        fields = cast("dict[str, Any]", task)
+        if "title" not in fields:
+            return Invalid(f"task_list.{index}.title: Field required")
+        title, notes, status = fields["title"], fields.get("notes", ""), fields.get("status", "todo")
+        for name, text in (("title", title), ("notes", notes)):
+            if not isinstance(text, str):
+                return Invalid(f"task_list.{index}.{name}: Input should be a valid string")
         if not isinstance(status, str) or status not in _STATUSES:
             return Invalid(f"task_list.{index}.status: Input should be 'todo', 'in_progress' or 'done'")
         entries.append(Entry(sound(title), _STATUSES[status], notes=(sound(notes),) if notes else ()))
@@ -68,20 +96,31 @@ def render(result: Result) -> Reply:
     if result.refusals:
         return Reply(result.refusals[0].text, is_error=True, problems=result.problems)
     if isinstance(result.command, Query):
-        return Reply(_view(result.after), shows_list=True)
-    count = len(cast("Replace", result.command).entries)
-    return Reply(f"Task list has been updated with {count} item(s).", problems=result.problems)
+        tasks = tasks_of(result.after)
+        return Reply(_view(tasks), {"command": "view", "task_list": tasks}, shows_list=True)
+    entries = cast("Replace", result.command).entries
+    tasks = [_task(entry.content, entry.notes or (), entry.status) for entry in entries]
+    text = f"Task list has been updated with {len(tasks)} item(s)."
+    return Reply(text, {"command": "plan", "task_list": tasks}, problems=result.problems)
 
 
-def _view(todos: TodoList) -> str:
-    rows: list[str] = []
-    for number, (item, near) in enumerate(shown_items(todos, POLICY), 1):
-        rows.append(f"{number}. {_SYMBOLS[near]} {item.content}")
-        if item.notes:
-            rows.append(f"   {' '.join(item.notes)}")
-    if not rows:
+def tasks_of(todos: TodoList) -> list[dict[str, str]]:
+    """The list as the model writes it."""
+    return [_task(item.content, item.notes, near) for item, near in shown_items(todos, POLICY)]
+
+
+def _task(title: str, notes: tuple[str, ...], status: Status) -> dict[str, str]:
+    return {"title": title, "notes": " ".join(notes), "status": _WORDS[status]}
+
+
+def _view(tasks: list[dict[str, str]]) -> str:
+    if not tasks:
         return 'No task list found. Use the "plan" command to create one.'
-    return "\n".join(["# Task List", "", *rows])
+    rows = [
+        f"{number}. {_SYMBOLS[task['status']]} {task['title']}" + (f"\n   {task['notes']}" if task["notes"] else "")
+        for number, task in enumerate(tasks, 1)
+    ]
+    return "\n\n".join(["# Task List", *rows])
 
 
 DIALECT = Dialect(
@@ -91,5 +130,9 @@ DIALECT = Dialect(
     parse=parse,
     render=render,
     statuses=tuple(_STATUSES),
-    lossy=(*LOST_IN_THREE, "several notes show as one", "no ids, active forms, phases, priorities or parents"),
+    lossy=(
+        *LOST_IN_THREE,
+        "several notes show as one",
+        "no ids, active forms, phases, priorities, parents or explanation",
+    ),
 )

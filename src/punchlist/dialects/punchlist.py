@@ -13,6 +13,7 @@ from punchlist.core import commands as do
 from punchlist.core.commands import Command, Entry, Limits, Policy, Query, Target
 from punchlist.core.todo import Blocker, Evidence, Status
 from punchlist.dialects import repair
+from punchlist.dialects.advice import verbose
 from punchlist.dialects.base import Dialect, Invalid, Tool, sound
 from punchlist.dialects.punchlist_reply import render
 from punchlist.text import clean
@@ -72,6 +73,18 @@ TOOL = Tool(
     },
     annotations={"readOnly": False, "concurrencySafe": False, "idempotent": False},
     examples=({"set": ["Read the code", "Fix the bug", "Run the tests"]}, {"done": "1"}, {"done": "2", "start": "3"}),
+    verbose=verbose(
+        "Keeps the todo list of this session, in several small changes or as a whole. No arguments: view. set: the "
+        "whole list, or {id: new text}. add: new items. start, done, drop: ids. block, note: {id: text}.",
+        {"done": "2", "start": "3", "evidence": "12 tests passed"},
+        doing="the current one with start",
+        done="done",
+        whole=False,
+        rules=(
+            "Items have short ids, which the reply tells. done moves on to the next item by itself; start names "
+            "another, next false none. Say with evidence how you know that it is done."
+        ),
+    ),
 )
 
 _TEXT_NAMES = ("text", "content", "title", "step")

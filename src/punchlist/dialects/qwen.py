@@ -1,7 +1,10 @@
 """`todo_write` of qwen-code: ids, and `blockedBy` between them.
 
-What an item is to be begun after is kept as its blocker. The original's reply also orders the model not to tell the
-user of the list; that sentence is left out here, as in every text that we put before a model.
+What an item is to be begun after is kept as its blocker. As in the original, an item that leaves `blockedBy` out
+keeps what it had, and an empty one takes it away; ids that left the list are forgotten there. The original's reply
+also orders the model not to tell the user of the list; that sentence is left out here, as in every text that we put
+before a model. Unknown parameters are refused, beside the unknown fields that the schema refuses. Hooks that may
+block a creation or a completion are the host's.
 """
 
 from __future__ import annotations
@@ -9,15 +12,34 @@ from __future__ import annotations
 import json
 from typing import Any, cast
 
-from punchlist.core.commands import Command, Entry, Policy, Query, Replace
-from punchlist.core.todo import WORDS, Blocker
-from punchlist.dialects.base import IN_THREE, LOST_IN_THREE, THREE, Dialect, Invalid, Reply, Result, Tool, sound
+from punchlist.core.commands import Command, Entry, Limits, Policy, Query, Replace
+from punchlist.core.identity import names_in
+from punchlist.core.todo import WORDS, Blocker, TodoItem, TodoList
+from punchlist.dialects.advice import verbose
+from punchlist.dialects.base import (
+    IN_THREE,
+    LOST_IN_THREE,
+    THREE,
+    Dialect,
+    Invalid,
+    Reply,
+    Result,
+    Tool,
+    shown_items,
+    sound,
+)
 from punchlist.dialects.claude_code import SUCCESS
-from punchlist.dialects.repair import type_name
+from punchlist.dialects.repair import key_name
 
 LONGEST_ID = 500
-POLICY = Policy(dialect="qwen", refuse_unknown_fields=True, shown=IN_THREE)
+POLICY = Policy(dialect="qwen", limits=Limits(refuse_blank=True), refuse_unknown_fields=True, shown=IN_THREE)
 _FIELDS = ("id", "content", "status", "blockedBy")
+_EXAMPLE = {
+    "todos": [
+        {"id": "1", "content": "Read the parser", "status": "in_progress"},
+        {"id": "2", "content": "Fix the loop", "status": "pending", "blockedBy": ["1"]},
+    ]
+}
 
 TOOL = Tool(
     name="todo_write",
@@ -47,6 +69,15 @@ TOOL = Tool(
         "required": ["todos"],
         "additionalProperties": False,
     },
+    examples=(_EXAMPLE,),
+    verbose=verbose(
+        "Writes the todo list of this session.",
+        _EXAMPLE,
+        rules=(
+            "id is a short text of your choice, different for each item, that stays with it. blockedBy names the ids "
+            "that have to be finished first, where the order matters; [] takes that away again."
+        ),
+    ),
 )
 
 
@@ -57,89 +88,127 @@ def parse(_tool: str, args: Any) -> Command | Query | Invalid:
         return Invalid('Parameter "todos" must be an array.')
     extra = next((key for key in given if key != "todos"), None)
     if extra is not None:
-        return Invalid(f'Unknown parameter "{sound(str(extra))[:80]}".')
+        return Invalid(f'Unknown parameter "{key_name(extra)}".')
     entries: list[Entry] = []
     edges: dict[str, list[str]] = {}
-    for index, todo in enumerate(cast("list[Any]", todos)):
+    for todo in cast("list[Any]", todos):
         problem = _problem(todo)
         if problem is not None:
-            return Invalid(f"Todo {index}: {problem}")
+            return Invalid(problem)
         fields = cast("dict[str, Any]", todo)
-        name = sound(fields["id"])
+        name, others = sound(fields["id"]), fields.get("blockedBy")
         if name in edges:
-            return Invalid("Todo IDs must be unique within the list.")
-        edges[name] = [sound(other) for other in fields.get("blockedBy", [])]
-        entries.append(Entry(sound(fields["content"]), THREE[fields["status"]], alias=name))
+            return Invalid("Todo IDs must be unique within the array.")
+        edges[name] = [sound(other) for other in others or ()]
+        blocker = None if others is None else _order(edges[name])
+        word = None if others is None else json.dumps(edges[name], ensure_ascii=False)
+        entries.append(Entry(sound(fields["content"]), THREE[fields["status"]], alias=name, blocker=blocker, word=word))
     problem = _edge_problem(edges)
-    if problem is not None:
-        return Invalid(problem)
-    return Replace(tuple(_after(entry, edges[cast("str", entry.alias)]) for entry in entries))
+    return Replace(tuple(entries)) if problem is None else Invalid(problem)
 
 
 def _problem(todo: Any) -> str | None:
     if not isinstance(todo, dict):
-        return f"expected an object, got {type_name(todo)}"
+        return "Each todo must be an object."
     fields = cast("dict[str, Any]", todo)
     name, after = fields.get("id"), fields.get("blockedBy", [])
     if not isinstance(name, str) or not name.strip() or len(name) > LONGEST_ID:
-        return f'"id" must be a string of 1 to {LONGEST_ID} characters.'
+        return f'Each todo must have a non-empty "id" string of at most {LONGEST_ID} characters.'
     if not isinstance(fields.get("content"), str) or not fields["content"].strip():
-        return '"content" must be a non-empty string.'
+        return 'Each todo must have a non-empty "content" string.'
     if not isinstance(fields.get("status"), str) or fields["status"] not in THREE:
-        return f'"status" must be one of {", ".join(THREE)}.'
+        return f'Each todo must have a valid "status" ({", ".join(THREE)}).'
     others = cast("list[Any]", after) if isinstance(after, list) else [None]
-    if not all(isinstance(other, str) for other in others):
-        return '"blockedBy" must be an array of ids.'
-    if len(set(others)) != len(others):
-        return '"blockedBy" must not name an id twice.'
+    if any(not isinstance(other, str) or not other.strip() or len(other) > LONGEST_ID for other in others):
+        return f'Each todo "blockedBy" value must be an array of non-empty Todo IDs of at most {LONGEST_ID} characters.'
     extra = next((key for key in fields if key not in _FIELDS), None)
-    return None if extra is None else f'unknown field "{sound(str(extra))[:80]}".'
+    return None if extra is None else f'Unknown field "{key_name(extra)}" of a todo.'
 
 
 def _edge_problem(edges: dict[str, list[str]]) -> str | None:
     for name, others in edges.items():
+        if len(set(others)) != len(others):
+            return f'Todo "{name}" must not contain duplicate blockedBy references.'
         for other in others:
             if other == name:
                 return f'Todo "{name}" must not depend on itself.'
             if other not in edges:
                 return f'Todo "{name}" references unknown dependency "{other}".'
-    waiting = {name: set(others) for name, others in edges.items()}
-    free = [name for name, others in waiting.items() if not others]
+    left = {name: len(others) for name, others in edges.items()}
     blocks: dict[str, list[str]] = {}
     for name, others in edges.items():
         for other in others:
             blocks.setdefault(other, []).append(name)
-    while free:
-        done = free.pop()
-        del waiting[done]
+    free = [name for name, count in left.items() if not count]
+    for done in free:
         for name in blocks.get(done, ()):
-            waiting[name].discard(done)
-            if not waiting[name]:
+            left[name] -= 1
+            if not left[name]:
                 free.append(name)
-    return "Todo dependencies must not contain a cycle." if waiting else None
+    return None if len(free) == len(edges) else "Todo dependencies must not contain a cycle."
 
 
-def _after(entry: Entry, others: list[str]) -> Entry:
-    """The entry with what it is to be begun after: for people as its blocker, for the echo as it was sent."""
-    if not others:
-        return entry._replace(blocker=Blocker())
-    return entry._replace(blocker=Blocker(f"after {', '.join(others)}"), word=json.dumps(others, ensure_ascii=False))
+def _order(others: list[str]) -> Blocker:
+    """What comes first, for people to read; none takes an earlier order away."""
+    return Blocker(f"after {', '.join(others)}") if others else Blocker()
 
 
 def render(result: Result) -> Reply:
     if result.refusals:
-        return Reply(f"Failed to modify todos. {result.refusals[0].text}", is_error=True, problems=result.problems)
-    todos = [_todo(entry) for entry in cast("Replace", result.command).entries]
-    said = "The latest contents of your todo list:" if todos else "Your todo list is now empty."
-    rows = f"\n\n{json.dumps(todos, ensure_ascii=False)}" if todos else ""
-    return Reply(f"{SUCCESS}\n\n{said}{rows}", {"todos": todos}, problems=result.problems)
+        said = (
+            f"Todo list modification failed with error: {result.refusals[0].text.removesuffix('.')}. "
+            "You may need to retry or handle this error appropriately."
+        )
+        text = f"Failed to modify todos. An error occurred during the operation.\n\n{_reminder(said)}"
+        return Reply(text, is_error=True, problems=result.problems)
+    kept = {item.aliases["qwen"]: item for item in result.after.items if "qwen" in item.aliases}
+    entries = cast("Replace", result.command).entries
+    names = {cast("str", entry.alias) for entry in entries}
+    todos = [_todo(entry, kept.get(cast("str", entry.alias)), names) for entry in entries]
+    if todos:
+        said = (
+            "Your todo list has changed. Here are the latest contents of your todo list:\n\n"
+            f"{json.dumps(todos, ensure_ascii=False, separators=(',', ':'))}. "
+            "Continue on with the tasks at hand if applicable."
+        )
+        text = f"{SUCCESS}\n\n{_reminder(said)}"
+    else:
+        said = "Your todo list is now empty. You have no pending tasks in your todo list."
+        text = f"Todo list has been cleared.\n\n{_reminder(said)}"
+    return Reply(text, {"type": "todo_list", "todos": todos}, problems=result.problems)
 
 
-def _todo(entry: Entry) -> dict[str, Any]:
+def _reminder(text: str) -> str:
+    return f"<system-reminder>\n{text}\n</system-reminder>"
+
+
+def _todo(entry: Entry, kept: TodoItem | None, names: set[str]) -> dict[str, Any]:
     todo: dict[str, Any] = {"id": entry.alias, "content": entry.content, "status": WORDS[entry.status]}
     if entry.word is not None:
         todo["blockedBy"] = json.loads(entry.word)
+    elif kept is not None and (before := _before(kept, names)):
+        todo["blockedBy"] = before
     return todo
+
+
+def _before(item: TodoItem, names: set[str]) -> list[str]:
+    """The ids, of those in use, that come before the item."""
+    if item.blocker is None or not item.blocker.is_order:
+        return []
+    return [name for name in item.blocker.reason.removeprefix("after ").split(", ") if name in names]
+
+
+def rows_of(todos: TodoList) -> list[dict[str, Any]]:
+    """The list as the model writes it."""
+    shown = shown_items(todos, POLICY)
+    names = names_in([item for item, _ in shown], "qwen")
+    rows: list[dict[str, Any]] = []
+    for name, (item, near) in zip(names, shown, strict=True):
+        row: dict[str, Any] = {"id": name, "content": item.content, "status": WORDS[near]}
+        if before := _before(item, set(names)):
+            row["blockedBy"] = before
+        rows.append(row)
+    return rows
 
 
 DIALECT = Dialect(

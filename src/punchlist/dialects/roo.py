@@ -1,21 +1,43 @@
 """`update_todo_list` of Roo Code: one Markdown checklist as a string, `[-]` and `[~]` for in progress.
 
-Lines that are no checklist rows are dropped without a word, as in the original. A JSON array of items is taken too.
-The original's ids change with the status, so they are no identity and we do not use them.
+Lines that are no checklist rows are dropped without a word, as in the original. Its error speaks of JSON too, so a
+JSON array of items is taken, with the original's checks of an item. Its ids change with the status, so they are no
+identity and we do not use them. The original lets a person edit the list before it counts, and then shows the edited
+one; ours does so when others changed the list since the model last saw it. A person who declines the write is the
+host's to ask; `DECLINED` is what it answers. Blanks around and line breaks within a row are not told apart.
 """
 
 from __future__ import annotations
 
 from typing import Any, cast
 
-from punchlist.core.commands import Command, Entry, Policy, Query, Replace
-from punchlist.core.todo import Status
-from punchlist.dialects.base import IN_THREE, LOST_IN_THREE, THREE, Dialect, Invalid, Reply, Result, Tool, sound
+from punchlist.core.commands import Command, Entry, Limits, Policy, Query, Replace
+from punchlist.core.todo import Status, TodoList
+from punchlist.dialects.advice import verbose
+from punchlist.dialects.base import (
+    IN_THREE,
+    LOST_IN_THREE,
+    THREE,
+    Dialect,
+    Invalid,
+    Reply,
+    Result,
+    Tool,
+    shown_items,
+    sound,
+)
 from punchlist.dialects.repair import from_json
 from punchlist.markdown import loads
+from punchlist.text import clean
 
-POLICY = Policy(dialect="roo", shown=IN_THREE)
+POLICY = Policy(dialect="roo", limits=Limits(refuse_blank=True), shown=IN_THREE, one_line=True)
+LONGEST = 200_000
+"""Characters beyond which a text is no list that anybody means; the original has no limit."""
+
+DECLINED = "User declined to update the todoList."
+_NOT_A_LIST = "The todos parameter is not valid markdown checklist or JSON"
 _MARKS = {Status.PENDING: " ", Status.IN_PROGRESS: "-", Status.COMPLETED: "x"}
+_EXAMPLE = {"todos": "[x] Read the parser\n[-] Fix the loop\n[ ] Run the tests"}
 
 TOOL = Tool(
     name="update_todo_list",
@@ -30,14 +52,20 @@ TOOL = Tool(
         "required": ["todos"],
         "additionalProperties": False,
     },
+    examples=(_EXAMPLE,),
+    verbose=verbose(
+        "Replaces the todo list with a Markdown checklist, given as one string: a row for each item, [ ] pending, "
+        "[-] in progress, [x] completed. No nesting.",
+        _EXAMPLE,
+        doing="[-]",
+        done="[x]",
+    ),
 )
-
-_NOT_A_LIST = "The todos parameter is not valid markdown checklist or JSON"
 
 
 def parse(_tool: str, args: Any) -> Command | Query | Invalid:
     todos = cast("dict[str, Any]", args).get("todos") if isinstance(args, dict) else None
-    if not isinstance(todos, str):
+    if not isinstance(todos, str) or len(todos) > LONGEST:
         return Invalid(_NOT_A_LIST)
     given = from_json(todos)
     if isinstance(given, list):
@@ -49,22 +77,38 @@ def parse(_tool: str, args: Any) -> Command | Query | Invalid:
 def _from_items(items: list[Any]) -> Replace | Invalid:
     entries: list[Entry] = []
     for number, item in enumerate(items, 1):
-        fields = cast("dict[str, Any]", item) if isinstance(item, dict) else {}
-        if not fields.get("id"):
-            return Invalid(f"Item {number} is missing id")
-        if not isinstance(fields.get("content"), str) or not fields["content"]:
-            return Invalid(f"Item {number} is missing content")
+        if not isinstance(item, dict):
+            return Invalid(f"Item {number} is not an object")
+        fields = cast("dict[str, Any]", item)
         status = fields.get("status")
-        known = THREE.get(status, Status.PENDING) if isinstance(status, str) else Status.PENDING
-        entries.append(Entry(sound(fields["content"]), known))
+        if not isinstance(fields.get("id"), str) or not fields["id"]:
+            return Invalid(f"Item {number} is missing id")
+        if not isinstance(fields.get("content"), str) or not fields["content"].strip():
+            return Invalid(f"Item {number} is missing content")
+        if status and (not isinstance(status, str) or status not in THREE):
+            return Invalid(f"Item {number} has invalid status")
+        entries.append(Entry(sound(fields["content"]), THREE[status] if status else Status.PENDING))
     return Replace(tuple(entries))
 
 
 def render(result: Result) -> Reply:
     if result.refusals:
         return Reply(result.refusals[0].text, is_error=True, problems=result.problems)
-    rows = [f"[{_MARKS[entry.status]}] {entry.content}" for entry in cast("Replace", result.command).entries]
-    return Reply("Todo list updated successfully.", {"todos": "\n".join(rows)}, problems=result.problems)
+    entries = cast("Replace", result.command).entries
+    sent, kept = _rows((entry.status, clean(entry.content).text) for entry in entries), checklist(result.after)
+    if result.behind and sent.split() != kept.split():
+        text = f"User edits todo:\n\n{kept}"
+        return Reply(text, {"todos": kept}, problems=result.problems, shows_list=True)
+    return Reply("Todo list updated successfully.", {"todos": sent}, problems=result.problems)
+
+
+def checklist(todos: TodoList) -> str:
+    """The list as the model writes it."""
+    return _rows((near, " ".join(item.content.split())) for item, near in shown_items(todos, POLICY))
+
+
+def _rows(rows: Any) -> str:
+    return "\n".join(f"[{_MARKS[status]}] {content}" for status, content in rows)
 
 
 DIALECT = Dialect(

@@ -1,84 +1,285 @@
-"""Error texts in the manner of serde_json, for dialects whose originals read their arguments with it.
+"""JSON text read as serde_json reads it into structs: from left to right, and the first mistake ends it, in its words.
 
-Positions are those of the compact JSON text, on line 1, which is what a model's arguments look like.
+Positions are serde's: the line, and how many bytes of it were read. A mistake at a character that was only looked at
+counts that character too (`peek`), one at an array or object that should be something else does not.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
-from typing import Any, cast
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from decimal import Decimal
+from typing import Any, NoReturn
+
+from punchlist.text import cut
+
+_BLANKS = re.compile(r"[ \n\t\r]*+")
+_PLAIN = re.compile(r'[^"\\\x00-\x1f]*+')
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?")
+_UNFINISHED = re.compile(r"\.|[eE][+-]?|(?=[0-9])")
+_HEX = re.compile(r"[0-9a-fA-F]{4}")
+_NO_VALUE = "EOF while parsing a value"
+_LONGEST = 1000
+"""So much of a text from the input stands in an error; serde itself would repeat it all."""
 
 
 class SerdeError(Exception):
     """What serde would say, with the position at the end."""
 
-    def __init__(self, problem: str, column: int) -> None:
-        super().__init__(f"{problem} at line 1 column {column}")
-
-
-Pairs = list[tuple[str, Any]]
-
 
 class Reader:
-    """Walks arguments as serde walks their text: field by field, the first mistake ends it."""
+    """A place in a JSON text. Each method reads one value there and moves behind it."""
 
-    def __init__(self) -> None:
-        self.column = 0
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.at = 0
 
-    def struct(self, value: Any, name: str, fields: Sequence[tuple[str, Callable[[Any], Any]]]) -> dict[str, Any]:
-        """The fields of an object that allows no others. Each is read in the order in which it was sent."""
-        if not isinstance(value, dict):
-            raise self.wrong_type(value, f"struct {name}")
-        readers = dict(fields)
+    def fail(self, problem: str, *, peek: bool = False) -> NoReturn:
+        start = self.text.rfind("\n", 0, self.at) + 1
+        line = self.text.count("\n", 0, start) + 1
+        column = len(self.text[start : self.at].encode(errors="replace"))
+        column += peek and self.at < len(self.text)
+        raise SerdeError(f"{problem} at line {line} column {column}")
+
+    def peek(self) -> str:
+        """The next character that is no blank, not yet read; empty at the end."""
+        found = _BLANKS.match(self.text, self.at)
+        self.at = found.end() if found else self.at
+        return self.text[self.at : self.at + 1]
+
+    def end(self) -> None:
+        if self.peek():
+            self.fail("trailing characters", peek=True)
+
+    # Structs, arrays and what is in them.
+
+    def struct(self, name: str, fields: Mapping[str, Callable[[], Any]], required: Collection[str]) -> dict[str, Any]:
+        """The fields of a struct that allows no others: an object, or an array with the fields in their order."""
+        if self.peek() == "[":
+            return self._in_order(name, fields, required)
+        if self.peek() != "{":
+            self.unexpected(f"struct {name}")
+        self.at += 1
         found: dict[str, Any] = {}
-        self.column += 1
-        for index, (key, entry) in enumerate(cast("dict[Any, Any]", value).items()):
-            self.column += (1 if index else 0) + len(_text(str(key)))
-            if key not in readers:
-                raise SerdeError(f"unknown field `{key}`, expected {_names(list(readers))}", self.column)
-            self.column += 1
-            found[key] = readers[key](entry)
-        self.column += 1
+        while (key := self._key(first=not found)) is not None:
+            if key not in fields or key in found:
+                self.peek()
+                expected = f", expected {_names(list(fields))}" if key not in fields else ""
+                self.fail(f"{'duplicate' if key in found else 'unknown'} field `{cut(key, _LONGEST)}`{expected}")
+            if self.peek() != ":":
+                self.fail("expected `:`" if self.peek() else "EOF while parsing an object", peek=True)
+            self.at += 1
+            found[key] = fields[key]()
+        self.at += 1
+        for field in fields:
+            if field in required and field not in found:
+                self.fail(f"missing field `{field}`")
         return found
 
-    def missing(self, field: str) -> SerdeError:
-        return SerdeError(f"missing field `{field}`", self.column)
-
-    def array(self, value: Any, read: Callable[[Any], Any]) -> list[Any]:
-        if not isinstance(value, list | tuple):
-            raise self.wrong_type(value, "a sequence")
-        self.column += 1
-        found: list[Any] = []
-        for index, entry in enumerate(cast("list[Any]", value)):
-            self.column += 1 if index else 0
-            found.append(read(entry))
-        self.column += 1
+    def _in_order(
+        self, name: str, fields: Mapping[str, Callable[[], Any]], required: Collection[str]
+    ) -> dict[str, Any]:
+        self.at += 1
+        found: dict[str, Any] = {}
+        for place, (field, read) in enumerate(fields.items()):
+            if self._has_element(first=place == 0):
+                found[field] = read()
+            elif field in required:
+                self.at += 1
+                self.fail(f"invalid length {place}, expected struct {name} with {len(fields)} elements")
+        char = self.peek()
+        if char == ",":
+            self.at += 1
+            self.fail("trailing comma" if self.peek() == "]" else "trailing characters", peek=True)
+        if char != "]":
+            self.fail("trailing characters" if char else "EOF while parsing a list", peek=True)
+        self.at += 1
         return found
 
-    def string(self, value: Any) -> str:
-        if not isinstance(value, str):
-            raise self.wrong_type(value, "a string")
-        self.column += len(_text(value))
-        return value
-
-    def optional(self, value: Any) -> str | None:
-        if value is None:
-            self.column += 4
+    def _key(self, *, first: bool) -> str | None:
+        """The next key of an object; None before its end."""
+        char = self.peek()
+        if char == "}":
             return None
-        return self.string(value)
+        if not char:
+            self.fail("EOF while parsing an object", peek=True)
+        if not first:
+            if char != ",":
+                self.fail("expected `,` or `}`", peek=True)
+            self.at += 1
+            char = self.peek()
+        if char != '"':
+            problem = "trailing comma" if char == "}" else "key must be a string"
+            self.fail(problem if char else _NO_VALUE, peek=True)
+        return self._quoted()
 
-    def variant(self, value: Any, known: Sequence[str]) -> str:
-        if not isinstance(value, str):
-            raise self.wrong_type(value, "string or map")
-        self.column += len(_text(value))
-        if value not in known:
-            raise SerdeError(f"unknown variant `{value}`, expected {_names(known)}", self.column)
-        return value
+    def array(self, read: Callable[[], Any]) -> list[Any]:
+        if self.peek() != "[":
+            self.unexpected("a sequence")
+        self.at += 1
+        found: list[Any] = []
+        while self._has_element(first=not found):
+            found.append(read())
+        self.at += 1
+        return found
 
-    def wrong_type(self, value: Any, expected: str) -> SerdeError:
-        kind, size = _kind(value)
-        return SerdeError(f"invalid type: {kind}, expected {expected}", self.column + size)
+    def _has_element(self, *, first: bool) -> bool:
+        char = self.peek()
+        if char == "]":
+            return False
+        if not char:
+            self.fail("EOF while parsing a list", peek=True)
+        if first:
+            return True
+        if char != ",":
+            self.fail("expected `,` or `]`", peek=True)
+        self.at += 1
+        if self.peek() in ("", "]"):
+            self.fail("trailing comma" if self.peek() else _NO_VALUE, peek=True)
+        return True
+
+    def string(self) -> str:
+        if self.peek() != '"':
+            self.unexpected("a string")
+        return self._quoted()
+
+    def optional(self) -> str | None:
+        if self.peek() == "n":
+            self._word("null")
+            return None
+        return self.string()
+
+    def variant(self, known: Sequence[str]) -> str:
+        """A variant of an enum: its name, or an object with its name and null."""
+        char = self.peek()
+        if char not in ('"', "{"):
+            self.fail("expected value" if char else _NO_VALUE, peek=True)
+        if char == "{":
+            self.at += 1
+            if self.peek() != '"':
+                self.unexpected("variant identifier")
+        name = self._quoted()
+        if name not in known:
+            self.fail(f"unknown variant `{cut(name, _LONGEST)}`, expected {_names(known)}")
+        if char == "{":
+            self._unit()
+        return name
+
+    def _unit(self) -> None:
+        if self.peek() != ":":
+            self.fail("expected `:`" if self.peek() else "EOF while parsing an object", peek=True)
+        self.at += 1
+        if self.peek() != "n":
+            self.unexpected("unit")
+        self._word("null")
+        if self.peek() != "}":
+            self.fail("expected value" if self.peek() else "EOF while parsing an object")
+        self.at += 1
+
+    # Text.
+
+    def _quoted(self) -> str:
+        start = self.at
+        self.at += 1
+        while True:
+            found = _PLAIN.match(self.text, self.at)
+            self.at = found.end() if found else self.at
+            if self.at == len(self.text):
+                self.fail("EOF while parsing a string")
+            self.at += 1
+            if self.text[self.at - 1] == '"':
+                return str(json.loads(self.text[start : self.at]))
+            if self.text[self.at - 1] != "\\":
+                self.fail("control character (\\u0000-\\u001F) found while parsing a string")
+            self._escape()
+
+    def _escape(self) -> None:
+        """What stands behind a backslash."""
+        self.at += 1
+        if self.at > len(self.text):
+            self.at = len(self.text)
+            self.fail("EOF while parsing a string")
+        if self.text[self.at - 1] != "u":
+            if self.text[self.at - 1] not in '"\\/bfnrt':
+                self.fail("invalid escape")
+            return
+        code = self._code()
+        if 0xD800 <= code <= 0xDFFF:
+            if code < 0xDC00 and self.text[self.at : self.at + 2] != "\\u":
+                self.at += 1
+                self.fail("unexpected end of hex escape")
+            self.at += 2
+            if code >= 0xDC00 or not 0xDC00 <= self._code() <= 0xDFFF:
+                self.fail("lone leading surrogate in hex escape")
+
+    def _code(self) -> int:
+        found = _HEX.match(self.text, self.at)
+        self.at = min(self.at + 4, len(self.text))
+        if found is None:
+            self.fail("invalid escape" if self.at < len(self.text) else "EOF while parsing a string")
+        return int(found[0], 16)
+
+    # What is there instead.
+
+    def unexpected(self, expected: str) -> NoReturn:
+        """Fails with the type of what comes next."""
+        char = self.peek()
+        if char and char in "ntf":
+            word = {"n": "null", "t": "true", "f": "false"}[char]
+            self._word(word)
+            kind = word if word == "null" else f"boolean `{word}`"
+        elif char and char in "-0123456789":
+            kind = self._number()
+        elif char == '"':
+            kind = f"string {_debug(self._quoted())}"
+        elif char and char in "[{":
+            kind = "sequence" if char == "[" else "map"
+        else:
+            self.fail("expected value" if char else _NO_VALUE, peek=True)
+        self.fail(f"invalid type: {kind}, expected {expected}")
+
+    def _word(self, word: str) -> None:
+        for char in word:
+            if self.at == len(self.text):
+                self.fail(_NO_VALUE)
+            self.at += 1
+            if self.text[self.at - 1] != char:
+                self.fail("expected ident")
+
+    def _number(self) -> str:
+        found = _NUMBER.match(self.text, self.at)
+        if found is None:
+            self.at += 1
+            self.fail("invalid number" if self.at < len(self.text) else _NO_VALUE, peek=True)
+        self.at = found.end()
+        if unfinished := _UNFINISHED.match(self.text, self.at):
+            self.at = unfinished.end()
+            self.fail("invalid number" if self.at < len(self.text) else _NO_VALUE, peek=True)
+        text = found[0]
+        whole = text.lstrip("-").isdecimal() and len(text) <= 20 and text != "-0"
+        if whole and -(2**63) <= int(text) < 2**64:
+            return f"integer `{text}`"
+        value = float(text)
+        if value in (float("inf"), float("-inf")):
+            self.fail("number out of range")
+        return f"floating point `{_float(value)}`"
+
+
+def _float(value: float) -> str:
+    """As serde prints it: like Python, but for the form of exponents."""
+    number, _, exponent = repr(value).partition("e")
+    if not exponent:
+        return number
+    return f"{Decimal(repr(value)):f}" if exponent == "-05" else f"{number}e{int(exponent)}"
+
+
+def _debug(text: str) -> str:
+    """A text as Rust shows it to programmers."""
+    text = cut(text, _LONGEST)
+    plain = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t", "\0": "\\0"}
+    shown = (plain.get(char) or (char if char.isprintable() else f"\\u{{{ord(char):x}}}") for char in text)
+    return f'"{"".join(shown)}"'
 
 
 def _names(names: Sequence[str]) -> str:
@@ -86,30 +287,3 @@ def _names(names: Sequence[str]) -> str:
     if len(quoted) == 2:
         return " or ".join(quoted)
     return quoted[0] if len(quoted) == 1 else f"one of {', '.join(quoted)}"
-
-
-def _text(value: str) -> str:
-    return json.dumps(value, ensure_ascii=False)
-
-
-def _kind(value: Any) -> tuple[str, int]:
-    """What serde calls a value, and how much of the text it has read when it says so."""
-    match value:
-        case None:
-            return "null", 4
-        case bool():
-            word = "true" if value else "false"
-            return f"boolean `{word}`", len(word)
-        case int():
-            word = str(value) if abs(value) < 10**30 else "number"
-            return f"integer `{word}`", len(word)
-        case float():
-            return f"floating point `{value}`", len(str(value))
-        case str():
-            return f"string {_text(value)}", len(_text(value))
-        case list() | tuple():
-            return "sequence", 1
-        case dict():
-            return "map", 1
-        case _:
-            return "unit value", 1

@@ -206,10 +206,10 @@ class Rows:
             self._last_seq = seq
 
     def events_after(self, after: int, limit: int = 1000) -> Sequence[Event]:
-        return [_readable(_event, row) for row in self._all("events_after", {"after": after, "limit": limit})]
+        return _in_order(after, self._all("events_after", {"after": after, "limit": limit}))
 
     def last_events(self, limit: int) -> Sequence[Event]:
-        return [_readable(_event, row) for row in reversed(self._all("last_events", {"limit": limit}))]
+        return _in_order(0, self._all("last_events", {"limit": limit})[::-1])
 
     def last_seq(self) -> int:
         return self._one("last_seq", ())[0]
@@ -325,6 +325,16 @@ def _event(row: Any) -> Event:
     seq, at, kind, by, number, revision, version, total, data, project, session, agent = row
     _check(total, _event_head(seq, at, kind, by, number, revision, version), data)
     return Event(seq, codec.moment(at), kind, by, project, session, agent, codec.decode_data(data), version)
+
+
+def _in_order(after: int, rows: list[Any]) -> list[Event]:
+    """The events. Numbers that do not rise, as where a damaged page leads back, would go round for ever."""
+    events = [_readable(_event, row) for row in rows]
+    for event in events:
+        if event.seq <= after:
+            raise RowDamaged("the events are out of order")
+        after = event.seq
+    return events
 
 
 def _folded(todos: TodoList, row: Any) -> TodoList:
