@@ -12,7 +12,17 @@ from benchmarks.measure import ROOT
 from benchmarks.report import HEADINGS, Row, environment, line, page
 from benchmarks.scale import FULL, QUICK, Scale
 
-NAMES = ("durable_write", "memory_write", "startup", "reading", "follow", "bytes", "identity", "worst_input")
+NAMES = (
+    "durable_write",
+    "memory_write",
+    "dialects",
+    "startup",
+    "reading",
+    "follow",
+    "bytes",
+    "identity",
+    "worst_input",
+)
 
 
 def benchmark(name: str) -> ModuleType:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import cycle
 from typing import Any
 
@@ -21,14 +21,17 @@ from pydantic_ai_todo import TodoStorage, create_todo_toolset
 from benchmarks import work
 
 
-def langchain() -> tuple[Callable[[], object], Callable[[], object]]:
+def langchain(written: Sequence[work.Todos] = ()) -> tuple[Callable[[], object], Callable[[], object]]:
     """A write through the tool, as its tool node invokes it, and one by the function below it."""
     (tool,) = langchain_todo.TodoListMiddleware().tools
     runtime = ToolRuntime(
         state={"messages": []}, context=None, config={}, stream_writer=print, tool_call_id="call", store=None
     )
     lists = cycle(
-        [[{"content": todo["content"], "status": todo["status"]} for todo in todos] for todos in work.claude_code()]
+        [
+            [{"content": todo["content"], "status": todo["status"]} for todo in todos]
+            for todos in written or work.claude_code()
+        ]
     )
 
     def through_tool() -> object:
@@ -41,12 +44,12 @@ def langchain() -> tuple[Callable[[], object], Callable[[], object]]:
     return through_tool, bare
 
 
-def pydantic_ai_todo(count: int) -> float:
+def pydantic_ai_todo(count: int, written: Sequence[work.Todos] = ()) -> float:
     """Seconds of one write into its storage in memory, over `count` in a row on one event loop."""
-    return asyncio.run(_pydantic_ai_todo(count))
+    return asyncio.run(_pydantic_ai_todo(count, written or work.claude_code()))
 
 
-async def _pydantic_ai_todo(count: int) -> float:
+async def _pydantic_ai_todo(count: int, written: Sequence[work.Todos]) -> float:
     toolset = create_todo_toolset(storage=TodoStorage())
     context: RunContext[Any] = RunContext(deps=None, model=TestModel(), usage=RunUsage())
     tool = (await toolset.get_tools(context))["write_todos"]
@@ -56,7 +59,7 @@ async def _pydantic_ai_todo(count: int) -> float:
                 {"content": todo["content"], "status": todo["status"], "active_form": todo["activeForm"]}
                 for todo in todos
             ]
-            for todos in work.claude_code()
+            for todos in written
         ]
     )
     start = time.perf_counter()

@@ -10,10 +10,10 @@ from benchmarks.report import Row
 from benchmarks.scale import Scale
 from punchlist import Board
 from punchlist.dialects import REGISTRY
+from punchlist.dialects import dialect as dialect_named
 
 NOTE = "Milliseconds of one call in memory, the slowest of all kinds of input; nothing is demanded here."
-_ARGUMENT = {"claude-code": "todos", "punchlist": "set"}
-_TEXT = {"claude-code": "content", "punchlist": "text"}
+_TEXTS = ("content", "text", "description", "title", "step", "task")
 
 
 def run(scale: Scale) -> Iterator[Row]:
@@ -36,30 +36,51 @@ def _milliseconds(dialect: str, args: Any) -> float:
 
 def _inputs(dialect: str, size: int) -> Iterator[tuple[str, Any]]:
     """Inputs of about `size` bytes each, made one at a time so that they are not all in memory."""
-    key, text = _ARGUMENT[dialect], _TEXT[dialect]
+    args, key = _frame(dialect)
+    kind = args[key]
 
-    def item(content: Any) -> dict[str, Any]:
-        return {text: content, "status": "pending", "activeForm": "x"} if text == "content" else {text: content}
+    def within(value: Any) -> dict[str, Any]:
+        """The arguments with this for the list; one of texts is given as rows where the dialect takes a text."""
+        rows = isinstance(kind, str) and isinstance(value, list) and all(isinstance(row, str) for row in value)
+        return {**args, key: "\n".join(value) if rows else value}
 
-    yield "a long text", {key: [item("x" * size)]}
-    yield "escape sequences", {key: [item("\x1b[31m\x1b]8;;" * (size // 10))]}
-    yield "an escape without end", {key: [item("\x1b]" + "x" * size)]}
-    yield "combining marks", {key: [item("e" + "\u0301" * (size // 2))]}
-    yield "joined emoji", {key: [item("\U0001f469\u200d" * (size // 7))]}
-    yield "lone surrogates", {key: [item("\ud83d" * (size // 3))]}
-    yield "a string for the list", {key: "x" * size}
+    def item(content: Any) -> Any:
+        if isinstance(kind, str):
+            return f"- [ ] {content}" if isinstance(content, str) else content
+        template = kind[0]
+        if isinstance(template, str):
+            return {"text": content}
+        text = next(name for name in _TEXTS if name in template)
+        return {**template, text: content}
+
+    yield "a long text", within([item("x" * size)])
+    yield "escape sequences", within([item("\x1b[31m\x1b]8;;" * (size // 10))])
+    yield "an escape without end", within([item("\x1b]" + "x" * size)])
+    yield "combining marks", within([item("e" + "\u0301" * (size // 2))])
+    yield "joined emoji", within([item("\U0001f469\u200d" * (size // 7))])
+    yield "lone surrogates", within([item("\ud83d" * (size // 3))])
+    yield "a string for the list", within("x" * size)
     yield "a string for the arguments", "x" * size
     yield "brackets for the arguments", "[" * size
-    yield "brackets for the list", {key: "[" * size}
-    yield "objects in a string", {key: '{"a":' * (size // 5)}
-    yield "digits in a string", {key: "1" * size}
-    yield "deep lists", {key: _nested(size // 100)}
-    yield "deep lists in an item", {key: [item(_nested(size // 100))]}
-    yield "numbers for items", {key: [1] * (size // 8)}
-    yield "many items", {key: [item(f"item {index}") for index in range(size // 40)]}
-    yield "many equal items", {key: [item("same")] * (size // 40)}
+    yield "brackets for the list", within("[" * size)
+    yield "objects in a string", within('{"a":' * (size // 5))
+    yield "digits in a string", within("1" * size)
+    yield "deep lists", within(_nested(size // 100))
+    yield "deep lists in an item", within([item(_nested(size // 100))])
+    yield "numbers for items", within([1] * (size // 8))
+    yield "many items", within([item(f"item {index}") for index in range(size // 40)])
+    yield "many equal items", within([item("same")] * (size // 40))
     yield "many keys", {f"key{index}": index for index in range(size // 20)}
-    yield "many keys in an item", {key: [{**item("x"), **{f"key{index}": index for index in range(size // 20)}}]}
+    many = {f"key{index}": index for index in range(size // 20)}
+    yield "many keys in an item", within([many if isinstance(kind, str) else {**item("x"), **many}])
+
+
+def _frame(dialect: str) -> tuple[dict[str, Any], str]:
+    """Good arguments of the dialect, and the key of the list or text in them."""
+    example = dict(dialect_named(dialect).tools[0].examples[-1 if dialect == "oh-my-pi" else 0])
+    return example, next(
+        key for key in ("todos", "set", "ops", "plan", "todoList", "content", "task_list") if key in example
+    )
 
 
 def _nested(depth: int) -> list[Any]:

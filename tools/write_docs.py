@@ -1,4 +1,4 @@
-"""Writes the pages of docs/ that say what the program itself knows: commands and settings.
+"""Writes the pages of docs/ that say what the program itself knows: commands, settings and dialects.
 
 `python tools/write_docs.py` writes them; with `--check` it only says which are out of date, and fails if any is.
 """
@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any, cast
 
 from punchlist.cli import COMMANDS
+from punchlist.cli.dialects import described
 from punchlist.config import SETTINGS
+from punchlist.dialects import REGISTRY, dialect, repair
 
 _EACH = (
     "Each takes `--db URL` (default `$PUNCHLIST_DB`, else your own board) and `--help`. Exit codes: 0 done, 1 the "
@@ -76,7 +78,43 @@ def settings_page() -> str:
     )
 
 
-PAGES: dict[str, Callable[[], str]] = {"commands.md": commands_page, "settings.md": settings_page}
+_DIALECTS = (
+    "An agent keeps the todo tool that it was trained on; all of them write one list. `board.agent(…, dialect=NAME)` "
+    "gives an agent that tool, name, schema, replies and errors to the letter, with a description of ours; "
+    "`verbose=True` gives the longer description, for small models. `punchlist dialects` prints what follows.\n\n"
+    "What a dialect cannot say is neither shown to its model nor touched by it, and is there again when the list "
+    "comes back to one that can. An item keeps its id through all of them."
+)
+
+
+def dialects_page() -> str:
+    """Every dialect with its tools, limits, statuses, repairs and losses, as the dialects themselves say."""
+    known = {name: described(dialect(name)) for name in REGISTRY}
+    tools = {name: ", ".join(f"`{tool.name}`" for tool in dialect(name).tools) for name in REGISTRY}
+    parts = ["# Dialects", "", _DIALECTS, "", "| dialect | tool | statuses | limits |", "|---|---|---|---|"]
+    for name, said in known.items():
+        parts.append(f"| [`{name}`](#{name}) | {tools[name]} | {_cell(said['statuses'])} | {_cell(said['limits'])} |")
+    parts += ["", "Repairs are what a dialect mends in its input before it reads it:", ""]
+    parts += [f"- `{mends}`: {meaning}" for mends, meaning in _repairs()]
+    for name, said in known.items():
+        rows = [f"| {key} | {_cell(text)} |" for key, text in {"tool": tools[name], **said}.items()]
+        about = (sys.modules[REGISTRY[name]].__doc__ or "").strip()
+        parts += ["", f"## {name}", "", *about.splitlines(), "", "| | |", "|---|---|", *rows]
+    return "\n".join(parts) + "\n"
+
+
+def _repairs() -> Iterator[tuple[str, str]]:
+    for line in (repair.__doc__ or "").splitlines():
+        if line.startswith("- `"):
+            name, _, meaning = line.removeprefix("- `").partition("`: ")
+            yield name, meaning
+
+
+PAGES: dict[str, Callable[[], str]] = {
+    "commands.md": commands_page,
+    "settings.md": settings_page,
+    "dialects.md": dialects_page,
+}
 
 
 def stale() -> list[str]:

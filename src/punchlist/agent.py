@@ -129,8 +129,8 @@ class Agent:
         The same `call_id` again gets the first reply again, and nothing is applied twice.
         """
         if not self._dialect.has_tool(name):
-            return reply_unknown_tool(self._dialect, name)
-        call_id = None if call_id is None else repair(call_id)
+            return reply_unknown_tool(self._dialect, str(name))
+        call_id = None if call_id is None else repair(str(call_id))
         parsed = self._dialect.parse(name, args)
         fingerprint = b"" if call_id is None else _fingerprint(name, args)
         changed = False
@@ -308,6 +308,7 @@ class Agent:
             while free in taken:
                 number += 1
                 free = f"{name}-{number}"
+            _check_name("agent", free)
             tx.add_agent(self.session, free, project=row.project, at=now, parent=row.number, label=label, spawn_id=id)
             tx.add_events(row, [Draft("agent.spawned", {"child": free, "label": label})], by=self.name, at=now)
             return free

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Self
 from punchlist.config import durability as configured_durability
 from punchlist.config import project_of, session_id
 from punchlist.core.events import Draft, Event
-from punchlist.errors import SessionExists, SessionUnknown, StoreClosed
+from punchlist.errors import InvalidInput, SessionExists, SessionUnknown, StoreClosed
 from punchlist.store import Durability, ListRow, SessionRow, Store, Transaction, open_store
 
 if TYPE_CHECKING:
@@ -25,6 +25,19 @@ Observer = Callable[["Agent"], None]
 
 def system_clock() -> datetime:
     return datetime.now(UTC)
+
+
+def cursor_of(after: int | str) -> int:
+    """The number of an event, from itself or from its cursor."""
+    text = str(after)
+    if not text.isdecimal():
+        raise InvalidInput(
+            problem=f"`{text[:80]}` is no cursor; use `event.seq` or `event.cursor`, or 0 for the start."
+        )
+    return min(int(text[:20]), _LAST)
+
+
+_LAST = 2**63 - 1
 
 
 class Board:
@@ -101,7 +114,7 @@ class Board:
 
     def events(self, after: int | str = 0) -> Iterator[Event]:
         """All events behind a cursor, oldest first, up to now."""
-        cursor = int(after)
+        cursor = cursor_of(after)
         while page := self.store.events_after(cursor):
             yield from page
             cursor = page[-1].seq
@@ -111,7 +124,7 @@ class Board:
 
         Ends when the board is closed, or after `timeout` seconds without an event.
         """
-        cursor = int(after)
+        cursor = cursor_of(after)
         try:
             while True:
                 for event in self.events(cursor):
@@ -162,6 +175,8 @@ class Board:
                     tx.add_events(agent, [Draft(kind, {"source": source})], by=by, at=self.now())
 
         self.store.transact(work)
+        for row in self.store.lists(session=target):
+            self.changed(self.handle(row.agent, session=target, project=row.project))
 
     def prune(self, before: datetime, *, progress: Callable[[int], None] | None = None) -> int:
         """Deletes sessions to which nobody wrote since, in small steps; how many agents were deleted."""

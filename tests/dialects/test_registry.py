@@ -9,6 +9,7 @@ from typing import Any, cast
 import pytest
 
 from punchlist import Agent
+from punchlist.cli.dialects import described
 from punchlist.core.commands import Query
 from punchlist.core.todo import Status
 from punchlist.dialects import REGISTRY, dialect, repair
@@ -52,7 +53,7 @@ DIALECT = Dialect(
 def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """A dialect of one file and one line in the registry, gone again afterwards."""
     (tmp_path / "tiny_dialect.py").write_text(TINY)
-    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
     monkeypatch.setitem(REGISTRY, "tiny", "tiny_dialect")
     yield "tiny"
     sys.modules.pop("tiny_dialect", None)
@@ -105,8 +106,8 @@ def check_schema(schema: Any, path: str = "$") -> None:
     }
     assert set(given) <= known, path
     types = {"object", "array", "string", "number", "integer", "boolean", "null"}
-    kinds = given.get("type", [])
-    assert set(kinds if isinstance(kinds, list) else [kinds]) <= types, path
+    kinds: Any = given.get("type", [])
+    assert set(cast("list[str]", kinds if isinstance(kinds, list) else [kinds])) <= types, path
     properties = cast("dict[str, Any]", given.get("properties", {}))
     assert set(given.get("required", [])) <= set(properties), path
     assert len(set(given.get("enum", ()))) == len(given.get("enum", ())), path
@@ -177,7 +178,8 @@ def test_garbage_gets_the_dialects_own_error_and_leaves_the_list_alone(name: str
         agent = board.agent("main", session="s", dialect=name)
         before = agent.todos
         for args in garbage(tool):
-            if name == "hermes" and isinstance(args, dict) and isinstance(args.get("todos"), list):
+            given = cast("dict[str, Any]", args) if isinstance(args, dict) else {}
+            if name == "hermes" and isinstance(given.get("todos"), list):
                 continue  # its contract: a broken item becomes a placeholder
             check_refused(agent, tool, args)
         assert agent.todos == before
@@ -206,3 +208,21 @@ def test_an_unknown_tool_name_is_an_error_reply(name: str, called: str) -> None:
         assert reply.problems[0].code == "unknown_tool"
         assert agent.tools[0].name in reply.text
         assert len(reply.text.encode()) < 1000
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_command_and_the_page_say_the_same_about_a_dialect(name: str) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "dialects.md").read_text(encoding="utf-8")
+    said = described(dialect(name))
+    assert set(said) == {"statuses", "limits", "focus", "plan mode", "repairs", "lossy"}
+    assert f"\n## {name}\n" in page
+    for what, text in said.items():
+        assert f"| {what} | {text} |" in page
+
+
+def test_a_name_of_ten_megabytes_is_refused_without_being_repeated() -> None:
+    with memory_board() as board:
+        agent = board.agent("main", session="s", dialect="oh-my-pi")
+        reply = agent.call("todo_write", {"ops": [{"op": "start", "task": "e\u0301" * 5_000_000}]})
+        assert reply.is_error
+        assert len(reply.text) < 1000

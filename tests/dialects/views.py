@@ -83,8 +83,8 @@ def _texts(outer: str, text: str) -> Writer:
 
 def _named(outer: str, text: str, **more: Any) -> Writer:
     def write(written: list[Row], words: Words, _todos: TodoList) -> dict[str, Any]:
-        taken = {row.name for row in written}
-        fresh = (number for number in range(1, 10_000) if number not in taken and str(number) not in taken)
+        taken = {str(row.name) for row in written}
+        fresh = (number for number in range(1, 10_000) if str(number) not in taken)
         return {
             outer: [
                 {
@@ -142,9 +142,10 @@ def _openhands(written: list[Row], words: Words, todos: TodoList) -> dict[str, A
 
 
 def _cursor(written: list[Row], words: Words, todos: TodoList) -> dict[str, Any]:
-    assert [(row.name, row.text) for row in written if row.was is not None] == [
-        (row["id"], row["content"]) for row in cursor.rows_of(todos)
-    ]
+    if written and all(row.was is not None for row in written):
+        assert [(row.name, row.text) for row in written] == [
+            (row["id"], row["content"]) for row in cursor.rows_of(todos)
+        ]
     return _named("todos", "content", merge=len(written) < cursor.FEWEST)(written, words, todos)
 
 

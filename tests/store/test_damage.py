@@ -16,6 +16,9 @@ import pytest
 
 from punchlist import Board
 from punchlist.errors import StoreDamaged, StoreError
+from punchlist.store.faults import RowDamaged
+from punchlist.store.sqlite import SqliteStore
+from punchlist.store.transaction import _in_order
 from tests.sizes import size
 from tests.store.writers import code_of, operation
 
@@ -166,6 +169,18 @@ def test_a_changed_letter_in_a_row_is_noticed(past: Past, tmp_path: Path, column
     with Board.open(path) as board, pytest.raises(StoreDamaged) as caught:
         list(board.events() if column == "data" else board.lists())
     assert str(path) in str(caught.value)
+
+
+def test_events_that_lead_back_to_where_they_were_are_told_not_followed_for_ever(tmp_path: Path) -> None:
+    with Board.open(tmp_path / "board.db") as board:
+        operation(board, "one")
+        store = board.store
+        assert isinstance(store, SqliteStore)
+        rows = store._reading()._all("events_after", {"after": 0, "limit": 10})
+    assert [event.seq for event in _in_order(0, rows)] == list(range(1, len(rows) + 1))
+    for after, broken in ((1, rows), (0, rows + rows), (0, rows[::-1])):
+        with pytest.raises(RowDamaged):
+            _in_order(after, broken)
 
 
 def test_other_lists_can_be_written_beside_a_damaged_one(past: Past, tmp_path: Path) -> None:

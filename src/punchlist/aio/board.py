@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
 
 from punchlist import board as synchronous
 from punchlist.aio.threads import Lane, Watch, on_a_thread_of_its_own
-from punchlist.board import Clock, Observer, system_clock
+from punchlist.board import Clock, Observer, cursor_of, system_clock
 from punchlist.config import durability as configured_durability
 from punchlist.core.events import Event
 from punchlist.errors import StoreClosed
@@ -81,7 +81,7 @@ class Board:
 
     async def events(self, after: int | str = 0) -> AsyncGenerator[Event, None]:
         """All events behind a cursor, oldest first, up to now."""
-        cursor = int(after)
+        cursor = cursor_of(after)
         while page := await self._run(self.store.events_after, cursor):
             for event in page:
                 yield event
@@ -97,7 +97,7 @@ class Board:
 
         Ends when the board is closed, or after `timeout` seconds without an event.
         """
-        cursor = int(after)
+        cursor = cursor_of(after)
         wake = asyncio.Event()
         try:
             while True:

@@ -187,7 +187,7 @@ class ClaudeFiles:
         base = None if known is None else agent.at(known.revision)
         if base is not None and base.plan_id == current.plan_id:
             try:
-                merged = _merged(agent, current, base.items, theirs)
+                merged = _merged(agent, current, _known_to(agent) or base.items, theirs)
                 if merged is not current:
                     agent.rewrite(merged, by=AUTHOR, revision=current.revision)
                 return True
@@ -256,6 +256,12 @@ class ClaudeFiles:
             except (EditRefused, InvalidInput) as error:
                 logger.warning("`%s` was not imported: %s", self._files.at(name), error)
         return count
+
+
+def _known_to(agent: Agent) -> tuple[TodoItem, ...] | None:
+    """What the agent last wrote or saw, where that is not the list itself: Claude Code writes from its memory."""
+    row = agent.board.store.agent(agent.session, agent.name)
+    return None if row is None else row.state.shown
 
 
 def default_folder() -> str:

@@ -9,9 +9,16 @@ from typing import Any
 from punchlist.cli import OK
 from punchlist.cli.arguments import Parser, add_json, command_parser
 from punchlist.cli.terminal import look, show, show_json
+from punchlist.core.commands import Limits
 from punchlist.dialects import REGISTRY, dialect
 from punchlist.dialects.base import Dialect
 from punchlist.surfaces.spans import Line, Span
+
+_FOCUS = {
+    "accept": "several at once are accepted",
+    "first": "the first stays, others go back to pending",
+    "refuse": "a second one is refused",
+}
 
 
 def parser() -> Parser:
@@ -26,7 +33,7 @@ def run(options: Namespace) -> int:
         show_json([_data(one) for one in known])
     else:
         seen = look()
-        show(line for one in known for line in _lines(one, f" {seen.glyphs.dot} "))
+        show(line for one in known for line in _lines(one, f" {seen.glyphs.dot} ", seen.columns))
     return OK
 
 
@@ -36,7 +43,12 @@ def _data(one: Dialect) -> dict[str, Any]:
         "name": one.name,
         "tools": [tool.name for tool in one.tools],
         "statuses": list(one.statuses),
-        "limits": {"items": limits.items, "characters": limits.characters, "bytes": limits.bytes},
+        "limits": {
+            "items": limits.items,
+            "characters": limits.characters,
+            "bytes": limits.bytes,
+            "others": list(one.limits),
+        },
         "focus": one.policy.focus,
         "wipes_finished": one.policy.wipe_finished,
         "in_plan_mode": one.refused_in_plan_mode is None,
@@ -45,14 +57,39 @@ def _data(one: Dialect) -> dict[str, Any]:
     }
 
 
-def _lines(one: Dialect, dot: str) -> Iterator[Line]:
-    limits = one.policy.limits
-    size = f"{limits.bytes:,} bytes" if limits.bytes is not None else f"{limits.characters:,} characters"
+def described(one: Dialect) -> dict[str, str]:
+    """A dialect in a few words each: for the terminal and for the page of the docs."""
+    wiped = "a list that is all completed is cleared; " if one.policy.wipe_finished else ""
+    plan = "may be used" if one.refused_in_plan_mode is None else "refused"
+    return {
+        "statuses": ", ".join(one.statuses),
+        "limits": "; ".join([*_limits(one.policy.limits), *one.limits]) or "none of its own",
+        "focus": f"{wiped}{_FOCUS[one.policy.focus]}",
+        "plan mode": plan,
+        "repairs": ", ".join(sorted(one.repairs)) or "none",
+        "lossy": "; ".join(one.lossy) or "nothing is lost",
+    }
+
+
+def _limits(limits: Limits) -> Iterator[str]:
+    """Those that the dialect sets itself; ours, which are far away, go without saying."""
+    ours = Limits()
+    if limits.items != ours.items:
+        yield f"{limits.items:,} items"
+    if limits.bytes is not None:
+        yield f"texts of {limits.bytes:,} bytes"
+    elif limits.characters != ours.characters:
+        yield f"texts of {limits.characters:,} characters"
+    if limits.refuse_blank:
+        yield "no blank texts"
+
+
+def _lines(one: Dialect, dot: str, columns: int | None) -> Iterator[Line]:
+    import textwrap
+
     tools = ", ".join(f"`{tool.name}`" for tool in one.tools)
     yield (Span(one.name, "bold"), Span(f"{dot}{tools}", "accent"))
-    for name, said in (
-        ("statuses", ", ".join(one.statuses)),
-        ("limits", f"{limits.items:,} items of {size}"),
-        ("lossy", "; ".join(one.lossy) or "nothing is lost"),
-    ):
-        yield (Span(f"  {name:<9} ", "dim"), Span(said))
+    for name, said in described(one).items():
+        first, *rest = textwrap.wrap(said, max(20, (columns or 100) - 12), break_on_hyphens=False)
+        yield (Span(f"  {name:<9} ", "dim"), Span(first))
+        yield from ((Span(" " * 12 + line),) for line in rest)

@@ -12,7 +12,7 @@ from punchlist.core.edit import Editing
 from punchlist.core.events import Draft, diff, header
 from punchlist.core.identity import names_in
 from punchlist.core.limits import over_limit, too_many
-from punchlist.core.merge import merge
+from punchlist.core.merge import Merged, merge
 from punchlist.core.phases import by_phase
 from punchlist.core.todo import ListState, Status, TodoItem, TodoList
 from punchlist.text import cut, for_prompt
@@ -62,9 +62,7 @@ def _replace(
     before = state.todos
     shown = state.shown if own else None
     merged = merge(before, shown, command, policy=policy, now=now, by=by, cleaner=cleaner)
-    if command.begin:
-        policy = replace(policy, promote=True)
-    todos, said = normalised(merged.todos, policy, now)
+    todos, said = normalised(_begun(merged, command, now), policy, now)
     drafts = diff(before, todos)
     seen = merged.shown
     if policy.wipe_finished and all(entry.status is Status.COMPLETED for entry in command.entries):
@@ -76,6 +74,17 @@ def _replace(
     return _finish(state, todos, drafts, problems, kind="list.replaced", seen=seen, own=own)
 
 
+def _begun(merged: Merged, command: Replace, now: datetime) -> TodoList:
+    """The list with the first pending item of those written in progress, if that was asked for and nothing else is."""
+    todos = merged.todos
+    if not command.begin or todos.focus is not None:
+        return todos
+    pending = (item for item in todos.items if item.status is Status.PENDING and item.id in merged.written)
+    first = next(pending, None)
+    items = tuple(with_status(item, Status.IN_PROGRESS, now) if item is first else item for item in todos.items)
+    return replace(todos, items=items)
+
+
 def _edit(
     state: ListState, command: Edit, policy: Policy, now: datetime, by: str, own: bool, cleaner: Cleaner
 ) -> Applied:
@@ -83,8 +92,7 @@ def _edit(
     if command.first is not None:
         known = shown if own else None
         merged = merge(todos, known, command.first, policy=policy, now=now, by=by, cleaner=cleaner)
-        todos, shown = merged.todos, merged.shown
-        policy = replace(policy, promote=policy.promote or command.first.begin)
+        todos, shown = _begun(merged, command.first, now), merged.shown
     editing = Editing(todos, policy, now, by, cleaner)
     editing.run(command.operations)
     return _close(state, editing, policy, now, own, kind="list.edited", explanation=command.explanation, shown=shown)

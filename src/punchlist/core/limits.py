@@ -21,6 +21,7 @@ from punchlist.core.commands import (
     Problem,
     Replace,
     Reword,
+    Target,
 )
 
 _UNSAID = (None,) * (len(Entry._fields) - 3)
@@ -170,6 +171,10 @@ def _others_of(command: Command) -> Iterator[Named]:
 
 
 def _others_of_one(operation: Operation) -> Iterator[Named]:
+    target: Target | None = getattr(operation, "target", None)
+    if target is not None:
+        yield "item", target.item
+        yield "phase", target.phase
     match operation:
         case Init(groups):
             for group in groups:

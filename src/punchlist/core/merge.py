@@ -14,7 +14,7 @@ from punchlist.core.change import ENDED, Cleaner, new_item, with_status
 from punchlist.core.commands import Entry, Policy, Replace
 from punchlist.core.identity import match, match_key
 from punchlist.core.phases import in_phase, phases_for, renewed_phases
-from punchlist.core.todo import TodoItem, TodoList
+from punchlist.core.todo import TodoItem, TodoList, altered
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +97,7 @@ class _Merge:
             known = {item.id for item in self.shown}
             candidates = [*base, *(item for item in self._visible(self.todos.items) if item.id not in known)]
         found = match(self.entries, self.texts, candidates, self.policy.dialect)
+        self._match_new_words(found, base)
         if self._begins_a_plan(found):
             return self._fresh()
         revived = self._revived(found)
@@ -129,6 +130,20 @@ class _Merge:
         exact = len(items) == len(as_written) and all(map(_same, items, as_written))
         todos = phases_for(merged, self.phases, ids - self.current.keys())
         return Merged(todos, ids, None if exact else tuple(as_written))
+
+    def _match_new_words(self, found: list[TodoItem | None], base: Sequence[TodoItem]) -> None:
+        """Entries that use the words which others gave an item since; the author may have heard of them elsewhere."""
+        if self.shown is None or all(found):
+            return
+        taken = {known.id for known in found if known is not None}
+        reworded: dict[str, TodoItem] = {}
+        for known in base:
+            current = self.current.get(known.id)
+            if known.id not in taken and current is not None and current.content != known.content:
+                reworded.setdefault(match_key(current.content), known)
+        for index, known in enumerate(found):
+            if known is None and reworded:
+                found[index] = reworded.pop(match_key(self.texts[index]), None)
 
     def _visible(self, items: Sequence[TodoItem]) -> Sequence[TodoItem]:
         hidden = {status for status, nearest in self.policy.shown.items() if nearest is None}
@@ -217,6 +232,8 @@ class _Merge:
         form = entry.active_form
         # What was shown for want of an active form was the content; once that changes, it has to be kept.
         same = (known.active_form, current.active_form) if changes else (known.label, current.label)
+        if form is None and changes:
+            changes["active_form"] = None  # it spoke of the old words
         if form is not None and form not in same:
             form = self.cleaner.text(form)
             if form and form not in same:
@@ -251,7 +268,17 @@ class _Merge:
         status = item.status
         if not entry.keeps and self.policy.shows(status) is not entry.status:
             status = entry.status
-        return item if (item.content, item.status) == (text, status) else replace(item, content=text, status=status)
+        form, notes = self.cleaner.optional(entry.active_form), entry.notes
+        believed = altered(
+            item,
+            content=text,
+            status=status,
+            active_form=item.active_form if form in (None, item.label) else form,
+            notes=item.notes if notes is None else self.cleaner.notes(notes),
+            priority=self.cleaner.optional(entry.priority) or item.priority,
+            parent=self.cleaner.optional(entry.parent) or item.parent,
+        )
+        return item if believed == item else believed
 
     def _in_their_order(self, written: list[TodoItem], base: Sequence[TodoItem]) -> list[TodoItem]:
         """Keeps an order that others gave the list, if the author only repeats the one that was shown."""
@@ -302,6 +329,8 @@ class _Merge:
                 behind.setdefault(neighbour, []).append(item)
         if not behind:
             return tuple(written)
+        if neighbour is None:  # none of the old list is left: what others want comes behind the new one
+            return (*written, *behind[None])
         items = behind.get(None, [])
         for item in written:
             items.append(item)

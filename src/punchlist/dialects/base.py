@@ -103,7 +103,8 @@ class Dialect:
     """One wire tool, to the letter.
 
     `refused_in_plan_mode` is the answer while plan mode is on, None where the tool may be used then too.
-    `repairs` names what is mended in the input (see `repair.py`); `lossy` what the dialect cannot express.
+    `repairs` names what is mended in the input (see `repair.py`); `lossy` what the dialect cannot express; `limits`
+    says what there is beside the limits of the policy.
     """
 
     name: str
@@ -115,6 +116,7 @@ class Dialect:
     refused_in_plan_mode: str | None = None
     repairs: frozenset[str] = frozenset()
     lossy: tuple[str, ...] = ()
+    limits: tuple[str, ...] = ()
 
     def has_tool(self, name: str) -> bool:
         return any(tool.name == name for tool in self.tools)

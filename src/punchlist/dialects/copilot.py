@@ -182,4 +182,5 @@ DIALECT = Dialect(
     statuses=tuple(_STATUSES),
     repairs=frozenset({"json_string", "bare_object", "numeric_id", "status_spelling"}),
     lossy=(*LOST_IN_THREE, "no active forms, phases, notes, priorities, parents or explanation"),
+    limits=("warns below 3 and above 10 items, and at more than 3 changes",),
 )

@@ -139,4 +139,5 @@ DIALECT = Dialect(
         "blocked and failed show as in_progress",
         "no active forms, phases, notes, priorities, parents or explanation",
     ),
+    limits=("at least 2 items in a new list",),
 )

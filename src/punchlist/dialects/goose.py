@@ -131,4 +131,5 @@ DIALECT = Dialect(
     render=render,
     statuses=("[ ]", "[>]", "[x]"),
     lossy=(*LOST_IN_THREE, "no ids, active forms, phases, notes, priorities or parents"),
+    limits=("a text of 50,000 characters, or as `$GOOSE_TODO_MAX_CHARS` says",),
 )

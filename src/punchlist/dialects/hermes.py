@@ -191,4 +191,5 @@ DIALECT = Dialect(
     statuses=tuple(_STATUSES),
     repairs=frozenset({"json_string", "numeric_id", "status_spelling"}),
     lossy=("blocked and failed show as in_progress", "no active forms, phases, notes or explanation"),
+    limits=("longer texts are cut at 4,000 characters",),
 )

@@ -126,4 +126,5 @@ DIALECT = Dialect(
     render=render,
     statuses=tuple(THREE),
     lossy=(*LOST_ONE_AT_A_TIME, "no ids, active forms, phases, notes, priorities or parents"),
+    limits=("at least one step",),
 )

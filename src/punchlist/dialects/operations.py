@@ -8,7 +8,7 @@ from typing import Any, cast, get_args
 from punchlist.core import commands as do
 from punchlist.core.commands import Entry, Group, Operation, Target
 from punchlist.core.todo import Evidence, TodoList
-from punchlist.dialects.repair import as_id, as_status
+from punchlist.dialects.repair import as_id, as_status, key_name
 from punchlist.errors import InvalidInput
 from punchlist.text import repair
 
@@ -18,6 +18,8 @@ VERBS = (
 )
 _ALSO = {"rm": "remove", "add": "append", "set": "reword", "complete": "done", "cancel": "drop"}
 _KINDS = get_args(Operation)
+_ITEM_NAMES = ("item", "id", "task")
+_KEYS = ("op", *_ITEM_NAMES, "phase", "items", "list", "text", "reason", "on", "evidence", "active_form")
 
 
 def operations(given: Any) -> tuple[Operation, ...]:
@@ -38,7 +40,10 @@ def _operation(given: Any) -> Operation:
     entry = cast("Mapping[str, Any]", given)
     name = str(entry.get("op"))
     verb = _ALSO.get(name, name)
-    target = _target(entry)
+    unknown = next((key for key in entry if key not in _KEYS), None)
+    if unknown is not None:
+        raise InvalidInput(problem=f"`{key_name(unknown)}` is unknown in an operation; use {', '.join(_KEYS)}.")
+    target = Target() if verb in ("init", "append") else _target(entry)
     match verb:
         case "init":
             return do.Init(_groups(entry))
@@ -72,9 +77,18 @@ def _operation(given: Any) -> Operation:
 
 
 def _target(entry: Mapping[str, Any]) -> Target:
-    item = next((entry[key] for key in ("item", "id", "task") if entry.get(key) not in (None, "")), None)
-    name = as_id(item) if item is not None and not isinstance(item, str) else item
-    return Target(item=None if name is None else repair(str(name)), phase=_text(entry, "phase") or None)
+    """What the operation is about: everything only where neither an item nor a phase is named."""
+    named = [key for key in _ITEM_NAMES if key in entry and not (key == "item" and "items" in entry)]
+    name: str | None = None
+    if named:
+        value = entry[named[0]]
+        name = repair(value) if isinstance(value, str) else as_id(value)
+        if not name:
+            raise InvalidInput(problem=f"`{named[0]}` is the id or the text of an item.")
+    phase = _text(entry, "phase")
+    if "phase" in entry and not phase:
+        raise InvalidInput(problem="`phase` is the name of a phase.")
+    return Target(item=name, phase=phase)
 
 
 def _text(entry: Mapping[str, Any], key: str) -> str | None:

@@ -219,4 +219,5 @@ DIALECT = Dialect(
     render=render,
     statuses=tuple(THREE),
     lossy=(*LOST_IN_THREE, "no active forms, phases, notes, priorities or explanation"),
+    limits=("ids of 500 characters",),
 )

@@ -120,4 +120,5 @@ DIALECT = Dialect(
     statuses=("[ ]", "[-]", "[x]"),
     repairs=frozenset({"json_string"}),
     lossy=(*LOST_IN_THREE, "no ids, active forms, phases, notes, priorities, parents or explanation"),
+    limits=("a text of 200,000 characters",),
 )

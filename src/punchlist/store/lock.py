@@ -23,10 +23,10 @@ except ImportError:  # not a POSIX system: SQLite's own lock has to do
 
 fcntl: ModuleType | None = _fcntl
 
-_MOST_IN_A_ROW = 8
+_MOST_IN_A_ROW = 2
 """So many times a process may take the lock just after it let go of it, before it looks whether others wait."""
 
-_POLITE_SECONDS = 0.0005
+_POLITE_SECONDS = 0.001
 
 
 class SidecarLock:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 
 from punchlist.errors import StoreUrlInvalid
 from punchlist.store.contract import Durability
 from punchlist.store.sqlite import SqliteStore
 
 MEMORY = "memory:"
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:|:memory:")
+"""What begins so is meant as a name of some other kind, not as a file; a single letter may be a drive."""
 
 
 def store_path(url: str | os.PathLike[str] | None = None) -> str:
@@ -23,6 +26,8 @@ def store_path(url: str | os.PathLike[str] | None = None) -> str:
         return ""
     scheme, separator, rest = name.partition("://")
     if separator and (scheme != "sqlite" or not rest.startswith("/") or len(rest) < 2):
+        raise StoreUrlInvalid(url=name)
+    if not separator and _SCHEME.match(name):
         raise StoreUrlInvalid(url=name)
     path = rest[1:] if separator else name
     if not path or "\0" in path or path.endswith(("/", os.sep)):
