@@ -51,10 +51,10 @@ def test_an_agent_that_uses_the_new_words_means_the_same_item(agent: Agent) -> N
 def test_new_words_without_an_active_form_take_the_old_one_away(agent: Agent) -> None:
     todos = agent.todos
     codex = agent.board.agent("main", session="s", dialect="codex")
-    step = {"step": "Fix A in the lexer", "status": "in_progress"}
+    step = {"step": "Fix A now", "status": "in_progress"}
     codex.call("update_plan", {"plan": [step, {"step": "Run B", "status": "pending"}]})
     assert agent.todos.items[0].id == todos.items[0].id
-    assert agent.todos.items[0].label == "Fix A in the lexer"
+    assert agent.todos.items[0].label == "Fix A now"
 
 
 def test_what_a_person_added_stays_behind_a_list_that_is_all_new(board: Board) -> None:

@@ -133,7 +133,7 @@ def test_an_item_that_others_put_first_stays_first() -> None:
 
 def test_an_item_whose_neighbour_goes_stays_where_it_can() -> None:
     state = person(listed("a", "b"), Append((entry("x"),)))
-    assert lines(after(state, write("c"))) == ["  x", "  c"]
+    assert lines(after(state, write("c"))) == ["  c", "  x"]
     assert [gone.content for gone in after(state, write("c")).todos.omitted] == ["a", "b"]
 
 

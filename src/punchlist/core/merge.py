@@ -318,24 +318,31 @@ class _Merge:
         return left_out, kept
 
     def _with_foreign(self, written: list[TodoItem], gone: set[str]) -> tuple[TodoItem, ...]:
-        """The written items, and behind its neighbour each one that the author does not speak of."""
+        """The written items, and behind its neighbour each one that the author does not speak of.
+
+        One that stood first stays first; one of whose neighbours nobody is left comes last.
+        """
         ids = {item.id for item in written}
         behind: dict[str | None, list[TodoItem]] = {}
+        orphans: list[TodoItem] = []
         neighbour: str | None = None
+        had_one = False
         for item in self.todos.items:
             if item.id in ids:
                 neighbour = item.id
-            elif item.id not in gone:
+            elif item.id in gone:
+                had_one = True
+            elif neighbour is None and had_one:
+                orphans.append(item)
+            else:
                 behind.setdefault(neighbour, []).append(item)
-        if not behind:
+        if not behind and not orphans:
             return tuple(written)
-        if neighbour is None:  # none of the old list is left: what others want comes behind the new one
-            return (*written, *behind[None])
-        items = behind.get(None, [])
+        items = behind.get(None, []) + (orphans if neighbour is not None else [])
         for item in written:
             items.append(item)
             items.extend(behind.get(item.id, ()))
-        return tuple(items)
+        return tuple(items if neighbour is not None else [*items, *orphans])
 
 
 def _shown_notes(item: TodoItem) -> tuple[tuple[str, ...], ...]:
