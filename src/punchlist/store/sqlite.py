@@ -114,14 +114,15 @@ class SqliteStore:
             connection.execute("BEGIN IMMEDIATE")
             rows.begin()
             for request in batch:
-                changes = connection.total_changes
+                changes = connection.total_changes + rows.put_off
                 try:
                     request.result = request.work(rows)
                     request.error = None
                 except Exception as error:
-                    if len(batch) == 1 or isinstance(error, sqlite3.Error) or connection.total_changes != changes:
+                    if len(batch) == 1 or isinstance(error, sqlite3.Error) or connection.total_changes + rows.put_off != changes:
                         raise
                     request.error = error
+            rows.flush()
             committing = True
             connection.execute("COMMIT")
         except BaseException as error:

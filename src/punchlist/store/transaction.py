@@ -43,6 +43,8 @@ class Rows:
         self._version = -1
         self._agents: dict[tuple[str, str], AgentRow] = {}
         self._last_seq: int | None = None
+        self._late_lists: list[tuple[Any, ...]] = []
+        self._late_events: list[tuple[Any, ...]] = []
 
     def begin(self) -> None:
         """To be called first in each transaction."""
@@ -56,14 +58,36 @@ class Rows:
         """To be called when a transaction is taken back, too."""
         self._agents.clear()
         self._last_seq = None
+        self._late_lists.clear()
+        self._late_events.clear()
+
+    def flush(self) -> None:
+        """Writes what was put off: the commonest rows of a whole batch, in two statements.
+
+        To be called before the commit; every other statement calls it first.
+        """
+        if self._late_lists:
+            self.connection.executemany(self._sql["save_list"], self._late_lists)
+            self._late_lists.clear()
+        if self._late_events:
+            self.connection.executemany(self._sql["add_event"], self._late_events)
+            self._late_events.clear()
+
+    @property
+    def put_off(self) -> int:
+        """How many rows wait to be written."""
+        return len(self._late_lists) + len(self._late_events)
 
     def _one(self, name: str, values: Any) -> Any:
+        self.flush()
         return self._execute(self._sql[name], values).fetchone()
 
     def _all(self, name: str, values: Any) -> list[Any]:
+        self.flush()
         return self._execute(self._sql[name], values).fetchall()
 
     def _run(self, name: str, values: Any) -> None:
+        self.flush()
         self._execute(self._sql[name], values)
 
     # Agents and their lists.
@@ -152,7 +176,7 @@ class Rows:
             body, shown, now = codec.encode_list(todos, memo), codec.encode_shown(state), codec.microseconds(at)
             revision = todos.revision
             total = codec.checksum(_list_head(number, name, revision), body, shown)
-            self._run("save_list", (revision, unseen, now, total, body, shown, number))
+            self._late_lists.append((revision, unseen, now, total, body, shown, number))
             if now - recent >= MINUTE or len(before.items) != len(todos.items):
                 recent = max(now, recent)
                 self._run("save_place", (recent, len(todos.items), number))
@@ -194,15 +218,15 @@ class Rows:
         now, number, seq = codec.microseconds(at), agent.number, self._last_seq
         if seq is None:
             seq = self.last_seq()
-        rows: list[tuple[Any, ...]] = []
         for kind, data in drafts:
             seq += 1
             revision = None if kind in _UNNUMBERED else data.get("revision")
             body = codec.encode(data)
             total = codec.checksum(_event_head(seq, now, kind, by, number, revision, 1), body)
-            rows.append((seq, now, kind, by, number, revision, total, body))
-        self.connection.executemany(self._sql["add_event"], rows)
-        if self._keeps:
+            self._late_events.append((seq, now, kind, by, number, revision, total, body))
+        if not self._keeps:
+            self.flush()
+        else:
             self._last_seq = seq
 
     def events_after(self, after: int, limit: int = 1000) -> Sequence[Event]:
