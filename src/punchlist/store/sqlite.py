@@ -119,7 +119,8 @@ class SqliteStore:
                     request.result = request.work(rows)
                     request.error = None
                 except Exception as error:
-                    if len(batch) == 1 or isinstance(error, sqlite3.Error) or connection.total_changes + rows.put_off != changes:
+                    wrote = connection.total_changes + rows.put_off != changes
+                    if wrote or len(batch) == 1 or isinstance(error, sqlite3.Error):
                         raise
                     request.error = error
             rows.flush()
