@@ -181,3 +181,9 @@ def test_a_reader_who_leaves_early_is_no_error(run: Run):
         )
     assert result.returncode == 141
     assert result.stderr == b""
+
+
+def test_a_closed_standard_output_is_no_fault(tmp_path: Path) -> None:
+    command = f"{sys.executable} -m punchlist --db {tmp_path / 'b.db'} todos >&-"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from punchlist.board import Board
+from punchlist.cli import main
 from punchlist.cli.target import own_session
 from punchlist.config import project_of
 from tests.cli.conftest import Run
@@ -182,3 +183,14 @@ def test_import_starts_a_list_where_there_is_none(run: Run, project: Path):
     assert run("todo", "import").code == 0
     with Board.open() as board:
         assert board.agent("main", session=own_session(project_of())).todos.items[0].content == "One"
+
+
+def test_an_editor_that_cannot_be_started_leaves_nothing_behind(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("VISUAL", "/no/such/editor")
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    assert main(["todo", "append", "Paint"]) == 0
+    assert main(["todo", "edit"]) != 0
+    assert "cannot be started" in capsys.readouterr().err
+    assert not list(tmp_path.glob("punchlist-*"))

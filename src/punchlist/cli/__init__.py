@@ -50,6 +50,7 @@ Start with `punchlist demo`, then `punchlist todo append "My first item"`.
 def main(argv: list[str] | None = None) -> int:
     """Runs a command; its exit code. Errors are one sentence with the next step, never a traceback."""
     arguments = list(sys.argv[1:] if argv is None else argv)
+    _open_closed_streams()
     try:
         code = _run(arguments)
         sys.stdout.flush()
@@ -64,6 +65,13 @@ def main(argv: list[str] | None = None) -> int:
     except Exception as error:
         return _failed(error)
     return code
+
+
+def _open_closed_streams() -> None:
+    """A shell may start us with a stream closed (`>&-`); what would go there goes nowhere then."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - it stays open to the end
 
 
 def _run(arguments: list[str]) -> int:

@@ -34,7 +34,11 @@ def edit(options: Namespace) -> int:
         folder = tempfile.mkdtemp(prefix="punchlist-")  # private, with whatever the editor leaves beside the file
         path = os.path.join(folder, "list.todo.md")
         _write_new(path, before)
-        code = _run_editor(path)
+        try:
+            code = _run_editor(path)
+        except InvalidInput:
+            shutil.rmtree(folder, ignore_errors=True)  # nothing of anybody's is in it yet
+            raise
         after = _read(path) if os.path.exists(path) else before
         if code != 0:
             kept = f" Your text is kept in `{path}`." if after != before else ""
@@ -139,7 +143,8 @@ def _write_new(path: str, text: str, mode: int = 0o600) -> None:
 
 
 def _check_target(path: str, format: str, *, force: bool) -> None:
-    from punchlist.markdown import loads
+    from punchlist.core.todo import TodoList
+    from punchlist.markdown import dumps, loads
 
     if os.path.islink(path):
         raise InvalidInput(problem=f"`{path}` is a symbolic link and is not written through; name its target instead.")
@@ -147,7 +152,9 @@ def _check_target(path: str, format: str, *, force: bool) -> None:
         raise InvalidInput(problem=f"`{path}` is a folder; name a file in it.")
     if force or not os.path.exists(path):
         return
-    if loads(_read(path), markers=format)[1]:
+    text = _read(path)
+    found, problems = loads(text, markers=format)
+    if problems or (text.strip() and not found.items and text.strip() != dumps(TodoList(), markers=format).strip()):
         raise InvalidInput(
             problem=f"`{path}` holds more than a checklist of this format; name another file, or use --force."
         )
