@@ -14,7 +14,7 @@ def test_a_clock_that_jumps_does_not_disturb_the_order_of_events(tmp_path: Path)
     seed = int(os.environ.get("PUNCHLIST_SEED", "1"))
     rng, clock = random.Random(seed), FakeClock()
     with Board.open(tmp_path / "board.db", durability="normal", clock=clock) as board:
-        agent = board.agent("main", session="s1", project="/work/clock")
+        agent = board.agent("main", session="s1", project="/projects/clock")
         for _ in range(size(200, 100_000) // 10):
             agent.edit({"op": "init", "items": ["one", "two", "three"]}, by="ada")
             for step in range(9):

@@ -38,7 +38,7 @@ def past(tmp_path_factory: pytest.TempPathFactory) -> Past:
     path = tmp_path_factory.mktemp("past") / "board.db"
     with Board.open(path, durability="normal") as board:
         for session in range(4):
-            agent = board.agent("main", session=f"s{session}", project="/work/damage")
+            agent = board.agent("main", session=f"s{session}", project="/projects/damage")
             for number in range(60):
                 agent.call("todo", {"add": [f"item {number} of session {session}"]}, call_id=f"c{number}")
     with Board.open(path, durability="normal") as board:

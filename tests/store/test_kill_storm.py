@@ -78,7 +78,7 @@ def test_killed_writers_lose_nothing_and_repeat_nothing_and_followers_miss_nothi
             name = f"w{slot}n{storm.next[slot]}"
             operation(board, name)
             storm.acknowledged.add(name)
-        board.agent("last", session="end", project="/work/storm").enter_plan_mode()
+        board.agent("last", session="end", project="/projects/storm").enter_plan_mode()
         follower.join(PATIENCE)
         events = list(board.events())
     print(f"seed {seed}: {kills} kills, {len(storm.acknowledged)} acknowledged, {len(events)} events")

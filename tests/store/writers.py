@@ -19,7 +19,7 @@ from punchlist.errors import StoreError
 from punchlist.store import Durability
 
 ROOT = Path(__file__).resolve().parents[2]
-PROJECT = "/work/storm"
+PROJECT = "/projects/storm"
 PATIENCE = 60.0
 """Seconds after which a process that should have answered counts as hung."""
 

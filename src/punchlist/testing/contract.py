@@ -25,7 +25,7 @@ from punchlist.testing.checks import PATIENCE, in_threads, join, raises
 from punchlist.testing.clock import FakeClock
 from punchlist.testing.histories import History
 
-PROJECT = "/work/contract"
+PROJECT = "/projects/contract"
 
 
 class StoreContract:

@@ -114,7 +114,7 @@ def _age(seed: int) -> int:
 
 
 def _agent(board: Board, session: str, name: str, dialect: str = "punchlist") -> Agent:
-    return board.agent(name, session=session, dialect=dialect, project="/work/history")
+    return board.agent(name, session=session, dialect=dialect, project="/projects/history")
 
 
 def _set_mode(agent: Agent, plan: bool) -> None:
