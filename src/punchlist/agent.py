@@ -132,7 +132,7 @@ class Agent:
             return reply_unknown_tool(self._dialect, str(name))
         call_id = None if call_id is None else repair(str(call_id))
         parsed = self._dialect.parse(name, args)
-        fingerprint = b"" if call_id is None else _fingerprint(name, args)
+        fingerprint = b"" if call_id is None else _fingerprint(f"{self.dialect}/{name}", args)
         changed = False
 
         def work(tx: Transaction) -> Reply:

@@ -109,3 +109,28 @@ def test_a_cursor_that_is_none_is_said_so(board: Board, agent: Agent) -> None:
     with pytest.raises(InvalidInput):
         list(board.events("x"))
     assert list(board.events(10**30)) == []
+
+
+def test_pending_says_nothing_about_an_item_that_the_agent_was_never_shown(agent: Agent) -> None:
+    agent.edit([{"op": "append", "items": ["Mine"]}, {"op": "start", "item": "3"}], by="ada")
+    agent.call("TodoWrite", {"todos": [*LIST, row("Mine")]})
+    assert contents(agent) == [("Fix A", "pending"), ("Run B", "pending"), ("Mine", "in_progress")]
+
+
+def test_a_call_id_is_never_answered_in_another_dialect(board: Board) -> None:
+    todos = {"todos": [row("A", "completed")]}
+    gencode = board.agent("main", session="s", dialect="gencode").call("TodoWrite", todos, call_id="1")
+    nexo = board.agent("main", session="s", dialect="nexo").call("TodoWrite", todos, call_id="1")
+    assert (gencode.is_error, nexo.is_error, nexo.problems[0].code) == (False, True, "call_id_reused")
+
+
+def test_clearing_a_note_clears_it_whatever_else_changes(board: Board) -> None:
+    agent = board.agent("main", session="s", dialect="openhands")
+    plan = [{"title": "a", "notes": "keep"}, {"title": "b"}]
+    agent.call("task_tracker", {"command": "plan", "task_list": plan})
+    cleared = [{"title": "a", "status": "in_progress"}, {"title": "b"}]
+    agent.call("task_tracker", {"command": "plan", "task_list": cleared})
+    assert agent.todos.items[0].notes == ()
+    agent.edit({"op": "note", "item": "1", "text": "From ada"}, by="ada")
+    agent.call("task_tracker", {"command": "plan", "task_list": cleared})
+    assert agent.todos.items[0].notes == ("From ada",)

@@ -338,11 +338,11 @@ def test_the_next_task_is_the_first_of_the_first_phase_whatever_order_others_wro
 
 
 @pytest.mark.requirement("oh-my-pi.abandoned")
-def test_abandoned_is_cancelled_and_blocked_shows_as_in_progress(agent: Agent) -> None:
+def test_abandoned_is_cancelled_and_blocked_shows_as_pending(agent: Agent) -> None:
     ops(agent, op("drop", "a2"))
     agent.edit({"op": "block", "item": "3", "reason": "no key"}, by="ada")
     assert lines(agent.todos) == ["1 > a1", "2 - a2", "3 ! b1"]
-    assert phases(ops(agent, op("note", "a1", text="n"))) == {"A": ["→ a1", "✗ a2"], "B": ["→ b1"]}
+    assert phases(ops(agent, op("note", "a1", text="n"))) == {"A": ["→ a1", "✗ a2"], "B": ["○ b1"]}
     assert lines(agent.todos) == ["1 > a1", "2 - a2", "3 ! b1"]
 
 

@@ -14,7 +14,7 @@ from punchlist.core.change import ENDED, Cleaner, new_item, with_status
 from punchlist.core.commands import Entry, Policy, Replace
 from punchlist.core.identity import match, match_key
 from punchlist.core.phases import in_phase, phases_for, renewed_phases
-from punchlist.core.todo import TodoItem, TodoList, altered
+from punchlist.core.todo import Status, TodoItem, TodoList, altered
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,8 @@ def _statuses_only(todos: TodoList, command: Replace, policy: Policy, now: datet
     if len(entries) != len(items) or not entries or command.phases is not None or command.explanation is not None:
         return None
     contents, statuses, forms, *rest = zip(*entries, strict=True)
-    if any(map(any, rest)) or contents != tuple([item.content for item in items]):
+    unsaid = len(entries)
+    if any(column.count(None) != unsaid for column in rest) or contents != tuple([item.content for item in items]):
         return None
     if any(forms) and forms != tuple([item.active_form or item.content for item in items]):
         return None
@@ -103,8 +104,12 @@ class _Merge:
         revived = self._revived(found)
         written: list[TodoItem] = []
         as_written: list[TodoItem] = []
-        for index, entry in enumerate(self.entries):
+        seen = {item.id for item in base}
+        for index, given in enumerate(self.entries):
             known = found[index] or revived.get(index)
+            # Pending says nothing about an item that the author was never shown.
+            unseen = known is not None and known.id not in seen and given.status is Status.PENDING
+            entry = given._replace(keeps=True) if unseen and found[index] else given
             if known is None:
                 item = self._new(entry, self.texts[index])
             elif (current := self._current(known, entry, index) if found[index] else known) is None:

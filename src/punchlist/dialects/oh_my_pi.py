@@ -1,7 +1,7 @@
 """`todo_write` of oh-my-pi v15.8.3: ordered operations on tasks named by their text, in phases.
 
 A mistake in one operation is reported and the others still apply; one task is in progress after each call. Blocked and
-failed items show as in_progress, cancelled ones as `abandoned`. Active forms, priorities and parents are not shown.
+failed items show as pending, cancelled ones as `abandoned`. Active forms, priorities and parents are not shown.
 Closed tasks leave the model's list after a while (`CLEAR_DELAY`), never the person's view.
 """
 
@@ -44,7 +44,7 @@ POLICY = Policy(
     sweep=True,
     hide_closed_after=CLEAR_DELAY,
     orphans=ORPHANS,
-    shown={Status.BLOCKED: Status.IN_PROGRESS, Status.FAILED: Status.IN_PROGRESS},
+    shown={Status.BLOCKED: Status.PENDING, Status.FAILED: Status.PENDING},
 )
 
 _VERBS = ("init", "start", "done", "rm", "drop", "append", "note")
@@ -246,5 +246,5 @@ DIALECT = Dialect(
     parse=parse,
     render=render,
     statuses=("pending", "in_progress", "completed", "abandoned"),
-    lossy=("blocked and failed show as in_progress", "no ids, active forms, priorities, parents or explanation"),
+    lossy=("blocked and failed show as pending", "no ids, active forms, priorities, parents or explanation"),
 )
