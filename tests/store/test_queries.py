@@ -13,7 +13,6 @@ VALUES: dict[str, int] = dict.fromkeys(
 )
 HOT = {
     "find_agent": ["SEARCH agents USING INDEX sqlite_autoindex_agents_1 (session=? AND name=?)"],
-    "agent_by_number": ["SEARCH agents USING INTEGER PRIMARY KEY (rowid=?)"],
     "save_list": ["SEARCH agents USING INTEGER PRIMARY KEY (rowid=?)"],
     "lists_of_project": ["SEARCH agents USING INDEX agents_by_project (project=?)"],
     "lists_of_board": ["SCAN agents USING INDEX agents_by_time"],

@@ -14,6 +14,7 @@ from typing import Any, cast
 from punchlist.core.commands import Command, Entry, Policy, Query, Replace
 from punchlist.dialects.advice import verbose
 from punchlist.dialects.base import IN_THREE, LOST_IN_THREE, THREE, Dialect, Invalid, Reply, Result, Tool, sound
+from punchlist.dialects.schema import TEXT, list_of, object_of, one_of
 from punchlist.dialects.serde import Reader, SerdeError
 from punchlist.text import repair
 
@@ -34,26 +35,11 @@ TOOL = Tool(
         "For work of several steps, not for a single easy one. Keep at most one step in_progress and "
         "mark it completed before going on."
     ),
-    input_schema={
-        "type": "object",
-        "properties": {
-            "explanation": {"type": "string"},
-            "plan": {
-                "type": "array",
-                "items": {
-                    "type": "object",
-                    "properties": {
-                        "step": {"type": "string"},
-                        "status": {"type": "string", "enum": list(THREE)},
-                    },
-                    "required": ["step", "status"],
-                    "additionalProperties": False,
-                },
-            },
-        },
-        "required": ["plan"],
-        "additionalProperties": False,
-    },
+    input_schema=object_of(
+        {"explanation": TEXT, "plan": list_of(object_of({"step": TEXT, "status": one_of(THREE)}, others=False))},
+        required=["plan"],
+        others=False,
+    ),
     annotations={"strict": False},
     examples=(_EXAMPLE,),
     verbose=verbose(

@@ -25,6 +25,7 @@ from punchlist.dialects.base import (
 )
 from punchlist.dialects.claude_code import SUCCESS
 from punchlist.dialects.repair import type_name
+from punchlist.dialects.schema import TEXT, list_of, object_of, one_of
 from punchlist.text import cut
 
 POLICY = Policy(dialect="crush", shown=IN_THREE)
@@ -42,24 +43,9 @@ TOOL = Tool(
         "Write the whole todo list. For work of several steps, not for a simple request. Keep one item in_progress, "
         "complete it as soon as it is done. content says what to do, active_form the same as being done."
     ),
-    input_schema={
-        "type": "object",
-        "properties": {
-            "todos": {
-                "type": "array",
-                "items": {
-                    "type": "object",
-                    "properties": {
-                        "content": {"type": "string"},
-                        "status": {"type": "string", "enum": list(THREE)},
-                        "active_form": {"type": "string"},
-                    },
-                    "required": ["content", "status", "active_form"],
-                },
-            }
-        },
-        "required": ["todos"],
-    },
+    input_schema=object_of(
+        {"todos": list_of(object_of({"content": TEXT, "status": one_of(THREE), "active_form": TEXT}))}
+    ),
     examples=(_EXAMPLE,),
     verbose=verbose("Writes the todo list of this session.", _EXAMPLE, forms=("content", "active_form")),
 )

@@ -12,6 +12,7 @@ from punchlist.core.commands import Command, Entry, Limits, Policy, Query, Repla
 from punchlist.core.todo import WORDS, Status
 from punchlist.dialects.advice import verbose
 from punchlist.dialects.base import Dialect, Invalid, Reply, Result, Tool, sound
+from punchlist.dialects.schema import TEXT, list_of, object_of, one_of
 
 _STATUSES = {
     status.value: status
@@ -34,25 +35,9 @@ TOOL = Tool(
         "One task is in_progress at a time; complete it as soon as it is done, mark it blocked or cancelled "
         "when that is so."
     ),
-    input_schema={
-        "type": "object",
-        "properties": {
-            "todos": {
-                "type": "array",
-                "items": {
-                    "type": "object",
-                    "properties": {
-                        "description": {"type": "string"},
-                        "status": {"type": "string", "enum": list(_STATUSES)},
-                    },
-                    "required": ["description", "status"],
-                    "additionalProperties": False,
-                },
-            }
-        },
-        "required": ["todos"],
-        "additionalProperties": False,
-    },
+    input_schema=object_of(
+        {"todos": list_of(object_of({"description": TEXT, "status": one_of(_STATUSES)}, others=False))}, others=False
+    ),
     annotations={"models": "gemini-2"},
     examples=(_EXAMPLE,),
     verbose=verbose(

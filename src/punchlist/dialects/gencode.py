@@ -21,6 +21,7 @@ from punchlist.dialects.base import (
     Tool,
     sound,
 )
+from punchlist.dialects.schema import list_of, object_of, one_of
 
 POLICY = Policy(dialect="gencode", limits=Limits(items=20, characters=500), focus="refuse", shown=ONE_AT_A_TIME)
 
@@ -40,25 +41,9 @@ TOOL = Tool(
         "One item is in_progress at a time; mark it completed as soon as it is done. "
         "content: what to do; activeForm: the same as being done. At most 20 items."
     ),
-    input_schema={
-        "type": "object",
-        "properties": {
-            "todos": {
-                "type": "array",
-                "maxItems": 20,
-                "items": {
-                    "type": "object",
-                    "properties": {
-                        "content": _TEXT,
-                        "status": {"type": "string", "enum": list(THREE)},
-                        "activeForm": _TEXT,
-                    },
-                    "required": ["content", "status", "activeForm"],
-                },
-            }
-        },
-        "required": ["todos"],
-    },
+    input_schema=object_of(
+        {"todos": list_of(object_of({"content": _TEXT, "status": one_of(THREE), "activeForm": _TEXT}), maxItems=20)}
+    ),
     examples=(_EXAMPLE,),
     verbose=verbose(
         "Replaces the todo list of this session.",

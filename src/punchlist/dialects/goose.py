@@ -130,6 +130,10 @@ DIALECT = Dialect(
     parse=parse,
     render=render,
     statuses=("[ ]", "[>]", "[x]"),
-    lossy=(*LOST_IN_THREE, "no ids, active forms, phases, notes, priorities or parents"),
+    lossy=(
+        *LOST_IN_THREE,
+        "no ids, active forms, phases, notes, priorities or parents",
+        "the text around the rows is the list's explanation, which codex and openclaw replace with theirs",
+    ),
     limits=("a text of 50,000 characters, or as `$GOOSE_TODO_MAX_CHARS` says",),
 )

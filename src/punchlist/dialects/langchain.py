@@ -14,6 +14,7 @@ from punchlist.core.todo import WORDS
 from punchlist.dialects.advice import verbose
 from punchlist.dialects.base import IN_THREE, LOST_IN_THREE, THREE, Dialect, Invalid, Reply, Result, Tool, sound
 from punchlist.dialects.repair import type_name
+from punchlist.dialects.schema import TEXT, list_of, object_of, one_of
 
 POLICY = Policy(dialect="langchain", shown=IN_THREE)
 PARALLEL = (
@@ -34,23 +35,7 @@ TOOL = Tool(
         "Keep at least one item in_progress while work is left, several if they run side by side; "
         "complete each as soon as it is done."
     ),
-    input_schema={
-        "type": "object",
-        "properties": {
-            "todos": {
-                "type": "array",
-                "items": {
-                    "type": "object",
-                    "properties": {
-                        "content": {"type": "string"},
-                        "status": {"type": "string", "enum": list(THREE)},
-                    },
-                    "required": ["content", "status"],
-                },
-            }
-        },
-        "required": ["todos"],
-    },
+    input_schema=object_of({"todos": list_of(object_of({"content": TEXT, "status": one_of(THREE)}))}),
     annotations={"oncePerTurn": True},
     examples=(_EXAMPLE,),
     verbose=verbose(

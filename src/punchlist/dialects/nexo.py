@@ -23,6 +23,7 @@ from punchlist.dialects.base import (
     shown_items,
     sound,
 )
+from punchlist.dialects.schema import TEXT, list_of, object_of, one_of
 
 POLICY = Policy(
     dialect="nexo", limits=Limits(items=50, bytes=200, refuse_blank=True), wipe_finished=True, shown=IN_THREE
@@ -47,24 +48,9 @@ TOOL = Tool(
         "Keep one item in_progress and mark it completed as soon as it is done. "
         "content says what to do, activeForm the same as being done. At most 50 items of 200 bytes."
     ),
-    input_schema={
-        "type": "object",
-        "properties": {
-            "todos": {
-                "type": "array",
-                "items": {
-                    "type": "object",
-                    "properties": {
-                        "content": {"type": "string"},
-                        "status": {"type": "string", "enum": list(THREE)},
-                        "activeForm": {"type": "string"},
-                    },
-                    "required": ["content", "status", "activeForm"],
-                },
-            }
-        },
-        "required": ["todos"],
-    },
+    input_schema=object_of(
+        {"todos": list_of(object_of({"content": TEXT, "status": one_of(THREE), "activeForm": TEXT}))}
+    ),
     annotations={"deferred": True, "searchHint": "todo, tasks, in-progress checklist", "tier": "ReadWrite"},
     examples=(_EXAMPLE,),
     verbose=verbose(

@@ -22,6 +22,7 @@ from punchlist.dialects.base import (
     shown_items,
     sound,
 )
+from punchlist.dialects.schema import TEXT, list_of, object_of, one_of
 
 POLICY = Policy(dialect="openclaw", focus="refuse", shown=ONE_AT_A_TIME)
 
@@ -39,26 +40,13 @@ TOOL = Tool(
         "Write the plan of the current run, all its steps each time. For work of several steps, not for a simple "
         "request. Keep short steps, at most one in_progress, and mark a step completed as soon as it is done."
     ),
-    input_schema={
-        "type": "object",
-        "properties": {
-            "explanation": {"type": "string"},
-            "plan": {
-                "type": "array",
-                "minItems": 1,
-                "items": {
-                    "type": "object",
-                    "properties": {
-                        "step": {"type": "string"},
-                        "status": {"type": "string", "enum": list(THREE)},
-                    },
-                    "required": ["step", "status"],
-                    "additionalProperties": True,
-                },
-            },
+    input_schema=object_of(
+        {
+            "explanation": TEXT,
+            "plan": list_of(object_of({"step": TEXT, "status": one_of(THREE)}, others=True), minItems=1),
         },
-        "required": ["plan"],
-    },
+        required=["plan"],
+    ),
     annotations={"label": "Update Plan", "experimental": True},
     examples=(_EXAMPLE,),
     verbose=verbose(

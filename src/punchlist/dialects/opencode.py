@@ -16,6 +16,7 @@ from punchlist.core.todo import Status
 from punchlist.dialects.advice import verbose
 from punchlist.dialects.base import Dialect, Invalid, Reply, Result, Tool, sound
 from punchlist.dialects.repair import as_status, type_name
+from punchlist.dialects.schema import TEXT, list_of, object_of
 
 POLICY = Policy(dialect="opencode", shown={Status.BLOCKED: Status.IN_PROGRESS, Status.FAILED: Status.IN_PROGRESS})
 _FIELDS = ("content", "status", "priority")
@@ -33,20 +34,7 @@ TOOL = Tool(
         "Status is pending, in_progress, completed or cancelled; priority high, medium or low. "
         "Keep one item in_progress and complete it as soon as it is done."
     ),
-    input_schema={
-        "type": "object",
-        "properties": {
-            "todos": {
-                "type": "array",
-                "items": {
-                    "type": "object",
-                    "properties": {name: {"type": "string"} for name in _FIELDS},
-                    "required": list(_FIELDS),
-                },
-            }
-        },
-        "required": ["todos"],
-    },
+    input_schema=object_of({"todos": list_of(object_of(dict.fromkeys(_FIELDS, TEXT)))}),
     annotations={"permission": "todowrite", "subagents": "deny"},
     examples=(_EXAMPLE,),
     verbose=verbose(

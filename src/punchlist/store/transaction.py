@@ -101,10 +101,6 @@ class Rows:
                 self._keep(row)
         return row
 
-    def agent_number(self, number: int) -> AgentRow | None:
-        found = self._one("agent_by_number", (number,))
-        return None if found is None else _readable(self._agent, found)
-
     def _agent(self, row: Any) -> AgentRow:
         number, session, name, parent, label, project, mode, recent, unseen, revision, total, body, shown = row
         state = ListState(self._decoded(number, name, revision, total, body, shown), codec.decode_shown(shown))

@@ -11,11 +11,6 @@ INSERT INTO sessions (id, project, created_at, recent) VALUES (:session, :projec
 SELECT id, session, name, parent, label, project, mode, recent, unseen, revision, sum, todos, shown
 FROM agents WHERE session = ? AND name = ?;
 
--- name: agent_by_number
--- One agent by its number, with its list.
-SELECT id, session, name, parent, label, project, mode, recent, unseen, revision, sum, todos, shown
-FROM agents WHERE id = ?;
-
 -- name: find_spawned
 -- The child that a host calls by an id of its own.
 SELECT name FROM agents WHERE session = :session AND parent = :parent AND spawn_id = :spawn_id;
