@@ -29,7 +29,7 @@ class Limits:
         """Whether a content or active form of a list could be written again under these limits."""
         if self.refuse_blank and not text.strip():
             return False
-        return len(text) <= self.characters and (self.bytes is None or len(text.encode()) <= self.bytes)
+        return len(text) <= self.characters and (self.bytes is None or len(text.encode(errors="replace")) <= self.bytes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

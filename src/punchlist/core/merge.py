@@ -118,7 +118,7 @@ class _Merge:
             else:
                 item = self._updated(current, known, entry, self.texts[index])
             written.append(item)
-            as_written.append(self._as_written(item, entry, self.texts[index]))
+            as_written.append(self._as_written(item, given, self.texts[index]))
         written = self._in_their_order(written, base)
         left_out, kept = self._left_out(base, found)
         items = self._with_foreign(written, {item.id for item in left_out} - kept)
