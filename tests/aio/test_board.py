@@ -28,10 +28,10 @@ class GatedStore(SqliteStore):
         self.gate = threading.Event()
         self.arrived = threading.Semaphore(0)
 
-    def transact(self, work: Callable[[Transaction], T]) -> T:
+    def transact(self, work: Callable[[Transaction], T], *, lasting: bool = True) -> T:
         self.arrived.release()
         assert self.gate.wait(60)
-        return super().transact(work)
+        return super().transact(work, lasting=lasting)
 
 
 async def _arrival(store: GatedStore) -> None:

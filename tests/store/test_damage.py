@@ -176,7 +176,7 @@ def test_events_that_lead_back_to_where_they_were_are_told_not_followed_for_ever
         operation(board, "one")
         store = board.store
         assert isinstance(store, SqliteStore)
-        rows = store._reading()._all("events_after", {"after": 0, "limit": 10})
+        rows = store._reading().all("events_after", {"after": 0, "limit": 10})
     assert [event.seq for event in _in_order(0, rows)] == list(range(1, len(rows) + 1))
     for after, broken in ((1, rows), (0, rows + rows), (0, rows[::-1])):
         with pytest.raises(RowDamaged):

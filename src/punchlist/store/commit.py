@@ -20,10 +20,11 @@ _PATIENCE = 1.0
 class Request:
     """One piece of work, and what became of it."""
 
-    __slots__ = ("error", "gate", "result", "settled", "work")
+    __slots__ = ("error", "gate", "lasting", "result", "settled", "work")
 
-    def __init__(self, work: Callable[[Any], Any]) -> None:
+    def __init__(self, work: Callable[[Any], Any], *, lasting: bool = True) -> None:
         self.work = work
+        self.lasting = lasting
         self.result: Any = None
         self.error: Exception | None = None
         self.settled = False
@@ -54,11 +55,11 @@ class GroupCommit:
         self._leader = 0
         self._last = 0
 
-    def submit(self, work: Callable[[Any], T]) -> T:
+    def submit(self, work: Callable[[Any], T], *, lasting: bool = True) -> T:
         """Returns the work's result once it is committed, or raises its error once it is taken back."""
         if self._leader == threading.get_ident():
             raise RuntimeError("A transaction was started inside another one; use the one that is open.")
-        request = Request(work)
+        request = Request(work, lasting=lasting)
         self._queue.append(request)
         try:
             while not request.settled:

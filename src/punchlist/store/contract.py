@@ -92,12 +92,19 @@ class Store(Protocol):
     def path(self) -> str: ...
     @property
     def durable(self) -> bool: ...
-    def transact(self, work: Callable[[Transaction], T]) -> T:
+    def transact(self, work: Callable[[Transaction], T], *, lasting: bool = True) -> T:
         """Runs the work in a transaction and returns once that is committed. An exception takes it all back.
+
+        What is not `lasting` is safe against the end of the process at once, against power loss within a second.
+        It is for what was seen at runtime; lists, plans and tasks last.
 
         The work may be run again from its start, when what it was to be committed together with failed; only its
         last run counts. A transaction cannot be started inside another one.
         """
+        ...
+
+    def read(self, what: Callable[[Transaction], T]) -> T:
+        """Runs a piece of work that only reads. It waits for no writer, and sees what was committed."""
         ...
 
     def agent(self, session: str, name: str) -> AgentRow | None: ...

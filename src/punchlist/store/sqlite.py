@@ -20,6 +20,7 @@ from punchlist.store.faults import RowDamaged, fault, faults, os_fault
 from punchlist.store.forks import follow_forks
 from punchlist.store.format import connect, make_private_file
 from punchlist.store.lock import SidecarLock
+from punchlist.store.syncing import Syncing
 from punchlist.store.transaction import Rows
 
 T = TypeVar("T")
@@ -44,6 +45,7 @@ class SqliteStore:
         self._closed = False
         self._lock: SidecarLock | None = None
         self._bell: Bell | None = None
+        self._syncing = Syncing(f"{self._file}-wal") if path and durability == "full" else None
         self._listener: Listener | None = None
         self._writer: Rows | None = None
         self._reader: Rows | None = None
@@ -80,8 +82,8 @@ class SqliteStore:
 
     # Writing.
 
-    def transact(self, work: Callable[[Transaction], T]) -> T:
-        return self._commits.submit(work)
+    def transact(self, work: Callable[[Transaction], T], *, lasting: bool = True) -> T:
+        return self._commits.submit(work, lasting=lasting)
 
     def _commit(self, batch: list[Request]) -> None:
         """Settles each request. What it raises is an interruption of this thread."""
@@ -111,6 +113,9 @@ class SqliteStore:
             if rows is None:
                 rows = self._writer = self._open()
             connection = rows.connection
+            lasting = any(request.lasting for request in batch)
+            if self._syncing is not None:
+                rows.sync(lasting)
             connection.execute("BEGIN IMMEDIATE")
             rows.begin()
             for request in batch:
@@ -126,6 +131,8 @@ class SqliteStore:
             rows.flush()
             committing = True
             connection.execute("COMMIT")
+            if self._syncing is not None:
+                self._syncing.paid() if lasting else self._syncing.owe()
         except BaseException as error:
             committed = committing and rows is not None and not rows.connection.in_transaction
             if committed and not isinstance(error, Exception):
@@ -192,7 +199,7 @@ class SqliteStore:
 
     # Reading.
 
-    def _read(self, what: Callable[[Rows], T]) -> T:
+    def read(self, what: Callable[[Rows], T]) -> T:
         with self._read_lock:
             if self._closed:
                 raise StoreClosed(path=self.path)
@@ -212,25 +219,25 @@ class SqliteStore:
         return rows
 
     def agent(self, session: str, name: str) -> AgentRow | None:
-        return self._read(lambda rows: rows.agent(session, name))
+        return self.read(lambda rows: rows.agent(session, name))
 
     def list_at(self, number: int, revision: int) -> TodoList | None:
-        return self._read(lambda rows: rows.list_at(number, revision))
+        return self.read(lambda rows: rows.list_at(number, revision))
 
     def lists(self, *, project: str | None = None, session: str | None = None, limit: int = 20) -> Sequence[ListRow]:
-        return self._read(lambda rows: rows.lists(project=project, session=session, limit=limit))
+        return self.read(lambda rows: rows.lists(project=project, session=session, limit=limit))
 
     def sessions(self, *, project: str | None = None, limit: int = 50) -> Sequence[SessionRow]:
-        return self._read(lambda rows: rows.sessions(project=project, limit=limit))
+        return self.read(lambda rows: rows.sessions(project=project, limit=limit))
 
     def events_after(self, after: int, limit: int = 1000) -> Sequence[Event]:
-        return self._read(lambda rows: rows.events_after(after, limit))
+        return self.read(lambda rows: rows.events_after(after, limit))
 
     def last_events(self, limit: int) -> Sequence[Event]:
-        return self._read(lambda rows: rows.last_events(limit))
+        return self.read(lambda rows: rows.last_events(limit))
 
     def last_seq(self) -> int:
-        return self._read(lambda rows: rows.last_seq())
+        return self.read(lambda rows: rows.last_seq())
 
     # The end.
 
@@ -243,6 +250,8 @@ class SqliteStore:
         if self._listener is not None:
             self._listener.stop()
         with self._write_lock, self._read_lock:
+            if self._syncing is not None:
+                self._syncing.settle()
             self._disconnect(wait=True)
             for part in (self._lock, self._bell):
                 if part is not None:
@@ -280,6 +289,8 @@ class SqliteStore:
             return
         self._listener = None
         self._waiting = 0
+        if self._syncing is not None:
+            self._syncing = Syncing(f"{self._file}-wal")  # its thread stayed with the parent
         self._make_locks()
         if self._lock is not None and not self._closed:
             self._lock.reopen_after_fork()

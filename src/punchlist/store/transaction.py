@@ -41,10 +41,17 @@ class Rows:
         self._keeps = keeps
         self._shared = shared
         self._version = -1
+        self._syncs = True
         self._agents: dict[tuple[str, str], AgentRow] = {}
         self._last_seq: int | None = None
         self._late_lists: list[tuple[Any, ...]] = []
         self._late_events: list[tuple[Any, ...]] = []
+
+    def sync(self, wanted: bool) -> None:
+        """Whether a commit waits for the disk; to be called between transactions."""
+        if wanted is not self._syncs:
+            self._execute(f"PRAGMA synchronous = {'FULL' if wanted else 'NORMAL'}")
+            self._syncs = wanted
 
     def begin(self) -> None:
         """To be called first in each transaction."""
@@ -78,15 +85,17 @@ class Rows:
         """How many rows wait to be written."""
         return len(self._late_lists) + len(self._late_events)
 
-    def _one(self, name: str, values: Any) -> Any:
+    def one(self, name: str, values: Any) -> Any:
+        """The first row that a named query finds, or None."""
         self.flush()
         return self._execute(self._sql[name], values).fetchone()
 
-    def _all(self, name: str, values: Any) -> list[Any]:
+    def all(self, name: str, values: Any) -> list[Any]:
+        """All rows that a named query finds."""
         self.flush()
         return self._execute(self._sql[name], values).fetchall()
 
-    def _run(self, name: str, values: Any) -> None:
+    def run(self, name: str, values: Any) -> None:
         self.flush()
         self._execute(self._sql[name], values)
 
@@ -95,7 +104,7 @@ class Rows:
     def agent(self, session: str, name: str) -> AgentRow | None:
         row = self._agents.get((session, name))
         if row is None:
-            found = self._one("find_agent", (session, name))
+            found = self.one("find_agent", (session, name))
             if found is not None:
                 row = _readable(self._agent, found)
                 self._keep(row)
@@ -129,14 +138,14 @@ class Rows:
             self._agents[row.session, row.name] = row
 
     def spawned(self, session: str, parent: int, spawn_id: str) -> str | None:
-        row = self._one("find_spawned", {"session": session, "parent": parent, "spawn_id": spawn_id})
+        row = self.one("find_spawned", {"session": session, "parent": parent, "spawn_id": spawn_id})
         return None if row is None else row[0]
 
     def names(self, session: str) -> set[str]:
-        return {name for (name,) in self._all("names_of_session", {"session": session})}
+        return {name for (name,) in self.all("names_of_session", {"session": session})}
 
     def session_project(self, session: str) -> str | None:
-        row = self._one("find_session", {"session": session})
+        row = self.one("find_session", {"session": session})
         return None if row is None else row[0]
 
     def add_agent(
@@ -151,10 +160,10 @@ class Rows:
         spawn_id: str | None = None,
     ) -> AgentRow:
         now = codec.microseconds(at)
-        self._run("add_session", {"session": session, "project": project, "at": now})
+        self.run("add_session", {"session": session, "project": project, "at": now})
         project = self.session_project(session) or project
         values = {"session": session, "name": name, "parent": parent, "label": label, "spawn_id": spawn_id}
-        (number,) = self._one("add_agent", {**values, "project": project, "at": now})
+        (number,) = self.one("add_agent", {**values, "project": project, "at": now})
         row = AgentRow(number, session, name, parent, label, project, "execute", now, 0, ListState(TodoList()))
         self._keep(row)
         return row
@@ -175,37 +184,37 @@ class Rows:
             self._late_lists.append((revision, unseen, now, total, body, shown, number))
             if now - recent >= MINUTE or len(before.items) != len(todos.items):
                 recent = max(now, recent)
-                self._run("save_place", (recent, len(todos.items), number))
-                self._run("save_session_place", (recent, session, recent))
+                self.run("save_place", (recent, len(todos.items), number))
+                self.run("save_session_place", (recent, session, recent))
             if revision % SNAPSHOT_EVERY == 0:
                 self._add_snapshot(number, revision, body)
             self._remember(number, body, todos, memo)
         self._keep(AgentRow(number, session, name, parent, label, project, mode, recent, unseen, state))
 
     def _save_unseen(self, agent: AgentRow, state: ListState, unseen: int) -> None:
-        (body,) = self._one("body_of_list", (agent.number,))
+        (body,) = self.one("body_of_list", (agent.number,))
         shown = codec.encode_shown(state)
         head = _list_head(agent.number, agent.name, state.todos.revision)
         total = None if body is None else codec.checksum(head, body, shown)
-        self._run("save_unseen", (unseen, total, shown, agent.number))
+        self.run("save_unseen", (unseen, total, shown, agent.number))
 
     def save_mode(self, agent: AgentRow, mode: str, *, at: datetime) -> None:
-        self._run("save_mode", (mode, codec.microseconds(at), agent.number))
+        self.run("save_mode", (mode, codec.microseconds(at), agent.number))
         self._agents.pop((agent.session, agent.name), None)
 
     def lists(self, *, project: str | None = None, session: str | None = None, limit: int = 20) -> Sequence[ListRow]:
         if session is not None:
-            return [_readable(_list, row) for row in self._all("agents_of_session", {"session": session})]
+            return [_readable(_list, row) for row in self.all("agents_of_session", {"session": session})]
         if project is not None:
-            rows = self._all("lists_of_project", {"project": project, "limit": limit})
+            rows = self.all("lists_of_project", {"project": project, "limit": limit})
         else:
-            rows = self._all("lists_of_board", {"limit": limit})
+            rows = self.all("lists_of_board", {"limit": limit})
         found = [_readable(_list, row) for row in rows]
         return sorted(found, key=lambda row: row.updated_at, reverse=True)
 
     def sessions(self, *, project: str | None = None, limit: int = 50) -> Sequence[SessionRow]:
         name = "sessions_of_board" if project is None else "sessions_of_project"
-        found = [_readable(_session, row) for row in self._all(name, {"project": project, "limit": limit})]
+        found = [_readable(_session, row) for row in self.all(name, {"project": project, "limit": limit})]
         return sorted(found, key=lambda row: row.updated_at or row.created_at, reverse=True)
 
     # Events.
@@ -226,26 +235,26 @@ class Rows:
             self._last_seq = seq
 
     def events_after(self, after: int, limit: int = 1000) -> Sequence[Event]:
-        return _in_order(after, self._all("events_after", {"after": after, "limit": limit}))
+        return _in_order(after, self.all("events_after", {"after": after, "limit": limit}))
 
     def last_events(self, limit: int) -> Sequence[Event]:
-        return _in_order(0, self._all("last_events", {"limit": limit})[::-1])
+        return _in_order(0, self.all("last_events", {"limit": limit})[::-1])
 
     def last_seq(self) -> int:
-        return self._one("last_seq", ())[0]
+        return self.one("last_seq", ())[0]
 
     def list_at(self, number: int, revision: int) -> TodoList | None:
         """The list as it was at a revision; None if it has not come so far, or that part was pruned."""
-        found = self._one("snapshot_before", {"agent": number, "upto": revision})
+        found = self.one("snapshot_before", {"agent": number, "upto": revision})
         start, todos = (0, TodoList()) if found is None else _readable(lambda row: _snapshot(number, row), found)
-        for row in self._all("events_of_list", {"agent": number, "after": start, "upto": revision}):
+        for row in self.all("events_of_list", {"agent": number, "after": start, "upto": revision}):
             todos = _readable(lambda row, todos=todos: _folded(todos, row), row)
         return todos if todos.revision == revision else None
 
     def last_change(self, number: int, by: str) -> int | None:
         """The last revision by this author that was not taken back since."""
         undone: set[int] = set()
-        for revision, kind, data in self._all("changes_by_author", {"agent": number, "author": by}):
+        for revision, kind, data in self.all("changes_by_author", {"agent": number, "author": by}):
             if kind == "list.undone":
                 undone.add(_readable(codec.decode_data, data)["undid"])
             elif revision not in undone:
@@ -253,12 +262,12 @@ class Rows:
         return None
 
     def _add_snapshot(self, number: int, revision: int, body: bytes) -> None:
-        self._run("add_snapshot", (number, revision, codec.checksum(_list_head(number, "", revision), body), body))
+        self.run("add_snapshot", (number, revision, codec.checksum(_list_head(number, "", revision), body), body))
 
     # Calls that were answered.
 
     def call(self, agent: AgentRow, call_id: str) -> StoredCall | None:
-        row = self._one("find_call", (agent.number, call_id))
+        row = self.one("find_call", (agent.number, call_id))
         if row is None:
             return None
         total, fingerprint, reply = row
@@ -268,18 +277,18 @@ class Rows:
     def save_call(self, agent: AgentRow, call_id: str, call: StoredCall, *, at: datetime) -> None:
         total = codec.checksum(f"{agent.number} {call_id}", call.reply, call.fingerprint)
         values = (agent.number, call_id, codec.microseconds(at), total, call.fingerprint, call.reply)
-        self._run("add_call", values)
+        self.run("add_call", values)
 
     # Sessions as a whole.
 
     def move_session(self, source: str, target: str) -> None:
         self._agents.clear()
-        self._run("move_session", {"source": source, "target": target})
-        self._run("move_agents", {"source": source, "target": target})
+        self.run("move_session", {"source": source, "target": target})
+        self.run("move_agents", {"source": source, "target": target})
 
     def copy_session(self, source: str, target: str, *, at: datetime) -> None:
         """The copy's lists keep their revisions; their history begins with a snapshot."""
-        self._run("copy_session", {"source": source, "target": target, "at": codec.microseconds(at)})
+        self.run("copy_session", {"source": source, "target": target, "at": codec.microseconds(at)})
         copies: dict[int, int] = {}
         for row in self.lists(session=source):
             parent = None if row.parent is None else copies.get(row.parent)
@@ -295,13 +304,13 @@ class Rows:
         """Deletes up to `limit` agents of sessions that nobody wrote to since; how many it deleted."""
         self._agents.clear()
         cutoff = codec.microseconds(before)
-        agents = [row[0] for row in self._all("old_agents", {"before": cutoff, "limit": limit})]
+        agents = [row[0] for row in self.all("old_agents", {"before": cutoff, "limit": limit})]
         for agent in agents:
             for name in ("delete_events", "delete_snapshots", "delete_calls", "delete_agent"):
-                self._run(name, {"agent": agent})
+                self.run(name, {"agent": agent})
         if len(agents) < limit:
-            self._run("delete_empty_sessions", {"before": cutoff})
-            self._run("delete_old_calls", {"before": cutoff})
+            self.run("delete_empty_sessions", {"before": cutoff})
+            self.run("delete_old_calls", {"before": cutoff})
         return len(agents)
 
 

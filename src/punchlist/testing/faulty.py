@@ -61,13 +61,13 @@ class FaultyStore:
         self.met.append(fault)
         return fault
 
-    def transact(self, work: Callable[[Transaction], T]) -> T:
+    def transact(self, work: Callable[[Transaction], T], *, lasting: bool = True) -> T:
         fault = self._next()
         if fault == "fail_before":
             raise StoreFailed(path=self.path, problem="a planned fault before the write")
         if fault == "delay":
             self._sleep(self._seconds)
-        result = self.store.transact(work)
+        result = self.store.transact(work, lasting=lasting)
         if fault == "fail_after":
             raise StoreFailed(path=self.path, problem="a planned fault after the write")
         return result
@@ -79,6 +79,9 @@ class FaultyStore:
     @property
     def durable(self) -> bool:
         return self.store.durable
+
+    def read(self, what: Callable[[Transaction], T]) -> T:
+        return self.store.read(what)
 
     def agent(self, session: str, name: str) -> AgentRow | None:
         return self.store.agent(session, name)

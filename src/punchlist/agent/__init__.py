@@ -1,0 +1,49 @@
+"""An agent's handle: where a dialect, the rules of core and the store meet. One file for each thing that it does."""
+
+from __future__ import annotations
+
+from punchlist.agent.calls import Calls
+from punchlist.agent.changes import Changes
+from punchlist.agent.handle import PROFILES, AgentOptions, Mode, check_name
+from punchlist.agent.modes import Modes
+from punchlist.core.events import Draft
+from punchlist.store import Transaction
+
+__all__ = ["PROFILES", "Agent", "AgentOptions", "Mode"]
+
+
+class Agent(Calls, Changes, Modes):
+    """One agent of one session. Nothing is written before its first change; until then its list is empty."""
+
+    def _changed(self) -> None:
+        self.board.changed(self)
+
+    def spawn(self, name: str, *, label: str | None = None, id: str | None = None, dialect: str | None = None) -> Agent:
+        """A child of this agent: always a new one, numbered if the name is taken. The same `id` finds it again."""
+        check_name("agent", name)
+
+        def work(tx: Transaction) -> str:
+            now = self.board.now()
+            row = self._joined(tx, now)
+            if id is not None and (known := tx.spawned(self.session, row.number, id)) is not None:
+                return known
+            taken = tx.names(self.session)
+            number = 1
+            free = name
+            while free in taken:
+                number += 1
+                free = f"{name}-{number}"
+            check_name("agent", free)
+            tx.add_agent(self.session, free, project=row.project, at=now, parent=row.number, label=label, spawn_id=id)
+            tx.add_events(row, [Draft("agent.spawned", {"child": free, "label": label})], by=self.name, at=now)
+            return free
+
+        child = self.board.store.transact(work)
+        return self.board.agent(
+            child,
+            session=self.session,
+            dialect=dialect or self.dialect,
+            profile=self.profile,
+            project=self._project,
+            **self._options,
+        )

@@ -1,0 +1,110 @@
+"""The model's calls: parsed by the dialect, decided by core, committed, and only then answered."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from hashlib import blake2b
+from typing import Any
+
+import msgspec
+
+from punchlist.agent.handle import Handle
+from punchlist.core.apply import Applied, apply
+from punchlist.core.commands import Command, Problem, Query
+from punchlist.core.events import Draft
+from punchlist.core.todo import ListState
+from punchlist.dialects.base import Invalid, Reply, Result, reply_invalid, reply_unknown_tool
+from punchlist.store import AgentRow, Transaction
+from punchlist.store.contract import StoredCall
+from punchlist.text import repair
+
+_encode = msgspec.json.Encoder(order="deterministic").encode
+_decode_reply = msgspec.json.Decoder(Reply).decode
+
+
+class Calls(Handle):
+    """Answers the model."""
+
+    def call(self, name: str, args: Any = None, *, call_id: str | None = None) -> Reply:
+        """Answers a tool call. Bad input gets an error reply; only a store that cannot write raises.
+
+        The same `call_id` again gets the first reply again, and nothing is applied twice.
+        """
+        if not self._dialect.has_tool(name):
+            return reply_unknown_tool(self._dialect, str(name))
+        call_id = None if call_id is None else repair(str(call_id))
+        parsed = self._dialect.parse(name, args)
+        fingerprint = b"" if call_id is None else _fingerprint(f"{self.dialect}/{name}", args)
+        changed = False
+
+        def work(tx: Transaction) -> Reply:
+            nonlocal changed
+            now = self.board.now()
+            row = self._joined(tx, now)
+            if call_id is not None and (stored := tx.call(row, call_id)) is not None:
+                return _replayed(stored, fingerprint, call_id)
+            reply, changed = self._answer(tx, row, parsed, now)
+            if call_id is not None:
+                tx.save_call(row, call_id, StoredCall(fingerprint, _encode(reply)), at=now)
+            return reply
+
+        reply = self.board.store.transact(work)
+        if changed:
+            self._changed()
+        return reply
+
+    def _answer(
+        self, tx: Transaction, row: AgentRow, parsed: Command | Query | Invalid, now: datetime
+    ) -> tuple[Reply, bool]:
+        """The reply, and whether the list changed."""
+        refusal = self._dialect.refused_in_plan_mode
+        if row.mode == "plan" and refusal is not None:
+            parsed = Invalid(refusal, code="plan_mode")
+        if isinstance(parsed, Invalid):
+            refused = Draft("list.refused", {"code": parsed.code, "problem": parsed.text[:500]})
+            tx.add_events(row, [refused], by=self.name, at=now)
+            return reply_invalid(parsed), False
+        before = row.state
+        if isinstance(parsed, Query):
+            applied = Applied(before)
+        else:
+            applied = apply(before, parsed, self._policy, now, by=self.name)
+        state, durable = applied.state, self.board.store.durable
+        behind = state.shown is not None
+        result = Result(
+            parsed, before.todos, state.todos, applied.problems, row.unseen, behind, durable, now, self._policy
+        )
+        reply = self._dialect.render(result)
+        unseen = 0 if reply.shows_list else row.unseen + 1
+        if reply.shows_list and not reply.is_error:
+            state = ListState(state.todos)
+        if applied.refused:
+            problem = applied.problems[0]
+            refused = Draft("list.refused", {"code": problem.code, "problem": problem.text[:500]})
+            tx.add_events(row, [refused], by=self.name, at=now)
+            return reply, False
+        tx.save_list(row, state, unseen=unseen, at=now)
+        tx.add_events(row, applied.events, by=self.name, at=now)
+        return reply, state.todos is not before.todos
+
+
+def _fingerprint(name: str, args: Any) -> bytes:
+    try:
+        body = _encode([name, args])
+    except (TypeError, ValueError, RecursionError):
+        body = _described(name, args)
+    return blake2b(body, digest_size=16).digest()
+
+
+def _described(name: str, args: Any) -> bytes:
+    try:
+        return repr((name, args)).encode("utf-8", "backslashreplace")
+    except (ValueError, RecursionError):
+        return b"beyond description"  # too deep, or a number too long: refused whatever it says
+
+
+def _replayed(stored: StoredCall, fingerprint: bytes, call_id: str) -> Reply:
+    if stored.fingerprint == fingerprint:
+        return _decode_reply(stored.reply)
+    text = f"The call id `{call_id}` was used before with other arguments; nothing was changed. Use a new id."
+    return Reply(text, is_error=True, problems=(Problem("call_id_reused", text, fatal=True),))

@@ -1,0 +1,112 @@
+"""Changes that do not come from the model: a person's edits, taking them back, a list from elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from punchlist.agent.handle import Handle, check_name
+from punchlist.core.apply import Applied, apply, known_to_its_agent
+from punchlist.core.commands import Command, Edit, Limits, Policy
+from punchlist.core.events import Draft, diff, header
+from punchlist.core.todo import ListState, TodoList
+from punchlist.core.undo import undo
+from punchlist.dialects.operations import operations, rewrite
+from punchlist.errors import EditRefused, NothingToUndo, RevisionConflict, UndoRefused
+from punchlist.store import AgentRow, Transaction
+
+_EDITS = Policy(limits=Limits(items=10_000, characters=100_000, refuse_blank=True))
+
+
+class Changes(Handle):
+    """Changes the list in the name of somebody."""
+
+    def edit(self, ops: Any, *, by: str, revision: int | None = None) -> TodoList:
+        """Applies targeted operations, all or none, in the name of a person or another agent; the new list.
+
+        With `revision`, only if the list is still at that revision. Raises `EditRefused` or `RevisionConflict`.
+        """
+        return self._change(Edit(operations(ops)), by=by, revision=revision)
+
+    def rewrite(self, todos: TodoList, *, by: str, revision: int | None = None) -> TodoList:
+        """Puts a whole list in place of this one: items that match keep their ids, open ones left out are set aside."""
+        return self._change(rewrite(todos), by=by, revision=revision)
+
+    def _change(self, command: Command, *, by: str, revision: int | None) -> TodoList:
+        check_name("author", by)
+
+        def decide(state: ListState, now: datetime) -> Applied:
+            if revision is not None and state.todos.revision != revision:
+                raise RevisionConflict(expected=revision, actual=state.todos.revision)
+            applied = apply(state, command, _EDITS, now, by=by, own=by == self.name)
+            if applied.refused:
+                raise EditRefused(problem=" ".join(problem.text for problem in applied.problems))
+            return applied
+
+        return self._write(decide, by=by)
+
+    def undo(self, *, by: str) -> TodoList:
+        """Takes back this author's last change; refuses, and names it, if what it touched was changed again since."""
+        row_of: list[tuple[Transaction, AgentRow]] = []
+
+        def decide(state: ListState, _now: datetime) -> Applied:
+            tx, row = row_of[0]
+            undid = tx.last_change(row.number, by)
+            before = tx.list_at(row.number, undid - 1) if undid is not None else None
+            after = tx.list_at(row.number, undid) if undid is not None else None
+            if undid is None or before is None or after is None:
+                raise NothingToUndo(by=by)
+            current = state.todos
+            todos = undo(current, before, after)
+            if isinstance(todos, str):
+                raise UndoRefused(by=by, touched=todos)
+            todos = replace(todos, revision=current.revision + 1)
+            drafts = [*diff(current, todos), header("list.undone", current, todos, undid=undid)]
+            for draft in drafts:
+                draft.data.setdefault("revision", todos.revision)
+            shown = known_to_its_agent(state, todos)
+            return Applied(ListState(todos, shown if by != self.name else None), tuple(drafts))
+
+        return self._write(decide, by=by, within=row_of)
+
+    def restore_list(self, todos: TodoList, *, by: str, source: str, revision: int | None = None) -> TodoList:
+        """Takes over a list that was kept elsewhere, as this agent's own, with where it came from in the event.
+
+        With `revision`, only if the list is still at that revision.
+        """
+
+        def decide(state: ListState, now: datetime) -> Applied:
+            if revision is not None and state.todos.revision != revision:
+                raise RevisionConflict(expected=revision, actual=state.todos.revision)
+            applied = apply(state, rewrite(todos), _EDITS, now, by=by)
+            if applied.refused:
+                raise EditRefused(problem=" ".join(problem.text for problem in applied.problems))
+            *events, last = applied.events
+            if last.kind == "list.replaced":
+                last = Draft("list.restored", {**last.data, "source": source})
+            return replace(applied, events=(*events, last))
+
+        return self._write(decide, by=by)
+
+    def _write(
+        self,
+        decide: Callable[[ListState, datetime], Applied],
+        *,
+        by: str,
+        within: list[tuple[Transaction, AgentRow]] | None = None,
+    ) -> TodoList:
+        def work(tx: Transaction) -> Applied:
+            now = self.board.now()
+            row = self._joined(tx, now)
+            if within is not None:
+                within[:] = [(tx, row)]
+            applied = decide(row.state, now)
+            tx.save_list(row, applied.state, unseen=row.unseen, at=now)
+            tx.add_events(row, applied.events, by=by, at=now)
+            return applied
+
+        applied = self.board.store.transact(work)
+        self._changed()
+        return applied.state.todos

@@ -1,0 +1,137 @@
+"""The common ground of a handle: who the agent is, what it was asked to do differently, and its row in the store."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Literal, TypedDict, Unpack, cast, get_args
+
+from punchlist.core.commands import Focus, Policy
+from punchlist.core.events import Draft
+from punchlist.core.todo import TodoList
+from punchlist.dialects import dialect as dialect_named
+from punchlist.dialects.base import Dialect, Tool
+from punchlist.errors import ConfigInvalid, InvalidInput, UnknownName
+from punchlist.store import AgentRow, Transaction
+
+if TYPE_CHECKING:
+    from punchlist.board import Board
+
+Mode = Literal["execute", "plan"]
+PROFILES = ("quiet", "classic", "off")
+_LONGEST_NAME = 200
+
+
+class AgentOptions(TypedDict, total=False):
+    """How a handle differs from what its dialect does by itself.
+
+    `focus`: what our own dialect does with a second item in progress: `first` (keep the first), `accept` or `refuse`.
+    `verbose`: offer the tools with the longer descriptions, for small models. `clear_delay`: seconds after which a
+    closed task leaves the model's list in oh-my-pi; below 0 never.
+    """
+
+    focus: str | None
+    verbose: bool
+    clear_delay: float
+
+
+class Handle:
+    """What a handle knows of its agent, and how it reads it."""
+
+    def __init__(
+        self,
+        board: Board,
+        name: str,
+        *,
+        session: str,
+        dialect: str,
+        profile: str,
+        project: str,
+        **options: Unpack[AgentOptions],
+    ) -> None:
+        check_name("agent", name)
+        check_name("session", session)
+        if profile not in PROFILES:
+            raise UnknownName(what="profile", name=profile, known=", ".join(PROFILES))
+        self.board = board
+        self.name = name
+        self.session = session
+        self.profile = profile
+        self._project = project
+        self._dialect = dialect_named(dialect)
+        self._options = options
+        self._policy = _policy(self._dialect, options)
+
+    def __repr__(self) -> str:
+        return f"Agent({self.name!r}, session={self.session!r}, dialect={self.dialect!r})"
+
+    @property
+    def dialect(self) -> str:
+        return self._dialect.name
+
+    @property
+    def tools(self) -> tuple[Tool, ...]:
+        """The tools to offer to the model: the original's, but for their descriptions, which are ours."""
+        tools = self._dialect.tools
+        return tuple(tool.in_full() for tool in tools) if self._options.get("verbose") else tools
+
+    @property
+    def todos(self) -> TodoList:
+        row = self._row()
+        return TodoList() if row is None else row.state.todos
+
+    @property
+    def project(self) -> str:
+        """The project of the session, which is where the session was first seen."""
+        row = self._row()
+        return self._project if row is None else row.project
+
+    @property
+    def mode(self) -> Mode:
+        row = self._row()
+        return "plan" if row is not None and row.mode == "plan" else "execute"
+
+    def _row(self) -> AgentRow | None:
+        return self.board.store.agent(self.session, self.name)
+
+    def at(self, revision: int) -> TodoList | None:
+        """The list as it was at a revision; None if there is no such revision, or it was pruned."""
+        row = self._row()
+        if row is None:
+            return TodoList() if revision == 0 else None
+        return self.board.store.list_at(row.number, revision)
+
+    def _changed(self) -> None:
+        """Tells those who observe the board that the list changed."""
+        raise NotImplementedError
+
+    def _joined(self, tx: Transaction, now: datetime) -> AgentRow:
+        """The agent's row, made if it is not there yet."""
+        row = tx.agent(self.session, self.name)
+        if row is None:
+            row = tx.add_agent(self.session, self.name, project=self._project, at=now)
+            tx.add_events(row, [Draft("agent.joined", {"project": row.project})], by=self.name, at=now)
+        return row
+
+
+def _policy(dialect: Dialect, options: AgentOptions) -> Policy:
+    policy = dialect.policy
+    unknown = options.keys() - AgentOptions.__annotations__.keys()
+    if unknown:
+        raise TypeError(f"an agent has no option {min(unknown)!r}")
+    focus = options.get("focus")
+    if focus is not None and focus not in get_args(Focus):
+        raise ConfigInvalid(name="focus", value=focus, problem=f"use one of {', '.join(get_args(Focus))}")
+    if focus is not None and dialect.name == "punchlist":
+        policy = replace(policy, focus=cast("Focus", focus))
+    delay = options.get("clear_delay")
+    if delay is not None and dialect.name == "oh-my-pi":
+        policy = replace(policy, hide_closed_after=float(delay))
+    return policy
+
+
+def check_name(what: str, name: str) -> None:
+    printable = isinstance(name, str) and name.isprintable()  # pyright: ignore[reportUnnecessaryIsInstance]
+    if not printable or not name.strip() or len(name) > _LONGEST_NAME:
+        shown = repr(name)[:80]
+        raise InvalidInput(problem=f"{shown} cannot name an {what}: use 1 to {_LONGEST_NAME} printable characters.")
