@@ -30,8 +30,8 @@ class Calls(Handle):
 
         The same `call_id` again gets the first reply again, and nothing is applied twice.
         """
-        if not self._dialect.has_tool(name):
-            return reply_unknown_tool(self._dialect, str(name))
+        if not self.offered or not self._dialect.has_tool(name):
+            return reply_unknown_tool(self.tools, str(name))
         call_id = None if call_id is None else repair(str(call_id))
         parsed = self._dialect.parse(name, args)
         fingerprint = b"" if call_id is None else _fingerprint(f"{self.dialect}/{name}", args)

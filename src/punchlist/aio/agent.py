@@ -58,6 +58,10 @@ class Agent:
         return self.synchronous.tools
 
     @property
+    def offered(self) -> bool:
+        return self.synchronous.offered
+
+    @property
     def todos(self) -> Awaitable[TodoList]:
         return self._run(lambda: self.synchronous.todos)
 
@@ -101,7 +105,14 @@ class Agent:
         await self._run(self.synchronous.exit_plan_mode, by=by)
 
     async def spawn(
-        self, name: str, *, label: str | None = None, id: str | None = None, dialect: str | None = None
+        self,
+        name: str,
+        *,
+        label: str | None = None,
+        id: str | None = None,
+        dialect: str | None = None,
+        offered: bool | None = None,
     ) -> Agent:
-        child = await self._run(self.synchronous.spawn, name, label=label, id=id, dialect=dialect)
+        spawn = self.synchronous.spawn
+        child = await self._run(spawn, name, label=label, id=id, dialect=dialect, offered=offered)
         return Agent(self.board, child, self.board.lane(child.session, child.name))
