@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from hashlib import blake2b
 from typing import Any
@@ -14,6 +15,8 @@ from punchlist.core.commands import Command, Problem, Query
 from punchlist.core.events import Draft
 from punchlist.core.todo import ListState
 from punchlist.dialects.base import Invalid, Reply, Result, reply_invalid, reply_unknown_tool
+from punchlist.guidance.ledger import Size, size_of_json
+from punchlist.guidance.tally import after_call, decode_tally, encode_tally
 from punchlist.store import AgentRow, Transaction
 from punchlist.store.contract import StoredCall
 from punchlist.text import repair
@@ -35,6 +38,8 @@ class Calls(Handle):
         call_id = None if call_id is None else repair(str(call_id))
         parsed = self._dialect.parse(name, args)
         fingerprint = b"" if call_id is None else _fingerprint(f"{self.dialect}/{name}", args)
+        arguments = size_of_json(args)
+        lasting = call_id is not None or not isinstance(parsed, Query)  # a read leaves nothing but a count
         changed = False
 
         def work(tx: Transaction) -> Reply:
@@ -43,27 +48,25 @@ class Calls(Handle):
             row = self._joined(tx, now)
             if call_id is not None and (stored := tx.call(row, call_id)) is not None:
                 return _replayed(stored, fingerprint, call_id)
-            reply, changed = self._answer(tx, row, parsed, now)
+            reply, changed = self._answer(tx, row, parsed, now, arguments)
             if call_id is not None:
                 tx.save_call(row, call_id, StoredCall(fingerprint, _encode(reply)), at=now)
             return reply
 
-        reply = self.board.store.transact(work)
+        reply = self.board.store.transact(work, lasting=lasting)
         if changed:
             self._changed()
         return reply
 
     def _answer(
-        self, tx: Transaction, row: AgentRow, parsed: Command | Query | Invalid, now: datetime
+        self, tx: Transaction, row: AgentRow, parsed: Command | Query | Invalid, now: datetime, arguments: Size
     ) -> tuple[Reply, bool]:
         """The reply, and whether the list changed."""
         refusal = self._dialect.refused_in_plan_mode
         if row.mode == "plan" and refusal is not None:
             parsed = Invalid(refusal, code="plan_mode")
         if isinstance(parsed, Invalid):
-            refused = Draft("list.refused", {"code": parsed.code, "problem": parsed.text[:500]})
-            tx.add_events(row, [refused], by=self.name, at=now)
-            return reply_invalid(parsed), False
+            return self._refused(tx, row, reply_invalid(parsed), parsed.code, parsed.text, now, arguments), False
         before = row.state
         if isinstance(parsed, Query):
             applied = Applied(before)
@@ -80,12 +83,32 @@ class Calls(Handle):
             state = ListState(state.todos)
         if applied.refused:
             problem = applied.problems[0]
-            refused = Draft("list.refused", {"code": problem.code, "problem": problem.text[:500]})
-            tx.add_events(row, [refused], by=self.name, at=now)
-            return reply, False
-        tx.save_list(row, state, unseen=unseen, at=now)
+            return self._refused(tx, row, reply, problem.code, problem.text, now, arguments), False
+        ledger = self._tallied(row, reply, arguments, applied.events)
+        tx.save_list(row, state, unseen=unseen, at=now, ledger=ledger)
         tx.add_events(row, applied.events, by=self.name, at=now)
         return reply, state.todos is not before.todos
+
+    def _refused(
+        self, tx: Transaction, row: AgentRow, reply: Reply, code: str, problem: str, now: datetime, arguments: Size
+    ) -> Reply:
+        ledger = self._tallied(row, reply, arguments)
+        tx.save_list(row, row.state, unseen=row.unseen, at=now, ledger=ledger)
+        refused = Draft("list.refused", {"code": code, "problem": problem[:500]})
+        tx.add_events(row, [refused], by=self.name, at=now)
+        return reply
+
+    def _tallied(self, row: AgentRow, reply: Reply, arguments: Size, events: Sequence[Draft] = ()) -> bytes:
+        """The agent's tally with this call. Events there are none of where nothing was written."""
+        known, tally = self._tally
+        if known is not row.ledger:
+            tally = decode_tally(row.ledger)
+        completed = sum(kind == "item.completed" for kind, _ in events) if len(events) > 2 else 0
+        foreign = self.dialect != "punchlist"
+        tally = after_call(tally, self._key, arguments, reply, wrote=bool(events), completed=completed, foreign=foreign)
+        body = encode_tally(tally)
+        self._tally = body, tally
+        return body
 
 
 def _fingerprint(name: str, args: Any) -> bytes:

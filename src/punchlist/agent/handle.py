@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, TypedDict, Unpack, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, cast, get_args
 
 from punchlist.config import todos_offered
 from punchlist.core.commands import Focus, Policy
@@ -15,6 +15,9 @@ from punchlist.core.todo import TodoList
 from punchlist.dialects import dialect as dialect_named
 from punchlist.dialects.base import Dialect, Tool
 from punchlist.errors import ConfigInvalid, InvalidInput, UnknownName
+from punchlist.guidance.ledger import key_of
+from punchlist.guidance.settings import rules, settings_from
+from punchlist.guidance.tally import EMPTY, Tally
 from punchlist.store import AgentRow, Transaction
 
 if TYPE_CHECKING:
@@ -35,7 +38,8 @@ class AgentOptions(TypedDict, total=False):
 
     `offered`: whether the model has the tool, whatever its dialect says; None to go by the dialect. `context`: what the
     agent is about just now (`commit`, `pull_request`, `yield`, …); in some the dialect's original takes the tool away.
-    `subagent`: another agent started this one; `spawn` says so by itself. `reading_tools`, `changing_tools`: names of
+    `guidance`: how what is put before the model differs from the profile: a mapping with any of the fields of
+    `punchlist.guidance.settings.GuidanceSettings`. `subagent`: another agent started this one; `spawn` says so by itself. `reading_tools`, `changing_tools`: names of
     the host's own tools, for plan mode and for counting changes.
     """
 
@@ -47,6 +51,7 @@ class AgentOptions(TypedDict, total=False):
     subagent: bool
     reading_tools: Iterable[str]
     changing_tools: Iterable[str]
+    guidance: Mapping[str, Any] | None
 
 
 class Handle:
@@ -76,6 +81,9 @@ class Handle:
         self._options = options
         self._policy = _policy(self._dialect, options)
         self._offered = _offered(self._dialect, options)
+        self._key = key_of(dialect, profile)
+        self._tally: tuple[bytes | None, Tally] = (None, EMPTY)
+        self._rules = rules(dialect, profile, settings_from(options.get("guidance")))
 
     def __repr__(self) -> str:
         return f"Agent({self.name!r}, session={self.session!r}, dialect={self.dialect!r})"

@@ -1,8 +1,8 @@
 """What the layer itself costs: bytes and estimated tokens, by dialect and profile. Small values that add up.
 
-Two halves, because a call must not write more than its list: a `Tally` goes with the list of an agent and is counted
-by its calls; a `Spent` goes with what guidance remembers and is counted by its turns. An estimate is one token for
-every 4 bytes of ASCII and for every 3 bytes of anything else.
+Two halves, because a call must not write more than its list: a `Tally` (`tally.py`) goes with the list of an agent and
+is counted by its calls; a `Spent` goes with what guidance remembers and is counted by its turns. The estimate: one token
+for every 4 bytes of ASCII, and for every 3 bytes of anything else.
 """
 
 from __future__ import annotations
@@ -74,38 +74,6 @@ class Calls(msgspec.Struct, frozen=True, array_like=True):
         return Calls(self.arguments + other.arguments, self.replies + other.replies, self.refused + other.refused)
 
 
-class Tally(msgspec.Struct, frozen=True, array_like=True):
-    """What an agent's calls leave behind for the next turn and for the statistics.
-
-    `calls` are all of them, `writes` those that were accepted, `failures` those that were not; `failure` is what the
-    last one was told, empty when it was accepted. `noted` counts the calls with something to say beyond the reply,
-    `notes` is what the last of them has. `batch` is how many items one write completed, when that were several, and
-    `batch_write` which write that was.
-    """
-
-    calls: int = 0
-    writes: int = 0
-    failures: int = 0
-    failure: str = ""
-    noted: int = 0
-    notes: tuple[str, ...] = ()
-    batch: int = 0
-    batch_write: int = 0
-    costs: dict[str, Calls] = {}  # noqa: RUF012 - msgspec copies it
-
-
-EMPTY = Tally()
-_decode_tally = msgspec.json.Decoder(Tally).decode
-
-
-def encode_tally(tally: Tally) -> bytes:
-    return _encode(tally)
-
-
-def decode_tally(body: bytes | None) -> Tally:
-    return EMPTY if body is None else _decode_tally(body)
-
-
 class Spent(msgspec.Struct, frozen=True, array_like=True):
     """What turns in one dialect and profile cost.
 
@@ -119,7 +87,7 @@ class Spent(msgspec.Struct, frozen=True, array_like=True):
     caused: int = 0
     withheld: int = 0
     descriptions: Size = NOTHING
-    injections: dict[str, Size] = {}  # noqa: RUF012 - msgspec copies it
+    injections: dict[str, Size] = {}
 
     def __add__(self, other: Spent) -> Spent:
         return Spent(
@@ -134,7 +102,7 @@ class Spent(msgspec.Struct, frozen=True, array_like=True):
 
 
 def merged(one: Mapping[str, Size], other: Mapping[str, Size]) -> dict[str, Size]:
-    return {kind: one.get(kind, NOTHING) + other.get(kind, NOTHING) for kind in (*one, *(k for k in other if k not in one))}
+    return {kind: one.get(kind, NOTHING) + other.get(kind, NOTHING) for kind in dict.fromkeys((*one, *other))}
 
 
 class Cost(msgspec.Struct, frozen=True):
@@ -168,15 +136,6 @@ class Cost(msgspec.Struct, frozen=True):
 
 def key_of(dialect: str, profile: str) -> str:
     return f"{dialect}/{profile}"
-
-
-def costs_of(tally: Tally, spent: Mapping[str, Spent]) -> list[Cost]:
-    """The costs of one agent, by dialect and profile."""
-    found: list[Cost] = []
-    for key in dict.fromkeys((*tally.costs, *spent)):
-        dialect, _, profile = key.partition("/")
-        found.append(Cost(dialect, profile, tally.costs.get(key, Calls()), spent.get(key, Spent())))
-    return found
 
 
 def summed(costs: Iterable[Cost]) -> list[Cost]:

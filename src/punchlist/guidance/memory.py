@@ -66,8 +66,8 @@ class Record(msgspec.Struct, frozen=True, array_like=True):
     """All that is stored for one agent."""
 
     memory: Memory = Memory()
-    running: dict[str, Running] = {}  # noqa: RUF012 - msgspec copies it
-    spent: dict[str, Spent] = {}  # noqa: RUF012
+    running: dict[str, Running] = {}
+    spent: dict[str, Spent] = {}
 
 
 NEW = Record()

@@ -2,64 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
-
 from msgspec.structs import replace
 
-from punchlist.core.commands import Policy
-from punchlist.core.todo import Status, TodoItem, TodoList
-from punchlist.dialects.base import shown_items
+from punchlist.core.todo import Status, TodoList
 from punchlist.guidance import words
+from punchlist.guidance.budget import spend
 from punchlist.guidance.injection import Injection
-from punchlist.guidance.ledger import Tally
 from punchlist.guidance.memory import TOLD, Memory, fingerprint
 from punchlist.guidance.settings import Rules
+from punchlist.guidance.situation import Outcome, Seen, is_own
 from punchlist.guidance.tools import changes as changes_something
 
 CHECKED = frozenset({"verified", "confirmed"})
 """Grades of a completion that somebody or something has checked."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
-    """What is known at the moment of a decision.
-
-    `shown` is what the model knows of the list where others changed it since, else None. `tool` is the one that the
-    texts name, `own` are the names of all our tools; `tools` are those that the message used. `notice` is the text
-    for plan mode.
-    """
-
-    todos: TodoList
-    tally: Tally
-    policy: Policy
-    tool: str
-    own: frozenset[str]
-    shown: tuple[TodoItem, ...] | None = None
-    planning: bool = False
-    offered: bool = True
-    tools: Sequence[str] = ()
-    notice: str = ""
-
-    def items(self, *, unfinished: bool = False) -> words.Shown:
-        """The items that the dialect shows, each with the status that it shows."""
-        found = shown_items(self.todos, self.policy)
-        return [(item, status) for item, status in found if item.is_open] if unfinished else found
-
-
-class Outcome(NamedTuple):
-    """What to remember, what to say, how much the budget kept back, and whether the model now sees its whole list."""
-
-    memory: Memory
-    said: tuple[Injection, ...] = ()
-    withheld: int = 0
-    shows_list: bool = False
-
-
-def is_own(name: str, own: frozenset[str]) -> bool:
-    """Whether a tool is ours, also behind the name of a server: `mcp__punchlist__todo`."""
-    return name in own or name.rpartition("__")[2] in own
 
 
 def after_turn(memory: Memory, seen: Seen, rules: Rules) -> Outcome:
@@ -73,15 +28,15 @@ def after_turn(memory: Memory, seen: Seen, rules: Rules) -> Outcome:
         every = rules.plan_notice_every
         if not every or not seen.notice or (planned - 1) % every:
             return Outcome(memory)
-        return _spend(memory, [Injection("plan_mode", seen.notice, role=rules.rhythm.role)], rules)
+        return spend(memory, [Injection("plan_mode", seen.notice, role=rules.rhythm.role)], rules)
     if memory.planned:
         memory = replace(memory, planned=0)
     with_tools = bool(seen.tools) or before.others > 0
     said: list[Injection] = []
     memory, shows_list = _tell(memory, seen, rules, said)
-    if not said or not shows_list:
+    if not said or said[0].kind != "changed":
         memory = _remind(memory, seen, rules, said, with_tools=with_tools)
-    return _spend(memory, said, rules, shows_list=shows_list) if said else Outcome(memory)
+    return spend(memory, said, rules, shows_list=shows_list) if said else Outcome(memory)
 
 
 def counted(memory: Memory, seen: Seen) -> Memory:
@@ -96,7 +51,7 @@ def counted(memory: Memory, seen: Seen) -> Memory:
     used_before = moved and not memory.named  # our tool was called, by a message before this one
     changes = 0 if tally.writes != memory.writes or (named and not moved) else memory.changes
     if tools and not memory.reported:
-        changes += sum(changes_something(name, None) for name in tools[last_own + 1 :])
+        changes += sum(changes_something(name, None, seen.host) for name in tools[last_own + 1 :])
     return replace(
         memory,
         turns=turns,
@@ -215,27 +170,3 @@ def _reminded(memory: Memory) -> Memory:
         prompt_reminders=memory.prompt_reminders + 1,
         session_reminders=memory.session_reminders + 1,
     )
-
-
-def _spend(memory: Memory, wanted: Sequence[Injection], rules: Rules, *, shows_list: bool = False) -> Outcome:
-    """What of it the budget allows."""
-    said: list[Injection] = []
-    for injection in wanted:
-        length = len(injection.text)
-        if (
-            memory.turn_injections >= rules.turn_injections
-            or memory.session_injections >= rules.session_injections
-            or memory.turn_characters + length > rules.turn_characters
-            or memory.session_characters + length > rules.session_characters
-        ):
-            continue
-        said.append(injection)
-        memory = replace(
-            memory,
-            turn_injections=memory.turn_injections + 1,
-            session_injections=memory.session_injections + 1,
-            turn_characters=memory.turn_characters + length,
-            session_characters=memory.session_characters + length,
-        )
-    shows_list = shows_list and any(injection.kind == "changed" for injection in said)
-    return Outcome(memory, tuple(said), len(wanted) - len(said), shows_list)

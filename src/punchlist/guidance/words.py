@@ -1,4 +1,4 @@
-"""The words of guidance: short, ours, signed, and fenced. The sentence stands in the opening marker, each row is an item.
+"""The words of guidance: short, ours, signed and fenced. The opening marker holds the sentence, each row is an item.
 
 Nothing here asks a model to keep anything from anybody, and nothing presses it: each text says what was seen and what
 may follow from it.
@@ -68,7 +68,7 @@ def changed(items: Shown, *, removed: bool) -> str:
     if removed and not items:
         said = "somebody else cleared the todo list, on purpose. Do not fill it again unless you are asked to."
     elif removed:
-        said = "somebody else took items off the todo list, on purpose. Do not add them again unless you are asked to. Now:"
+        said = "somebody else took items off the todo list, on purpose. Do not add them again unless you are asked to."
     else:
         said = "somebody else changed the todo list. Go on from how it stands now:"
     return _listed(said, items, ROOM)
