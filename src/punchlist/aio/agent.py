@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from punchlist import agent as synchronous_agent
@@ -15,6 +15,7 @@ from punchlist.dialects.base import Reply, Tool
 
 if TYPE_CHECKING:
     from punchlist.aio.board import Board
+    from punchlist.guidance.plan_mode import Because, PlanMode, Refusal
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -98,11 +99,24 @@ class Agent:
 
     # Modes and children.
 
-    async def enter_plan_mode(self, *, by: str | None = None) -> None:
-        await self._run(self.synchronous.enter_plan_mode, by=by)
+    @property
+    def plan_mode(self) -> Awaitable[PlanMode | None]:
+        """Since when and why plan mode is on; None while the agent works."""
+        return self._run(lambda: self.synchronous.plan_mode)
+
+    async def enter_plan_mode(
+        self, reason: str | None = None, *, by: str | None = None, because: Because | None = None
+    ) -> PlanMode:
+        return await self._run(self.synchronous.enter_plan_mode, reason, by=by, because=because)
 
     async def exit_plan_mode(self, *, by: str | None = None) -> None:
         await self._run(self.synchronous.exit_plan_mode, by=by)
+
+    async def permits(self, tool: str, args: Any = None) -> Refusal | None:
+        return await self._run(self.synchronous.permits, tool, args)
+
+    def unjudged_tools(self, tools: Iterable[str]) -> tuple[str, ...]:
+        return self.synchronous.unjudged_tools(tools)
 
     async def spawn(
         self,

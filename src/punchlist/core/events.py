@@ -42,7 +42,9 @@ KINDS: Mapping[str, str] = {
     "guidance.said": "something was put before the model: {kind, characters}",
     "agent.joined": "an agent was seen for the first time: {project}",
     "agent.spawned": "an agent started a child: {child, label}",
-    "mode.changed": "an agent entered or left plan mode: {mode}",
+    "mode.changed": "an agent entered or left plan mode: {mode, because, reason}, without the last two on leaving",
+    "mode.refused": "plan mode refused a tool: {tool, kind}",
+    "mode.unjudged": "plan mode let a tool pass of which nothing is known: {tool}",
     "session.copied": "a session's lists were copied here: {source}",
     "session.moved": "a session got another id: {source}",
 }

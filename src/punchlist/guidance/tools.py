@@ -75,6 +75,7 @@ _VIEWS: Final[Mapping[str, tuple[str, frozenset[str]]]] = {
         for name in ("str_replace_editor", "str_replace_based_edit_tool", "text_editor", "file_editor", "editor")
     },
     "process": ("action", frozenset({"poll", "log", "list"})),
+    "config": ("op", frozenset({"read"})),
 }
 """Tools that both read and change, with the argument that says which, and its values that read."""
 
@@ -110,12 +111,7 @@ def kind(name: str, args: Any = None, own: OwnTools = NONE) -> Kind:
     if found is None:
         return "outbound" if "." in word else "unknown"
     view = _VIEWS.get(word)
-    if view is not None and isinstance(args, Mapping):
-        key, reading = view
-        value = cast("Mapping[Any, Any]", args).get(key)
-        if isinstance(value, str) and value in reading:
-            return "read"
-    return found
+    return "read" if view is not None and _views(args, *view) else found
 
 
 def changes(name: str, args: Any = None, own: OwnTools = NONE) -> bool:
@@ -133,6 +129,12 @@ def _known(name: str) -> str:
         return ""
     word = _folded(name)
     return word if word in _BY_NAME or "__" not in name else _folded(name.rpartition("__")[2])
+
+
+def _views(args: Any, key: str, reading: frozenset[str]) -> bool:
+    given = _decoded(args) if isinstance(args, str) else args
+    value = cast("Mapping[Any, Any]", given).get(key) if isinstance(given, Mapping) else None
+    return isinstance(value, str) and value in reading
 
 
 def _reads_only(args: Any) -> bool:

@@ -1,9 +1,5 @@
--- Guidance: what is remembered of an agent's turns, and the tally of its calls beside its list.
+-- When and why an agent entered plan mode, as JSON, with its checksum; NULL while it works.
 
-ALTER TABLE agents ADD COLUMN ledger BLOB;
+ALTER TABLE agents ADD COLUMN mode_data BLOB;
 
-CREATE TABLE guidance (
-    agent INTEGER PRIMARY KEY,
-    sum INTEGER,
-    state BLOB NOT NULL
-);
+ALTER TABLE agents ADD COLUMN mode_sum INTEGER;
