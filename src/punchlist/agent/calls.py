@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime
 from hashlib import blake2b
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -15,11 +14,12 @@ from punchlist.core.commands import Command, Problem, Query
 from punchlist.core.events import Draft
 from punchlist.core.todo import ListState
 from punchlist.dialects.base import Invalid, Reply, Result, reply_invalid, reply_unknown_tool
-from punchlist.guidance.ledger import Size, size_of_json
-from punchlist.guidance.tally import after_call, decode_tally, encode_tally
 from punchlist.store import AgentRow, Transaction
 from punchlist.store.contract import StoredCall
 from punchlist.text import repair
+
+if TYPE_CHECKING:
+    from punchlist.guidance.ledger import Size
 
 _encode = msgspec.json.Encoder(order="deterministic").encode
 _decode_reply = msgspec.json.Decoder(Reply).decode
@@ -38,7 +38,7 @@ class Calls(Handle):
         call_id = None if call_id is None else repair(str(call_id))
         parsed = self._dialect.parse(name, args)
         fingerprint = b"" if call_id is None else _fingerprint(f"{self.dialect}/{name}", args)
-        arguments = size_of_json(args)
+        arguments = self._accounts.size(args)
         lasting = call_id is not None or not isinstance(parsed, Query)  # a read leaves nothing but a count
         changed = False
 
@@ -84,7 +84,7 @@ class Calls(Handle):
         if applied.refused:
             problem = applied.problems[0]
             return self._refused(tx, row, reply, problem.code, problem.text, now, arguments), False
-        ledger = self._tallied(row, reply, arguments, applied.events)
+        ledger = self._accounts.after(row.ledger, arguments, reply, applied.events)
         tx.save_list(row, state, unseen=unseen, at=now, ledger=ledger)
         tx.add_events(row, applied.events, by=self.name, at=now)
         return reply, state.todos is not before.todos
@@ -92,23 +92,11 @@ class Calls(Handle):
     def _refused(
         self, tx: Transaction, row: AgentRow, reply: Reply, code: str, problem: str, now: datetime, arguments: Size
     ) -> Reply:
-        ledger = self._tallied(row, reply, arguments)
+        ledger = self._accounts.after(row.ledger, arguments, reply)
         tx.save_list(row, row.state, unseen=row.unseen, at=now, ledger=ledger)
         refused = Draft("list.refused", {"code": code, "problem": problem[:500]})
         tx.add_events(row, [refused], by=self.name, at=now)
         return reply
-
-    def _tallied(self, row: AgentRow, reply: Reply, arguments: Size, events: Sequence[Draft] = ()) -> bytes:
-        """The agent's tally with this call. Events there are none of where nothing was written."""
-        known, tally = self._tally
-        if known is not row.ledger:
-            tally = decode_tally(row.ledger)
-        completed = sum(kind == "item.completed" for kind, _ in events) if len(events) > 2 else 0
-        foreign = self.dialect != "punchlist"
-        tally = after_call(tally, self._key, arguments, reply, wrote=bool(events), completed=completed, foreign=foreign)
-        body = encode_tally(tally)
-        self._tally = body, tally
-        return body
 
 
 def _fingerprint(name: str, args: Any) -> bytes:

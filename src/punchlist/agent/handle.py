@@ -15,13 +15,12 @@ from punchlist.core.todo import TodoList
 from punchlist.dialects import dialect as dialect_named
 from punchlist.dialects.base import Dialect, Tool
 from punchlist.errors import ConfigInvalid, InvalidInput, UnknownName
-from punchlist.guidance.ledger import key_of
-from punchlist.guidance.settings import rules, settings_from
-from punchlist.guidance.tally import EMPTY, Tally
 from punchlist.store import AgentRow, Transaction
 
 if TYPE_CHECKING:
+    from punchlist.agent.accounts import Accounts
     from punchlist.board import Board
+    from punchlist.guidance.settings import Rules
     from punchlist.guidance.tools import OwnTools
 
 Mode = Literal["execute", "plan"]
@@ -38,9 +37,11 @@ class AgentOptions(TypedDict, total=False):
 
     `offered`: whether the model has the tool, whatever its dialect says; None to go by the dialect. `context`: what the
     agent is about just now (`commit`, `pull_request`, `yield`, …); in some the dialect's original takes the tool away.
-    `guidance`: how what is put before the model differs from the profile: a mapping with any of the fields of
-    `punchlist.guidance.settings.GuidanceSettings`. `subagent`: another agent started this one; `spawn` says so by itself. `reading_tools`, `changing_tools`: names of
+    `subagent`: another agent started this one; `spawn` says so by itself. `reading_tools`, `changing_tools`: names of
     the host's own tools, for plan mode and for counting changes.
+
+    `guidance`: where what is put before the model differs from the profile; a mapping with any fields of
+    `punchlist.guidance.settings.GuidanceSettings`.
     """
 
     focus: str | None
@@ -81,9 +82,8 @@ class Handle:
         self._options = options
         self._policy = _policy(self._dialect, options)
         self._offered = _offered(self._dialect, options)
-        self._key = key_of(dialect, profile)
-        self._tally: tuple[bytes | None, Tally] = (None, EMPTY)
-        self._rules = rules(dialect, profile, settings_from(options.get("guidance")))
+        if options.get("guidance"):
+            _ = self._rules  # whatever is wrong with them is said now
 
     def __repr__(self) -> str:
         return f"Agent({self.name!r}, session={self.session!r}, dialect={self.dialect!r})"
@@ -127,6 +127,18 @@ class Handle:
         from punchlist.guidance.tools import OwnTools  # not needed where an agent is only asked for its list
 
         return OwnTools.named(self._options.get("reading_tools", ()), self._options.get("changing_tools", ()))
+
+    @cached_property
+    def _rules(self) -> Rules:
+        from punchlist.guidance.settings import rules, settings_from
+
+        return rules(self.dialect, self.profile, settings_from(self._options.get("guidance")))
+
+    @cached_property
+    def _accounts(self) -> Accounts:
+        from punchlist.agent.accounts import Accounts
+
+        return Accounts(self.dialect, self.profile)
 
     def _row(self) -> AgentRow | None:
         return self.board.store.agent(self.session, self.name)

@@ -1,8 +1,8 @@
 """What the layer itself costs: bytes and estimated tokens, by dialect and profile. Small values that add up.
 
 Two halves, because a call must not write more than its list: a `Tally` (`tally.py`) goes with the list of an agent and
-is counted by its calls; a `Spent` goes with what guidance remembers and is counted by its turns. The estimate: one token
-for every 4 bytes of ASCII, and for every 3 bytes of anything else.
+is counted by its calls; a `Spent` goes with what guidance remembers and is counted by its turns. The estimate is a
+token for every 4 bytes of ASCII, and for every 3 bytes of anything else.
 """
 
 from __future__ import annotations
