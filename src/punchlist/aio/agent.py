@@ -15,6 +15,7 @@ from punchlist.dialects.base import Reply, Tool
 
 if TYPE_CHECKING:
     from punchlist.aio.board import Board
+    from punchlist.guidance.layers import Layer
     from punchlist.guidance.plan_mode import Because, PlanMode, Refusal
 
 T = TypeVar("T")
@@ -96,6 +97,19 @@ class Agent:
 
     async def restore_list(self, todos: TodoList, *, by: str, source: str, revision: int | None = None) -> TodoList:
         return await self._run(self.synchronous.restore_list, todos, by=by, source=source, revision=revision)
+
+    # What the model is told.
+
+    @property
+    def layers(self) -> tuple[Layer, ...]:
+        return self.synchronous.layers
+
+    @property
+    def prompt(self) -> str:
+        return self.synchronous.prompt
+
+    async def compaction_block(self) -> str | None:
+        return await self._run(self.synchronous.compaction_block)
 
     # Modes and children.
 
