@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
@@ -38,7 +38,8 @@ class AgentOptions(TypedDict, total=False):
     `offered`: whether the model has the tool, whatever its dialect says; None to go by the dialect. `context`: what the
     agent is about just now (`commit`, `pull_request`, `yield`, …); in some the dialect's original takes the tool away.
     `subagent`: another agent started this one; `spawn` says so by itself. `reading_tools`, `changing_tools`: names of
-    the host's own tools, for plan mode and for counting changes.
+    the host's own tools, for plan mode and for counting changes. `layers`: which pieces about the tool a model is to be
+    given, in place of those of the profile (see `guidance/layers.py`).
 
     `guidance`: where what is put before the model differs from the profile; a mapping with any fields of
     `punchlist.guidance.settings.GuidanceSettings`.
@@ -50,8 +51,9 @@ class AgentOptions(TypedDict, total=False):
     offered: bool | None
     context: str | None
     subagent: bool
-    reading_tools: Iterable[str]
-    changing_tools: Iterable[str]
+    reading_tools: Collection[str]
+    changing_tools: Collection[str]
+    layers: Collection[str] | None
     guidance: Mapping[str, Any] | None
 
 
@@ -82,6 +84,8 @@ class Handle:
         self._options = options
         self._policy = _policy(self._dialect, options)
         self._offered = _offered(self._dialect, options)
+        if options.get("layers") is not None:
+            _check_layers(options)
         if options.get("guidance"):
             _ = self._rules  # whatever is wrong with them is said now
 
@@ -130,9 +134,11 @@ class Handle:
 
     @cached_property
     def _rules(self) -> Rules:
-        from punchlist.guidance.settings import rules, settings_from
+        from punchlist.guidance.settings import rules, settings_from, without_reminders
 
-        return rules(self.dialect, self.profile, settings_from(self._options.get("guidance")))
+        found = rules(self.dialect, self.profile, settings_from(self._options.get("guidance")))
+        layers = self._options.get("layers")
+        return found if layers is None or "reminder" in layers else without_reminders(found)
 
     @cached_property
     def _accounts(self) -> Accounts:
@@ -189,6 +195,12 @@ def _offered(dialect: Dialect, options: AgentOptions) -> bool:
         return wanted
     withheld = options.get("subagent", False) and dialect.subagents == "withheld"
     return not withheld and context not in dialect.withheld_in
+
+
+def _check_layers(options: AgentOptions) -> None:
+    from punchlist.guidance.layers import known
+
+    known(options.get("layers") or ())
 
 
 def check_name(what: str, name: str) -> None:

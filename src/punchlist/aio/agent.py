@@ -15,6 +15,9 @@ from punchlist.dialects.base import Reply, Tool
 
 if TYPE_CHECKING:
     from punchlist.aio.board import Board
+    from punchlist.core.work import Verdict
+    from punchlist.guidance.injection import Injection
+    from punchlist.guidance.layers import Layer
     from punchlist.guidance.plan_mode import Because, PlanMode, Refusal
 
 T = TypeVar("T")
@@ -96,6 +99,36 @@ class Agent:
 
     async def restore_list(self, todos: TodoList, *, by: str, source: str, revision: int | None = None) -> TodoList:
         return await self._run(self.synchronous.restore_list, todos, by=by, source=source, revision=revision)
+
+    # What the model is told.
+
+    @property
+    def layers(self) -> tuple[Layer, ...]:
+        return self.synchronous.layers
+
+    @property
+    def prompt(self) -> str:
+        return self.synchronous.prompt
+
+    async def compaction_block(self) -> str | None:
+        return await self._run(self.synchronous.compaction_block)
+
+    # The rhythm of the conversation.
+
+    async def user_turn(self) -> None:
+        await self._run(self.synchronous.user_turn)
+
+    async def assistant_turn(self, tools_used: Iterable[str] = ()) -> list[Injection]:
+        return await self._run(self.synchronous.assistant_turn, tools_used)
+
+    async def about_to_stop(self, last_text: str = "", *, background: int = 0) -> Injection | None:
+        return await self._run(self.synchronous.about_to_stop, last_text, background=background)
+
+    async def tool_started(self, call_id: str, name: str, args: Any = None) -> Verdict:
+        return await self._run(self.synchronous.tool_started, call_id, name, args)
+
+    async def tool_finished(self, call_id: str, result: Any = None, *, is_error: bool = False) -> None:
+        await self._run(self.synchronous.tool_finished, call_id, result, is_error=is_error)
 
     # Modes and children.
 

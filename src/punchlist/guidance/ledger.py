@@ -8,7 +8,7 @@ token for every 4 bytes of ASCII, and for every 3 bytes of anything else.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -132,6 +132,14 @@ class Cost(msgspec.Struct, frozen=True):
         ours = self.calls.arguments.count
         every = ours + self.spent.others
         return ours / every if every else 0.0
+
+
+class AgentCost(NamedTuple):
+    """What one dialect and profile cost one agent."""
+
+    session: str
+    agent: str
+    cost: Cost
 
 
 def key_of(dialect: str, profile: str) -> str:

@@ -24,7 +24,8 @@ class Memory(msgspec.Struct, frozen=True, array_like=True):
     our tool was used. `changes` counts what was changed since the last write; `reported`: the host reports each tool
     call, so that `tools_used` need not be counted. `calls` to `batch` say how much of the tally was seen. `revision`
     is the one that the model was told of, `told` are fingerprints of states that it was reminded of. `planned` counts
-    turns in plan mode. `others` counts calls of other tools since the last turn.
+    turns in plan mode. `others` counts calls of other tools since the last turn. `drifted` is how often the list was
+    written when drift was last spoken of.
     """
 
     turns: int = 0
@@ -52,6 +53,7 @@ class Memory(msgspec.Struct, frozen=True, array_like=True):
     turn_injections: int = 0
     session_characters: int = 0
     session_injections: int = 0
+    drifted: int = -1
 
 
 class Running(msgspec.Struct, frozen=True, array_like=True):

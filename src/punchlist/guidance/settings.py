@@ -114,6 +114,11 @@ def rules(dialect: str, profile: str, settings: GuidanceSettings) -> Rules:
     return found
 
 
+def without_reminders(found: Rules) -> Rules:
+    """The same rules for a host that has switched the layer `reminder` off; facts are told nevertheless."""
+    return replace(found, rhythm=replace(found.rhythm, after=None, hint="never"), drift_after=0, verify_after=0)
+
+
 def settings_from(given: Mapping[str, Any] | None) -> GuidanceSettings:
     """The settings in a mapping. Raises `ConfigInvalid` for a name or a value that cannot be."""
     types = get_type_hints(GuidanceSettings) if given else {}

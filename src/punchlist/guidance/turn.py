@@ -124,12 +124,12 @@ def _remind(memory: Memory, seen: Seen, rules: Rules, said: list[Injection], *, 
         if text:
             said.append(Injection("reminder", text, place=rhythm.place, role=role))
             return replace(_reminded(memory), rounds=0 if rhythm.restarts else memory.rounds)
-    if 0 < rules.drift_after <= memory.changes and _may_remind(memory, rules):
+    if 0 < rules.drift_after <= memory.changes and memory.drifted != memory.writes and _may_remind(memory, rules):
         busy = [(item, status) for item, status in seen.items() if item.status is Status.IN_PROGRESS]
         state = fingerprint(seen.todos) if busy else 0
         if busy and state not in memory.told:
             said.append(Injection("reminder", words.drifted(seen.tool, memory.changes, busy), role=role))
-            return replace(_reminded(memory), told=(*memory.told, state)[-TOLD:])
+            return replace(_reminded(memory), told=(*memory.told, state)[-TOLD:], drifted=memory.writes)
     return memory
 
 

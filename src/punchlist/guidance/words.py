@@ -82,7 +82,10 @@ def failed(tool: str, failure: str) -> str:
 
 def noted(tool: str, notes: Iterable[str]) -> str:
     """What was done to the last call beyond what its reply says."""
-    return _fenced(f"about your last call of `{tool}`:", [cut(for_prompt(note), 500) for note in notes])
+    return _fenced(
+        f"about your last call of `{tool}`; an item that you send again comes back:",
+        [cut(for_prompt(note), 500) for note in notes],
+    )
 
 
 def covers(items: Shown) -> bool:
