@@ -18,7 +18,7 @@ from punchlist.core.work import FINE, Verdict
 from punchlist.dialects.base import Dialect, Tool
 from punchlist.guidance.injection import Injection
 from punchlist.guidance.ledger import Size, Spent, merged, size_of, size_of_tools
-from punchlist.guidance.memory import Record, decode_record, encode_record
+from punchlist.guidance.memory import NEW, Record, decode_record, encode_record
 from punchlist.guidance.plan_mode import notice
 from punchlist.guidance.running import ended, started
 from punchlist.guidance.settings import Rules
@@ -66,6 +66,7 @@ class Steps:
     def __init__(self, ground: Ground) -> None:
         self._ground = ground
         self._own = frozenset(tool.name for tool in ground.dialect.tools)
+        self._last: tuple[bytes | None, Record] = (None, NEW)
 
     def person_spoke(self) -> None:
         self._step(lambda _tx, _row, record: (replace(record, memory=person_spoke(record.memory)), None), None)
@@ -122,11 +123,15 @@ class Steps:
 
         def work(tx: Transaction) -> T:
             row = ground.join(tx, ground.board.now())
-            known = tx.guidance.get(row.number)
-            record = decode_record(known)
+            stored = tx.guidance.get(row.number)
+            known, record = self._last
+            if known is not stored:
+                record = decode_record(stored)
             after, result = decide(tx, row, record)
             if after is not record:
-                tx.guidance.save(row.number, encode_record(after))
+                body = encode_record(after)
+                tx.guidance.save(row.number, body)
+                self._last = body, after
             return result
 
         try:

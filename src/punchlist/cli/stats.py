@@ -61,9 +61,9 @@ def run(options: Namespace) -> int:
 def _nothing(options: Namespace) -> str:
     if options.session:
         return f"Nothing is counted for session {shown(options.session)}; `punchlist sessions` lists the sessions."
-    where = "on this board" if options.all else "in this project (`punchlist stats --all` looks at every project)"
+    where = "on this board yet" if options.all else "in this project yet; `punchlist stats --all` shows every project's"
     return (
-        f"Nothing is counted {where} yet. Calls of the todo tool are counted by themselves; what is said to the model, "
+        f"Nothing is counted {where}. Calls of the todo tool are counted by themselves; what is said to the model, "
         "and how many turns there were, once the agent's host calls `agent.assistant_turn()`."
     )
 

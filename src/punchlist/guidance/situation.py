@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
+
+import msgspec
 
 from punchlist.core.commands import Policy
 from punchlist.core.todo import TodoItem, TodoList
@@ -16,8 +17,7 @@ from punchlist.guidance.tally import Tally
 from punchlist.guidance.tools import NONE, OwnTools
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class Seen(msgspec.Struct, frozen=True, kw_only=True):
     """What is known at the moment of a decision.
 
     `shown` is what the model knows of the list where others changed it since, else None. `tool` is the one that the

@@ -59,20 +59,15 @@ def after_call(
     """The tally with one more call. `foreign`: the dialect's reply cannot say what we add to it."""
     calls, failed = tally.costs.get(key, _NO_CALLS), reply.is_error
     cost = Calls(calls.arguments + arguments, calls.replies + size_of(reply.text), calls.refused + failed)
-    notes = tuple(problem.text[:_TEXT] for problem in reply.problems if problem.code in _OURS) if foreign else ()
+    noted, notes = tally.noted, tally.notes
+    if foreign and reply.problems:
+        new = tuple(problem.text[:_TEXT] for problem in reply.problems if problem.code in _OURS)
+        noted, notes = (noted + 1, new) if new else (noted, notes)
     writes = tally.writes + wrote
     batch, batch_write = (completed, writes) if completed > 1 else (tally.batch, tally.batch_write)
-    return Tally(
-        tally.calls + 1,
-        writes,
-        tally.failures + failed,
-        reply.text[:_TEXT] if failed else "" if wrote else tally.failure,
-        tally.noted + bool(notes),
-        notes or tally.notes,
-        batch,
-        batch_write,
-        {**tally.costs, key: cost},
-    )
+    failure = reply.text[:_TEXT] if failed else "" if wrote else tally.failure
+    failures, costs = tally.failures + failed, {**tally.costs, key: cost}
+    return Tally(tally.calls + 1, writes, failures, failure, noted, notes, batch, batch_write, costs)
 
 
 def costs_of(tally: Tally, spent: Mapping[str, Spent]) -> list[Cost]:

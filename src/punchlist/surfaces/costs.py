@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from punchlist.guidance.ledger import NOTHING, Cost, Size
 from punchlist.surfaces.spans import Line, Span
+from punchlist.surfaces.text import plural
 
 _HEADINGS = ("turns", "calls", "share", "tools", "said", "written", "read", "tokens", "a turn")
 
@@ -49,10 +50,10 @@ def _remarks(cost: Cost) -> Iterator[str]:
     spent = cost.spent
     facts = (
         f"said: {kinds}" if kinds else "",
-        f"{spent.caused} turns caused by the stop guard" if spent.caused else "",
-        f"{spent.own_turns} turns with no other tool than ours" if spent.own_turns else "",
-        f"{cost.calls.refused} calls refused" if cost.calls.refused else "",
-        f"{spent.withheld} texts kept back by the budget" if spent.withheld else "",
+        f"{plural(spent.caused, 'turn')} caused by the stop guard" if spent.caused else "",
+        f"{plural(spent.own_turns, 'turn')} with no other tool than ours" if spent.own_turns else "",
+        f"{plural(cost.calls.refused, 'call')} refused" if cost.calls.refused else "",
+        f"{plural(spent.withheld, 'text')} kept back by the budget" if spent.withheld else "",
     )
     found = "; ".join(fact for fact in facts if fact)
     if found:
