@@ -13,9 +13,7 @@ Said = list[Injection]
 
 
 @contextmanager
-def talk(
-    dialect: str = "claude-code", profile: str = "classic", **options: Unpack[AgentOptions]
-) -> Generator[Agent]:
+def talk(dialect: str = "claude-code", profile: str = "classic", **options: Unpack[AgentOptions]) -> Generator[Agent]:
     with Board.open("memory:") as board:
         yield board.agent("main", session="s1", dialect=dialect, profile=profile, **options)
 

@@ -139,4 +139,4 @@ def _problem(kind: Any, value: Any) -> str:
     if kind == int | None:
         whole = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST
         return "" if whole else "use a whole number from 0 up"
-    return "" if value in RHYTHMS else f"use one of {', '.join(RHYTHMS)}"
+    return "" if isinstance(value, str) and value in RHYTHMS else f"use one of {', '.join(RHYTHMS)}"
