@@ -40,7 +40,7 @@ _OLD = re.compile(rf"(?:\n\n|\A|(?<=\n))(?:{_HERMES}|{_OURS})", re.DOTALL)
 Message = Mapping[str, Any]
 
 
-def merge_block(messages: Sequence[Message], text: str | None) -> list[Message]:
+def merge_block(messages: Sequence[Message], block: str | None) -> list[Message]:
     """The messages with this block at their end, and without the older one that the last user message held.
 
     A user's own message takes the block in; one that was only a block is replaced; else a message of its own follows,
@@ -53,14 +53,14 @@ def merge_block(messages: Sequence[Message], text: str | None) -> list[Message]:
         held = kept != last.get("content") or last.get(SYNTHETIC)
         if held and (_is_blank(kept) or kept == last.get("content")):
             merged.pop()
-            return merged if text is None else [*merged, {**last, "content": text, SYNTHETIC: True}]
+            return merged if block is None else [*merged, {**last, "content": block, SYNTHETIC: True}]
         if held:
             last = {key: value for key, value in last.items() if key != SYNTHETIC} | {"content": kept}
             merged[-1] = last
-        if text is not None and _is_real(last):
-            merged[-1] = last | {"content": _with_block(kept, text)}
+        if block is not None and _is_real(last):
+            merged[-1] = last | {"content": _with_block(kept, block)}
             return merged
-    return merged if text is None else [*merged, {"role": "user", "content": text, SYNTHETIC: True}]
+    return merged if block is None else [*merged, {"role": "user", "content": block, SYNTHETIC: True}]
 
 
 def _without_block(content: Any) -> Any:
