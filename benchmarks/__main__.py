@@ -23,6 +23,7 @@ NAMES = (
     "identity",
     "worst_input",
     "guidance",
+    "tool_calls",
 )
 
 
