@@ -11,6 +11,7 @@ from punchlist import Agent, Board
 from punchlist.dialects import REGISTRY, dialect
 from punchlist.errors import InvalidInput
 from punchlist.guidance.plan_mode import HINT, Refusal, notice
+from punchlist.testing import FaultyStore
 from tests.dialects.boards import NOW, memory_board
 
 STAMP = int(NOW.timestamp())
@@ -158,6 +159,9 @@ def test_a_todo_tool_that_its_original_refuses_is_refused_in_its_words(name: str
         assert refusal is not None
         assert (refusal.text, refusal.kind) == (dialect(name).refused_in_plan_mode, "todo")
         assert agent.call(tool, {"todos": []}).text == refusal.text
+        prefixed = agent.permits(f"mcp__punchlist__{tool}", {})
+        assert prefixed is not None
+        assert prefixed.text == refusal.text
 
 
 @pytest.mark.parametrize("name", sorted(set(REGISTRY) - {"codex", "claude-code"}))
@@ -200,6 +204,16 @@ def test_a_huge_reason_and_a_huge_name_are_cut() -> None:
         refusal = _refused(agent, "x." * 100_000)
         assert len(refusal.text) < 1_500
         assert len(json.dumps(refusal.data)) < 1_500
+
+
+def test_a_store_that_cannot_write_still_answers() -> None:
+    with Board.open("memory:") as opened:
+        store = FaultyStore(opened.store)
+        agent = Board(store).agent("main", session="s")
+        agent.enter_plan_mode()
+        store.plan("fail_before")
+        assert _refused(agent).kind == "file_edit"
+        assert store.met == [None, "fail_before"]
 
 
 def test_asking_writes_nothing_about_an_agent_that_is_not_there() -> None:
