@@ -9,8 +9,10 @@ if TYPE_CHECKING:
     from punchlist.core.commands import Problem
     from punchlist.core.events import Event
     from punchlist.core.todo import Blocker, Evidence, Phase, Progress, Status, TodoItem, TodoList
+    from punchlist.core.work import Verdict
     from punchlist.dialects.base import Reply, Tool
     from punchlist.errors import PunchlistError, StoreError
+    from punchlist.guidance.injection import Injection
     from punchlist.guidance.plan_mode import Refusal
 
 __version__ = "0.1.0"
@@ -21,6 +23,7 @@ _HOMES = {
     "Board": "board",
     "Event": "core.events",
     "Evidence": "core.todo",
+    "Injection": "guidance.injection",
     "Phase": "core.todo",
     "Problem": "core.commands",
     "Progress": "core.todo",
@@ -32,6 +35,7 @@ _HOMES = {
     "TodoItem": "core.todo",
     "TodoList": "core.todo",
     "Tool": "dialects.base",
+    "Verdict": "core.work",
 }
 
 __all__ = [
@@ -40,6 +44,7 @@ __all__ = [
     "Board",
     "Event",
     "Evidence",
+    "Injection",
     "Phase",
     "Problem",
     "Progress",
@@ -51,6 +56,7 @@ __all__ = [
     "TodoItem",
     "TodoList",
     "Tool",
+    "Verdict",
     "__version__",
 ]
 

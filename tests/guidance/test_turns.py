@@ -2,12 +2,14 @@
 
 import asyncio
 import logging
+import sqlite3
 from pathlib import Path
 
 import pytest
 
 from punchlist import Agent, Board, aio
 from punchlist.core.work import Verdict
+from punchlist.errors import StoreDamaged
 from punchlist.store.sqlite import SqliteStore
 from punchlist.testing import FaultyStore
 from punchlist.testing.checks import in_threads
@@ -190,3 +192,37 @@ def test_the_async_board_says_the_same() -> None:
             return said
 
     assert asyncio.run(conversation()) == [[]] * 6 + [["reminder"]]
+
+
+@pytest.mark.parametrize("table", ["guidance SET state = 'junk'", "guidance SET state = x'00'", "guidance SET sum = 1"])
+def test_a_damaged_memory_says_nothing_and_leaves_the_list_alone(
+    tmp_path: Path, table: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    _damage(tmp_path / "board.db", f"UPDATE {table}")
+    with Board.open(tmp_path / "board.db") as board:
+        agent = board.agent("main", session="s", dialect="claude-code", profile="classic")
+        assert agent.assistant_turn() == []
+        assert len(caplog.records) == 1
+        write(agent, "x Paint", "> Clean")
+        with pytest.raises(StoreDamaged):
+            board.costs()
+
+
+def test_a_damaged_tally_is_named_as_damage(tmp_path: Path) -> None:
+    _damage(tmp_path / "board.db", "UPDATE agents SET ledger = x'5b315d00000000'")
+    with Board.open(tmp_path / "board.db") as board:
+        agent = board.agent("main", session="s", dialect="claude-code")
+        for step in (lambda: agent.todos, lambda: write(agent, "> Paint"), board.costs):
+            with pytest.raises(StoreDamaged):
+                step()
+
+
+def _damage(path: Path, statement: str) -> None:
+    with Board.open(path) as board:
+        agent = board.agent("main", session="s", dialect="claude-code", profile="classic")
+        write(agent, "> Paint")
+        agent.assistant_turn()
+    connection = sqlite3.connect(path)
+    connection.execute(statement)
+    connection.commit()
+    connection.close()
