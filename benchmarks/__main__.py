@@ -22,6 +22,8 @@ NAMES = (
     "bytes",
     "identity",
     "worst_input",
+    "guidance",
+    "tool_calls",
 )
 
 

@@ -9,8 +9,11 @@ if TYPE_CHECKING:
     from punchlist.core.commands import Problem
     from punchlist.core.events import Event
     from punchlist.core.todo import Blocker, Evidence, Phase, Progress, Status, TodoItem, TodoList
+    from punchlist.core.work import Verdict
     from punchlist.dialects.base import Reply, Tool
     from punchlist.errors import PunchlistError, StoreError
+    from punchlist.guidance.injection import Injection
+    from punchlist.guidance.plan_mode import Refusal
 
 __version__ = "0.1.0"
 
@@ -20,16 +23,19 @@ _HOMES = {
     "Board": "board",
     "Event": "core.events",
     "Evidence": "core.todo",
+    "Injection": "guidance.injection",
     "Phase": "core.todo",
     "Problem": "core.commands",
     "Progress": "core.todo",
     "PunchlistError": "errors",
+    "Refusal": "guidance.plan_mode",
     "Reply": "dialects.base",
     "Status": "core.todo",
     "StoreError": "errors",
     "TodoItem": "core.todo",
     "TodoList": "core.todo",
     "Tool": "dialects.base",
+    "Verdict": "core.work",
 }
 
 __all__ = [
@@ -38,16 +44,19 @@ __all__ = [
     "Board",
     "Event",
     "Evidence",
+    "Injection",
     "Phase",
     "Problem",
     "Progress",
     "PunchlistError",
+    "Refusal",
     "Reply",
     "Status",
     "StoreError",
     "TodoItem",
     "TodoList",
     "Tool",
+    "Verdict",
     "__version__",
 ]
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from punchlist.agent import Agent, AgentOptions
+    from punchlist.guidance.ledger import AgentCost
 
 Clock = Callable[[], datetime]
 Observer = Callable[["Agent"], None]
@@ -151,6 +152,22 @@ class Board:
     def sessions(self, *, project: str | os.PathLike[str] | None = None, limit: int = 50) -> Sequence[SessionRow]:
         where = None if project is None else project_of(project)
         return self.store.sessions(project=where, limit=limit)
+
+    def costs(
+        self, *, project: str | os.PathLike[str] | None = None, session: str | None = None
+    ) -> Sequence[AgentCost]:
+        """What the layer itself cost, by agent, dialect and profile: of a session, of a project, or of everything."""
+        from punchlist.guidance.ledger import AgentCost
+        from punchlist.guidance.memory import decode_record
+        from punchlist.guidance.tally import costs_of, decode_tally
+
+        where = None if project is None else project_of(project)
+        rows = self.store.read(lambda tx: tx.guidance.costs(project=where, session=session))
+        return [
+            AgentCost(row.session, row.agent, cost)
+            for row in rows
+            for cost in costs_of(decode_tally(row.ledger), decode_record(row.state).spent)
+        ]
 
     # Sessions as a whole.
 

@@ -20,6 +20,7 @@ OPTIONS = {
     "todo": set[str](),
     "events": {"--follow", "--after", "--session", "--agent", "--kind", "--limit", "--json"},
     "statusline": {"--session", "--agent"},
+    "stats": {"--session", "--all", "--project", "--json", "--compare"},
     "sessions": {"--all", "--project", "--limit", "--json"},
     "prune": {"--older-than", "--dry-run"},
     "dialects": {"--json"},

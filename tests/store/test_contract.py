@@ -7,10 +7,11 @@ import pytest
 from punchlist.store import Store, open_store
 from punchlist.testing import FaultyStore
 from punchlist.testing.contract import StoreContract
+from punchlist.testing.guidance_contract import GuidanceContract
 from tests.sizes import size
 
 
-class TestOnDisk(StoreContract):
+class TestOnDisk(StoreContract, GuidanceContract):
     histories = size(200, 10_000)
     folder: Path
 
@@ -22,14 +23,14 @@ class TestOnDisk(StoreContract):
         return open_store(self.folder / "board.db", durability="normal")
 
 
-class TestInMemory(StoreContract):
+class TestInMemory(StoreContract, GuidanceContract):
     histories = 20
 
     def make_store(self) -> Store:
         return open_store("memory:")
 
 
-class TestBehindDelays(StoreContract):
+class TestBehindDelays(StoreContract, GuidanceContract):
     histories = 10
 
     def make_store(self) -> Store:

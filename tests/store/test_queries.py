@@ -29,6 +29,14 @@ HOT = {
     "events_of_list": ["SEARCH events USING INDEX events_of_agent (agent=? AND revision>? AND revision<?)"],
     "changes_by_author": ["SEARCH events USING INDEX events_of_agent (agent=? AND revision>?)"],
     "snapshot_before": ["SEARCH snapshots USING PRIMARY KEY (agent=? AND revision<?)"],
+    "find_guidance": ["SEARCH guidance USING INTEGER PRIMARY KEY (rowid=?)"],
+    "save_guidance": ["SEARCH guidance USING INTEGER PRIMARY KEY (rowid=?)"],
+    "save_ledger": ["SEARCH agents USING INTEGER PRIMARY KEY (rowid=?)"],
+    "costs_of_session": [
+        "SEARCH a USING INDEX sqlite_autoindex_agents_1 (session=?)",
+        "SEARCH g USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN",
+        "USE TEMP B-TREE FOR ORDER BY",
+    ],
     "find_call": ["SEARCH calls USING PRIMARY KEY (agent=? AND call_id=?)"],
     "sessions_of_board": [
         "SCAN s USING INDEX sessions_by_time",
@@ -69,7 +77,7 @@ def test_a_query_of_the_hot_paths_keeps_its_plan(connection: sqlite3.Connection,
 
 
 def test_every_query_is_valid_and_used(connection: sqlite3.Connection) -> None:
-    values: dict[str, int] = {**VALUES, **dict.fromkeys(("at", "label", "source", "target"), 1)}
+    values: dict[str, int] = {**VALUES, **dict.fromkeys(("at", "label", "source", "target", "mode", "body", "sum"), 1)}
     sources = "".join(path.read_text() for path in Path("src/punchlist/store").glob("*.py"))
     for name, statement in queries().items():
         given = (1,) * statement.count("?") or values

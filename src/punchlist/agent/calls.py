@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from hashlib import blake2b
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -18,6 +18,9 @@ from punchlist.store import AgentRow, Transaction
 from punchlist.store.contract import StoredCall
 from punchlist.text import repair
 
+if TYPE_CHECKING:
+    from punchlist.guidance.ledger import Size
+
 _encode = msgspec.json.Encoder(order="deterministic").encode
 _decode_reply = msgspec.json.Decoder(Reply).decode
 
@@ -30,11 +33,13 @@ class Calls(Handle):
 
         The same `call_id` again gets the first reply again, and nothing is applied twice.
         """
-        if not self._dialect.has_tool(name):
-            return reply_unknown_tool(self._dialect, str(name))
+        if not self.offered or not self._dialect.has_tool(name):
+            return reply_unknown_tool(self.tools, str(name))
         call_id = None if call_id is None else repair(str(call_id))
         parsed = self._dialect.parse(name, args)
         fingerprint = b"" if call_id is None else _fingerprint(f"{self.dialect}/{name}", args)
+        arguments = self._accounts.size(args)
+        lasting = call_id is not None or not isinstance(parsed, Query)  # a read leaves nothing but a count
         changed = False
 
         def work(tx: Transaction) -> Reply:
@@ -43,27 +48,25 @@ class Calls(Handle):
             row = self._joined(tx, now)
             if call_id is not None and (stored := tx.call(row, call_id)) is not None:
                 return _replayed(stored, fingerprint, call_id)
-            reply, changed = self._answer(tx, row, parsed, now)
+            reply, changed = self._answer(tx, row, parsed, now, arguments)
             if call_id is not None:
                 tx.save_call(row, call_id, StoredCall(fingerprint, _encode(reply)), at=now)
             return reply
 
-        reply = self.board.store.transact(work)
+        reply = self.board.store.transact(work, lasting=lasting)
         if changed:
             self._changed()
         return reply
 
     def _answer(
-        self, tx: Transaction, row: AgentRow, parsed: Command | Query | Invalid, now: datetime
+        self, tx: Transaction, row: AgentRow, parsed: Command | Query | Invalid, now: datetime, arguments: Size
     ) -> tuple[Reply, bool]:
         """The reply, and whether the list changed."""
         refusal = self._dialect.refused_in_plan_mode
         if row.mode == "plan" and refusal is not None:
             parsed = Invalid(refusal, code="plan_mode")
         if isinstance(parsed, Invalid):
-            refused = Draft("list.refused", {"code": parsed.code, "problem": parsed.text[:500]})
-            tx.add_events(row, [refused], by=self.name, at=now)
-            return reply_invalid(parsed), False
+            return self._refused(tx, row, reply_invalid(parsed), parsed.code, parsed.text, now, arguments), False
         before = row.state
         if isinstance(parsed, Query):
             applied = Applied(before)
@@ -80,12 +83,20 @@ class Calls(Handle):
             state = ListState(state.todos)
         if applied.refused:
             problem = applied.problems[0]
-            refused = Draft("list.refused", {"code": problem.code, "problem": problem.text[:500]})
-            tx.add_events(row, [refused], by=self.name, at=now)
-            return reply, False
-        tx.save_list(row, state, unseen=unseen, at=now)
+            return self._refused(tx, row, reply, problem.code, problem.text, now, arguments), False
+        ledger = self._accounts.after(row.ledger, arguments, reply, applied.events)
+        tx.save_list(row, state, unseen=unseen, at=now, ledger=ledger)
         tx.add_events(row, applied.events, by=self.name, at=now)
         return reply, state.todos is not before.todos
+
+    def _refused(
+        self, tx: Transaction, row: AgentRow, reply: Reply, code: str, problem: str, now: datetime, arguments: Size
+    ) -> Reply:
+        ledger = self._accounts.after(row.ledger, arguments, reply)
+        tx.save_list(row, row.state, unseen=row.unseen, at=now, ledger=ledger)
+        refused = Draft("list.refused", {"code": code, "problem": problem[:500]})
+        tx.add_events(row, [refused], by=self.name, at=now)
+        return reply
 
 
 def _fingerprint(name: str, args: Any) -> bytes:

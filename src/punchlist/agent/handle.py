@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Literal, TypedDict, Unpack, cast, get_args
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, cast, get_args
 
+from punchlist.config import todos_offered
 from punchlist.core.commands import Focus, Policy
 from punchlist.core.events import Draft
 from punchlist.core.todo import TodoList
@@ -15,7 +18,10 @@ from punchlist.errors import ConfigInvalid, InvalidInput, UnknownName
 from punchlist.store import AgentRow, Transaction
 
 if TYPE_CHECKING:
+    from punchlist.agent.accounts import Accounts
     from punchlist.board import Board
+    from punchlist.guidance.settings import Rules
+    from punchlist.guidance.tools import OwnTools
 
 Mode = Literal["execute", "plan"]
 PROFILES = ("quiet", "classic", "off")
@@ -28,11 +34,27 @@ class AgentOptions(TypedDict, total=False):
     `focus`: what our own dialect does with a second item in progress: `first` (keep the first), `accept` or `refuse`.
     `verbose`: offer the tools with the longer descriptions, for small models. `clear_delay`: seconds after which a
     closed task leaves the model's list in oh-my-pi; below 0 never.
+
+    `offered`: whether the model has the tool, whatever its dialect says; None to go by the dialect. `context`: what the
+    agent is about just now (`commit`, `pull_request`, `yield`, …); in some the dialect's original takes the tool away.
+    `subagent`: another agent started this one; `spawn` says so by itself. `reading_tools`, `changing_tools`: names of
+    the host's own tools, for plan mode and for counting changes. `layers`: which pieces about the tool a model is to be
+    given, in place of those of the profile (see `guidance/layers.py`).
+
+    `guidance`: where what is put before the model differs from the profile; a mapping with any fields of
+    `punchlist.guidance.settings.GuidanceSettings`.
     """
 
     focus: str | None
     verbose: bool
     clear_delay: float
+    offered: bool | None
+    context: str | None
+    subagent: bool
+    reading_tools: Collection[str]
+    changing_tools: Collection[str]
+    layers: Collection[str] | None
+    guidance: Mapping[str, Any] | None
 
 
 class Handle:
@@ -61,6 +83,11 @@ class Handle:
         self._dialect = dialect_named(dialect)
         self._options = options
         self._policy = _policy(self._dialect, options)
+        self._offered = _offered(self._dialect, options)
+        if options.get("layers") is not None:
+            _check_layers(options)
+        if options.get("guidance"):
+            _ = self._rules  # whatever is wrong with them is said now
 
     def __repr__(self) -> str:
         return f"Agent({self.name!r}, session={self.session!r}, dialect={self.dialect!r})"
@@ -71,9 +98,17 @@ class Handle:
 
     @property
     def tools(self) -> tuple[Tool, ...]:
-        """The tools to offer to the model: the original's, but for their descriptions, which are ours."""
-        tools = self._dialect.tools
+        """The tools to offer to the model: the original's, but for their descriptions, which are ours.
+
+        None where the tool is not offered: a call is then answered as one of an unknown tool, and nothing is said.
+        """
+        tools = self._dialect.tools if self._offered else ()
         return tuple(tool.in_full() for tool in tools) if self._options.get("verbose") else tools
+
+    @property
+    def offered(self) -> bool:
+        """Whether the model has the todo tool: by the setting of the project, the host's word, then the dialect's."""
+        return self._offered
 
     @property
     def todos(self) -> TodoList:
@@ -90,6 +125,26 @@ class Handle:
     def mode(self) -> Mode:
         row = self._row()
         return "plan" if row is not None and row.mode == "plan" else "execute"
+
+    @cached_property
+    def _own_tools(self) -> OwnTools:
+        from punchlist.guidance.tools import OwnTools  # not needed where an agent is only asked for its list
+
+        return OwnTools.named(self._options.get("reading_tools", ()), self._options.get("changing_tools", ()))
+
+    @cached_property
+    def _rules(self) -> Rules:
+        from punchlist.guidance.settings import rules, settings_from, without_reminders
+
+        found = rules(self.dialect, self.profile, settings_from(self._options.get("guidance")))
+        layers = self._options.get("layers")
+        return found if layers is None or "reminder" in layers else without_reminders(found)
+
+    @cached_property
+    def _accounts(self) -> Accounts:
+        from punchlist.agent.accounts import Accounts
+
+        return Accounts(self.dialect, self.profile)
 
     def _row(self) -> AgentRow | None:
         return self.board.store.agent(self.session, self.name)
@@ -128,6 +183,23 @@ def _policy(dialect: Dialect, options: AgentOptions) -> Policy:
     if delay is not None and dialect.name == "oh-my-pi":
         policy = replace(policy, hide_closed_after=float(delay))
     return policy
+
+
+def _offered(dialect: Dialect, options: AgentOptions) -> bool:
+    context, wanted = options.get("context"), options.get("offered")
+    if context is not None:
+        check_name("context", context)
+    if not todos_offered():
+        return False
+    if wanted is not None:
+        return wanted
+    return dialect.offers(subagent=options.get("subagent", False), context=context)
+
+
+def _check_layers(options: AgentOptions) -> None:
+    from punchlist.guidance.layers import known
+
+    known(options.get("layers") or ())
 
 
 def check_name(what: str, name: str) -> None:

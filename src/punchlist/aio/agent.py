@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from punchlist import agent as synchronous_agent
@@ -15,6 +15,10 @@ from punchlist.dialects.base import Reply, Tool
 
 if TYPE_CHECKING:
     from punchlist.aio.board import Board
+    from punchlist.core.work import Verdict
+    from punchlist.guidance.injection import Injection
+    from punchlist.guidance.layers import Layer
+    from punchlist.guidance.plan_mode import Because, PlanMode, Refusal
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -58,6 +62,10 @@ class Agent:
         return self.synchronous.tools
 
     @property
+    def offered(self) -> bool:
+        return self.synchronous.offered
+
+    @property
     def todos(self) -> Awaitable[TodoList]:
         return self._run(lambda: self.synchronous.todos)
 
@@ -92,16 +100,66 @@ class Agent:
     async def restore_list(self, todos: TodoList, *, by: str, source: str, revision: int | None = None) -> TodoList:
         return await self._run(self.synchronous.restore_list, todos, by=by, source=source, revision=revision)
 
+    # What the model is told.
+
+    @property
+    def layers(self) -> tuple[Layer, ...]:
+        return self.synchronous.layers
+
+    @property
+    def prompt(self) -> str:
+        return self.synchronous.prompt
+
+    async def compaction_block(self) -> str | None:
+        return await self._run(self.synchronous.compaction_block)
+
+    # The rhythm of the conversation.
+
+    async def user_turn(self) -> None:
+        await self._run(self.synchronous.user_turn)
+
+    async def assistant_turn(self, tools_used: Iterable[str] = ()) -> list[Injection]:
+        return await self._run(self.synchronous.assistant_turn, tools_used)
+
+    async def about_to_stop(self, last_text: str = "", *, background: int = 0) -> Injection | None:
+        return await self._run(self.synchronous.about_to_stop, last_text, background=background)
+
+    async def tool_started(self, call_id: str, name: str, args: Any = None) -> Verdict:
+        return await self._run(self.synchronous.tool_started, call_id, name, args)
+
+    async def tool_finished(self, call_id: str, result: Any = None, *, is_error: bool = False) -> None:
+        await self._run(self.synchronous.tool_finished, call_id, result, is_error=is_error)
+
     # Modes and children.
 
-    async def enter_plan_mode(self, *, by: str | None = None) -> None:
-        await self._run(self.synchronous.enter_plan_mode, by=by)
+    @property
+    def plan_mode(self) -> Awaitable[PlanMode | None]:
+        """Since when and why plan mode is on; None while the agent works."""
+        return self._run(lambda: self.synchronous.plan_mode)
+
+    async def enter_plan_mode(
+        self, reason: str | None = None, *, by: str | None = None, because: Because | None = None
+    ) -> PlanMode:
+        return await self._run(self.synchronous.enter_plan_mode, reason, by=by, because=because)
 
     async def exit_plan_mode(self, *, by: str | None = None) -> None:
         await self._run(self.synchronous.exit_plan_mode, by=by)
 
+    async def permits(self, tool: str, args: Any = None) -> Refusal | None:
+        return await self._run(self.synchronous.permits, tool, args)
+
+    def unjudged_tools(self, tools: Iterable[str]) -> tuple[str, ...]:
+        return self.synchronous.unjudged_tools(tools)
+
     async def spawn(
-        self, name: str, *, label: str | None = None, id: str | None = None, dialect: str | None = None
+        self,
+        name: str,
+        *,
+        label: str | None = None,
+        id: str | None = None,
+        dialect: str | None = None,
+        offered: bool | None = None,
     ) -> Agent:
-        child = await self._run(self.synchronous.spawn, name, label=label, id=id, dialect=dialect)
+        spawn = self.synchronous.spawn
+        child = await self._run(spawn, name, label=label, id=id, dialect=dialect, offered=offered)
         return Agent(self.board, child, self.board.lane(child.session, child.name))

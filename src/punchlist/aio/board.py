@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from punchlist.agent import AgentOptions
     from punchlist.aio.agent import Agent
+    from punchlist.guidance.ledger import AgentCost
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -132,6 +133,11 @@ class Board:
 
     async def sessions(self, *, project: str | os.PathLike[str] | None = None, limit: int = 50) -> Sequence[SessionRow]:
         return await self._run(self.synchronous.sessions, project=project, limit=limit)
+
+    async def costs(
+        self, *, project: str | os.PathLike[str] | None = None, session: str | None = None
+    ) -> Sequence[AgentCost]:
+        return await self._run(self.synchronous.costs, project=project, session=session)
 
     # Sessions as a whole.
 

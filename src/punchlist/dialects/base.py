@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 from punchlist.core.commands import Command, Limits, Policy, Problem, Query
 from punchlist.core.todo import Status, TodoItem, TodoList
@@ -102,9 +102,10 @@ class Result:
 class Dialect:
     """One wire tool, to the letter.
 
-    `refused_in_plan_mode` is the answer while plan mode is on, None where the tool may be used then too.
-    `repairs` names what is mended in the input (see `repair.py`); `lossy` what the dialect cannot express; `limits`
-    says what there is beside the limits of the policy.
+    `refused_in_plan_mode` is the answer while plan mode is on, None where the tool may be used then too. `subagents`
+    says whether an agent that another one started has the tool, with a list of its own; `withheld_in` names contexts in
+    which nobody has it. `repairs` names what is mended in the input (see `repair.py`); `lossy` what the dialect cannot
+    express; `limits` says what there is beside the limits of the policy.
     """
 
     name: str
@@ -114,12 +115,18 @@ class Dialect:
     render: Callable[[Result], Reply]
     statuses: tuple[str, ...]
     refused_in_plan_mode: str | None = None
+    subagents: Literal["own_list", "withheld"] = "own_list"
+    withheld_in: frozenset[str] = frozenset()
     repairs: frozenset[str] = frozenset()
     lossy: tuple[str, ...] = ()
     limits: tuple[str, ...] = ()
 
     def has_tool(self, name: str) -> bool:
         return any(tool.name == name for tool in self.tools)
+
+    def offers(self, *, subagent: bool = False, context: str | None = None) -> bool:
+        """Whether the original gives its tool to such an agent."""
+        return not (subagent and self.subagents == "withheld") and context not in self.withheld_in
 
 
 def shown_items(todos: TodoList, policy: Policy) -> list[tuple[TodoItem, Status]]:
@@ -137,6 +144,6 @@ def reply_invalid(invalid: Invalid) -> Reply:
     return Reply(invalid.text, invalid.data, is_error=True, problems=(problem,))
 
 
-def reply_unknown_tool(dialect: Dialect, name: str) -> Reply:
-    known = ", ".join(f"`{tool.name}`" for tool in dialect.tools)
+def reply_unknown_tool(tools: Iterable[Tool], name: str) -> Reply:
+    known = ", ".join(f"`{tool.name}`" for tool in tools) or "none"
     return reply_invalid(Invalid(f"Unknown tool `{repair(name)[:80]}`. Available: {known}.", code="unknown_tool"))

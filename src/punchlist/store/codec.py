@@ -59,6 +59,21 @@ def checksum(head: str, body: bytes, more: bytes | None = None) -> int:
     return (total if more is None else crc32(more, total)) - _HALF
 
 
+def sealed(body: bytes | None) -> bytes | None:
+    """The bytes with a checksum of four bytes behind them."""
+    return None if body is None else body + crc32(body).to_bytes(4)
+
+
+def unsealed(sealed_body: Any) -> bytes | None:
+    """The bytes that were sealed; `ValueError` if they are others now."""
+    if sealed_body is None:
+        return None
+    body: bytes = sealed_body[:-4]
+    if crc32(body).to_bytes(4) != sealed_body[-4:]:
+        raise ValueError("a tally is not what was written")
+    return body
+
+
 def encode_list(todos: TodoList, memo: Memo) -> bytes:
     """The list as JSON; items that the memo knows are not encoded again.
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Literal, NamedTuple, Protocol, TypeVar
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
 from punchlist.core.events import Draft, Event
 from punchlist.core.todo import ListState, TodoList
@@ -14,7 +14,7 @@ Durability = Literal["full", "normal"]
 
 
 class AgentRow(NamedTuple):
-    """An agent as stored, with its list. `number` is the store's own key."""
+    """An agent as stored, with its list. `number` is the store's own key; `ledger` is its calls' tally, bytes to us."""
 
     number: int
     session: str
@@ -26,6 +26,7 @@ class AgentRow(NamedTuple):
     recent: int
     unseen: int
     state: ListState
+    ledger: bytes | None = None
 
 
 class ListRow(NamedTuple):
@@ -55,9 +56,37 @@ class StoredCall(NamedTuple):
     reply: bytes
 
 
+class CostRow(NamedTuple):
+    """What an agent's calls and turns left behind for the ledger."""
+
+    session: str
+    agent: str
+    ledger: bytes | None
+    state: bytes | None
+
+
+class GuidanceTable(Protocol):
+    """What guidance remembers of an agent, as bytes that the store does not read."""
+
+    def get(self, number: int) -> bytes | None: ...
+    def save(self, number: int, body: bytes) -> None: ...
+    def costs(self, *, project: str | None = None, session: str | None = None) -> Sequence[CostRow]: ...
+
+
+class ModeTable(Protocol):
+    """The modes of agents, each with what was said when it was entered."""
+
+    def entered(self, agent: int) -> dict[str, Any] | None: ...
+    def save(self, agent: AgentRow, mode: str, entered: Mapping[str, Any] | None, *, at: datetime) -> None: ...
+
+
 class Transaction(Protocol):
     """What may be done within one transaction. All of it is committed together, or none of it."""
 
+    @property
+    def guidance(self) -> GuidanceTable: ...
+    @property
+    def modes(self) -> ModeTable: ...
     def agent(self, session: str, name: str) -> AgentRow | None: ...
     def session_project(self, session: str) -> str | None: ...
     def add_agent(
@@ -73,8 +102,9 @@ class Transaction(Protocol):
     ) -> AgentRow: ...
     def spawned(self, session: str, parent: int, spawn_id: str) -> str | None: ...
     def names(self, session: str) -> set[str]: ...
-    def save_list(self, agent: AgentRow, state: ListState, *, unseen: int, at: datetime) -> None: ...
-    def save_mode(self, agent: AgentRow, mode: str, *, at: datetime) -> None: ...
+    def save_list(
+        self, agent: AgentRow, state: ListState, *, unseen: int, at: datetime, ledger: bytes | None = None
+    ) -> None: ...
     def add_events(self, agent: AgentRow, drafts: Iterable[Draft], *, by: str, at: datetime) -> None: ...
     def list_at(self, number: int, revision: int) -> TodoList | None: ...
     def last_change(self, number: int, by: str) -> int | None: ...

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
@@ -14,7 +14,11 @@ from punchlist.core.todo import ListState, TodoList
 from punchlist.store import codec
 from punchlist.store.contract import AgentRow, ListRow, SessionRow, StoredCall
 from punchlist.store.faults import RowDamaged
+from punchlist.store.guidance import GuidanceRows
 from punchlist.store.queries import queries
+
+if TYPE_CHECKING:
+    from punchlist.store.modes import ModeRows
 
 T = TypeVar("T")
 SNAPSHOT_EVERY = 50
@@ -46,6 +50,7 @@ class Rows:
         self._last_seq: int | None = None
         self._late_lists: list[tuple[Any, ...]] = []
         self._late_events: list[tuple[Any, ...]] = []
+        self.guidance = GuidanceRows(self, keeps=keeps)
 
     def sync(self, wanted: bool) -> None:
         """Whether a commit waits for the disk; to be called between transactions."""
@@ -64,6 +69,7 @@ class Rows:
     def forget(self) -> None:
         """To be called when a transaction is taken back, too."""
         self._agents.clear()
+        self.guidance.forget()
         self._last_seq = None
         self._late_lists.clear()
         self._late_events.clear()
@@ -111,9 +117,10 @@ class Rows:
         return row
 
     def _agent(self, row: Any) -> AgentRow:
-        number, session, name, parent, label, project, mode, recent, unseen, revision, total, body, shown = row
+        number, session, name, parent, label, project, mode, recent, unseen, revision, total, body, shown, ledger = row
         state = ListState(self._decoded(number, name, revision, total, body, shown), codec.decode_shown(shown))
-        return AgentRow(number, session, name, parent, label, project, mode, recent, unseen, state)
+        tally = codec.unsealed(ledger)
+        return AgentRow(number, session, name, parent, label, project, mode, recent, unseen, state, tally)
 
     def _decoded(self, number: int, name: str, revision: int, total: int | None, body: Any, shown: Any) -> TodoList:
         known = self._lists.get(number)
@@ -168,20 +175,26 @@ class Rows:
         self._keep(row)
         return row
 
-    def save_list(self, agent: AgentRow, state: ListState, *, unseen: int, at: datetime) -> None:
-        number, session, name, parent, label, project, mode, recent, old_unseen, old = agent
+    def save_list(
+        self, agent: AgentRow, state: ListState, *, unseen: int, at: datetime, ledger: bytes | None = None
+    ) -> None:
+        number, session, name, parent, label, project, mode, recent, old_unseen, old, tally = agent
         before, todos = old.todos, state.todos
+        sealed = codec.sealed(tally if ledger is None else ledger)
         if todos is before:
-            if state.shown == old.shown and unseen == old_unseen:
+            if state.shown != old.shown or unseen != old_unseen:
+                self._save_unseen(agent, state, unseen)
+            elif ledger is None:
                 return
-            self._save_unseen(agent, state, unseen)
+            if ledger is not None:
+                self.run("save_ledger", (sealed, number))
         else:
             known = self._lists.get(number)
             memo: codec.Memo = known[2] if known is not None else {}
             body, shown, now = codec.encode_list(todos, memo), codec.encode_shown(state), codec.microseconds(at)
             revision = todos.revision
             total = codec.checksum(_list_head(number, name, revision), body, shown)
-            self._late_lists.append((revision, unseen, now, total, body, shown, number))
+            self._late_lists.append((revision, unseen, now, total, body, shown, sealed, number))
             if now - recent >= MINUTE or len(before.items) != len(todos.items):
                 recent = max(now, recent)
                 self.run("save_place", (recent, len(todos.items), number))
@@ -189,7 +202,8 @@ class Rows:
             if revision % SNAPSHOT_EVERY == 0:
                 self._add_snapshot(number, revision, body)
             self._remember(number, body, todos, memo)
-        self._keep(AgentRow(number, session, name, parent, label, project, mode, recent, unseen, state))
+        kept = tally if ledger is None else ledger
+        self._keep(AgentRow(number, session, name, parent, label, project, mode, recent, unseen, state, kept))
 
     def _save_unseen(self, agent: AgentRow, state: ListState, unseen: int) -> None:
         (body,) = self.one("body_of_list", (agent.number,))
@@ -198,8 +212,14 @@ class Rows:
         total = None if body is None else codec.checksum(head, body, shown)
         self.run("save_unseen", (unseen, total, shown, agent.number))
 
-    def save_mode(self, agent: AgentRow, mode: str, *, at: datetime) -> None:
-        self.run("save_mode", (mode, codec.microseconds(at), agent.number))
+    @property
+    def modes(self) -> ModeRows:
+        from punchlist.store.modes import ModeRows  # few calls change a mode
+
+        return ModeRows(self)
+
+    def forget_agent(self, agent: AgentRow) -> None:
+        """To be called when something other than its list changed."""
         self._agents.pop((agent.session, agent.name), None)
 
     def lists(self, *, project: str | None = None, session: str | None = None, limit: int = 20) -> Sequence[ListRow]:
@@ -298,15 +318,16 @@ class Rows:
                 self.save_list(copy, ListState(row.todos), unseen=0, at=at)
                 self._add_snapshot(copy.number, row.todos.revision, codec.encode_list(row.todos, {}))
             if row.mode != copy.mode:
-                self.save_mode(copy, row.mode, at=at)
+                self.modes.save(copy, row.mode, self.modes.entered(row.number), at=at)
 
     def prune(self, before: datetime, *, limit: int) -> int:
         """Deletes up to `limit` agents of sessions that nobody wrote to since; how many it deleted."""
         self._agents.clear()
+        self.guidance.forget()
         cutoff = codec.microseconds(before)
         agents = [row[0] for row in self.all("old_agents", {"before": cutoff, "limit": limit})]
         for agent in agents:
-            for name in ("delete_events", "delete_snapshots", "delete_calls", "delete_agent"):
+            for name in ("delete_events", "delete_snapshots", "delete_calls", "delete_guidance", "delete_agent"):
                 self.run(name, {"agent": agent})
         if len(agents) < limit:
             self.run("delete_empty_sessions", {"before": cutoff})

@@ -58,6 +58,15 @@ def _deed(kind: str, data: Mapping[str, Any], glyphs: Glyphs) -> str:
             return f"was refused: {_text(data, 'problem')}"
         case "list.restored":
             return f"restored the list from {_text(data, 'source')}"
+        case "tool.started":
+            return f"began a call of {_text(data, 'name') or 'a tool'}"
+        case "tool.finished":
+            failed = " which failed" if data.get("is_error") else ""
+            return f"ended a call of {_text(data, 'name') or 'a tool'}{',' if failed else ''}{failed}"
+        case "guidance.said":
+            return (
+                f"was told something ({_text(data, 'kind') or 'guidance'}, {_text(data, 'characters') or 0} characters)"
+            )
         case "agent.joined":
             return "joined"
         case "agent.spawned":

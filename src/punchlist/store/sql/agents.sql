@@ -8,7 +8,7 @@ INSERT INTO sessions (id, project, created_at, recent) VALUES (:session, :projec
 
 -- name: find_agent
 -- One agent by its session and name, with its list.
-SELECT id, session, name, parent, label, project, mode, recent, unseen, revision, sum, todos, shown
+SELECT id, session, name, parent, label, project, mode, recent, unseen, revision, sum, todos, shown, ledger
 FROM agents WHERE session = ? AND name = ?;
 
 -- name: find_spawned
@@ -26,7 +26,11 @@ RETURNING id;
 
 -- name: save_list
 -- The list of an agent after a change.
-UPDATE agents SET revision = ?, unseen = ?, updated_at = ?, sum = ?, todos = ?, shown = ? WHERE id = ?;
+UPDATE agents SET revision = ?, unseen = ?, updated_at = ?, sum = ?, todos = ?, shown = ?, ledger = ? WHERE id = ?;
+
+-- name: save_ledger
+-- The tally of an agent's calls, where its list stays as it is.
+UPDATE agents SET ledger = ? WHERE id = ?;
 
 -- name: save_place
 -- Where an agent stands among the recent ones.
@@ -42,9 +46,6 @@ UPDATE agents SET unseen = ?, sum = ?, shown = ? WHERE id = ?;
 
 -- name: body_of_list
 SELECT todos FROM agents WHERE id = ?;
-
--- name: save_mode
-UPDATE agents SET mode = ?, updated_at = ? WHERE id = ?;
 
 -- name: agents_of_session
 -- All agents of a session, parents before children.

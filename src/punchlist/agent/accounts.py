@@ -1,0 +1,48 @@
+"""What one handle's calls cost, kept beside the list. Imported with the first call."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from punchlist.core.events import Draft
+from punchlist.dialects.base import Reply
+from punchlist.guidance.ledger import Size, key_of, size_of_json
+from punchlist.guidance.tally import EMPTY, Tally, after_call, decode_tally, encode_tally
+
+
+class Accounts:
+    """The tally of an agent, as bytes and as a value. It is decoded only when another handle wrote it."""
+
+    def __init__(self, dialect: str, profile: str) -> None:
+        self.key = key_of(dialect, profile)
+        self._foreign = dialect != "punchlist"
+        self._last: tuple[bytes | None, Tally] = (None, EMPTY)
+
+    def size(self, args: Any) -> Size:
+        """The arguments of a call, as the model wrote them."""
+        return size_of_json(args)
+
+    def tally(self, ledger: bytes | None) -> Tally:
+        """The value of the bytes that an agent's row holds."""
+        known, tally = self._last
+        if known is not ledger:
+            tally = decode_tally(ledger)
+            self._last = ledger, tally
+        return tally
+
+    def after(self, ledger: bytes | None, arguments: Size, reply: Reply, events: Sequence[Draft] = ()) -> bytes:
+        """The bytes to store after one more call; one that wrote has events."""
+        completed = sum(kind == "item.completed" for kind, _ in events) if len(events) > 2 else 0
+        tally = after_call(
+            self.tally(ledger),
+            self.key,
+            arguments,
+            reply,
+            wrote=bool(events),
+            completed=completed,
+            foreign=self._foreign,
+        )
+        body = encode_tally(tally)
+        self._last = body, tally
+        return body

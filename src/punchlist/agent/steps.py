@@ -1,0 +1,205 @@
+"""The steps of a conversation: each reads what is remembered, decides, and writes it, in one small transaction."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from msgspec.structs import replace
+
+from punchlist.core.commands import Policy
+from punchlist.core.events import Draft
+from punchlist.core.todo import ListState
+from punchlist.core.work import FINE, Verdict
+from punchlist.dialects.base import Dialect, Tool
+from punchlist.guidance.injection import Injection
+from punchlist.guidance.ledger import Size, Spent, merged, size_of, size_of_tools
+from punchlist.guidance.memory import NEW, Record, decode_record, encode_record
+from punchlist.guidance.plan_mode import notice
+from punchlist.guidance.running import ended, started
+from punchlist.guidance.settings import Rules
+from punchlist.guidance.situation import Outcome, Seen, is_own
+from punchlist.guidance.stop import at_stop, person_spoke
+from punchlist.guidance.tools import OwnTools, changes
+from punchlist.guidance.turn import after_turn
+from punchlist.store import AgentRow, Transaction
+from punchlist.text import repair
+
+if TYPE_CHECKING:
+    from punchlist.agent.accounts import Accounts
+    from punchlist.board import Board
+
+T = TypeVar("T")
+Decide = Callable[[Transaction, AgentRow, Record], tuple[Record, T]]
+
+_log = logging.getLogger("punchlist.guidance")
+_MOST_TOOLS = 1_000
+_LONGEST = 200
+"""Characters of a tool's name or a call's id that are recorded."""
+
+_NO_TURNS = Spent()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ground:
+    """What the steps of a handle need to know of it. `join` gives the agent's row, made if it is not there yet."""
+
+    board: Board
+    name: str
+    session: str
+    dialect: Dialect
+    policy: Policy
+    rules: Rules
+    accounts: Accounts
+    host: OwnTools
+    tools: tuple[Tool, ...]
+    join: Callable[[Transaction, datetime], AgentRow]
+
+
+class Steps:
+    """What a handle does at each step. On a fault a step changes nothing, says nothing, and logs."""
+
+    def __init__(self, ground: Ground) -> None:
+        self._ground = ground
+        self._own = frozenset(tool.name for tool in ground.dialect.tools)
+        self._last: tuple[bytes | None, Record] = (None, NEW)
+
+    def person_spoke(self) -> None:
+        self._step(lambda _tx, _row, record: (replace(record, memory=person_spoke(record.memory)), None), None)
+
+    def turn(self, tools_used: Iterable[str]) -> list[Injection]:
+        def decide(tx: Transaction, row: AgentRow, record: Record) -> tuple[Record, list[Injection]]:
+            tools = _names(tools_used)
+            outcome = after_turn(record.memory, self._seen(row, tools), self._ground.rules)
+            others = max(sum(not is_own(name, self._own) for name in tools), record.memory.others)
+            own = bool(tools) and not others
+            self._tell(tx, row, outcome)
+            return self._account(record, outcome, turn=self._descriptions, others=others, own=own), list(outcome.said)
+
+        return self._step(decide, [])
+
+    def stop(self, last_text: str, background: int) -> Injection | None:
+        def decide(tx: Transaction, row: AgentRow, record: Record) -> tuple[Record, Injection | None]:
+            text = last_text if isinstance(last_text, str) else ""  # pyright: ignore[reportUnnecessaryIsInstance]
+            seen, rules = self._seen(row), self._ground.rules
+            outcome = at_stop(record.memory, seen, rules, last_text=text, background=background)
+            if outcome.memory is record.memory:
+                return record, None
+            self._tell(tx, row, outcome)
+            return self._account(record, outcome), outcome.said[0] if outcome.said else None
+
+        return self._step(decide, None)
+
+    def tool_started(self, call_id: str, name: str, args: Any) -> Verdict:
+        def decide(tx: Transaction, row: AgentRow, record: Record) -> tuple[Record, Verdict]:
+            key, tool = _short(call_id), _short(name)
+            ours = is_own(tool, self._own)
+            changing = not ours and changes(tool, args, self._ground.host)
+            after = started(record, key, tool, changes=changing, ours=ours)
+            if after is not record:
+                self._add(tx, row, Draft("tool.started", {"call_id": key, "name": tool}))
+            return after, FINE
+
+        return self._step(decide, FINE)
+
+    def tool_finished(self, call_id: str, *, is_error: bool) -> None:
+        def decide(tx: Transaction, row: AgentRow, record: Record) -> tuple[Record, None]:
+            key = _short(call_id)
+            writes = self._ground.accounts.tally(row.ledger).writes
+            after, call = ended(record, key, writes, is_error=is_error)
+            if after is not record or call is None:
+                data = {"call_id": key, "name": "" if call is None else call.name, "is_error": bool(is_error)}
+                self._add(tx, row, Draft("tool.finished", data))
+            return after, None
+
+        self._step(decide, None)
+
+    def _step(self, decide: Decide[T], otherwise: T) -> T:
+        ground = self._ground
+
+        def work(tx: Transaction) -> T:
+            row = ground.join(tx, ground.board.now())
+            stored = tx.guidance.get(row.number)
+            known, record = self._last
+            if known is not stored:
+                record = decode_record(stored)
+            after, result = decide(tx, row, record)
+            if after is not record:
+                body = encode_record(after)
+                tx.guidance.save(row.number, body)
+                self._last = body, after
+            return result
+
+        try:
+            return ground.board.store.transact(work, lasting=False)
+        except Exception:
+            _log.exception("guidance for %s in session %s met a fault and says nothing", ground.name, ground.session)
+            return otherwise
+
+    def _seen(self, row: AgentRow, tools: list[str] | None = None) -> Seen:
+        ground, planning = self._ground, row.mode == "plan"
+        return Seen(
+            todos=row.state.todos,
+            tally=ground.accounts.tally(row.ledger),
+            policy=ground.policy,
+            tool=ground.dialect.tools[0].name,
+            own=self._own,
+            shown=row.state.shown,
+            planning=planning,
+            offered=bool(ground.tools),
+            tools=tools or (),
+            notice=notice(ground.dialect) if planning else "",
+            host=ground.host,
+        )
+
+    @cached_property
+    def _descriptions(self) -> Size:
+        """What every request carries because the tools are offered."""
+        return size_of_tools(self._ground.tools)
+
+    def _add(self, tx: Transaction, row: AgentRow, *drafts: Draft) -> None:
+        tx.add_events(row, drafts, by=self._ground.name, at=self._ground.board.now())
+
+    def _tell(self, tx: Transaction, row: AgentRow, outcome: Outcome) -> None:
+        """Records what is said; and if that was the whole list, that the model knows it now."""
+        if outcome.said:
+            said = outcome.said
+            self._add(
+                tx, row, *(Draft("guidance.said", {"kind": one.kind, "characters": len(one.text)}) for one in said)
+            )
+        if outcome.shows_list:
+            tx.save_list(row, ListState(row.state.todos), unseen=0, at=self._ground.board.now())
+
+    def _account(
+        self, record: Record, outcome: Outcome, *, turn: Size | None = None, others: int = 0, own: bool = False
+    ) -> Record:
+        """What is remembered next, with what this step cost."""
+        key = self._ground.accounts.key
+        spent = record.spent.get(key, _NO_TURNS)
+        injections = spent.injections
+        for one in outcome.said:
+            injections = merged(injections, {one.kind: size_of(one.text)})
+        after = Spent(
+            spent.turns + (turn is not None),
+            spent.others + others,
+            spent.own_turns + own,
+            spent.caused + sum(one.kind == "stop" for one in outcome.said),
+            spent.withheld + outcome.withheld,
+            spent.descriptions if turn is None else spent.descriptions + turn,
+            injections,
+        )
+        return Record(outcome.memory, record.running, {**record.spent, key: after})
+
+
+def _names(tools: Iterable[str]) -> list[str]:
+    """The names of the tools, whatever a host may have put there."""
+    given = [tools] if isinstance(tools, str) else list(tools or ())
+    return [str(name)[:_LONGEST] for name in given[:_MOST_TOOLS]]
+
+
+def _short(text: str) -> str:
+    return repair(str(text))[:_LONGEST]

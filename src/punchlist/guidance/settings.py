@@ -1,0 +1,142 @@
+"""What may be set about guidance, and the rules that follow from a dialect, a profile and the settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, get_type_hints
+
+from punchlist.errors import ConfigInvalid
+from punchlist.guidance.rhythms import NEVER, RHYTHMS, Rhythm, rhythm_of
+
+MOST = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GuidanceSettings:
+    """Each part on its own; None leaves it to the profile. The profile `off` says nothing, whatever is set here."""
+
+    rhythm: str | None = None
+    remind_after: int | None = None
+    remind_again: int | None = None
+    drift_after: int | None = None
+    reminders_per_prompt: int | None = None
+    reminders_per_session: int | None = None
+    stop_tries: int | None = None
+    verify_after: int | None = None
+    tell_changes: bool | None = None
+    tell_failures: bool | None = None
+    tell_problems: bool | None = None
+    plan_notice_every: int | None = None
+    turn_characters: int | None = None
+    turn_injections: int | None = None
+    session_characters: int | None = None
+    session_injections: int | None = None
+
+
+MEANINGS: Mapping[str, str] = {
+    "rhythm": "the table of reminders: a dialect's, or a variant such as `claude-code-10`, `learn-claude-code`, `none`",
+    "remind_after": "turns without the tool after which a reminder of the rhythm is due",
+    "remind_again": "turns between two reminders of the rhythm",
+    "drift_after": "successful changing tool calls since the last write that count as drift; 0 for never",
+    "reminders_per_prompt": "the most reminders between two messages of the person",
+    "reminders_per_session": "the most reminders in a session",
+    "stop_tries": "how often a prompt may be kept from ending with work open; 0 for never",
+    "verify_after": "items completed at once, with no check seen, that are asked about; 0 for never",
+    "tell_changes": "whether the model is told that somebody else changed the list",
+    "tell_failures": "whether the turn after a failed write repeats the error",
+    "tell_problems": "whether the turn after a call says what the reply cannot: characters removed, an item left out",
+    "plan_notice_every": "turns between two notices that plan mode is on; 0 for none",
+    "turn_characters": "the most characters that one turn may add",
+    "turn_injections": "the most pieces of text that one turn may add",
+    "session_characters": "the most characters in a session",
+    "session_injections": "the most pieces of text in a session",
+}
+"""What each setting means, in the order of the record."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """What applies to one handle. `speaks` is False in the profile `off`."""
+
+    speaks: bool = True
+    rhythm: Rhythm = NEVER
+    drift_after: int = 0
+    reminders_per_prompt: int = MOST
+    reminders_per_session: int = MOST
+    stop_tries: int = 0
+    verify_after: int = 0
+    tell_changes: bool = True
+    tell_failures: bool = False
+    tell_problems: bool = True
+    plan_notice_every: int = 5
+    turn_characters: int = 8_000
+    turn_injections: int = 3
+    session_characters: int = 200_000
+    session_injections: int = 500
+
+
+QUIET = Rules(
+    drift_after=12,
+    reminders_per_prompt=2,
+    reminders_per_session=6,
+    stop_tries=1,
+    verify_after=3,
+    session_characters=40_000,
+    session_injections=100,
+)
+SILENT = Rules(speaks=False)
+
+
+def rules(dialect: str, profile: str, settings: GuidanceSettings) -> Rules:
+    """The rules of a handle."""
+    if profile == "off":
+        return SILENT
+    own = RHYTHMS[settings.rhythm] if settings.rhythm is not None else rhythm_of(dialect)
+    if profile == "quiet":
+        found = QUIET if settings.rhythm is None else replace(QUIET, rhythm=own)
+    else:
+        found = Rules(
+            rhythm=own,
+            stop_tries=own.stops,
+            verify_after=own.verify,
+            tell_changes=own.changed,
+            tell_failures=own.failed,
+        )
+    given = {field.name: getattr(settings, field.name) for field in fields(settings)}
+    after, again = given.pop("remind_after"), given.pop("remind_again")
+    del given["rhythm"]
+    found = replace(found, **{name: value for name, value in given.items() if value is not None})
+    if after is not None or again is not None:
+        rhythm = found.rhythm
+        after = rhythm.after if after is None else after
+        found = replace(found, rhythm=replace(rhythm, after=after, again=rhythm.again if again is None else again))
+    return found
+
+
+def without_reminders(found: Rules) -> Rules:
+    """The same rules for a host that has switched the layer `reminder` off; facts are told nevertheless."""
+    return replace(found, rhythm=replace(found.rhythm, after=None, hint="never"), drift_after=0, verify_after=0)
+
+
+def settings_from(given: Mapping[str, Any] | None) -> GuidanceSettings:
+    """The settings in a mapping. Raises `ConfigInvalid` for a name or a value that cannot be."""
+    types = get_type_hints(GuidanceSettings) if given else {}
+    for name, value in (given or {}).items():
+        if name not in types:
+            raise ConfigInvalid(name="guidance", value=name, problem=f"its parts are {', '.join(types)}")
+        problem = _problem(types[name], value)
+        if problem:
+            raise ConfigInvalid(name=f"guidance.{name}", value=value, problem=problem)
+    return GuidanceSettings(**(given or {}))
+
+
+def _problem(kind: Any, value: Any) -> str:
+    if value is None:
+        return ""
+    if kind == bool | None:
+        return "" if isinstance(value, bool) else "use True or False"
+    if kind == int | None:
+        whole = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST
+        return "" if whole else "use a whole number from 0 up"
+    return "" if isinstance(value, str) and value in RHYTHMS else f"use one of {', '.join(RHYTHMS)}"

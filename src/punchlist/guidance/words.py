@@ -1,0 +1,125 @@
+"""The words of guidance: short, ours, signed and fenced. The opening marker holds the sentence, each row is an item.
+
+Nothing here asks a model to keep anything from anybody, and nothing presses it: each text says what was seen and what
+may follow from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from punchlist.core.todo import WORDS, Status, TodoItem
+from punchlist.text import cut, fence, for_prompt
+
+Shown = Sequence[tuple[TodoItem, Status]]
+"""Items in order, each with the status that the dialect shows."""
+
+FROM = "Punchlist, the todo layer of this session"
+_ITEM = 200
+"""The most characters of one item; what is cut ends in `…`."""
+
+ROOM = 4_000
+"""The most characters of one text, fence included, unless a rhythm says less."""
+
+
+def unused(tool: str, turns: int, items: Shown, *, limit: int = ROOM) -> str:
+    """The tool was not used for a while."""
+    then = "If the list no longer says what you do, bring it up to date; if it does, carry on."
+    return _listed(f"`{tool}` was last used {_turns(turns)} ago. {then}", items, limit)
+
+
+def update(tool: str, *, limit: int = ROOM) -> str:
+    """The same, where the original shows no list."""
+    return _listed(f"the todo list was not updated for a while. If it is out of date, use `{tool}`.", (), limit)
+
+
+def empty(tool: str, *, limit: int = ROOM) -> str:
+    said = f"the todo list is empty. If this work has several steps, `{tool}` keeps track of them; if not, carry on."
+    return _listed(said, (), limit)
+
+
+def current(items: Shown, *, unfinished: bool = False, limit: int = ROOM) -> str:
+    """The list, where the original shows it again and again."""
+    return _listed("what is still open:" if unfinished else "the todo list as it stands:", items, limit)
+
+
+def drifted(tool: str, changes: int, items: Shown) -> str:
+    """Much was changed and the list says nothing of it."""
+    seen = f"{changes} changes were made since the list was last updated, and this is still in progress."
+    return _listed(f"{seen} If that is done, or the plan has changed, tell `{tool}`; if not, carry on.", items, ROOM)
+
+
+def still_open(tool: str, items: Shown, *, attempt: int, tries: int) -> str:
+    """The model wants to stop with work open."""
+    count = f"{len(items)} items are" if len(items) != 1 else "1 item is"
+    then = f"Go on with it; or tell `{tool}` what is done or dropped; or, if you need the person, ask and stop."
+    again = f" ({attempt} of {tries})" if tries > 1 else ""
+    return _listed(f"{count} still open. {then}{again}", items, ROOM, phases=True)
+
+
+def unchecked(count: int) -> str:
+    """Several items were completed at once."""
+    then = "If nothing has checked them yet, run a test, a build or another check before you report them as done."
+    return _listed(f"{count} items were completed at once, and no check was seen. {then}", (), ROOM)
+
+
+def changed(items: Shown, *, removed: bool) -> str:
+    """Somebody else changed the list, or took items off it."""
+    if removed and not items:
+        said = "somebody else cleared the todo list, on purpose. Do not fill it again unless you are asked to."
+    elif removed:
+        said = "somebody else took items off the todo list, on purpose. Do not add them again unless you are asked to."
+    else:
+        said = "somebody else changed the todo list. Go on from how it stands now:"
+    return _listed(said, items, ROOM)
+
+
+def failed(tool: str, failure: str) -> str:
+    """The last write failed, and the list that people see is not up to date."""
+    said = f"your last call of `{tool}` failed, so people do not see what it says. Correct it and send it again."
+    return _fenced(said, [cut(for_prompt(failure), 500)])
+
+
+def noted(tool: str, notes: Iterable[str]) -> str:
+    """What was done to the last call beyond what its reply says."""
+    return _fenced(
+        f"about your last call of `{tool}`; an item that you send again comes back:",
+        [cut(for_prompt(note), 500) for note in notes],
+    )
+
+
+def covers(items: Shown) -> bool:
+    """Whether a text shows all these items, each to its end."""
+    rows = _rows(items, phases=False)
+    return sum(map(len, rows)) + len(rows) < ROOM - 400 and all(len(item.content) <= _ITEM for item, _ in items)
+
+
+def _listed(said: str, items: Shown, limit: int, *, phases: bool = False) -> str:
+    """The text with as many rows as there is room for; the last row says how many are missing."""
+    rows = _rows(items, phases=phases)
+    text = _fenced(said, rows)
+    kept = len(rows)
+    while len(text) > limit and kept:
+        over = len(text) - limit
+        kept -= 1
+        while kept and over > len(rows[kept]) + 40:
+            over -= len(rows[kept]) + 1
+            kept -= 1
+        text = _fenced(said, [*rows[:kept], f"… and {len(rows) - kept} more"])
+    return text
+
+
+def _rows(items: Shown, *, phases: bool) -> list[str]:
+    rows: list[str] = []
+    for place, (item, status) in enumerate(items, 1):
+        phase = f" ({cut(for_prompt(item.phase), 40)})" if phases and item.phase else ""
+        rows.append(f"{place}. [{WORDS[status]}] {cut(for_prompt(item.content), _ITEM)}{phase}")
+    return rows
+
+
+def _fenced(said: str, rows: Iterable[str]) -> str:
+    return fence(rows, note=f"{FROM}: {said}")
+
+
+def _turns(count: int) -> str:
+    return "1 turn" if count == 1 else f"{count} turns"
