@@ -86,7 +86,7 @@ class Changes(Handle):
             *events, last = applied.events
             if last.kind == "list.replaced":
                 last = Draft("list.restored", {**last.data, "source": source})
-            return replace(applied, events=(*events, last))
+            return applied._replace(events=(*events, last))
 
         return self._write(decide, by=by)
 

@@ -7,7 +7,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from punchlist.core.commands import Entry, Policy
 
 
 class Status(StrEnum):
@@ -153,9 +156,20 @@ class TodoList:
         return next((item for item in self.items if item.id == item_id), None)
 
 
+class Written(NamedTuple):
+    """The entries by which a list was last written, one for each item, and the policy under which they came."""
+
+    policy: Policy
+    entries: tuple[Entry, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class ListState:
-    """A list, and what its agent last wrote or was shown of it; None when that is the list as it stands."""
+    """A list, and what its agent last wrote or was shown of it; None when that is the list as it stands.
+
+    `written` says nothing new, and is not stored: it makes the next write quicker (see `again.py`).
+    """
 
     todos: TodoList
     shown: tuple[TodoItem, ...] | None = None
+    written: Written | None = field(default=None, compare=False, repr=False)
