@@ -63,7 +63,7 @@ def _body_size(board: Board) -> int:
     """How many bytes the board stores for such a list, half of it done."""
     agent = board.agent(session="size", dialect="claude-code")
     agent.call("TodoWrite", {"todos": work.claude_code()[work.ITEMS]})
-    return len(codec.encode_list(agent.todos, {}))
+    return len(codec.encode_list(agent.todos))
 
 
 def _rate_of_all(team: Team, each: int) -> float:

@@ -83,7 +83,7 @@ class Calls(Handle):
             refused = Draft("list.refused", {"code": problem.code, "problem": problem.text[:500]})
             tx.add_events(row, [refused], by=self.name, at=now)
             return reply, False
-        tx.save_list(row, state, unseen=unseen, at=now)
+        tx.save_list(row, state, unseen=unseen, at=now, events=applied.events)
         tx.add_events(row, applied.events, by=self.name, at=now)
         return reply, state.todos is not before.todos
 

@@ -103,7 +103,7 @@ class Changes(Handle):
             if within is not None:
                 within[:] = [(tx, row)]
             applied = decide(row.state, now)
-            tx.save_list(row, applied.state, unseen=row.unseen, at=now)
+            tx.save_list(row, applied.state, unseen=row.unseen, at=now, events=applied.events)
             tx.add_events(row, applied.events, by=by, at=now)
             return applied
 

@@ -1,6 +1,7 @@
 -- The first format: sessions, agents with their lists, the event log, snapshots, answered calls.
 -- `recent` is when somebody last wrote, up to a minute late, so that two indexes are not written with every change.
 -- `sum` is a checksum of the row; a row without one is not checked.
+-- The list of an agent is the one in `lists`, which has revision `base`, and the changes in `since` applied to it.
 
 CREATE TABLE sessions (
     id TEXT PRIMARY KEY,
@@ -29,10 +30,17 @@ CREATE TABLE agents (
     item_count INTEGER NOT NULL DEFAULT 0,
     revision INTEGER NOT NULL DEFAULT 0,
     unseen INTEGER NOT NULL DEFAULT 0,
+    base INTEGER NOT NULL DEFAULT 0,
     sum INTEGER,
-    todos BLOB,
+    since BLOB,
     shown BLOB,
     UNIQUE (session, name)
+);
+
+CREATE TABLE lists (
+    agent INTEGER PRIMARY KEY,
+    sum INTEGER,
+    todos BLOB NOT NULL
 );
 
 CREATE INDEX agents_by_project ON agents (project, recent) WHERE item_count > 0;
