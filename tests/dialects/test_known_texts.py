@@ -21,7 +21,7 @@ def todo(content: object, status: object = "pending", form: object = "doing") ->
 
 def test_the_same_texts_give_the_same_entries_as_the_same_objects() -> None:
     texts = KnownTexts(THREE)
-    first, again = (texts.rows(("paint", "sand", "painting", "sanding")) for _ in range(2))
+    first, again = (texts.rows(("paint", "sand"), ("painting", "sanding")) for _ in range(2))
     assert first is not None
     assert again is not None
     assert first[0]["pending"] == Entry("paint", Status.PENDING, "painting")
@@ -30,7 +30,7 @@ def test_the_same_texts_give_the_same_entries_as_the_same_objects() -> None:
 
 
 def test_a_word_that_is_no_status_is_not_remembered_as_one() -> None:
-    rows = KnownTexts(THREE).rows(("paint", "painting"))
+    rows = KnownTexts(THREE).rows(("paint",), ("painting",))
     assert rows is not None
     for _ in range(2):
         with pytest.raises(KeyError):
@@ -41,8 +41,8 @@ def test_a_word_that_is_no_status_is_not_remembered_as_one() -> None:
 def test_texts_that_are_none_are_refused_however_often_they_come(bad: object) -> None:
     texts = KnownTexts(THREE)
     for _ in range(2):
-        assert texts.rows((bad, "painting")) is None
-        assert texts.rows(("paint", bad)) is None
+        assert texts.rows((bad,), ("painting",)) is None
+        assert texts.rows(("paint",), (bad,)) is None
 
 
 def test_known_texts_with_a_bad_neighbour_are_still_refused() -> None:
@@ -57,10 +57,10 @@ def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(known, "_MOST_LISTS", 4)
     texts = KnownTexts(THREE)
     for number in range(50):
-        assert texts.rows((f"paint {number}", "painting")) is not None
-        assert texts.rows((f"paint {number}" * 10_000, "painting")) is not None
+        assert texts.rows((f"paint {number}",), ("painting",)) is not None
+        assert texts.rows((f"paint {number}" * 10_000,), ("painting",)) is not None
         assert len(texts._lists) <= 4
-        assert all(len(content) < 100 for content, _ in texts._lists)
+        assert all(len(content) < 100 for (content,), _ in texts._lists)
 
 
 def test_late_data_is_what_it_was_when_the_call_was_answered() -> None:

@@ -13,8 +13,8 @@ _MOST_LISTS = 256
 _MOST_CHARACTERS = 20_000
 """Of one list; longer ones are read anew each time."""
 
-Texts = tuple[Any, ...]
-"""The contents of a list, and behind them its active forms, as sent."""
+Texts = tuple[tuple[Any, ...], tuple[Any, ...]]
+"""The contents of a list and its active forms, as sent."""
 
 
 class Row(dict[str, Entry]):
@@ -40,19 +40,18 @@ class KnownTexts:
         self._statuses = statuses
         self._lists: dict[Texts, Sequence[Row]] = {}
 
-    def rows(self, texts: Texts) -> Sequence[Row] | None:
+    def rows(self, contents: tuple[Any, ...], forms: tuple[Any, ...]) -> Sequence[Row] | None:
         """A row for each item; None if a text is empty, or none at all. Raises `TypeError` for what is not hashable."""
-        rows = self._lists.get(texts)
-        return self._read(texts) if rows is None else rows
+        rows = self._lists.get((contents, forms))
+        return self._read(contents, forms) if rows is None else rows
 
-    def _read(self, texts: Texts) -> Sequence[Row] | None:
-        if not all(isinstance(text, str) and text for text in texts):
+    def _read(self, contents: tuple[Any, ...], forms: tuple[Any, ...]) -> Sequence[Row] | None:
+        if not all(isinstance(text, str) and text for text in (*contents, *forms)):
             return None
-        half = len(texts) // 2
-        pairs = zip(map(sound, texts[:half]), map(sound, texts[half:]), strict=True)
+        pairs = zip(map(sound, contents), map(sound, forms), strict=True)
         rows = [Row(content, form, self._statuses) for content, form in pairs]
-        if sum(map(len, texts)) <= _MOST_CHARACTERS:
+        if sum(map(len, contents)) + sum(map(len, forms)) <= _MOST_CHARACTERS:
             if len(self._lists) >= _MOST_LISTS:
                 self._lists.clear()
-            self._lists[texts] = rows
+            self._lists[contents, forms] = rows
         return rows
