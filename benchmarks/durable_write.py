@@ -20,7 +20,7 @@ from punchlist.store import Durability, codec
 
 NOTE = (
     "Rates in writes a second, the median of short turns; the ratio is the median of the ratios turn by turn. "
-    "The bare transaction inserts an event of 150 bytes and updates a body as long as ours, "
+    "The bare transaction inserts an event of 150 bytes and updates a body as long as our whole list, "
     "in the same folder at the same durability. Fsyncs are counted under strace, in a run apart. "
     "The slower the disk, the kinder the ratios: read them beside the bare rate. "
     "`normal` shows what is left without fsync."
@@ -63,7 +63,7 @@ def _body_size(board: Board) -> int:
     """How many bytes the board stores for such a list, half of it done."""
     agent = board.agent(session="size", dialect="claude-code")
     agent.call("TodoWrite", {"todos": work.claude_code()[work.ITEMS]})
-    return len(codec.encode_list(agent.todos, {}))
+    return len(codec.encode_list(agent.todos))
 
 
 def _rate_of_all(team: Team, each: int) -> float:

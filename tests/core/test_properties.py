@@ -121,7 +121,7 @@ def test_events_survive_json_and_still_fold_to_the_list(history: list[Step]) -> 
     for command, policy, own, at in history:
         applied = apply(state, command, policy, at, own=own)
         wired = tuple(Draft(kind, json.loads(json.dumps(data))) for kind, data in applied.events)
-        state, todos = applied.state, folded(todos, replace(applied, events=wired))
+        state, todos = applied.state, folded(todos, applied._replace(events=wired))
     assert todos == state.todos
 
 

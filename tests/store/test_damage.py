@@ -39,7 +39,7 @@ def past(tmp_path_factory: pytest.TempPathFactory) -> Past:
     with Board.open(path, durability="normal") as board:
         for session in range(4):
             agent = board.agent("main", session=f"s{session}", project="/projects/damage")
-            for number in range(60):
+            for number in range(58):
                 agent.call("todo", {"add": [f"item {number} of session {session}"]}, call_id=f"c{number}")
     with Board.open(path, durability="normal") as board:
         for session in range(4):
@@ -154,15 +154,23 @@ def _sqlite_says_it_is_whole(path: Path) -> bool:
         connection.close()
 
 
-@pytest.mark.parametrize("column", ["todos", "data"])
-def test_a_changed_letter_in_a_row_is_noticed(past: Past, tmp_path: Path, column: str) -> None:
+@pytest.mark.parametrize(
+    ("table", "key", "column", "text"),
+    [
+        ("lists", "agent", "todos", "item 3 "),
+        ("agents", "id", "since", "item 56 "),
+        ("events", "seq", "data", "item 3 "),
+    ],
+)
+def test_a_changed_letter_in_a_row_is_noticed(
+    past: Past, tmp_path: Path, table: str, key: str, column: str, text: str
+) -> None:
     path = tmp_path / "board.db"
     path.write_bytes(past.files[""])
-    table, key = ("agents", "id") if column == "todos" else ("events", "seq")
     with sqlite3.connect(path) as connection:
         connection.execute(
-            f"UPDATE {table} SET {column} = CAST(replace(CAST({column} AS TEXT), 'item 3 ', 'item 4 ') AS BLOB) "
-            f"WHERE {key} IN (SELECT {key} FROM {table} WHERE instr(CAST({column} AS TEXT), 'item 3 ') LIMIT 1)"
+            f"UPDATE {table} SET {column} = CAST(replace(CAST({column} AS TEXT), '{text}', 'item 4 ') AS BLOB) "
+            f"WHERE {key} IN (SELECT {key} FROM {table} WHERE instr(CAST({column} AS TEXT), '{text}') LIMIT 1)"
         )
         assert connection.total_changes == 1
     connection.close()
@@ -183,11 +191,25 @@ def test_events_that_lead_back_to_where_they_were_are_told_not_followed_for_ever
             _in_order(after, broken)
 
 
+@pytest.mark.parametrize("statement", ["DELETE FROM lists", "UPDATE agents SET since = NULL, sum = NULL"])
+def test_a_list_of_which_a_part_is_gone_is_damaged(past: Past, tmp_path: Path, statement: str) -> None:
+    path = tmp_path / "board.db"
+    path.write_bytes(past.files[""])
+    with sqlite3.connect(path) as connection:
+        connection.execute(statement)
+    connection.close()
+    with Board.open(path) as board:
+        with pytest.raises(StoreDamaged):
+            board.lists()
+        with pytest.raises(StoreDamaged):
+            board.agent("main", session="s1").todos  # noqa: B018
+
+
 def test_other_lists_can_be_written_beside_a_damaged_one(past: Past, tmp_path: Path) -> None:
     path = tmp_path / "board.db"
     path.write_bytes(past.files[""])
     with sqlite3.connect(path) as connection:
-        connection.execute("UPDATE agents SET todos = x'00' WHERE session = 's1'")
+        connection.execute("UPDATE agents SET since = x'00' WHERE session = 's1'")
     connection.close()
     with Board.open(path) as board:
         with pytest.raises(StoreDamaged):

@@ -11,13 +11,15 @@ from punchlist.store.queries import queries
 VALUES: dict[str, int] = dict.fromkeys(
     ("session", "name", "agent", "project", "limit", "after", "upto", "author", "parent", "spawn_id", "before"), 1
 )
+ITS_LIST = "SEARCH l USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN"
 HOT = {
-    "find_agent": ["SEARCH agents USING INDEX sqlite_autoindex_agents_1 (session=? AND name=?)"],
+    "find_agent": ["SEARCH a USING INDEX sqlite_autoindex_agents_1 (session=? AND name=?)", ITS_LIST],
     "save_list": ["SEARCH agents USING INTEGER PRIMARY KEY (rowid=?)"],
-    "lists_of_project": ["SEARCH agents USING INDEX agents_by_project (project=?)"],
-    "lists_of_board": ["SCAN agents USING INDEX agents_by_time"],
+    "lists_of_project": ["SEARCH a USING INDEX agents_by_project (project=?)", ITS_LIST],
+    "lists_of_board": ["SCAN a USING INDEX agents_by_time", ITS_LIST],
     "agents_of_session": [
-        "SEARCH agents USING INDEX sqlite_autoindex_agents_1 (session=?)",
+        "SEARCH a USING INDEX sqlite_autoindex_agents_1 (session=?)",
+        ITS_LIST,
         "USE TEMP B-TREE FOR ORDER BY",
     ],
     "events_after": [

@@ -85,7 +85,7 @@ class Calls(Handle):
             problem = applied.problems[0]
             return self._refused(tx, row, reply, problem.code, problem.text, now, arguments), False
         ledger = self._accounts.after(row.ledger, arguments, reply, applied.events)
-        tx.save_list(row, state, unseen=unseen, at=now, ledger=ledger)
+        tx.save_list(row, state, unseen=unseen, at=now, events=applied.events, ledger=ledger)
         tx.add_events(row, applied.events, by=self.name, at=now)
         return reply, state.todos is not before.todos
 

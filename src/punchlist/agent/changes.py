@@ -86,7 +86,7 @@ class Changes(Handle):
             *events, last = applied.events
             if last.kind == "list.replaced":
                 last = Draft("list.restored", {**last.data, "source": source})
-            return replace(applied, events=(*events, last))
+            return applied._replace(events=(*events, last))
 
         return self._write(decide, by=by)
 
@@ -103,7 +103,7 @@ class Changes(Handle):
             if within is not None:
                 within[:] = [(tx, row)]
             applied = decide(row.state, now)
-            tx.save_list(row, applied.state, unseen=row.unseen, at=now)
+            tx.save_list(row, applied.state, unseen=row.unseen, at=now, events=applied.events)
             tx.add_events(row, applied.events, by=by, at=now)
             return applied
 

@@ -87,7 +87,7 @@ def diff(before: TodoList, after: TodoList) -> list[Draft]:
     if len(before.items) == len(after.items) and before.omitted is after.omitted:
         same_places = all(old is new or old.id == new.id for old, new in zip(before.items, after.items, strict=True))
         if same_places:
-            drafts.extend(_changes(zip(before.items, after.items, strict=True)))
+            drafts.extend(changes(zip(before.items, after.items, strict=True)))
             return drafts
     old = {item.id: item for item in before.items}
     kept: list[tuple[TodoItem, TodoItem]] = []
@@ -100,14 +100,15 @@ def diff(before: TodoList, after: TodoList) -> list[Draft]:
             kept.append((known, item))
     drafts.extend(_departures(before, after, old))  # first, so that an arrival's index is its place
     drafts.extend(arrivals)
-    drafts.extend(_changes(kept))
+    drafts.extend(changes(kept))
     kept_ids = [item.id for item, _ in kept]
     if _kept_order(before, kept_ids) != kept_ids:
         drafts.append(Draft("list.ordered", {"ids": [item.id for item in after.items]}))
     return drafts
 
 
-def _changes(pairs: Iterable[tuple[TodoItem, TodoItem]]) -> Iterator[Draft]:
+def changes(pairs: Iterable[tuple[TodoItem, TodoItem]]) -> Iterator[Draft]:
+    """The events of items that are not what they were."""
     for old, new in pairs:
         if old is not new and (fields := changed_fields(old, new)):
             kind = _transition(old.status, new.status)

@@ -6,7 +6,7 @@ With nobody else at work the result is the input, to the letter, beside items th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -19,11 +19,15 @@ from punchlist.core.todo import Status, TodoItem, TodoList, altered
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """`written` are the items that the input speaks of; `shown` is None where the author now knows the whole list."""
+    """`written` are the items that the input speaks of; `shown` is None where the author now knows the whole list.
+
+    `same_texts`: the input was one entry for each item, with the item's own texts.
+    """
 
     todos: TodoList
     written: frozenset[str]
     shown: tuple[TodoItem, ...] | None
+    same_texts: bool = field(default=False, compare=False)
 
 
 def merge(
@@ -61,7 +65,7 @@ def _statuses_only(todos: TodoList, command: Replace, policy: Policy, now: datet
     for place, (status, known) in enumerate(zip(statuses, nearest, strict=True)):
         if status is not known:
             items[place] = with_status(items[place], status, now)
-    return Merged(replace(todos, items=tuple(items)), frozenset([item.id for item in items]), None)
+    return Merged(replace(todos, items=tuple(items)), frozenset([item.id for item in items]), None, same_texts=True)
 
 
 class _Merge:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+if TYPE_CHECKING:
+    from punchlist.core.commands import Entry, Policy
+
+
+R = TypeVar("R")
 
 
 class Status(StrEnum):
@@ -86,21 +92,6 @@ class TodoItem:
         return self.status not in CLOSED
 
 
-_values = attrgetter(*TodoItem.__slots__)
-_setters = {name: getattr(TodoItem, name).__set__ for name in TodoItem.__slots__}
-_all_setters = tuple(_setters.values())
-
-
-def altered(item: TodoItem, **changes: Any) -> TodoItem:
-    """The item with other values: `dataclasses.replace`, in half its time. Every write makes a few."""
-    new = object.__new__(TodoItem)
-    for put, value in zip(_all_setters, _values(item), strict=True):
-        put(new, value)
-    for name, value in changes.items():
-        _setters[name](new, value)
-    return new
-
-
 @dataclass(frozen=True, slots=True)
 class Phase:
     """A named stretch of a list. Names may repeat; ids do not."""
@@ -153,9 +144,43 @@ class TodoList:
         return next((item for item in self.items if item.id == item_id), None)
 
 
+def _altering(kind: type[R], names: tuple[str, ...]) -> Callable[..., R]:
+    """`dataclasses.replace` for one slotted class, in half its time. Every write makes a few records anew."""
+    values, setters = attrgetter(*names), {name: getattr(kind, name).__set__ for name in names}
+    all_setters = tuple(setters.values())
+
+    def altered(record: R, **changes: Any) -> R:
+        new = object.__new__(kind)
+        for put, value in zip(all_setters, values(record), strict=True):
+            put(new, value)
+        for name, value in changes.items():
+            setters[name](new, value)
+        return new
+
+    return altered
+
+
+altered = _altering(TodoItem, tuple(TodoItem.__slots__))
+"""The item with other values."""
+
+altered_list = _altering(TodoList, tuple(TodoList.__slots__))
+"""The list with other values."""
+
+
+class Written(NamedTuple):
+    """The entries by which a list was last written, one for each item, and the policy under which they came."""
+
+    policy: Policy
+    entries: tuple[Entry, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class ListState:
-    """A list, and what its agent last wrote or was shown of it; None when that is the list as it stands."""
+    """A list, and what its agent last wrote or was shown of it; None when that is the list as it stands.
+
+    `written` says nothing new, and is not stored: it makes the next write quicker (see `again.py`).
+    """
 
     todos: TodoList
     shown: tuple[TodoItem, ...] | None = None
+    written: Written | None = field(default=None, compare=False, repr=False)

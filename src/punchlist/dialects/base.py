@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from punchlist.core.commands import Command, Limits, Policy, Problem, Query
 from punchlist.core.todo import Status, TodoItem, TodoList
@@ -54,8 +54,12 @@ class Tool:
         return replace(self, description=self.verbose) if self.verbose else self
 
 
+class _Late:
+    __slots__ = ("_build",)
+
+
 @dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(_Late):
     """The answer to a tool call. `text` is what the model reads, `data` the structured form beside it."""
 
     text: str
@@ -63,6 +67,32 @@ class Reply:
     is_error: bool = False
     problems: tuple[Problem, ...] = ()
     shows_list: bool = False
+
+    @classmethod
+    def late(cls, text: str, build: Callable[[], Any], problems: tuple[Problem, ...] = ()) -> Reply:
+        """A reply whose `data` is built when it is first asked for, which a host that passes on the text never does.
+
+        `build` must give the same at any time: it may look only at what does not change.
+        """
+        reply = object.__new__(cls)
+        for name, value in (("text", text), ("is_error", False), ("problems", problems), ("shows_list", False)):
+            _put[name](reply, value)
+        _put["_build"](reply, build)
+        return reply
+
+    if not TYPE_CHECKING:  # else every misspelt attribute would be right
+
+        def __getattr__(self, name: str) -> Any:
+            """Called for a slot that is still empty: `data`, of a late reply."""
+            if name != "data":
+                raise AttributeError(name)
+            _put["data"](self, self._build())
+            return self.data
+
+
+_put: dict[str, Callable[[Any, Any], None]] = {
+    name: getattr(Reply, name).__set__ for name in (*Reply.__slots__, *_Late.__slots__)
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +104,7 @@ class Invalid:
     code: str = "invalid_input"
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(NamedTuple):
     """What a call did, for the renderer.
 
     `unseen` counts the replies since the model last saw the whole list; `behind` says that others changed the
@@ -95,7 +124,7 @@ class Result:
 
     @property
     def refusals(self) -> tuple[Problem, ...]:
-        return tuple(problem for problem in self.problems if problem.fatal)
+        return tuple(problem for problem in self.problems if problem.fatal) if self.problems else ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +151,7 @@ class Dialect:
     limits: tuple[str, ...] = ()
 
     def has_tool(self, name: str) -> bool:
-        return any(tool.name == name for tool in self.tools)
+        return name in [tool.name for tool in self.tools]
 
     def offers(self, *, subagent: bool = False, context: str | None = None) -> bool:
         """Whether the original gives its tool to such an agent."""

@@ -7,15 +7,18 @@ notes, priorities and the explanation stay in our state and are neither shown no
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from operator import itemgetter
+from functools import partial
+from operator import getitem, itemgetter
 from typing import Any, cast
 
 from punchlist.core.commands import Command, Entry, Policy, Query, Replace
 from punchlist.core.todo import WORDS, Status, TodoItem
 from punchlist.dialects.advice import verbose
-from punchlist.dialects.base import IN_THREE, LOST_IN_THREE, THREE, Dialect, Invalid, Reply, Result, Tool, sound
+from punchlist.dialects.base import IN_THREE, LOST_IN_THREE, THREE, Dialect, Invalid, Reply, Result, Tool
+from punchlist.dialects.known import KnownTexts
 from punchlist.dialects.repair import key_name, type_name
 
+_known = KnownTexts(THREE)
 _CONTENT, _STATUS, _FORM = itemgetter("content"), itemgetter("status"), itemgetter("activeForm")
 
 POLICY = Policy(
@@ -93,20 +96,13 @@ def _entries(args: Any) -> tuple[Entry, ...] | None:
     if not isinstance(given, list):
         return None
     todos = cast("list[Any]", given)
-    if not all([isinstance(todo, dict) for todo in todos]):  # noqa: C419 - quicker than a generator
+    if not all(issubclass(kind, dict) for kind in set(map(type, todos))):
         return None
     try:
-        contents: list[Any] = list(map(_CONTENT, todos))
-        statuses = list(map(THREE.__getitem__, map(_STATUS, todos)))
-        forms: list[Any] = list(map(_FORM, todos))
+        rows = _known.rows(tuple(map(_CONTENT, todos)), tuple(map(_FORM, todos)))
+        return None if rows is None else tuple(map(getitem, rows, map(_STATUS, todos)))
     except (KeyError, TypeError):
         return None
-    texts = contents + forms
-    if not all(texts) or not all([isinstance(text, str) for text in texts]):  # noqa: C419 - the same
-        return None
-    if not "".join(texts).isascii():
-        contents, forms = list(map(sound, contents)), list(map(sound, forms))
-    return tuple(map(Entry, contents, statuses, forms))
 
 
 def _issues(args: Any) -> Iterator[str]:
@@ -174,14 +170,17 @@ def render(result: Result) -> Reply:
     if result.refusals:
         return Reply("\n".join(problem.text for problem in result.refusals), is_error=True, problems=result.problems)
     written = cast("Replace", result.command)
-    data = {
-        "oldTodos": shown(result.before.items),
+    return Reply.late(SUCCESS, partial(_echo, result.before.items, written.entries), result.problems)
+
+
+def _echo(before: Iterable[TodoItem], written: Iterable[Entry]) -> dict[str, Any]:
+    return {
+        "oldTodos": shown(before),
         "newTodos": [
             {"content": entry.content, "status": WORDS[entry.status], "activeForm": entry.active_form}
-            for entry in written.entries
+            for entry in written
         ],
     }
-    return Reply(SUCCESS, data, problems=result.problems)
 
 
 DIALECT = Dialect(

@@ -1,4 +1,4 @@
-"""Lists and events to bytes and back. A list is JSON, each item encoded once for as long as it does not change."""
+"""Lists and events to bytes and back, as JSON."""
 
 from __future__ import annotations
 
@@ -16,8 +16,6 @@ from punchlist.core.todo import ListState, TodoItem, TodoList
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _HALF = 1 << 31
-_LARGE = 3500
-_STEP = 512
 
 encode = msgspec.json.Encoder().encode
 _decode_list = msgspec.json.Decoder(TodoList).decode
@@ -37,9 +35,6 @@ def _stored(field: Field[Any]) -> tuple[str, Any] | tuple[str, Any, Any]:
 
 _Item = msgspec.defstruct("_Item", [_stored(field) for field in fields(TodoItem)], omit_defaults=True)
 """An item as it is stored: what holds its default is left out. Quicker to make and to encode than a mapping."""
-
-Memo = dict[str, tuple[TodoItem, bytes]]
-"""The last encoding of each item of one list, by id."""
 
 
 def microseconds(at: datetime) -> int:
@@ -74,33 +69,20 @@ def unsealed(sealed_body: Any) -> bytes | None:
     return body
 
 
-def encode_list(todos: TodoList, memo: Memo) -> bytes:
-    """The list as JSON; items that the memo knows are not encoded again.
-
-    What is too large for one page of the file ends in blanks, so that it keeps its size when a status changes: then
-    SQLite writes it in place, with two or three pages fewer to each commit.
-    """
-    rest: dict[str, Any] = {"revision": todos.revision, "plan_id": todos.plan_id, "next_id": todos.next_id}
+def encode_list(todos: TodoList) -> bytes:
+    body: dict[str, Any] = {"items": [_Item(*_values(item)) for item in todos.items]}
+    body |= {"revision": todos.revision, "plan_id": todos.plan_id, "next_id": todos.next_id}
     if todos.explanation is not None:
-        rest["explanation"] = todos.explanation
+        body["explanation"] = todos.explanation
     if todos.phases:
-        rest["phases"] = todos.phases
+        body["phases"] = todos.phases
     if todos.omitted:
-        rest["omitted"] = [item_data(item) for item in todos.omitted]
-    parts: list[bytes] = []
-    for item in todos.items:
-        known = memo.get(item.id)
-        if known is None or known[0] is not item:
-            memo[item.id] = known = (item, encode(_Item(*_values(item))))
-        parts.append(known[1])
-    if len(memo) > 2 * len(parts) + 16:
-        memo.clear()
-    body = b'{"items":[' + b",".join(parts) + b"]," + encode(rest)[1:]
-    return body if len(body) < _LARGE else body.ljust(-(-len(body) // _STEP) * _STEP)
+        body["omitted"] = [item_data(item) for item in todos.omitted]
+    return encode(body)
 
 
-def decode_list(body: bytes | None) -> TodoList:
-    return TodoList() if body is None else _decode_list(body)
+def decode_list(body: bytes) -> TodoList:
+    return _decode_list(body)
 
 
 def encode_shown(state: ListState) -> bytes | None:

@@ -6,7 +6,6 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from time import sleep
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -15,6 +14,10 @@ MOST = 64
 
 _PATIENCE = 1.0
 """Seconds after which a waiting thread looks itself whether it can lead, should nobody have called it."""
+
+
+_ONE_COMES, _ALL_COME = 0.000_025, 0.000_200
+"""Seconds to wait for one of the last batch to come again, and for all of them: no longer than an fsync takes."""
 
 
 class Request:
@@ -32,13 +35,19 @@ class Request:
         self.gate.acquire()
 
     def wake(self) -> None:
-        with suppress(RuntimeError):  # it was called before and has not come yet
-            self.gate.release()
+        _open(self.gate)
 
     def outcome(self) -> Any:
         if self.error is not None:
             raise self.error
         return self.result
+
+
+def _open(gate: threading.Lock) -> None:
+    try:
+        gate.release()
+    except RuntimeError:
+        return  # it was open: whoever is called has been called before, and has not come yet
 
 
 class GroupCommit:
@@ -54,6 +63,8 @@ class GroupCommit:
         self._turn = threading.RLock()
         self._leader = 0
         self._last = 0
+        self._wanted = 0
+        self._all_here = threading.Lock()
 
     def submit(self, work: Callable[[Any], T], *, lasting: bool = True) -> T:
         """Returns the work's result once it is committed, or raises its error once it is taken back."""
@@ -61,6 +72,8 @@ class GroupCommit:
             raise RuntimeError("A transaction was started inside another one; use the one that is open.")
         request = Request(work, lasting=lasting)
         self._queue.append(request)
+        if 0 < self._wanted <= len(self._queue):
+            _open(self._all_here)
         try:
             while not request.settled:
                 if self._turn.acquire(blocking=False):
@@ -79,10 +92,11 @@ class GroupCommit:
 
     def _linger(self) -> None:
         """Lets those of the last batch come again, so that this one is as large; they are under way, or away."""
-        for _ in range(2 * self._last):
-            if len(self._queue) >= self._last:
-                return
-            sleep(0)
+        self._all_here.acquire(blocking=False)
+        self._wanted = self._last  # first, so that whoever comes from now on counts; then a last look
+        if len(self._queue) < self._last:
+            self._all_here.acquire(timeout=min(self._last * _ONE_COMES, _ALL_COME))
+        self._wanted = 0
 
     def _lead(self, own: Request) -> None:
         queue = self._queue

@@ -103,8 +103,22 @@ class Transaction(Protocol):
     def spawned(self, session: str, parent: int, spawn_id: str) -> str | None: ...
     def names(self, session: str) -> set[str]: ...
     def save_list(
-        self, agent: AgentRow, state: ListState, *, unseen: int, at: datetime, ledger: bytes | None = None
-    ) -> None: ...
+        self,
+        agent: AgentRow,
+        state: ListState,
+        *,
+        unseen: int,
+        at: datetime,
+        events: Sequence[Draft] = (),
+        ledger: bytes | None = None,
+    ) -> None:
+        """Puts the list in place of the agent's last one. `events` lead from that one to this one, if they are known.
+
+        They are to be added besides; here they only say what is new about the list. `ledger` is the new tally of
+        the agent's calls; None leaves it as it is.
+        """
+        ...
+
     def add_events(self, agent: AgentRow, drafts: Iterable[Draft], *, by: str, at: datetime) -> None: ...
     def list_at(self, number: int, revision: int) -> TodoList | None: ...
     def last_change(self, number: int, by: str) -> int | None: ...

@@ -113,19 +113,20 @@ class SqliteStore:
             if rows is None:
                 rows = self._writer = self._open()
             connection = rows.connection
-            lasting = any(request.lasting for request in batch)
+            lasting = any([request.lasting for request in batch])  # noqa: C419 - quicker than a generator
             if self._syncing is not None:
                 rows.sync(lasting)
             connection.execute("BEGIN IMMEDIATE")
             rows.begin()
+            alone = len(batch) == 1
             for request in batch:
-                changes = connection.total_changes + rows.put_off
+                changes = 0 if alone else connection.total_changes + rows.put_off
                 try:
                     request.result = request.work(rows)
                     request.error = None
                 except Exception as error:
-                    wrote = connection.total_changes + rows.put_off != changes
-                    if wrote or len(batch) == 1 or isinstance(error, sqlite3.Error):
+                    wrote = alone or connection.total_changes + rows.put_off != changes
+                    if wrote or isinstance(error, sqlite3.Error):
                         raise
                     request.error = error
             rows.flush()

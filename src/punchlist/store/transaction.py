@@ -11,19 +11,17 @@ import msgspec
 
 from punchlist.core.events import Draft, Event, fold
 from punchlist.core.todo import ListState, TodoList
-from punchlist.store import codec
+from punchlist.store import codec, lists
 from punchlist.store.contract import AgentRow, ListRow, SessionRow, StoredCall
 from punchlist.store.faults import RowDamaged
 from punchlist.store.guidance import GuidanceRows
+from punchlist.store.lists import NOTHING, SNAPSHOT_EVERY, Columns, Kept, check, row_head, whole_head
 from punchlist.store.queries import queries
 
 if TYPE_CHECKING:
     from punchlist.store.modes import ModeRows
 
 T = TypeVar("T")
-SNAPSHOT_EVERY = 50
-"""A past revision is at most this many changes away from a stored list."""
-
 MINUTE = 60_000_000
 _CACHED = 512
 _UNNUMBERED = frozenset({"list.confirmed", "list.refused"})
@@ -41,13 +39,14 @@ class Rows:
         self.connection = connection
         self._execute = connection.execute
         self._sql = queries()
-        self._lists: dict[int, tuple[bytes | None, TodoList, codec.Memo]] = {}
+        self._lists: dict[int, Kept] = {}
         self._keeps = keeps
         self._shared = shared
         self._version = -1
         self._syncs = True
         self._agents: dict[tuple[str, str], AgentRow] = {}
         self._last_seq: int | None = None
+        self._late_wholes: list[tuple[Any, ...]] = []
         self._late_lists: list[tuple[Any, ...]] = []
         self._late_events: list[tuple[Any, ...]] = []
         self.guidance = GuidanceRows(self, keeps=keeps)
@@ -71,14 +70,18 @@ class Rows:
         self._agents.clear()
         self.guidance.forget()
         self._last_seq = None
+        self._late_wholes.clear()
         self._late_lists.clear()
         self._late_events.clear()
 
     def flush(self) -> None:
-        """Writes what was put off: the commonest rows of a whole batch, in two statements.
+        """Writes what was put off: the commonest rows of a whole batch, a statement for each kind.
 
         To be called before the commit; every other statement calls it first.
         """
+        if self._late_wholes:
+            self.connection.executemany(self._sql["save_whole"], self._late_wholes)
+            self._late_wholes.clear()
         if self._late_lists:
             self.connection.executemany(self._sql["save_list"], self._late_lists)
             self._late_lists.clear()
@@ -89,7 +92,7 @@ class Rows:
     @property
     def put_off(self) -> int:
         """How many rows wait to be written."""
-        return len(self._late_lists) + len(self._late_events)
+        return len(self._late_wholes) + len(self._late_lists) + len(self._late_events)
 
     def one(self, name: str, values: Any) -> Any:
         """The first row that a named query finds, or None."""
@@ -117,26 +120,18 @@ class Rows:
         return row
 
     def _agent(self, row: Any) -> AgentRow:
-        number, session, name, parent, label, project, mode, recent, unseen, revision, total, body, shown, ledger = row
-        state = ListState(self._decoded(number, name, revision, total, body, shown), codec.decode_shown(shown))
+        number, session, name, parent, label, project, mode, recent, unseen, ledger, *stored = row
+        columns = Columns(number, name, *stored)
+        kept = lists.read(columns, self._lists.get(number))
+        self._remember(number, kept)
+        state = ListState(kept.todos, codec.decode_shown(columns.shown))
         tally = codec.unsealed(ledger)
         return AgentRow(number, session, name, parent, label, project, mode, recent, unseen, state, tally)
 
-    def _decoded(self, number: int, name: str, revision: int, total: int | None, body: Any, shown: Any) -> TodoList:
-        known = self._lists.get(number)
-        same = known is not None and known[0] == body
-        if body is not None and not (same and shown is None):
-            _check(total, _list_head(number, name, revision), body, shown)
-        if known is not None and same:
-            return known[1]
-        todos = codec.decode_list(body)
-        self._remember(number, body, todos, {})
-        return todos
-
-    def _remember(self, number: int, body: bytes | None, todos: TodoList, memo: codec.Memo) -> None:
+    def _remember(self, number: int, kept: Kept) -> None:
         if len(self._lists) >= _CACHED:
             self._lists.clear()
-        self._lists[number] = (body, todos, memo)
+        self._lists[number] = kept
 
     def _keep(self, row: AgentRow) -> None:
         if self._keeps:
@@ -171,12 +166,19 @@ class Rows:
         project = self.session_project(session) or project
         values = {"session": session, "name": name, "parent": parent, "label": label, "spawn_id": spawn_id}
         (number,) = self.one("add_agent", {**values, "project": project, "at": now})
-        row = AgentRow(number, session, name, parent, label, project, "execute", now, 0, ListState(TodoList()))
+        row = AgentRow(number, session, name, parent, label, project, "execute", now, 0, ListState(NOTHING.todos))
         self._keep(row)
         return row
 
     def save_list(
-        self, agent: AgentRow, state: ListState, *, unseen: int, at: datetime, ledger: bytes | None = None
+        self,
+        agent: AgentRow,
+        state: ListState,
+        *,
+        unseen: int,
+        at: datetime,
+        events: Sequence[Draft] = (),
+        ledger: bytes | None = None,
     ) -> None:
         number, session, name, parent, label, project, mode, recent, old_unseen, old, tally = agent
         before, todos = old.todos, state.todos
@@ -189,27 +191,27 @@ class Rows:
             if ledger is not None:
                 self.run("save_ledger", (sealed, number))
         else:
-            known = self._lists.get(number)
-            memo: codec.Memo = known[2] if known is not None else {}
-            body, shown, now = codec.encode_list(todos, memo), codec.encode_shown(state), codec.microseconds(at)
-            revision = todos.revision
-            total = codec.checksum(_list_head(number, name, revision), body, shown)
-            self._late_lists.append((revision, unseen, now, total, body, shown, sealed, number))
+            known = self._lists.get(number, NOTHING)
+            base, whole, since, _ = kept = lists.changed(known, todos, events if known.todos is before else ())
+            revision, shown, now = todos.revision, codec.encode_shown(state), codec.microseconds(at)
+            total = codec.checksum(row_head(number, name, revision, base), since or b"", shown)
+            self._late_lists.append((revision, unseen, now, base, total, since, shown, sealed, number))
+            if whole is not None and whole is not known.whole:
+                self._late_wholes.append((number, codec.checksum(whole_head(number, base), whole), whole))
             if now - recent >= MINUTE or len(before.items) != len(todos.items):
                 recent = max(now, recent)
                 self.run("save_place", (recent, len(todos.items), number))
                 self.run("save_session_place", (recent, session, recent))
-            if revision % SNAPSHOT_EVERY == 0:
-                self._add_snapshot(number, revision, body)
-            self._remember(number, body, todos, memo)
-        kept = tally if ledger is None else ledger
-        self._keep(AgentRow(number, session, name, parent, label, project, mode, recent, unseen, state, kept))
+            if whole is not None and revision % SNAPSHOT_EVERY == 0:
+                self._add_snapshot(number, revision, whole)
+            self._remember(number, kept)
+        tally = tally if ledger is None else ledger
+        self._keep(AgentRow(number, session, name, parent, label, project, mode, recent, unseen, state, tally))
 
     def _save_unseen(self, agent: AgentRow, state: ListState, unseen: int) -> None:
-        (body,) = self.one("body_of_list", (agent.number,))
+        base, since = self.one("changes_since", (agent.number,))
         shown = codec.encode_shown(state)
-        head = _list_head(agent.number, agent.name, state.todos.revision)
-        total = None if body is None else codec.checksum(head, body, shown)
+        total = codec.checksum(row_head(agent.number, agent.name, state.todos.revision, base), since or b"", shown)
         self.run("save_unseen", (unseen, total, shown, agent.number))
 
     @property
@@ -282,7 +284,7 @@ class Rows:
         return None
 
     def _add_snapshot(self, number: int, revision: int, body: bytes) -> None:
-        self.run("add_snapshot", (number, revision, codec.checksum(_list_head(number, "", revision), body), body))
+        self.run("add_snapshot", (number, revision, codec.checksum(whole_head(number, revision), body), body))
 
     # Calls that were answered.
 
@@ -291,7 +293,7 @@ class Rows:
         if row is None:
             return None
         total, fingerprint, reply = row
-        _readable(lambda reply: _check(total, f"{agent.number} {call_id}", reply, fingerprint), reply)
+        _readable(lambda reply: check(total, f"{agent.number} {call_id}", reply, fingerprint), reply)
         return StoredCall(fingerprint, reply)
 
     def save_call(self, agent: AgentRow, call_id: str, call: StoredCall, *, at: datetime) -> None:
@@ -316,7 +318,7 @@ class Rows:
             copies[row.number] = copy.number
             if row.todos.revision:
                 self.save_list(copy, ListState(row.todos), unseen=0, at=at)
-                self._add_snapshot(copy.number, row.todos.revision, codec.encode_list(row.todos, {}))
+                self._add_snapshot(copy.number, row.todos.revision, codec.encode_list(row.todos))
             if row.mode != copy.mode:
                 self.modes.save(copy, row.mode, self.modes.entered(row.number), at=at)
 
@@ -327,8 +329,9 @@ class Rows:
         cutoff = codec.microseconds(before)
         agents = [row[0] for row in self.all("old_agents", {"before": cutoff, "limit": limit})]
         for agent in agents:
-            for name in ("delete_events", "delete_snapshots", "delete_calls", "delete_guidance", "delete_agent"):
+            for name in ("delete_events", "delete_snapshots", "delete_calls", "delete_list", "delete_guidance"):
                 self.run(name, {"agent": agent})
+            self.run("delete_agent", {"agent": agent})
         if len(agents) < limit:
             self.run("delete_empty_sessions", {"before": cutoff})
             self.run("delete_old_calls", {"before": cutoff})
@@ -345,24 +348,13 @@ def _readable(convert: Callable[[Any], T], row: Any) -> T:
         raise RowDamaged(f"a row is not readable: {type(error).__name__}") from error
 
 
-def _check(total: int | None, head: str, body: bytes, more: bytes | None = None) -> None:
-    if total is not None and codec.checksum(head, body, more) != total:
-        raise RowDamaged("a row is not what was written")
-
-
-def _list_head(number: int, name: str, revision: int) -> str:
-    return f"{number} {revision} {name}"
-
-
 def _event_head(seq: int, at: int, kind: str, by: str, number: int | None, revision: int | None, version: int) -> str:
     return f"{seq} {at} {number} {revision} {version} {kind} {by}"
 
 
 def _list(row: Any) -> ListRow:
-    number, session, name, parent, label, project, mode, updated, revision, total, body, shown = row
-    if body is not None:
-        _check(total, _list_head(number, name, revision), body, shown)
-    todos = codec.decode_list(body)
+    number, session, name, parent, label, project, mode, updated, *stored = row
+    todos = lists.read(Columns(number, name, *stored)).todos
     return ListRow(number, session, name, parent, label, project, mode, codec.moment(updated), todos)
 
 
@@ -373,7 +365,7 @@ def _session(row: Any) -> SessionRow:
 
 def _event(row: Any) -> Event:
     seq, at, kind, by, number, revision, version, total, data, project, session, agent = row
-    _check(total, _event_head(seq, at, kind, by, number, revision, version), data)
+    check(total, _event_head(seq, at, kind, by, number, revision, version), data)
     return Event(seq, codec.moment(at), kind, by, project, session, agent, codec.decode_data(data), version)
 
 
@@ -389,11 +381,11 @@ def _in_order(after: int, rows: list[Any]) -> list[Event]:
 
 def _folded(todos: TodoList, row: Any) -> TodoList:
     seq, at, kind, by, number, revision, version, total, data = row
-    _check(total, _event_head(seq, at, kind, by, number, revision, version), data)
+    check(total, _event_head(seq, at, kind, by, number, revision, version), data)
     return fold(todos, kind, codec.decode_data(data))
 
 
 def _snapshot(number: int, row: Any) -> tuple[int, TodoList]:
     revision, total, body = row
-    _check(total, _list_head(number, "", revision), body)
+    check(total, whole_head(number, revision), body)
     return revision, codec.decode_list(body)

@@ -8,8 +8,9 @@ INSERT INTO sessions (id, project, created_at, recent) VALUES (:session, :projec
 
 -- name: find_agent
 -- One agent by its session and name, with its list.
-SELECT id, session, name, parent, label, project, mode, recent, unseen, revision, sum, todos, shown, ledger
-FROM agents WHERE session = ? AND name = ?;
+SELECT a.id, a.session, a.name, a.parent, a.label, a.project, a.mode, a.recent, a.unseen, a.ledger,
+  a.revision, a.base, a.sum, a.since, a.shown, l.sum, l.todos
+FROM agents a LEFT JOIN lists l ON l.agent = a.id WHERE a.session = ? AND a.name = ?;
 
 -- name: find_spawned
 -- The child that a host calls by an id of its own.
@@ -26,11 +27,17 @@ RETURNING id;
 
 -- name: save_list
 -- The list of an agent after a change.
-UPDATE agents SET revision = ?, unseen = ?, updated_at = ?, sum = ?, todos = ?, shown = ?, ledger = ? WHERE id = ?;
+UPDATE agents SET revision = ?, unseen = ?, updated_at = ?, base = ?, sum = ?, since = ?, shown = ?, ledger = ?
+WHERE id = ?;
 
 -- name: save_ledger
 -- The tally of an agent's calls, where its list stays as it is.
 UPDATE agents SET ledger = ? WHERE id = ?;
+
+-- name: save_whole
+-- The whole list of an agent, as it is now.
+INSERT INTO lists (agent, sum, todos) VALUES (?, ?, ?)
+ON CONFLICT (agent) DO UPDATE SET sum = excluded.sum, todos = excluded.todos;
 
 -- name: save_place
 -- Where an agent stands among the recent ones.
@@ -44,23 +51,29 @@ UPDATE sessions SET recent = ? WHERE id = ? AND recent < ?;
 -- How many replies ago the model saw its whole list, and what it knows of it.
 UPDATE agents SET unseen = ?, sum = ?, shown = ? WHERE id = ?;
 
--- name: body_of_list
-SELECT todos FROM agents WHERE id = ?;
+-- name: changes_since
+-- What changed since the list was stored whole.
+SELECT base, since FROM agents WHERE id = ?;
 
 -- name: agents_of_session
 -- All agents of a session, parents before children.
-SELECT id, session, name, parent, label, project, mode, updated_at, revision, sum, todos, shown
-FROM agents WHERE session = :session ORDER BY id;
+SELECT a.id, a.session, a.name, a.parent, a.label, a.project, a.mode, a.updated_at,
+  a.revision, a.base, a.sum, a.since, a.shown, l.sum, l.todos
+FROM agents a LEFT JOIN lists l ON l.agent = a.id WHERE a.session = :session ORDER BY a.id;
 
 -- name: lists_of_project
 -- Agents of a project that have a list, the latest first.
-SELECT id, session, name, parent, label, project, mode, updated_at, revision, sum, todos, shown
-FROM agents WHERE project = :project AND item_count > 0 ORDER BY recent DESC LIMIT :limit;
+SELECT a.id, a.session, a.name, a.parent, a.label, a.project, a.mode, a.updated_at,
+  a.revision, a.base, a.sum, a.since, a.shown, l.sum, l.todos
+FROM agents a LEFT JOIN lists l ON l.agent = a.id
+WHERE a.project = :project AND a.item_count > 0 ORDER BY a.recent DESC LIMIT :limit;
 
 -- name: lists_of_board
 -- Agents of any project that have a list, the latest first.
-SELECT id, session, name, parent, label, project, mode, updated_at, revision, sum, todos, shown
-FROM agents WHERE item_count > 0 ORDER BY recent DESC LIMIT :limit;
+SELECT a.id, a.session, a.name, a.parent, a.label, a.project, a.mode, a.updated_at,
+  a.revision, a.base, a.sum, a.since, a.shown, l.sum, l.todos
+FROM agents a LEFT JOIN lists l ON l.agent = a.id
+WHERE a.item_count > 0 ORDER BY a.recent DESC LIMIT :limit;
 
 -- name: sessions_of_board
 -- Sessions, the latest first, with how many agents they have. The limit comes first: agents are counted for few.

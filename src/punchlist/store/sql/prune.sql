@@ -15,6 +15,9 @@ DELETE FROM snapshots WHERE agent = :agent;
 -- name: delete_calls
 DELETE FROM calls WHERE agent = :agent;
 
+-- name: delete_list
+DELETE FROM lists WHERE agent = :agent;
+
 -- name: delete_agent
 DELETE FROM agents WHERE id = :agent;
 

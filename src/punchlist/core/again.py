@@ -1,0 +1,61 @@
+"""The commonest write by far: the list as it was last written, but for a few statuses.
+
+A state remembers the entries that it was last written by. What a parser gives again as the same objects needs no
+second look: limits, merge and difference see only the entries that changed. The result is what the long way gives.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from itertools import compress
+from operator import is_not
+
+from punchlist.core.change import with_status
+from punchlist.core.commands import Entry, Policy, Replace
+from punchlist.core.events import Draft, changes
+from punchlist.core.todo import ListState, Status, TodoItem, Written, altered_list
+
+
+def written_by(command: Replace, policy: Policy) -> Written | None:
+    """What to remember of a write that changed nothing but statuses; None where the policy has a say in those."""
+    as_given = policy.focus == "accept" and not policy.promote and not policy.lead_with_focus
+    return Written(policy, command.entries) if as_given else None
+
+
+def written_again(
+    state: ListState, command: Replace, policy: Policy, now: datetime
+) -> tuple[ListState, tuple[Draft, ...]] | None:
+    """The next state and the events that lead there; None if this is not such a write."""
+    before, known, entries = state.todos, state.written, command.entries
+    if known is None or known.policy is not policy or len(known.entries) != len(entries) or state.shown is not None:
+        return None
+    if command.explanation is not None or command.phases is not None or command.begin:
+        return None
+    if policy.wipe_finished and _all_completed(entries):
+        return None
+    items = list(before.items)
+    changed: list[tuple[TodoItem, TodoItem]] = []
+    for place in compress(range(len(entries)), map(is_not, entries, known.entries)):
+        entry, last, item = entries[place], known.entries[place], items[place]
+        if entry.content != last.content or entry[2:] != last[2:]:  # all but the status
+            return None
+        if entry.status is not policy.shown.get(item.status, item.status):
+            items[place] = new = with_status(item, entry.status, now)
+            changed.append((item, new))
+    written, drafts = Written(policy, entries), list(changes(changed))
+    if not drafts:
+        return ListState(before, None, written), (Draft("list.confirmed", {"revision": before.revision}),)
+    revision = before.revision + 1
+    for draft in drafts:
+        draft.data["revision"] = revision
+    drafts.append(Draft("list.replaced", {"revision": revision}))
+    todos = altered_list(before, items=tuple(items), revision=revision)
+    return ListState(todos, None, written), tuple(drafts)
+
+
+def _all_completed(entries: tuple[Entry, ...]) -> bool:
+    """Whether each says so. From the end: what is done last stands there."""
+    for entry in reversed(entries):  # noqa: SIM110 - a generator costs as much as the rest
+        if entry.status is not Status.COMPLETED:
+            return False
+    return True

@@ -1,0 +1,120 @@
+"""A list is stored whole now and then, with what changed since beside it: whoever reads sees the same list."""
+
+import random
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from punchlist import Board
+from punchlist.core.apply import apply
+from punchlist.core.commands import Append, Edit, Entry, Policy
+from punchlist.store import Transaction
+from punchlist.store.lists import SNAPSHOT_EVERY
+from punchlist.testing import FakeClock
+from tests.sizes import size
+
+STATUSES = ("pending", "in_progress", "completed")
+
+
+def written(count: int, rng: random.Random) -> dict[str, list[dict[str, str]]]:
+    return {
+        "todos": [
+            {"content": f"step {number}", "status": rng.choice(STATUSES), "activeForm": f"doing {number}"}
+            for number in range(count)
+        ]
+    }
+
+
+def rows(path: Path, statement: str) -> list[tuple[int, ...]]:
+    connection = sqlite3.connect(path)
+    try:
+        return connection.execute(statement).fetchall()
+    finally:
+        connection.close()
+
+
+@pytest.mark.parametrize("seed", range(size(4, 400)))
+def test_readers_old_and_new_see_what_the_writer_sees(tmp_path: Path, seed: int) -> None:
+    rng = random.Random(seed)
+    path = tmp_path / "board.db"
+    with Board.open(path, durability="normal") as board, Board.open(path, durability="normal") as other:
+        writers = [each.agent(session="s", dialect="claude-code", project="/p") for each in (board, other)]
+        people = [each.agent(session="s", project="/p") for each in (board, other)]
+        seen = writers[0].todos
+        for number in range(60):
+            if rng.random() < 0.2:
+                rng.choice(people).edit({"op": "add", "items": [f"from Ada {number}"]}, by="ada")
+            else:
+                rng.choice(writers).call("TodoWrite", written(rng.choice((0, 1, 5, 5, 5, 20)), rng))
+            seen = writers[0].todos
+            assert writers[1].todos == seen
+            if number % 10 == 0:
+                with Board.open(path, durability="normal") as new:
+                    assert new.agent(session="s", project="/p").todos == seen
+                    assert [row.todos for row in new.lists(session="s")] == [seen]
+        assert writers[0].at(seen.revision) == seen
+
+
+def test_a_small_change_writes_no_whole_list(tmp_path: Path) -> None:
+    path = tmp_path / "board.db"
+    rng = random.Random(1)
+    wholes: set[tuple[int, ...]] = set()
+    with Board.open(path, durability="normal", clock=FakeClock()) as board:
+        agent = board.agent(session="s", dialect="claude-code", project="/p")
+        todos = written(20, rng)
+        for number in range(SNAPSHOT_EVERY - 1):
+            todo = todos["todos"][number % 20]
+            todo["status"] = "completed" if todo["status"] != "completed" else "pending"
+            agent.call("TodoWrite", todos)
+            ((base, revision, since),) = rows(path, "SELECT base, revision, coalesce(length(since), 0) FROM agents")
+            assert base <= revision
+            assert since <= 2000
+            wholes.add((base,))
+        assert len(wholes) < SNAPSHOT_EVERY / 4
+        assert len(rows(path, "SELECT agent FROM lists")) == 1
+
+
+def test_a_list_of_a_few_small_changes_is_never_stored_whole(tmp_path: Path) -> None:
+    path = tmp_path / "board.db"
+    with Board.open(path, durability="normal") as board:
+        agent = board.agent(session="s", project="/p")
+        agent.call("todo", {"add": ["one"]})
+        agent.call("todo", {"start": "1"})
+        assert rows(path, "SELECT count(*) FROM lists") == [(0,)]
+    with Board.open(path, durability="normal") as board:
+        assert [item.content for item in board.agent(session="s", project="/p").todos.items] == ["one"]
+
+
+def test_work_that_is_taken_back_leaves_no_trace_in_what_is_remembered(tmp_path: Path) -> None:
+    with Board.open(tmp_path / "board.db", durability="normal") as board:
+        agent = board.agent(session="s", project="/p")
+        agent.call("todo", {"add": ["one"]})
+        before = agent.todos
+
+        def work(tx: Transaction) -> None:
+            row = tx.agent("s", "main")
+            assert row is not None
+            applied = apply(row.state, Edit((Append((Entry("two"),)),)), Policy(), board.now(), by="main")
+            tx.save_list(row, applied.state, unseen=0, at=board.now(), events=applied.events)
+            raise LookupError
+
+        for _ in range(2):
+            with pytest.raises(LookupError):
+                board.store.transact(work)
+            assert agent.todos == before
+        agent.call("todo", {"add": ["three"]})
+        assert [item.content for item in agent.todos.items] == ["one", "three"]
+    with Board.open(tmp_path / "board.db", durability="normal") as board:
+        assert [item.content for item in board.agent(session="s", project="/p").todos.items] == ["one", "three"]
+
+
+def test_a_pruned_agent_leaves_no_list_behind(tmp_path: Path) -> None:
+    path = tmp_path / "board.db"
+    clock = FakeClock()
+    with Board.open(path, durability="normal", clock=clock) as board:
+        board.agent(session="s", dialect="claude-code", project="/p").call("TodoWrite", written(20, random.Random(2)))
+        assert rows(path, "SELECT count(*) FROM lists") == [(1,)]
+        clock.advance(10)
+        board.store.transact(lambda tx: tx.prune(board.now(), limit=10))
+        assert rows(path, "SELECT count(*) FROM lists") == [(0,)]
