@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from punchlist.config import durability as configured_durability
+from punchlist.config import lease as configured_lease
 from punchlist.config import project_of, session_id
 from punchlist.core.events import Draft, Event
 from punchlist.errors import InvalidInput, SessionExists, SessionUnknown, StoreClosed
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from punchlist.agent import Agent, AgentOptions
+    from punchlist.tasks import Tasks
 
 Clock = Callable[[], datetime]
 Observer = Callable[["Agent"], None]
@@ -109,6 +111,26 @@ class Board:
         """Tells those who observe the board that there is a new handle."""
         for observer in self._on_agent:
             observer(agent)
+
+    def tasks(
+        self,
+        list: str | None = None,
+        *,
+        project: str | os.PathLike[str] | None = None,
+        agent: Agent | None = None,
+        by: str = "",
+        lease: float | None = None,
+    ) -> Tasks:
+        """A list of durable tasks, by its name, which is unique on the board; by default the project's own.
+
+        `session:<id>` is the list of a session. What is done is done `by` somebody, or in the name of an `agent`.
+        `lease` is how many seconds a claim lasts without a sign of life; by default `$PUNCHLIST_LEASE`, else 900.
+        """
+        from punchlist.tasks import Tasks
+
+        where = project_of(project) if project is not None or agent is None else agent.project
+        name = f"project:{where}" if list is None else list
+        return Tasks(self, name, project=where, agent=agent, by=by, lease=configured_lease(lease))
 
     # What happened.
 

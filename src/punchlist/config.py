@@ -12,6 +12,7 @@ SETTINGS: dict[str, str] = {
     "PUNCHLIST_DB": "the board to use: `memory:`, a path or `sqlite:///…`; by default the user's own",
     "PUNCHLIST_SESSION": "the session of an agent that names none; by default a new one",
     "PUNCHLIST_DURABILITY": "`full` (a write survives power loss, the default) or `normal` (it survives a crash)",
+    "PUNCHLIST_LEASE": "seconds that a claim on a task lasts without a sign of life; 900 by default",
     "PUNCHLIST_CLAUDE_TODOS": "a folder of Claude Code's own list files to keep in step with; by default none",
     "GOOSE_TODO_MAX_CHARS": "goose's own: how many characters its text may have, 50,000 by default; 0 for no limit",
 }
@@ -25,6 +26,18 @@ def durability(wanted: str | None = None) -> Durability:
         if value == known:
             return known
     raise ConfigInvalid(name="durability", value=value, problem="use `full` or `normal`")
+
+
+def lease(wanted: float | None = None) -> float:
+    """How long a claim lasts, in seconds, by the caller or the environment."""
+    value = os.environ.get("PUNCHLIST_LEASE") or "900" if wanted is None else str(wanted)
+    try:
+        seconds = float(value)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds <= 86_400:
+        raise ConfigInvalid(name="lease", value=value, problem="use a number of seconds, up to a day")
+    return seconds
 
 
 def session_id(given: str | None = None) -> str:

@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import Any, TypeVar
-
-import msgspec
+from typing import TYPE_CHECKING, Any
 
 from punchlist.core.events import Draft, Event, fold
 from punchlist.core.todo import ListState, TodoList
 from punchlist.store import codec
 from punchlist.store.contract import AgentRow, ListRow, SessionRow, StoredCall
 from punchlist.store.faults import RowDamaged
+from punchlist.store.faults import check_row as _check
+from punchlist.store.faults import readable as _readable
+from punchlist.store.leases import Leases
 from punchlist.store.queries import queries
 
-T = TypeVar("T")
+if TYPE_CHECKING:
+    from punchlist.store.tasks import TaskRows
+
 SNAPSHOT_EVERY = 50
 """A past revision is at most this many changes away from a stored list."""
 
 MINUTE = 60_000_000
 _CACHED = 512
 _UNNUMBERED = frozenset({"list.confirmed", "list.refused"})
-_UNREADABLE = (TypeError, ValueError, LookupError, ArithmeticError, msgspec.MsgspecError, StopIteration)
 
 
 class Rows:
@@ -46,6 +48,17 @@ class Rows:
         self._last_seq: int | None = None
         self._late_lists: list[tuple[Any, ...]] = []
         self._late_events: list[tuple[Any, ...]] = []
+        self.leases = Leases(self)
+        self._tasks: TaskRows | None = None
+
+    @property
+    def tasks(self) -> TaskRows:
+        """Durable tasks. What only touches lists never loads them."""
+        if self._tasks is None:
+            from punchlist.store.tasks import TaskRows
+
+            self._tasks = TaskRows(self)
+        return self._tasks
 
     def sync(self, wanted: bool) -> None:
         """Whether a commit waits for the disk; to be called between transactions."""
@@ -64,6 +77,7 @@ class Rows:
     def forget(self) -> None:
         """To be called when a transaction is taken back, too."""
         self._agents.clear()
+        self.leases.forget()
         self._last_seq = None
         self._late_lists.clear()
         self._late_events.clear()
@@ -234,6 +248,21 @@ class Rows:
         else:
             self._last_seq = seq
 
+    def add_task_event(self, draft: Draft, *, by: str, at: datetime, agent: int | None, place: tuple[int, int]) -> None:
+        """An event about a task: `place` is its list and its id there."""
+        seq = (self.last_seq() if self._last_seq is None else self._last_seq) + 1
+        now, body = codec.microseconds(at), codec.encode(draft.data)
+        total = codec.checksum(_event_head(seq, now, draft.kind, by, agent, None, 1), body)
+        self.run("add_task_event", (seq, now, draft.kind, by, agent, total, body, *place))
+        if self._keeps:
+            self._last_seq = seq
+
+    def renew(self, agent: AgentRow, at: datetime) -> None:
+        self.leases.renew(agent.number, codec.microseconds(at))
+
+    def events_in_order(self, rows: list[Any]) -> Sequence[Event]:
+        return _in_order(0, rows)
+
     def events_after(self, after: int, limit: int = 1000) -> Sequence[Event]:
         return _in_order(after, self.all("events_after", {"after": after, "limit": limit}))
 
@@ -285,6 +314,7 @@ class Rows:
         self._agents.clear()
         self.run("move_session", {"source": source, "target": target})
         self.run("move_agents", {"source": source, "target": target})
+        self.run("move_task_lists", {"source": source, "target": target, "name": f"session:{target}"})
 
     def copy_session(self, source: str, target: str, *, at: datetime) -> None:
         """The copy's lists keep their revisions; their history begins with a snapshot."""
@@ -311,22 +341,11 @@ class Rows:
         if len(agents) < limit:
             self.run("delete_empty_sessions", {"before": cutoff})
             self.run("delete_old_calls", {"before": cutoff})
+            self.run("delete_old_task_calls", {"before": cutoff})
         return len(agents)
 
 
 # From rows to values. Whatever goes wrong here, the row is not what was written.
-
-
-def _readable(convert: Callable[[Any], T], row: Any) -> T:
-    try:
-        return convert(row)
-    except _UNREADABLE as error:
-        raise RowDamaged(f"a row is not readable: {type(error).__name__}") from error
-
-
-def _check(total: int | None, head: str, body: bytes, more: bytes | None = None) -> None:
-    if total is not None and codec.checksum(head, body, more) != total:
-        raise RowDamaged("a row is not what was written")
 
 
 def _list_head(number: int, name: str, revision: int) -> str:
