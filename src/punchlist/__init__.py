@@ -8,9 +8,12 @@ if TYPE_CHECKING:
     from punchlist.board import Board
     from punchlist.core.commands import Problem
     from punchlist.core.events import Event
+    from punchlist.core.task import Task, TaskStatus
     from punchlist.core.todo import Blocker, Evidence, Phase, Progress, Status, TodoItem, TodoList
+    from punchlist.core.work import CurrentWork
     from punchlist.dialects.base import Reply, Tool
-    from punchlist.errors import PunchlistError, StoreError
+    from punchlist.errors import PunchlistError, StoreError, TaskError
+    from punchlist.tasks import Tasks
 
 __version__ = "0.1.0"
 
@@ -18,6 +21,7 @@ _HOMES = {
     "Agent": "agent",
     "Blocker": "core.todo",
     "Board": "board",
+    "CurrentWork": "core.work",
     "Event": "core.events",
     "Evidence": "core.todo",
     "Phase": "core.todo",
@@ -27,6 +31,10 @@ _HOMES = {
     "Reply": "dialects.base",
     "Status": "core.todo",
     "StoreError": "errors",
+    "Task": "core.task",
+    "TaskError": "errors",
+    "TaskStatus": "core.task",
+    "Tasks": "tasks",
     "TodoItem": "core.todo",
     "TodoList": "core.todo",
     "Tool": "dialects.base",
@@ -36,6 +44,7 @@ __all__ = [
     "Agent",
     "Blocker",
     "Board",
+    "CurrentWork",
     "Event",
     "Evidence",
     "Phase",
@@ -45,6 +54,10 @@ __all__ = [
     "Reply",
     "Status",
     "StoreError",
+    "Task",
+    "TaskError",
+    "TaskStatus",
+    "Tasks",
     "TodoItem",
     "TodoList",
     "Tool",

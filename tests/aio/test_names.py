@@ -9,7 +9,11 @@ import pytest
 import punchlist
 from punchlist import aio
 
-PLAIN = {"Board": {"open", "now", "agent", "store", "observe"}, "Agent": {"dialect", "tools"}}
+PLAIN = {
+    "Board": {"open", "now", "agent", "store", "observe", "tasks", "gate", "gates"},
+    "Agent": {"dialect", "tools", "tasks"},
+    "Tasks": {"within"},
+}
 """What is known without asking the store; everything else is awaited or iterated over."""
 
 
@@ -26,7 +30,7 @@ WITHIN = {"handle", "announce"}
 
 CASES = [
     (there, here, name)
-    for there, here in ((punchlist.Board, aio.Board), (punchlist.Agent, aio.Agent))
+    for there, here in ((punchlist.Board, aio.Board), (punchlist.Agent, aio.Agent), (punchlist.Tasks, aio.Tasks))
     for name in _public(there)
     if name not in WITHIN
 ]
@@ -57,6 +61,9 @@ def test_every_public_attribute_is_there_too() -> None:
         assert (theirs.name, theirs.session, theirs.profile, theirs.dialect) == ("main", "s", "quiet", "punchlist")
         assert theirs.tools == agent.tools
         assert repr(theirs) == repr(agent)
+        tasks = ours.tasks("default")
+        assert {name for name in vars(board.tasks("default")) if not name.startswith("_")} <= set(dir(tasks))
+        assert (tasks.name, repr(tasks)) == ("default", "Tasks('default')")
 
 
 def test_board_and_agent_are_made_by_the_same_parameters() -> None:

@@ -21,7 +21,7 @@ _TIMES = ("not_before", "created_at", "started_at", "finished_at", "updated_at")
 _FIELDS = (
     *_PLAIN, *_TIMES, "status", "labels", "checklist", "metadata", "wait", "late_results", "reserved", "worked",
 )  # fmt: skip
-_QUIET = frozenset({"updated_at", "revision"})
+_QUIET = frozenset({"revision"})
 _values = attrgetter(*_FIELDS)
 _DEFAULT = Task(list="", id="", subject="")
 
@@ -50,19 +50,19 @@ def with_fields(task: Task, fields: Mapping[str, Any]) -> Task:
     return altered(task, **{name: _FROM_PLAIN[name](value) for name, value in fields.items() if name in _FROM_PLAIN})
 
 
-def is_changed(before: Task, after: Task) -> bool:
-    """Whether there is anything to write; the time and the number of a change alone are none."""
-    return bool(changed_fields(before, after).keys() - _QUIET)
-
-
 def created(task: Task) -> Draft:
     return Draft("task.created", {"list": task.list, "id": task.id, "subject": task.subject, "task": task_data(task)})
 
 
-def changed(kind: str, before: Task, after: Task, **extra: Any) -> Draft:
-    """The event that leads from one task to the other; `extra` is told besides."""
+def changed(kind: str, before: Task, after: Task, **extra: Any) -> Draft | None:
+    """The event that leads from one task to the other; None if they are the same. `extra` is told besides.
+
+    The time and the number of a change alone are none.
+    """
     fields = changed_fields(before, after)
     fields.pop("updated_at", None)
+    if not fields.keys() - _QUIET:
+        return None
     return Draft(kind, {"list": after.list, "id": after.id, "subject": after.subject, "set": fields, **extra})
 
 

@@ -36,10 +36,13 @@ LONGEST_BACKOFF = 3600.0
 _MOST_NAMED = 10
 
 
-def moved(task: Task, to: TaskStatus, now: datetime) -> Task:
-    """The task in another status, with its times. Blockers and the checklist are asked on every path."""
+def moved(task: Task, to: TaskStatus, now: datetime, **more: Any) -> Task:
+    """The task in another status, with its times, and with what else changes about it.
+
+    Blockers and the checklist are asked on every path.
+    """
     if task.status is to:
-        return task
+        return altered(task, **more) if more else task
     if to is not _X:
         check_not_cancelling(task)
     if to not in LEGAL[task.status]:
@@ -51,20 +54,20 @@ def moved(task: Task, to: TaskStatus, now: datetime) -> Task:
         _check_list(task)
     at = _not_earlier(task.started_at or task.created_at, now)
     ended = to in ENDED
-    return altered(
-        task,
-        status=to,
-        owner=None if to is _P else task.owner,
-        started_at=task.started_at or (at if to is _I else None),
-        finished_at=at if ended else None,
-        not_before=None,
-        lease=None,
-        lease_until=None,
-        reserved=(),
-        wait=None,
-        result=task.result if ended or task.status not in ENDED else None,
-        failure=None if to is _C else task.failure,
-    )
+    changes: dict[str, Any] = {
+        "status": to,
+        "owner": None if to is _P else task.owner,
+        "started_at": task.started_at or (at if to is _I else None),
+        "finished_at": at if ended else None,
+        "not_before": None,
+        "lease": None,
+        "lease_until": None,
+        "reserved": (),
+        "wait": None,
+        "result": task.result if ended or task.status not in ENDED else None,
+        "failure": None if to is _C else task.failure,
+    }
+    return altered(task, **{**changes, **more})
 
 
 def _not_earlier(earlier: datetime | None, now: datetime) -> datetime:
@@ -126,8 +129,10 @@ def claimed(task: Task, owner: str, now: datetime, lease: timedelta, reserve: tu
         raise TaskTaken(id=task.id, owner=task.owner, until="")
     if task.not_before is not None:
         raise TaskNotReady(id=task.id, problem=f"it rests until {task.not_before:%Y-%m-%d %H:%M:%S %Z}")
-    return altered(
-        moved(task, _I, now),
+    return moved(
+        task,
+        _I,
+        now,
         owner=owner,
         lease=lease.total_seconds(),
         lease_until=now + lease,
@@ -140,7 +145,7 @@ def claimed(task: Task, owner: str, now: datetime, lease: timedelta, reserve: tu
 def kept_alive(task: Task, owner: str | None, now: datetime, lease: timedelta) -> Task:
     """The lease begun anew. A worker whose lease ran out has its task back, if nobody claimed it since."""
     if task.status is _P:
-        task = altered(moved(task, _I, now), owner=owner or task.owner)
+        task = moved(task, _I, now, owner=owner or task.owner)
     elif task.status is not _I:
         raise TransitionRefused(id=task.id, status=task.status, to=_I, next="there is no claim to keep alive")
     return altered(task, lease=lease.total_seconds(), lease_until=now + lease)
@@ -151,7 +156,7 @@ def released(task: Task, now: datetime) -> Task:
     if task.status is not _I:
         raise TransitionRefused(id=task.id, status=task.status, to=_P, next="only what is in progress can be released")
     to = _X if task.cancel_requested else _P
-    return altered(moved(task, to, now), fence=task.fence + 1)
+    return moved(task, to, now, fence=task.fence + 1)
 
 
 def expired(task: Task, now: datetime) -> Task:
@@ -160,7 +165,7 @@ def expired(task: Task, now: datetime) -> Task:
         return moved(task, _X, now)
     if task.max_attempts is not None and task.attempts >= task.max_attempts:
         said = f"its worker `{task.owner}` went silent, in attempt {task.attempts} of {task.max_attempts}"
-        return altered(moved(task, _F, now), failure=said)
+        return moved(task, _F, now, failure=said)
     return moved(task, _P, now)
 
 
@@ -171,8 +176,8 @@ def completed(task: Task, now: datetime, result: Any, *, fence: int | None) -> T
     """Done. Without a fence, whoever holds a claim on it has lost it."""
     if task.status is _C:
         return task
-    done = altered(moved(task, _C, now), result=result)
-    return done if fence is not None else altered(done, fence=task.fence + (task.lease_until is not None))
+    lost = fence is None and task.lease_until is not None
+    return moved(task, _C, now, result=result, fence=task.fence + lost)
 
 
 def late(task: Task, fence: int, result: Any, *, by: str, now: datetime) -> Task:
@@ -186,9 +191,8 @@ def failed(task: Task, now: datetime, reason: str) -> Task:
     """Failed; or pending again after a rest, while there are attempts left."""
     if task.max_attempts is not None and task.attempts < task.max_attempts and not task.cancel_requested:
         rest = timedelta(seconds=rest_after(task.attempts, task.backoff))
-        again = moved(task, _P, now) if task.status is not _P else task
-        return altered(again, not_before=now + rest, failure=reason, fence=task.fence + 1)
-    return altered(moved(task, _F, now), failure=reason, fence=task.fence + 1)
+        return moved(task, _P, now, not_before=now + rest, failure=reason, fence=task.fence + 1)
+    return moved(task, _F, now, failure=reason, fence=task.fence + 1)
 
 
 def rest_after(attempts: int, backoff: float) -> float:
@@ -201,13 +205,12 @@ def retried(task: Task, now: datetime) -> Task:
     if task.status not in ENDED and task.not_before is None:
         raise TransitionRefused(id=task.id, status=task.status, to=_P, next="it has not ended")
     fresh = altered(task, cancel_requested=False)
-    opened = moved(fresh, _P, now) if fresh.status is not _P else altered(fresh, not_before=None)
-    return altered(opened, attempts=0, fence=task.fence + 1, failure=None, started_at=None)
+    return moved(fresh, _P, now, not_before=None, attempts=0, fence=task.fence + 1, failure=None, started_at=None)
 
 
 def cancelled(task: Task, now: datetime, reason: str | None = None) -> Task:
     """Given up. A request to cancel stays on record."""
-    return task if task.status is _X else altered(moved(task, _X, now), failure=reason, fence=task.fence + 1)
+    return task if task.status is _X else moved(task, _X, now, failure=reason, fence=task.fence + 1)
 
 
 def cancel_asked(task: Task) -> Task:
@@ -224,9 +227,8 @@ def waiting(task: Task, wait: Wait, now: datetime) -> Task:
     if task.wait is not None:
         then = task.wait.then
     held_lease = task.lease_until is not None
-    aside = moved(task, _W, now) if task.status is not _W else task
     wait = Wait(kind=wait.kind, at=wait.at, topic=wait.topic, correlation_id=wait.correlation_id, since=now, then=then)
-    return altered(aside, wait=wait, fence=task.fence + held_lease)
+    return moved(task, _W, now, wait=wait, fence=task.fence + held_lease)
 
 
 def resumed(task: Task, now: datetime, patch: Any = None) -> Task:

@@ -114,7 +114,7 @@ class Edges:
         task, blocker = names[-1], names[0]
         named = [task, *names]
         if len(way) > len(names):
-            half = len(named) // 2
+            half = 1 + len(names) // 2
             named[half:half] = [f"… {len(way) - len(names)} more …"]
         return CycleRefused(task=task, blocker=blocker, path=" → ".join(named), length=len(way))
 

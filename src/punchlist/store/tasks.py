@@ -167,20 +167,21 @@ class TaskRows(TaskLog):
         return free
 
     def children(self, row: TaskRow) -> Sequence[TaskRow]:
-        return self._all("children_of_task", {"task": row.number})
+        return self._all(row.list, "children_of_task", {"task": row.number})
 
     def ended_before(self, where: TaskListRow, before: datetime, *, limit: int) -> Sequence[TaskRow]:
         values = {"list": where.number, "before": codec.microseconds(before), "limit": limit}
-        return self._all("ended_tasks_before", values)
+        return self._all(where, "ended_tasks_before", values)
 
-    def _all(self, name: str, values: Any) -> list[TaskRow]:
-        return [self.get(number) for (number,) in self._rows.all(name, values)]
+    def _all(self, where: TaskListRow, name: str, values: Any) -> list[TaskRow]:
+        numbers = self._rows.all(name, values)
+        return [self._loaded(where, self._rows.one("task_by_number", number)) for number in numbers]
 
     # Searches.
 
     def ready(self, where: TaskListRow, *, limit: int, label: str | None = None) -> Sequence[TaskRow]:
         values = {"list": where.number, "limit": limit, "label": label}
-        return self._all("ready_tasks" if label is None else "ready_tasks_of_label", values)
+        return self._all(where, "ready_tasks" if label is None else "ready_tasks_of_label", values)
 
     def claim(
         self,
@@ -210,19 +211,18 @@ class TaskRows(TaskLog):
             values["limit"] = limit - len(taken)
             taken += self._rows.all("claim_tasks" if label is None else "claim_tasks_of_label", values)
         self._rows.leases.forget()
-        rows = [self.get(number) for (number,) in taken]
-        return sorted(rows, key=lambda row: (row.task.priority, int(row.task.id)))
+        return [self._loaded(where, row) for row in sorted(taken, key=lambda row: (row[4], row[2]))]
 
     def due(self, where: TaskListRow, now: datetime, *, limit: int = 100) -> Sequence[TaskRow]:
-        return self._all("due_tasks", {"list": where.number, "now": codec.microseconds(now), "limit": limit})
+        return self._all(where, "due_tasks", {"list": where.number, "now": codec.microseconds(now), "limit": limit})
 
     def leases_beyond(self, where: TaskListRow, most: datetime, *, limit: int = 100) -> Sequence[TaskRow]:
         values = {"list": where.number, "most": codec.microseconds(most), "limit": limit}
-        return self._all("leases_too_long", values)
+        return self._all(where, "leases_too_long", values)
 
     def waiting_for(self, where: TaskListRow, topic: str, correlation_id: str) -> Sequence[TaskRow]:
         values = {"list": where.number, "topic": topic, "correlation_id": correlation_id}
-        return self._all("tasks_waiting_for", values)
+        return self._all(where, "tasks_waiting_for", values)
 
     def of_agent(self, agent: int, *, session: str, owner: str) -> Sequence[TaskRow]:
         own = self._rows.all("tasks_of_agent", {"agent": agent})

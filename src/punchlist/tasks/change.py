@@ -11,7 +11,7 @@ import msgspec
 
 from punchlist.core.events import Draft
 from punchlist.core.task import Task, TaskStatus, altered, own_progress
-from punchlist.core.task_records import changed, is_changed
+from punchlist.core.task_records import changed
 from punchlist.core.task_rules import came_due
 from punchlist.errors import CallReused, InvalidInput, TaskUnknown
 from punchlist.store import AgentRow, Transaction
@@ -42,8 +42,7 @@ class Change:
         self.agent = agent
         self._project = project
         self._where = self.tasks.named(name)
-        if self._where is not None:
-            self.settle(self._where)
+        self.settled = 0 if self._where is None else self._settle(self._where)
 
     @property
     def where(self) -> TaskListRow:
@@ -56,7 +55,7 @@ class Change:
             self._where = self.tasks.add_list(self.name, project=project, session=session, at=self.now)
         return self._where
 
-    def settle(self, where: TaskListRow) -> int:
+    def _settle(self, where: TaskListRow) -> int:
         """Does what has come due: leases, timers and rests that are over. How much that was."""
         count = 0
         while rows := self.tasks.due(where, self.now):
@@ -66,10 +65,13 @@ class Change:
             count += len(rows)
         return count
 
+    def find(self, id: str | int) -> TaskRow | None:
+        number = number_of(id)
+        return None if self._where is None or number is None else self.tasks.find(self._where, number)
+
     def row(self, id: str | int) -> TaskRow:
         """The task of that id; raises `TaskUnknown`."""
-        number = number_of(id)
-        found = None if self._where is None or number is None else self.tasks.find(self._where, number)
+        found = self.find(id)
         if found is None:
             raise TaskUnknown(id=str(id)[:80], list=self.name)
         return found
@@ -81,22 +83,24 @@ class Change:
         it was. Those who waited for it are counted in the same transaction."""
         before = row.task
         parent = row.parent if parent is _SAME else parent
-        if parent == row.parent and not is_changed(before, after):
+        after = altered(
+            after,
+            revision=before.revision + 1,
+            updated_at=self.now,
+            progress=after.progress if row.children else own_progress(after.status, after.checklist),
+        )
+        draft = changed(kind, before, after, **extra)
+        if draft is None:
             return row
-        after = altered(after, revision=before.revision + 1, updated_at=self.now)
-        if not row.children:
-            after = altered(after, progress=own_progress(after.status, after.checklist))
-        if after.status is not before.status:
-            readied = self.tasks.tell_dependents(row, after)
-            if readied:
-                extra["readied"] = list(readied[:_MOST_READIED])
+        if after.status is not before.status and (readied := self.tasks.tell_dependents(row, after)):
+            draft.data["readied"] = list(readied[:_MOST_READIED])
         saved = self.tasks.save(row, after, parent=parent, agent=self._agent_of(row, after))
-        self.tell(saved, changed(kind, before, after, **extra), by=by)
+        self.tell(saved, draft, by=by)
         return saved
 
     def tell(self, row: TaskRow, *drafts: Draft, by: str | None = None) -> None:
         author = (self.by or row.task.owner or "") if by is None else by
-        number = None if self.agent is None or by == "" else self.agent.number
+        number = None if self.agent is None or (by == "" and self.by) else self.agent.number
         self.tasks.add_events(row, drafts, by=author, at=self.now, agent=number)
 
     def _agent_of(self, row: TaskRow, after: Task) -> int | None:

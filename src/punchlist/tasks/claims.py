@@ -10,7 +10,6 @@ from punchlist.core import task_rules as rules
 from punchlist.core.events import Draft
 from punchlist.core.globs import normal, overlap
 from punchlist.core.task import Task, TaskStatus, altered
-from punchlist.core.task_records import task_data
 from punchlist.errors import FenceStale, InvalidInput, ReservationRefused
 from punchlist.store.task_contract import TaskRow
 from punchlist.tasks.change import Change, check_lease
@@ -80,9 +79,9 @@ class Claims(Change):
             rows = take()
         for row in rows:
             task = row.task
-            fields = task_data(task)
-            told = {name: fields[name] for name in _CLAIMED if name in fields}
-            draft = Draft("task.claimed", {"list": task.list, "id": task.id, "subject": task.subject, "set": told})
+            draft = Draft(
+                "task.claimed", {"list": task.list, "id": task.id, "subject": task.subject, "set": _taken(task)}
+            )
             self.tell(row, draft)
         return rows
 
@@ -114,11 +113,30 @@ class Claims(Change):
         return self.write(row, after, kind).task
 
     def complete(
-        self, id: str, *, fence: int | None = None, result: Any = None, revision: int | None = None
+        self,
+        id: str,
+        *,
+        fence: int | None = None,
+        result: Any = None,
+        revision: int | None = None,
+        call_id: str | None = None,
     ) -> Task | Late:
         """Done; or, where somebody else has it by now, late: what was brought is kept, and nothing else changes."""
+        late: list[Late] = []
+
+        def run() -> tuple[Task, ...]:
+            done = self._complete(id, fence, plain("result", result), revision)
+            if isinstance(done, Late):
+                late.append(done)
+                return (done.task,)
+            return (done,)
+
+        (task,) = self.once(call_id, ["complete", id, fence, result], run)
+        return late[0] if late else task
+
+    def _complete(self, id: str, fence: int | None, result: Any, revision: int | None) -> Task | Late:
         row = self.row(id)
-        task, result = row.task, plain("result", result)
+        task = row.task
         if fence is not None and (fence != task.fence or task.cancel_requested):
             return self._late(row, fence, result)
         rules.check_revision(task, revision)
@@ -130,7 +148,7 @@ class Claims(Change):
         task = row.task
         after = rules.late(task, fence, result, by=self.by, now=self.now) if result is not None else task
         kept = "" if after.late_results == () else " What you brought is kept with the task."
-        late = self.write(row, after, "task.late").task
+        late = self.write(row, after, "task.late", by=self.by).task
         return Late(late, FenceStale(id=task.id, fence=fence, actual=task.fence, kept=kept))
 
     def fail(self, id: str, reason: str = "", *, fence: int | None = None) -> Task:
@@ -172,7 +190,12 @@ class Claims(Change):
                     raise ReservationRefused(pattern=pattern, conflicts=said, task=taken.id, owner=taken.owner)
 
 
-_CLAIMED = ("status", "owner", "attempts", "lease", "fence", "started_at", "reserved", "revision")
+def _taken(task: Task) -> dict[str, Any]:
+    """What the store's own statement changes about a task."""
+    started = None if task.started_at is None else task.started_at.isoformat()
+    told = {"status": task.status.value, "owner": task.owner, "attempts": task.attempts, "lease": task.lease}
+    reserved = {"reserved": list(task.reserved)} if task.reserved else {}
+    return {**told, "fence": task.fence, "started_at": started, "revision": task.revision, **reserved}
 
 
 def _below(pattern: str, project: str) -> str:

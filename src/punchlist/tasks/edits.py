@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Any, Unpack, cast
 
 from punchlist.core import task_rules as rules
@@ -84,7 +85,7 @@ class Edits(Change):
             case TaskStatus.IN_PROGRESS:
                 owner = task.owner or (self.agent.name if self.agent is not None else self.by or None)
                 fresh = altered(task, started_at=None) if task.status in ENDED else task
-                after = altered(rules.moved(fresh, to, self.now), owner=owner, fence=task.fence + 1)
+                after = rules.moved(fresh, to, self.now, owner=owner, fence=task.fence + 1)
                 return self.write(row, after, "task.started")
             case TaskStatus.PENDING:
                 if task.status in ENDED:
@@ -96,8 +97,7 @@ class Edits(Change):
                 done = rules.completed(task, self.now, task.result, fence=fence)
                 return self.write(row, done, "task.completed")
             case TaskStatus.FAILED:
-                after = altered(rules.moved(task, to, self.now), fence=task.fence + 1)
-                return self.write(row, after, "task.failed")
+                return self.write(row, rules.moved(task, to, self.now, fence=task.fence + 1), "task.failed")
             case TaskStatus.CANCELLED:
                 return self.write(row, rules.cancelled(task, self.now), "task.cancelled")
             case TaskStatus.WAITING:
@@ -153,6 +153,10 @@ class Edits(Change):
         told: dict[str, Any] = {"list": row.task.list, "id": row.task.id, "subject": row.task.subject}
         self.tell(row, Draft("task.deleted", {**told, "readied": list(readied)} if readied else told))
         return row.task
+
+    def ended_before(self, before: datetime, *, limit: int = 100) -> Sequence[TaskRow]:
+        """What ended before a time, has nothing below it, and is waited for by nobody who is still open."""
+        return self.tasks.ended_before(self.where, before, limit=limit)
 
 
 def _ids(name: str, given: Any) -> list[str]:

@@ -3,165 +3,85 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack, overload
 
-from punchlist.agent.handle import joined
-from punchlist.core.events import Event
-from punchlist.core.task import Task, TaskStatus
-from punchlist.errors import TaskUnknown
-from punchlist.store import Transaction
-from punchlist.store.task_contract import TaskListRow, TaskRow
-from punchlist.tasks.change import number_of
+from punchlist.core.events import Draft
+from punchlist.core.task import Task, TaskStatus, altered
+from punchlist.core.todo import TodoList
+from punchlist.errors import GateRefused, TaskRevisionConflict
 from punchlist.tasks.claims import Late
-from punchlist.tasks.fields import NewTask, TaskChanges, name_of, status_of
+from punchlist.tasks.fields import NewTask, TaskChanges, described
+from punchlist.tasks.gates import ask
+from punchlist.tasks.looking import Looking
+from punchlist.tasks.meeting import promoted, remember, steps_of
 from punchlist.tasks.work import Work
 
 if TYPE_CHECKING:
     from punchlist.agent import Agent
-    from punchlist.board import Board
 
 T = TypeVar("T")
+_ASKED = 5
+"""How often gates are asked anew about a task that changes while they answer."""
 
 
-@dataclass(frozen=True, slots=True)
-class TaskGraph:
-    """Tasks, and the edges between them as pairs: a blocker and who waits for it."""
-
-    tasks: tuple[Task, ...]
-    edges: tuple[tuple[str, str], ...]
-
-
-class Tasks:
+class Tasks(Looking):
     """One list of tasks. Makes no list before something is written to it; safe to use from many threads.
 
     A handle that is made for an agent acts in its name, and the agent's activity keeps its claims alive.
     """
 
-    def __init__(
-        self, board: Board, name: str, *, project: str, agent: Agent | None = None, by: str = "", lease: float
-    ) -> None:
-        self.board = board
-        self.name = name_of("name of a list", name)
-        self.by = by or ("" if agent is None else agent.name)
-        self.lease = lease
-        self._project = project
-        self._agent = agent
-
-    def __repr__(self) -> str:
-        return f"Tasks({self.name!r})"
-
-    def within(self, tx: Transaction, *, now: datetime | None = None) -> Work:
-        """The same, in a transaction that is already open. Gates are not asked there."""
-        now = now or self.board.now()
-        row = None if self._agent is None else joined(self._agent, tx, now)
-        return Work(tx, self.name, project=self._project, now=now, by=self.by, agent=row)
-
-    def _change(self, work: Callable[[Work], T]) -> T:
-        return self.board.store.transact(lambda tx: work(self.within(tx)))
-
-    def _look(self, what: Callable[[Transaction, TaskListRow], T], nothing: T) -> T:
-        """Reads; only if something has come due meanwhile, that is written first."""
-
-        def read(tx: Transaction) -> tuple[bool, T]:
-            where = tx.tasks.named(self.name)
-            if where is None:
-                return False, nothing
-            if tx.tasks.due(where, now, limit=1):
-                return True, nothing
-            return False, what(tx, where)
-
-        now = self.board.now()
-        due, found = self.board.store.read(read)
-        if due:
-            self._change(lambda _: None)
-            due, found = self.board.store.read(read)
-        return found
-
     # Making and changing.
 
     def create(self, subject: str, *, call_id: str | None = None, **fields: Unpack[NewTask]) -> Task:
         """A new task. The same `call_id` again makes no second one. For `fields` see `NewTask`."""
+        self._ask_about_new(subject, fields)
         return self._change(lambda work: work.create(subject, call_id=call_id, **fields))
+
+    def _ask_about_new(self, subject: str, fields: NewTask) -> None:
+        if any(gate.on == "create" for gate in self.board.gates):
+            new = described(Task(list=self.name, id="", subject=""), {**fields, "subject": subject})
+            ask(self.board.gates, "create", altered(new, owner=fields.get("owner"), created_by=self.by))
+
+    def _gated(self, id: str, write: Callable[[Work], T]) -> T:
+        """Writes a completion once the gates have agreed, and asks them again if the task changed meanwhile."""
+        if not any(gate.on == "complete" for gate in self.board.gates):
+            return self._change(write)
+        task = self.get(id)
+        for _ in range(_ASKED):
+            if task.status is not TaskStatus.COMPLETED:
+                self._ask_about_end(task)
+            written, task = self._change(lambda work, task=task: self._unmoved(work, task, write))
+            if written is not None:
+                return written[0]
+        raise TaskRevisionConflict(id=id, expected="what it was", actual=task.revision)
+
+    def _unmoved(self, work: Work, asked: Task, write: Callable[[Work], T]) -> tuple[tuple[T] | None, Task]:
+        now = work.row(asked.id).task
+        return ((write(work),) if now.revision == asked.revision else None), now
+
+    def _ask_about_end(self, task: Task) -> None:
+        try:
+            ask(self.board.gates, "complete", task)
+        except GateRefused as refused:
+            told = {"list": task.list, "id": task.id, "subject": task.subject}
+            draft = Draft("task.refused", {**told, "on": "complete", "reason": str(refused)})
+            self._change(lambda work: work.tell(work.row(task.id), draft))
+            raise
 
     def update(
         self, id: str, *, revision: int | None = None, fence: int | None = None, **changes: Unpack[TaskChanges]
     ) -> Task:
         """Changes a task, all or nothing; with `revision` only if it is still at that. See `TaskChanges`."""
-        return self._change(lambda work: work.update(id, revision=revision, fence=fence, **changes))
+        change = self._gated if changes.get("status") == "completed" else self._plainly
+        return change(id, lambda work: work.update(id, revision=revision, fence=fence, **changes))
+
+    def _plainly(self, _id: str, write: Callable[[Work], T]) -> T:
+        return self._change(write)
 
     def delete(self, id: str, *, revision: int | None = None, fence: int | None = None) -> Task:
         """Takes a task off the list, with its edges; its history stays, and its id is never given again."""
         return self._change(lambda work: work.delete(id, revision=revision, fence=fence))
-
-    # Looking.
-
-    def get(self, id: str) -> Task:
-        """One task; raises `TaskUnknown`."""
-        row = self._look(lambda tx, where: tx.tasks.find(where, number_of(id) or 0), None)
-        if row is None:
-            raise TaskUnknown(id=str(id)[:80], list=self.name)
-        return row.task
-
-    def list(
-        self,
-        *,
-        status: str | None = None,
-        owner: str | None = None,
-        label: str | None = None,
-        parent: str | None = None,
-        after: str | None = None,
-        limit: int | None = None,
-    ) -> tuple[Task, ...]:
-        """The tasks of the list by id, behind `after` and no more than `limit`."""
-        word = None if status is None else status_of(status).value
-
-        def read(tx: Transaction, where: TaskListRow) -> tuple[Task, ...]:
-            above: TaskRow | None = None
-            if parent is not None:
-                above = tx.tasks.find(where, number_of(parent) or 0)
-                if above is None:
-                    raise TaskUnknown(id=parent[:80], list=self.name)
-            rows = tx.tasks.page(
-                where,
-                after=0 if after is None else number_of(after) or 0,
-                limit=limit,
-                status=word,
-                owner=owner,
-                label=label,
-                parent=None if above is None else above.number,
-            )
-            return tuple([row.task for row in rows])
-
-        return self._look(read, ())
-
-    def ready(self, limit: int = 20, *, label: str | None = None) -> tuple[Task, ...]:
-        """What a worker may take now, in the order in which it should: by priority, then id."""
-
-        def read(tx: Transaction, where: TaskListRow) -> tuple[Task, ...]:
-            return tuple([row.task for row in tx.tasks.ready(where, limit=limit, label=label)])
-
-        return self._look(read, ())
-
-    def history(self, id: str) -> tuple[Event, ...]:
-        """Everything that happened to a task, also to one that was deleted."""
-
-        def read(tx: Transaction, where: TaskListRow) -> tuple[Event, ...]:
-            return tuple(tx.tasks.history(where, number_of(id) or 0))
-
-        found = self._look(read, ())
-        if not found:
-            raise TaskUnknown(id=str(id)[:80], list=self.name)
-        return found
-
-    def graph(self) -> TaskGraph:
-        """The whole list with its edges."""
-
-        def read(tx: Transaction, where: TaskListRow) -> TaskGraph:
-            return TaskGraph(tuple([row.task for row in tx.tasks.page(where)]), tuple(tx.tasks.edges(where)))
-
-        return self._look(read, TaskGraph((), ()))
 
     # Working.
 
@@ -240,7 +160,9 @@ class Tasks:
     ) -> Task:
         """Done. A worker gives its `fence`; if somebody else has the task by now, that raises `FenceStale`, and its
         result is kept in `late_results`."""
-        done = self._change(lambda work: work.complete(id, fence=fence, result=result, revision=revision))
+        done = self._gated(
+            id, lambda work: work.complete(id, fence=fence, result=result, revision=revision, call_id=call_id)
+        )
         if isinstance(done, Late):
             raise done.error
         return done
@@ -296,5 +218,39 @@ class Tasks:
         """Lets a task go on, whatever it waits for."""
         return self._change(lambda work: work.resume(id, state=state, revision=revision))
 
+    # Todos.
 
-__all__ = ["TaskGraph", "TaskStatus", "Tasks"]
+    def todos(self, id: str, agent: Agent, *, by: str = "") -> TodoList:
+        """Gives an agent a list of the steps of a task: its children, else its checklist, else the task itself.
+
+        The task then shows how far that list is. What was open on the agent's list before is set aside.
+        """
+        task = self.get(id)
+        todos = agent.restore_list(
+            steps_of(task, self.list(parent=id)),
+            by=by or self.by or agent.name,
+            source=f"task {task.id} of {task.list}",
+        )
+        self._change(lambda work: remember(work, id, agent, todos.plan_id))
+        return todos
+
+    def promote(self, agent: Agent, *, parent: str | None = None) -> tuple[Task, ...]:
+        """Makes tasks of the open items of an agent's list, each blocked by the one before. Again: the same tasks."""
+        todos = agent.todos
+        return self._change(lambda work: promoted(work, agent, todos, parent))
+
+    # The end.
+
+    def prune(self, before: datetime) -> int:
+        """Deletes tasks that ended before a time and that no open task waits for; how many. Their history stays."""
+
+        def some(work: Work) -> int:
+            rows = work.ended_before(before)
+            for row in rows:
+                work.delete(row.task.id)
+            return len(rows)
+
+        total = 0
+        while count := self._change(some):
+            total += count
+        return total

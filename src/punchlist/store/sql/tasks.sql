@@ -75,7 +75,9 @@ WHERE number IN (
   WHERE list = :list AND status = 'pending' AND owner IS NULL AND open_blockers = 0 AND due_at IS NULL
     AND cancel_requested = 0
   ORDER BY priority, id LIMIT :limit)
-RETURNING number;
+RETURNING number, list, id, status, priority, owner, agent, parent, children, rank, open_blockers, runs_after, due_at,
+  lease, fence, attempts, cancel_requested, reserved, created_at, started_at, finished_at, updated_at, revision, sum,
+  body;
 
 -- name: claim_tasks_of_label
 UPDATE tasks SET status = 'in_progress', owner = :owner, agent = :agent, fence = fence + 1, attempts = attempts + 1,
@@ -87,7 +89,9 @@ WHERE number IN (
     AND cancel_requested = 0
     AND EXISTS (SELECT 1 FROM task_labels g WHERE g.task = tasks.number AND g.label = :label)
   ORDER BY priority, id LIMIT :limit)
-RETURNING number;
+RETURNING number, list, id, status, priority, owner, agent, parent, children, rank, open_blockers, runs_after, due_at,
+  lease, fence, attempts, cancel_requested, reserved, created_at, started_at, finished_at, updated_at, revision, sum,
+  body;
 
 -- name: claim_tasks_of_owner
 UPDATE tasks SET status = 'in_progress', agent = :agent, fence = fence + 1, attempts = attempts + 1,
@@ -99,7 +103,9 @@ WHERE number IN (
     AND due_at IS NULL AND cancel_requested = 0
     AND (:label IS NULL OR EXISTS (SELECT 1 FROM task_labels g WHERE g.task = tasks.number AND g.label = :label))
   ORDER BY priority, id LIMIT :limit)
-RETURNING number;
+RETURNING number, list, id, status, priority, owner, agent, parent, children, rank, open_blockers, runs_after, due_at,
+  lease, fence, attempts, cancel_requested, reserved, created_at, started_at, finished_at, updated_at, revision, sum,
+  body;
 
 -- name: due_tasks
 -- To which something has happened by itself, the longest ago first.
