@@ -102,6 +102,19 @@ class Tasks:
         call_id: str | None = None,
     ) -> tuple[Task, ...]: ...
 
+    @overload
+    async def claim(
+        self,
+        owner: str | None = None,
+        *,
+        id: str | None = None,
+        limit: int | None = None,
+        label: str | None = None,
+        lease: float | None = None,
+        reserve: Sequence[str] = (),
+        call_id: str | None = None,
+    ) -> Task | tuple[Task, ...] | None: ...
+
     async def claim(
         self,
         owner: str | None = None,
@@ -113,11 +126,10 @@ class Tasks:
         reserve: Sequence[str] = (),
         call_id: str | None = None,
     ) -> Task | tuple[Task, ...] | None:
-        asked: dict[str, Any] = {"id": id, "limit": limit, "label": label, "lease": lease}
-        rest: dict[str, Any] = {"reserve": reserve, "call_id": call_id}
-
         def claim() -> Task | tuple[Task, ...] | None:
-            return self.synchronous.claim(owner, **asked, **rest)
+            return self.synchronous.claim(
+                owner, id=id, limit=limit, label=label, lease=lease, reserve=reserve, call_id=call_id
+            )
 
         return await self._run(claim)
 

@@ -67,7 +67,7 @@ class Edges:
     def _admit(self, task: int, blocker: int) -> None:
         """Makes sure that the blocker ranks below the task; raises if that cannot be."""
         if task == blocker:
-            raise self._refusal([task, task])
+            raise self._refusal([task])
         low, high = self._rank(task), self._rank(blocker)
         if high < low:
             return

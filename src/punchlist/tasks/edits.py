@@ -8,7 +8,7 @@ from typing import Any, Unpack, cast
 
 from punchlist.core import task_rules as rules
 from punchlist.core.events import Draft
-from punchlist.core.task import ENDED, Task, TaskStatus, altered
+from punchlist.core.task import ENDED, Task, TaskStatus, altered, own_progress
 from punchlist.core.task_records import created
 from punchlist.errors import InvalidInput
 from punchlist.store.task_contract import TaskRow
@@ -33,6 +33,8 @@ class Edits(Change):
         owner = given.get("owner")
         if owner is not None:
             task = altered(task, owner=name_of("owner", owner))
+        if task.checklist:
+            task = altered(task, progress=own_progress(task.status, task.checklist))
         parent = given.get("parent")
         above = None if parent is None else self.row(parent)
         if above is not None:

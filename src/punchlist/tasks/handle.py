@@ -111,6 +111,19 @@ class Tasks(Looking):
         call_id: str | None = None,
     ) -> tuple[Task, ...]: ...
 
+    @overload
+    def claim(
+        self,
+        owner: str | None = None,
+        *,
+        id: str | None = None,
+        limit: int | None = None,
+        label: str | None = None,
+        lease: float | None = None,
+        reserve: Sequence[str] = (),
+        call_id: str | None = None,
+    ) -> Task | tuple[Task, ...] | None: ...
+
     def claim(
         self,
         owner: str | None = None,
@@ -132,7 +145,7 @@ class Tasks(Looking):
             lambda work: work.claim(
                 who,
                 id=id,
-                limit=limit or 1,
+                limit=1 if limit is None else limit,
                 label=label,
                 lease=self.lease if lease is None else lease,
                 reserve=reserve,
