@@ -8,12 +8,15 @@ if TYPE_CHECKING:
     from punchlist.board import Board
     from punchlist.core.commands import Problem
     from punchlist.core.events import Event
+    from punchlist.core.task import Task, TaskStatus
     from punchlist.core.todo import Blocker, Evidence, Phase, Progress, Status, TodoItem, TodoList
-    from punchlist.core.work import Verdict
+    from punchlist.core.verdict import Verdict
+    from punchlist.core.work import CurrentWork
     from punchlist.dialects.base import Reply, Tool
-    from punchlist.errors import PunchlistError, StoreError
+    from punchlist.errors import PunchlistError, StoreError, TaskError
     from punchlist.guidance.injection import Injection
     from punchlist.guidance.plan_mode import Refusal
+    from punchlist.tasks import Tasks
 
 __version__ = "0.1.0"
 
@@ -21,6 +24,7 @@ _HOMES = {
     "Agent": "agent",
     "Blocker": "core.todo",
     "Board": "board",
+    "CurrentWork": "core.work",
     "Event": "core.events",
     "Evidence": "core.todo",
     "Injection": "guidance.injection",
@@ -32,16 +36,21 @@ _HOMES = {
     "Reply": "dialects.base",
     "Status": "core.todo",
     "StoreError": "errors",
+    "Task": "core.task",
+    "TaskError": "errors",
+    "TaskStatus": "core.task",
+    "Tasks": "tasks",
     "TodoItem": "core.todo",
     "TodoList": "core.todo",
     "Tool": "dialects.base",
-    "Verdict": "core.work",
+    "Verdict": "core.verdict",
 }
 
 __all__ = [
     "Agent",
     "Blocker",
     "Board",
+    "CurrentWork",
     "Event",
     "Evidence",
     "Injection",
@@ -53,6 +62,10 @@ __all__ = [
     "Reply",
     "Status",
     "StoreError",
+    "Task",
+    "TaskError",
+    "TaskStatus",
+    "Tasks",
     "TodoItem",
     "TodoList",
     "Tool",

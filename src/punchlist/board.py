@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from punchlist.config import durability as configured_durability
+from punchlist.config import lease as configured_lease
 from punchlist.config import project_of, session_id
 from punchlist.core.events import Draft, Event
 from punchlist.errors import InvalidInput, SessionExists, SessionUnknown, StoreClosed
@@ -18,7 +19,11 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from punchlist.agent import Agent, AgentOptions
+    from punchlist.agent.handle import Handle
     from punchlist.guidance.ledger import AgentCost
+    from punchlist.store.task_contract import TaskListRow
+    from punchlist.tasks import Tasks
+    from punchlist.tasks.gates import Check, Gate
 
 Clock = Callable[[], datetime]
 Observer = Callable[["Agent"], None]
@@ -50,6 +55,7 @@ class Board:
         self._latest = datetime.min.replace(tzinfo=UTC)
         self._on_agent: list[Observer] = []
         self._on_change: list[Observer] = []
+        self._gates: list[Gate] = []
 
     @classmethod
     def open(
@@ -110,6 +116,55 @@ class Board:
         """Tells those who observe the board that there is a new handle."""
         for observer in self._on_agent:
             observer(agent)
+
+    def tasks(
+        self,
+        list: str | None = None,
+        *,
+        project: str | os.PathLike[str] | None = None,
+        agent: Handle | None = None,
+        by: str = "",
+        lease: float | None = None,
+    ) -> Tasks:
+        """A list of durable tasks, by its name, which is unique on the board; by default the project's own.
+
+        `session:<id>` is the list of a session. What is done is done `by` somebody, or in the name of an `agent`.
+        `lease` is how many seconds a claim lasts without a sign of life; by default `$PUNCHLIST_LEASE`, else 900.
+        """
+        from punchlist.tasks import Tasks
+
+        where = project_of(project)
+        name = f"project:{where}" if list is None else list
+        return Tasks(self, name, project=where, agent=agent, by=by, lease=configured_lease(lease))
+
+    @property
+    def gates(self) -> tuple[Gate, ...]:
+        """Who is asked before a task is created or completed, in this process."""
+        return tuple(self._gates)
+
+    def gate(self, on: str, check: Check, *, list: str | None = None, seconds: float = 10.0) -> None:
+        """Puts a gate before `create` or `complete`, for one list or all: a callable or a command that may refuse.
+
+        See `punchlist.tasks.gates` for what it is told and how it answers. It has 10 seconds at most.
+        """
+        from punchlist.tasks.gates import gate
+
+        self._gates.append(gate(on, check, list=list, seconds=seconds))
+
+    def tick(self) -> int:
+        """Does what has come due in any list of tasks: leases, timers and rests that are over. How much that was.
+
+        Nothing needs it, because whoever looks at a list does the same; it makes things happen while nobody looks.
+        Any number of processes may call it, as often as they like: only one of them acts.
+        """
+        now = self.now()
+        due = self.store.read(lambda tx: tx.tasks.lists_due(now))
+        return sum(self._settle(row) for row in due)
+
+    def _settle(self, row: TaskListRow) -> int:
+        from punchlist.tasks import Work
+
+        return self.store.transact(lambda tx: Work(tx, row.name, project=row.project, now=self.now()).settled)
 
     # What happened.
 

@@ -12,6 +12,7 @@ SETTINGS: dict[str, str] = {
     "PUNCHLIST_DB": "the board to use: `memory:`, a path or `sqlite:///…`; by default the user's own",
     "PUNCHLIST_SESSION": "the session of an agent that names none; by default a new one",
     "PUNCHLIST_DURABILITY": "`full` (a write survives power loss, the default) or `normal` (it survives a crash)",
+    "PUNCHLIST_LEASE": "seconds that a claim on a task lasts without a sign of life; 900 by default",
     "PUNCHLIST_CLAUDE_TODOS": "a folder of Claude Code's own list files to keep in step with; by default none",
     "PUNCHLIST_TODOS": "`off` takes the todo tool from every agent, and all that is said about it; `on` is the default",
     "GOOSE_TODO_MAX_CHARS": "goose's own: how many characters its text may have, 50,000 by default; 0 for no limit",
@@ -34,6 +35,18 @@ def todos_offered() -> bool:
     if value not in ("on", "off"):
         raise ConfigInvalid(name="PUNCHLIST_TODOS", value=value, problem="use `on` or `off`")
     return value == "on"
+
+
+def lease(wanted: float | None = None) -> float:
+    """How long a claim lasts, in seconds, by the caller or the environment."""
+    value = os.environ.get("PUNCHLIST_LEASE") or "900" if wanted is None else str(wanted)
+    try:
+        seconds = float(value)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds <= 86_400:
+        raise ConfigInvalid(name="lease", value=value, problem="use a number of seconds, up to a day")
+    return seconds
 
 
 def session_id(given: str | None = None) -> str:

@@ -146,3 +146,91 @@ class StoreClosed(StoreError):
     """The board at `{path}` is closed; open it again."""
 
     code = "store_closed"
+
+
+class TaskError(PunchlistError):
+    """{problem}"""
+
+    code = "task_error"
+
+
+class TaskUnknown(TaskError):
+    """There is no task `{id}` in the list `{list}`; look at the list, then use an id that is there."""
+
+    code = "task_unknown"
+
+
+class TaskBlocked(TaskError):
+    """Task `{id}` is blocked by {blockers}; finish those first, or take the edge away."""
+
+    code = "task_blocked"
+
+
+class TaskTaken(TaskError):
+    """Task `{id}` is taken by `{owner}`{until}; take another one, or wait until it is released."""
+
+    code = "task_taken"
+
+
+class TaskNotReady(TaskError):
+    """Task `{id}` cannot be claimed: {problem}."""
+
+    code = "task_not_ready"
+
+
+class TransitionRefused(TaskError):
+    """Task `{id}` is {status} and cannot become {to} from there; {next}."""
+
+    code = "transition_refused"
+
+
+class CancelPending(TaskError):
+    """Task `{id}` is to be cancelled: stop the work, then cancel or release it; nothing else is accepted."""
+
+    code = "cancel_pending"
+
+
+class FenceStale(TaskError):
+    """Task `{id}` changed hands since you took it (its fence is {actual}, yours {fence}); stop working on it.{kept}"""
+
+    code = "fence_stale"
+
+
+class ChecklistOpen(TaskError):
+    """Task `{id}` is not complete by its own checklist; still open: {open}."""
+
+    code = "checklist_open"
+
+
+class CycleRefused(TaskError):
+    """Task `{task}` cannot wait for `{blocker}`, which waits for it: {path}."""
+
+    code = "cycle_refused"
+
+
+class ReservationRefused(TaskError):
+    """`{pattern}` is reserved: {conflicts}; take another task, or wait until that one is released."""
+
+    code = "reservation_refused"
+
+
+class WaitRefused(TaskError):
+    """{problem}"""
+
+    code = "wait_refused"
+
+
+class GateRefused(TaskError):
+    """{reason}"""
+
+    code = "gate_refused"
+
+
+class TaskRevisionConflict(RevisionConflict):
+    """Task `{id}` is at revision {actual}, not {expected}: read it again, then repeat the change."""
+
+
+class CallReused(PunchlistError):
+    """The call id `{call_id}` was used before with other arguments; nothing was changed, use a new id."""
+
+    code = "call_id_reused"

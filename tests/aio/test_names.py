@@ -10,8 +10,9 @@ import punchlist
 from punchlist import aio
 
 PLAIN = {
-    "Board": {"open", "now", "agent", "store", "observe"},
-    "Agent": {"dialect", "layers", "offered", "prompt", "tools", "unjudged_tools"},
+    "Board": {"open", "now", "agent", "store", "observe", "tasks", "gate", "gates"},
+    "Agent": {"dialect", "layers", "offered", "prompt", "tasks", "tools", "unjudged_tools"},
+    "Tasks": {"within"},
 }
 """What is known without asking the store; everything else is awaited or iterated over."""
 
@@ -29,7 +30,7 @@ WITHIN = {"handle", "announce"}
 
 CASES = [
     (there, here, name)
-    for there, here in ((punchlist.Board, aio.Board), (punchlist.Agent, aio.Agent))
+    for there, here in ((punchlist.Board, aio.Board), (punchlist.Agent, aio.Agent), (punchlist.Tasks, aio.Tasks))
     for name in _public(there)
     if name not in WITHIN
 ]
@@ -60,6 +61,9 @@ def test_every_public_attribute_is_there_too() -> None:
         assert (theirs.name, theirs.session, theirs.profile, theirs.dialect) == ("main", "s", "quiet", "punchlist")
         assert theirs.tools == agent.tools
         assert repr(theirs) == repr(agent)
+        tasks = ours.tasks("default")
+        assert {name for name in vars(board.tasks("default")) if not name.startswith("_")} <= set(dir(tasks))
+        assert (tasks.name, repr(tasks)) == ("default", "Tasks('default')")
 
 
 def test_board_and_agent_are_made_by_the_same_parameters() -> None:

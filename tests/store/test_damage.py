@@ -18,7 +18,7 @@ from punchlist import Board
 from punchlist.errors import StoreDamaged, StoreError
 from punchlist.store.faults import RowDamaged
 from punchlist.store.sqlite import SqliteStore
-from punchlist.store.transaction import _in_order
+from punchlist.store.values import in_order
 from tests.sizes import size
 from tests.store.writers import code_of, operation
 
@@ -185,10 +185,10 @@ def test_events_that_lead_back_to_where_they_were_are_told_not_followed_for_ever
         store = board.store
         assert isinstance(store, SqliteStore)
         rows = store._reading().all("events_after", {"after": 0, "limit": 10})
-    assert [event.seq for event in _in_order(0, rows)] == list(range(1, len(rows) + 1))
+    assert [event.seq for event in in_order(0, rows)] == list(range(1, len(rows) + 1))
     for after, broken in ((1, rows), (0, rows + rows), (0, rows[::-1])):
         with pytest.raises(RowDamaged):
-            _in_order(after, broken)
+            in_order(after, broken)
 
 
 @pytest.mark.parametrize("statement", ["DELETE FROM lists", "UPDATE agents SET since = NULL, sum = NULL"])

@@ -8,13 +8,14 @@ from punchlist.agent.handle import PROFILES, AgentOptions, Mode, check_name
 from punchlist.agent.modes import Modes
 from punchlist.agent.told import Told
 from punchlist.agent.turns import Turns
+from punchlist.agent.work import CurrentWorks
 from punchlist.core.events import Draft
 from punchlist.store import Transaction
 
 __all__ = ["PROFILES", "Agent", "AgentOptions", "Mode"]
 
 
-class Agent(Calls, Changes, Modes, Told, Turns):
+class Agent(Calls, Changes, Modes, Told, Turns, CurrentWorks):
     """One agent of one session. Nothing is written before its first change; until then its list is empty."""
 
     def _changed(self) -> None:

@@ -99,7 +99,7 @@ class Changes(Handle):
     ) -> TodoList:
         def work(tx: Transaction) -> Applied:
             now = self.board.now()
-            row = self._joined(tx, now)
+            row = self._joined(tx, now, active=by == self.name)
             if within is not None:
                 within[:] = [(tx, row)]
             applied = decide(row.state, now)

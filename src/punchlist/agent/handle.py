@@ -160,13 +160,20 @@ class Handle:
         """Tells those who observe the board that the list changed."""
         raise NotImplementedError
 
-    def _joined(self, tx: Transaction, now: datetime) -> AgentRow:
-        """The agent's row, made if it is not there yet."""
+    def _joined(self, tx: Transaction, now: datetime, *, active: bool = True) -> AgentRow:
+        """The agent's row, made if it is not there yet. An agent that is active keeps its claims on tasks."""
         row = tx.agent(self.session, self.name)
         if row is None:
             row = tx.add_agent(self.session, self.name, project=self._project, at=now)
             tx.add_events(row, [Draft("agent.joined", {"project": row.project})], by=self.name, at=now)
+        elif active:
+            tx.renew(row, now)
         return row
+
+
+def joined(agent: Handle, tx: Transaction, now: datetime) -> AgentRow:
+    """The row of an agent, in a transaction of somebody else's."""
+    return agent._joined(tx, now)  # pyright: ignore[reportPrivateUsage]
 
 
 def _policy(dialect: Dialect, options: AgentOptions) -> Policy:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from punchlist.core.commands import Policy
 from punchlist.core.events import Draft
 from punchlist.core.todo import ListState
-from punchlist.core.work import FINE, Verdict
+from punchlist.core.verdict import FINE, Verdict
 from punchlist.dialects.base import Dialect, Tool
 from punchlist.guidance.injection import Injection
 from punchlist.guidance.ledger import Size, Spent, merged, size_of, size_of_tools

@@ -10,7 +10,7 @@ from punchlist.agent.handle import Handle
 
 if TYPE_CHECKING:
     from punchlist.agent.steps import Steps
-    from punchlist.core.work import Verdict
+    from punchlist.core.verdict import Verdict
     from punchlist.guidance.injection import Injection
 
 

@@ -18,5 +18,6 @@
 
 from punchlist.aio.agent import Agent
 from punchlist.aio.board import Board, Opening
+from punchlist.aio.tasks import Tasks
 
-__all__ = ["Agent", "Board", "Opening"]
+__all__ = ["Agent", "Board", "Opening", "Tasks"]

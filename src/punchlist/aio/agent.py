@@ -11,11 +11,13 @@ from punchlist.agent import Mode
 from punchlist.aio.threads import Lane
 from punchlist.board import Observer
 from punchlist.core.todo import TodoList
+from punchlist.core.work import CurrentWork
 from punchlist.dialects.base import Reply, Tool
 
 if TYPE_CHECKING:
     from punchlist.aio.board import Board
-    from punchlist.core.work import Verdict
+    from punchlist.aio.tasks import Tasks
+    from punchlist.core.verdict import Verdict
     from punchlist.guidance.injection import Injection
     from punchlist.guidance.layers import Layer
     from punchlist.guidance.plan_mode import Because, PlanMode, Refusal
@@ -80,6 +82,17 @@ class Agent:
 
     async def at(self, revision: int) -> TodoList | None:
         return await self._run(self.synchronous.at, revision)
+
+    @property
+    def work(self) -> Awaitable[CurrentWork]:
+        """Its list, and the open tasks that it started or owns."""
+        return self._run(lambda: self.synchronous.work)
+
+    def tasks(self, list: str | None = None, *, lease: float | None = None) -> Tasks:
+        """A list of tasks in this agent's name."""
+        from punchlist.aio.tasks import Tasks
+
+        return Tasks(self.board, self.synchronous.tasks(list, lease=lease))
 
     # The model's calls.
 

@@ -23,8 +23,11 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from punchlist.agent import AgentOptions
+    from punchlist.agent.handle import Handle
     from punchlist.aio.agent import Agent
+    from punchlist.aio.tasks import Tasks
     from punchlist.guidance.ledger import AgentCost
+    from punchlist.tasks.gates import Check, Gate
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -77,6 +80,33 @@ class Board:
             name, session=session, dialect=dialect, profile=profile, project=project, **options
         )
         return Agent(self, made, self.lane(made.session, made.name), self.synchronous.announce)
+
+    def tasks(
+        self,
+        list: str | None = None,
+        *,
+        project: str | os.PathLike[str] | None = None,
+        agent: Agent | Handle | None = None,
+        by: str = "",
+        lease: float | None = None,
+    ) -> Tasks:
+        """A list of durable tasks, as `punchlist.Board.tasks` gives it; nothing of the store is touched yet."""
+        from punchlist.aio.agent import Agent
+        from punchlist.aio.tasks import Tasks
+
+        whose = agent.synchronous if isinstance(agent, Agent) else agent
+        return Tasks(self, self.synchronous.tasks(list, project=project, agent=whose, by=by, lease=lease))
+
+    @property
+    def gates(self) -> tuple[Gate, ...]:
+        return self.synchronous.gates
+
+    def gate(self, on: str, check: Check, *, list: str | None = None, seconds: float = 10.0) -> None:
+        """As for `punchlist.Board.gate`: a callable is called on a thread of its own."""
+        self.synchronous.gate(on, check, list=list, seconds=seconds)
+
+    async def tick(self) -> int:
+        return await self._run(self.synchronous.tick)
 
     # What happened.
 
@@ -160,6 +190,10 @@ class Board:
         await self._run(self.synchronous.changed, agent.synchronous)
 
     async def _run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self.on_a_thread(work, *args, **kwargs)
+
+    async def on_a_thread(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Awaits blocking work on a thread of the board."""
         self.check_open()
         return await asyncio.wrap_future(self._pool.submit(work, *args, **kwargs))
 

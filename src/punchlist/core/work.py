@@ -1,24 +1,33 @@
-"""Runtime work: what tools really did, and what is thought of it."""
+"""What an agent is at: its open todos, and the open tasks that it started or owns. One value, whichever it uses."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, field
 
-Level = Literal["ok", "warning", "critical"]
+from punchlist.core.task import Task, TaskStatus
+from punchlist.core.todo import TodoItem, TodoList
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
-    """What is thought of a tool call that is about to run, from the calls before it.
+class CurrentWork:
+    """The list as it stands, and the tasks in the order in which they were started, the last one last."""
 
-    `detector` names who thinks so, None when all is well; `count` is how often it has seen the like.
-    """
+    todos: TodoList = field(default_factory=TodoList)
+    tasks: tuple[Task, ...] = ()
 
-    level: Level = "ok"
-    detector: str | None = None
-    count: int = 0
-    message: str = ""
+    @property
+    def open_items(self) -> tuple[TodoItem, ...]:
+        return self.todos.open_items
 
+    @property
+    def focus(self) -> TodoItem | Task | None:
+        """The todo in progress, else the task that was started last."""
+        item = self.todos.focus
+        if item is not None:
+            return item
+        return next((task for task in reversed(self.tasks) if task.status is TaskStatus.IN_PROGRESS), None)
 
-FINE = Verdict()
+    @property
+    def is_finished(self) -> bool:
+        """Whether nothing is owed."""
+        return not self.tasks and self.todos.is_finished

@@ -21,6 +21,7 @@ encode = msgspec.json.Encoder().encode
 _decode_list = msgspec.json.Decoder(TodoList).decode
 _decode_items = msgspec.json.Decoder(tuple[TodoItem, ...]).decode
 _decode_data = msgspec.json.Decoder(dict[str, Any]).decode
+decode_texts = msgspec.json.Decoder(tuple[str, ...]).decode
 
 _values = attrgetter(*TodoItem.__slots__)
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Literal, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar
 
 from punchlist.core.events import Draft, Event
 from punchlist.core.todo import ListState, TodoList
+
+if TYPE_CHECKING:
+    from punchlist.store.task_contract import TaskTransaction
 
 T = TypeVar("T")
 Durability = Literal["full", "normal"]
@@ -87,6 +90,15 @@ class Transaction(Protocol):
     def guidance(self) -> GuidanceTable: ...
     @property
     def modes(self) -> ModeTable: ...
+    @property
+    def tasks(self) -> TaskTransaction:
+        """Durable tasks, their lists and their edges."""
+        ...
+
+    def renew(self, agent: AgentRow, at: datetime) -> None:
+        """The agent was seen at work: its leases begin anew. Costs next to nothing when it has none."""
+        ...
+
     def agent(self, session: str, name: str) -> AgentRow | None: ...
     def session_project(self, session: str) -> str | None: ...
     def add_agent(

@@ -13,7 +13,7 @@ import msgspec
 from punchlist.core.events import Draft, fold
 from punchlist.core.todo import TodoList
 from punchlist.store import codec
-from punchlist.store.faults import RowDamaged
+from punchlist.store.faults import RowDamaged, check_row
 
 SNAPSHOT_EVERY = 50
 """A past revision is at most this many changes away from a stored list."""
@@ -57,7 +57,7 @@ def read(columns: Columns, known: Kept | None = None) -> Kept:
     same_whole = known is not None and known.whole == whole
     if known is not None and same_whole and known.since == since and shown is None:
         return known
-    check(total, row_head(number, name, revision, base), since or b"", shown)
+    check_row(total, row_head(number, name, revision, base), since or b"", shown)
     if known is not None and same_whole and (since or b"").startswith(known.since or b""):
         todos, new = known.todos, (since or b"")[len(known.since or b"") :]
     else:
@@ -72,7 +72,7 @@ def read(columns: Columns, known: Kept | None = None) -> Kept:
 def _whole(number: int, base: int, total: int | None, body: bytes | None) -> TodoList:
     todos = NOTHING.todos
     if body is not None:
-        check(total, whole_head(number, base), body)
+        check_row(total, whole_head(number, base), body)
         todos = codec.decode_list(body)
     if todos.revision != base:
         raise RowDamaged("a list is not the one that its changes belong to")
@@ -86,11 +86,6 @@ def changed(known: Kept, todos: TodoList, events: Iterable[Draft]) -> Kept:
     if not new or len(since) > _LONGEST or todos.revision % SNAPSHOT_EVERY == 0:
         return Kept(todos.revision, codec.encode_list(todos), None, todos)
     return Kept(known.base, known.whole, since, todos)
-
-
-def check(total: int | None, head: str, body: bytes, more: bytes | None = None) -> None:
-    if total is not None and codec.checksum(head, body, more) != total:
-        raise RowDamaged("a row is not what was written")
 
 
 def row_head(number: int, name: str, revision: int, base: int) -> str:

@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
-import msgspec
-
-from punchlist.core.events import Draft, Event, fold
+from punchlist.core.events import Draft, Event
 from punchlist.core.todo import ListState, TodoList
 from punchlist.store import codec, lists
 from punchlist.store.contract import AgentRow, ListRow, SessionRow, StoredCall
-from punchlist.store.faults import RowDamaged
+from punchlist.store.faults import check_row, readable
 from punchlist.store.guidance import GuidanceRows
-from punchlist.store.lists import NOTHING, SNAPSHOT_EVERY, Columns, Kept, check, row_head, whole_head
+from punchlist.store.leases import Leases
+from punchlist.store.lists import NOTHING, SNAPSHOT_EVERY, Columns, Kept, row_head, whole_head
 from punchlist.store.queries import queries
+from punchlist.store.values import event_head, folded, in_order, list_row, session_row, snapshot
 
 if TYPE_CHECKING:
     from punchlist.store.modes import ModeRows
+    from punchlist.store.tasks import TaskRows
 
-T = TypeVar("T")
 MINUTE = 60_000_000
 _CACHED = 512
 _UNNUMBERED = frozenset({"list.confirmed", "list.refused"})
-_UNREADABLE = (TypeError, ValueError, LookupError, ArithmeticError, msgspec.MsgspecError, StopIteration)
 
 
 class Rows:
@@ -50,6 +49,17 @@ class Rows:
         self._late_lists: list[tuple[Any, ...]] = []
         self._late_events: list[tuple[Any, ...]] = []
         self.guidance = GuidanceRows(self, keeps=keeps)
+        self.leases = Leases(self)
+        self._tasks: TaskRows | None = None
+
+    @property
+    def tasks(self) -> TaskRows:
+        """Durable tasks. What only touches lists never loads them."""
+        if self._tasks is None:
+            from punchlist.store.tasks import TaskRows
+
+            self._tasks = TaskRows(self)
+        return self._tasks
 
     def sync(self, wanted: bool) -> None:
         """Whether a commit waits for the disk; to be called between transactions."""
@@ -69,6 +79,7 @@ class Rows:
         """To be called when a transaction is taken back, too."""
         self._agents.clear()
         self.guidance.forget()
+        self.leases.forget()
         self._last_seq = None
         self._late_wholes.clear()
         self._late_lists.clear()
@@ -115,7 +126,7 @@ class Rows:
         if row is None:
             found = self.one("find_agent", (session, name))
             if found is not None:
-                row = _readable(self._agent, found)
+                row = readable(self._agent, found)
                 self._keep(row)
         return row
 
@@ -226,17 +237,17 @@ class Rows:
 
     def lists(self, *, project: str | None = None, session: str | None = None, limit: int = 20) -> Sequence[ListRow]:
         if session is not None:
-            return [_readable(_list, row) for row in self.all("agents_of_session", {"session": session})]
+            return [readable(list_row, row) for row in self.all("agents_of_session", {"session": session})]
         if project is not None:
             rows = self.all("lists_of_project", {"project": project, "limit": limit})
         else:
             rows = self.all("lists_of_board", {"limit": limit})
-        found = [_readable(_list, row) for row in rows]
+        found = [readable(list_row, row) for row in rows]
         return sorted(found, key=lambda row: row.updated_at, reverse=True)
 
     def sessions(self, *, project: str | None = None, limit: int = 50) -> Sequence[SessionRow]:
         name = "sessions_of_board" if project is None else "sessions_of_project"
-        found = [_readable(_session, row) for row in self.all(name, {"project": project, "limit": limit})]
+        found = [readable(session_row, row) for row in self.all(name, {"project": project, "limit": limit})]
         return sorted(found, key=lambda row: row.updated_at or row.created_at, reverse=True)
 
     # Events.
@@ -249,18 +260,33 @@ class Rows:
             seq += 1
             revision = None if kind in _UNNUMBERED else data.get("revision")
             body = codec.encode(data)
-            total = codec.checksum(_event_head(seq, now, kind, by, number, revision, 1), body)
+            total = codec.checksum(event_head(seq, now, kind, by, number, revision, 1), body)
             self._late_events.append((seq, now, kind, by, number, revision, total, body))
         if not self._keeps:
             self.flush()
         else:
             self._last_seq = seq
 
+    def add_task_event(self, draft: Draft, *, by: str, at: datetime, agent: int | None, place: tuple[int, int]) -> None:
+        """An event about a task: `place` is its list and its id there."""
+        seq = (self.last_seq() if self._last_seq is None else self._last_seq) + 1
+        now, body = codec.microseconds(at), codec.encode(draft.data)
+        total = codec.checksum(event_head(seq, now, draft.kind, by, agent, None, 1), body)
+        self.run("add_task_event", (seq, now, draft.kind, by, agent, total, body, *place))
+        if self._keeps:
+            self._last_seq = seq
+
+    def renew(self, agent: AgentRow, at: datetime) -> None:
+        self.leases.renew(agent.number, codec.microseconds(at))
+
+    def events_in_order(self, rows: list[Any]) -> Sequence[Event]:
+        return in_order(0, rows)
+
     def events_after(self, after: int, limit: int = 1000) -> Sequence[Event]:
-        return _in_order(after, self.all("events_after", {"after": after, "limit": limit}))
+        return in_order(after, self.all("events_after", {"after": after, "limit": limit}))
 
     def last_events(self, limit: int) -> Sequence[Event]:
-        return _in_order(0, self.all("last_events", {"limit": limit})[::-1])
+        return in_order(0, self.all("last_events", {"limit": limit})[::-1])
 
     def last_seq(self) -> int:
         return self.one("last_seq", ())[0]
@@ -268,9 +294,9 @@ class Rows:
     def list_at(self, number: int, revision: int) -> TodoList | None:
         """The list as it was at a revision; None if it has not come so far, or that part was pruned."""
         found = self.one("snapshot_before", {"agent": number, "upto": revision})
-        start, todos = (0, TodoList()) if found is None else _readable(lambda row: _snapshot(number, row), found)
+        start, todos = (0, TodoList()) if found is None else readable(lambda row: snapshot(number, row), found)
         for row in self.all("events_of_list", {"agent": number, "after": start, "upto": revision}):
-            todos = _readable(lambda row, todos=todos: _folded(todos, row), row)
+            todos = readable(lambda row, todos=todos: folded(todos, row), row)
         return todos if todos.revision == revision else None
 
     def last_change(self, number: int, by: str) -> int | None:
@@ -278,7 +304,7 @@ class Rows:
         undone: set[int] = set()
         for revision, kind, data in self.all("changes_by_author", {"agent": number, "author": by}):
             if kind == "list.undone":
-                undone.add(_readable(codec.decode_data, data)["undid"])
+                undone.add(readable(codec.decode_data, data)["undid"])
             elif revision not in undone:
                 return revision
         return None
@@ -293,7 +319,7 @@ class Rows:
         if row is None:
             return None
         total, fingerprint, reply = row
-        _readable(lambda reply: check(total, f"{agent.number} {call_id}", reply, fingerprint), reply)
+        readable(lambda reply: check_row(total, f"{agent.number} {call_id}", reply, fingerprint), reply)
         return StoredCall(fingerprint, reply)
 
     def save_call(self, agent: AgentRow, call_id: str, call: StoredCall, *, at: datetime) -> None:
@@ -307,6 +333,7 @@ class Rows:
         self._agents.clear()
         self.run("move_session", {"source": source, "target": target})
         self.run("move_agents", {"source": source, "target": target})
+        self.run("move_task_lists", {"source": source, "target": target, "name": f"session:{target}"})
 
     def copy_session(self, source: str, target: str, *, at: datetime) -> None:
         """The copy's lists keep their revisions; their history begins with a snapshot."""
@@ -335,57 +362,5 @@ class Rows:
         if len(agents) < limit:
             self.run("delete_empty_sessions", {"before": cutoff})
             self.run("delete_old_calls", {"before": cutoff})
+            self.run("delete_old_task_calls", {"before": cutoff})
         return len(agents)
-
-
-# From rows to values. Whatever goes wrong here, the row is not what was written.
-
-
-def _readable(convert: Callable[[Any], T], row: Any) -> T:
-    try:
-        return convert(row)
-    except _UNREADABLE as error:
-        raise RowDamaged(f"a row is not readable: {type(error).__name__}") from error
-
-
-def _event_head(seq: int, at: int, kind: str, by: str, number: int | None, revision: int | None, version: int) -> str:
-    return f"{seq} {at} {number} {revision} {version} {kind} {by}"
-
-
-def _list(row: Any) -> ListRow:
-    number, session, name, parent, label, project, mode, updated, *stored = row
-    todos = lists.read(Columns(number, name, *stored)).todos
-    return ListRow(number, session, name, parent, label, project, mode, codec.moment(updated), todos)
-
-
-def _session(row: Any) -> SessionRow:
-    name, project, at, agents, last = row
-    return SessionRow(name, project, codec.moment(at), agents, None if last is None else codec.moment(last))
-
-
-def _event(row: Any) -> Event:
-    seq, at, kind, by, number, revision, version, total, data, project, session, agent = row
-    check(total, _event_head(seq, at, kind, by, number, revision, version), data)
-    return Event(seq, codec.moment(at), kind, by, project, session, agent, codec.decode_data(data), version)
-
-
-def _in_order(after: int, rows: list[Any]) -> list[Event]:
-    """The events. Numbers that do not rise, as where a damaged page leads back, would go round for ever."""
-    events = [_readable(_event, row) for row in rows]
-    for event in events:
-        if event.seq <= after:
-            raise RowDamaged("the events are out of order")
-        after = event.seq
-    return events
-
-
-def _folded(todos: TodoList, row: Any) -> TodoList:
-    seq, at, kind, by, number, revision, version, total, data = row
-    check(total, _event_head(seq, at, kind, by, number, revision, version), data)
-    return fold(todos, kind, codec.decode_data(data))
-
-
-def _snapshot(number: int, row: Any) -> tuple[int, TodoList]:
-    revision, total, body = row
-    check(total, whole_head(number, revision), body)
-    return revision, codec.decode_list(body)

@@ -3,14 +3,16 @@ INSERT INTO events (seq, at, kind, author, agent, revision, sum, data) VALUES (?
 
 -- name: events_after
 -- Events behind a cursor, in order.
-SELECT e.seq, e.at, e.kind, e.author, e.agent, e.revision, e.v, e.sum, e.data, a.project, a.session, a.name
-FROM events e LEFT JOIN agents a ON a.id = e.agent
+SELECT e.seq, e.at, e.kind, e.author, e.agent, e.revision, e.v, e.sum, e.data, coalesce(a.project, l.project),
+  coalesce(a.session, l.session), a.name
+FROM events e LEFT JOIN agents a ON a.id = e.agent LEFT JOIN task_lists l ON l.number = e.task_list
 WHERE e.seq > :after ORDER BY e.seq LIMIT :limit;
 
 -- name: last_events
 -- The latest events, newest first.
-SELECT e.seq, e.at, e.kind, e.author, e.agent, e.revision, e.v, e.sum, e.data, a.project, a.session, a.name
-FROM events e LEFT JOIN agents a ON a.id = e.agent
+SELECT e.seq, e.at, e.kind, e.author, e.agent, e.revision, e.v, e.sum, e.data, coalesce(a.project, l.project),
+  coalesce(a.session, l.session), a.name
+FROM events e LEFT JOIN agents a ON a.id = e.agent LEFT JOIN task_lists l ON l.number = e.task_list
 ORDER BY e.seq DESC LIMIT :limit;
 
 -- name: last_seq

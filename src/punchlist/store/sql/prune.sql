@@ -6,8 +6,8 @@ SELECT id FROM agents WHERE session IN (
 LIMIT :limit;
 
 -- name: delete_events
--- The last event of the board stays, so that its number is not given again.
-DELETE FROM events WHERE agent = :agent AND seq < (SELECT max(seq) FROM events);
+-- The last event of the board stays, so that its number is not given again; what an agent did to tasks, too.
+DELETE FROM events WHERE agent = :agent AND task_list IS NULL AND seq < (SELECT max(seq) FROM events);
 
 -- name: delete_snapshots
 DELETE FROM snapshots WHERE agent = :agent;

@@ -1,0 +1,33 @@
+"""What an agent is at: its todos and its tasks, as one value; and the lists of tasks in its name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from punchlist.agent.handle import Handle
+from punchlist.core.work import CurrentWork
+from punchlist.store import Transaction
+
+if TYPE_CHECKING:
+    from punchlist.tasks import Tasks
+
+
+class CurrentWorks(Handle):
+    """Reads todos and tasks together."""
+
+    @property
+    def work(self) -> CurrentWork:
+        """Its list, and the open tasks that it started or owns."""
+        return self.board.store.read(self._work_in)
+
+    def _work_in(self, tx: Transaction) -> CurrentWork:
+        """The same, within a transaction."""
+        row = tx.agent(self.session, self.name)
+        if row is None:
+            return CurrentWork()
+        rows = tx.tasks.of_agent(row.number, session=self.session, owner=self.name)
+        return CurrentWork(row.state.todos, tuple(each.task for each in rows))
+
+    def tasks(self, list: str | None = None, *, lease: float | None = None) -> Tasks:
+        """A list of tasks in this agent's name, by default the project's. Its activity keeps its claims alive."""
+        return self.board.tasks(list, project=self._project, agent=self, lease=lease)

@@ -1,0 +1,272 @@
+"""What may become of a task. Each function returns the task as it is afterwards, or raises why it may not be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any, cast
+
+from punchlist.core.task import ENDED, Blocking, LateResult, RunsAfter, Task, TaskStatus, Wait, altered
+from punchlist.errors import (
+    CancelPending,
+    ChecklistOpen,
+    FenceStale,
+    TaskBlocked,
+    TaskNotReady,
+    TaskRevisionConflict,
+    TaskTaken,
+    TransitionRefused,
+)
+from punchlist.text import cut, for_prompt
+
+_P, _I, _W = TaskStatus.PENDING, TaskStatus.IN_PROGRESS, TaskStatus.WAITING
+_C, _F, _X = TaskStatus.COMPLETED, TaskStatus.FAILED, TaskStatus.CANCELLED
+
+LEGAL: Mapping[TaskStatus, frozenset[TaskStatus]] = {
+    _P: frozenset({_I, _W, _C, _F, _X}),
+    _I: frozenset({_P, _W, _C, _F, _X}),
+    _W: frozenset({_P, _I, _C, _F, _X}),
+    _C: frozenset({_P, _I}),
+    _F: frozenset({_P, _I, _X}),
+    _X: frozenset({_P}),
+}
+"""Where a task may go from where it is. What has ended is open again only through pending or in progress."""
+
+LONGEST_BACKOFF = 3600.0
+_MOST_NAMED = 10
+
+
+def moved(task: Task, to: TaskStatus, now: datetime, **more: Any) -> Task:
+    """The task in another status, with its times, and with what else changes about it.
+
+    Blockers and the checklist are asked on every path.
+    """
+    if task.status is to:
+        return altered(task, **more) if more else task
+    if to is not _X:
+        check_not_cancelling(task)
+    if to not in LEGAL[task.status]:
+        then = "retry it first" if _P in LEGAL[task.status] else "leave it"
+        raise TransitionRefused(id=task.id, status=task.status, to=to, next=then)
+    if to in {_I, _C}:
+        check_unblocked(task)
+    if to is _C:
+        _check_list(task)
+    at = _not_earlier(task.started_at or task.created_at, now)
+    ended = to in ENDED
+    changes: dict[str, Any] = {
+        "status": to,
+        "owner": None if to is _P else task.owner,
+        "started_at": task.started_at or (at if to is _I else None),
+        "finished_at": at if ended else None,
+        "not_before": None,
+        "lease": None,
+        "lease_until": None,
+        "reserved": (),
+        "wait": None,
+        "result": task.result if ended or task.status not in ENDED else None,
+        "failure": None if to is _C else task.failure,
+    }
+    return altered(task, **{**changes, **more})
+
+
+def _not_earlier(earlier: datetime | None, now: datetime) -> datetime:
+    """Nothing ends before it began, also where a clock was set back."""
+    return now if earlier is None or earlier <= now else earlier
+
+
+def check_unblocked(task: Task) -> None:
+    if task.open_blockers:
+        named = [f"{each.id} ({each.status})" for each in task.held_by[:_MOST_NAMED]]
+        more = task.open_blockers - len(named)
+        said = ", ".join(named) + (f" and {more} more" if more > 0 else "")
+        raise TaskBlocked(id=task.id, blockers=said, blocked_by=[each.id for each in task.held_by])
+
+
+def _check_list(task: Task) -> None:
+    missing = [for_prompt(cut(check.text, 80)) for check in task.checklist if not check.done]
+    if missing:
+        more = f"; and {len(missing) - _MOST_NAMED} more" if len(missing) > _MOST_NAMED else ""
+        raise ChecklistOpen(id=task.id, open="; ".join(missing[:_MOST_NAMED]) + more)
+
+
+def check_fence(task: Task, fence: int | None) -> None:
+    """A worker shows the fence that it was given; who shows none is not a worker."""
+    if fence is not None and fence != task.fence:
+        raise FenceStale(id=task.id, fence=fence, actual=task.fence, kept="")
+
+
+def check_revision(task: Task, revision: int | None) -> None:
+    if revision is not None and revision != task.revision:
+        raise TaskRevisionConflict(id=task.id, expected=revision, actual=task.revision)
+
+
+def check_not_cancelling(task: Task) -> None:
+    if task.cancel_requested:
+        raise CancelPending(id=task.id)
+
+
+def holds(status: TaskStatus, runs_after: RunsAfter) -> bool:
+    """Whether a blocker in this status holds back a task that asks this of it."""
+    return status is not TaskStatus.COMPLETED and (runs_after == "completed" or status not in ENDED)
+
+
+def held(blockers: tuple[Blocking, ...], runs_after: RunsAfter) -> tuple[Blocking, ...]:
+    return tuple(blocker for blocker in blockers if holds(blocker.status, runs_after))
+
+
+# Claims.
+
+
+def claimed(task: Task, owner: str, now: datetime, lease: timedelta, reserve: tuple[str, ...] = ()) -> Task:
+    """The task in the hands of a worker, under a lease and with a new fence."""
+    if task.status is _I:
+        until = "" if task.lease_until is None else f" until {task.lease_until:%Y-%m-%d %H:%M:%S %Z}"
+        raise TaskTaken(id=task.id, owner=task.owner or "somebody", until=until)
+    if task.status is not _P:
+        raise TaskNotReady(id=task.id, problem=f"it is {task.status}")
+    if task.owner not in {None, owner}:
+        raise TaskTaken(id=task.id, owner=task.owner, until="")
+    if task.not_before is not None:
+        raise TaskNotReady(id=task.id, problem=f"it rests until {task.not_before:%Y-%m-%d %H:%M:%S %Z}")
+    return moved(
+        task,
+        _I,
+        now,
+        owner=owner,
+        lease=lease.total_seconds(),
+        lease_until=now + lease,
+        fence=task.fence + 1,
+        attempts=task.attempts + 1,
+        reserved=reserve,
+    )
+
+
+def kept_alive(task: Task, owner: str | None, now: datetime, lease: timedelta) -> Task:
+    """The lease begun anew. A worker whose lease ran out has its task back, if nobody claimed it since."""
+    if task.status is _P:
+        task = moved(task, _I, now, owner=owner or task.owner)
+    elif task.status is not _I:
+        raise TransitionRefused(id=task.id, status=task.status, to=_I, next="there is no claim to keep alive")
+    return altered(task, lease=lease.total_seconds(), lease_until=now + lease)
+
+
+def released(task: Task, now: datetime) -> Task:
+    """Given back, so that others may take it."""
+    if task.status is not _I:
+        raise TransitionRefused(id=task.id, status=task.status, to=_P, next="only what is in progress can be released")
+    to = _X if task.cancel_requested else _P
+    return moved(task, to, now, fence=task.fence + 1)
+
+
+def expired(task: Task, now: datetime) -> Task:
+    """After the end of its lease. The fence stays: should its worker come late and nobody came between, it counts."""
+    if task.cancel_requested:
+        return moved(task, _X, now)
+    if task.max_attempts is not None and task.attempts >= task.max_attempts:
+        said = f"its worker `{task.owner}` went silent, in attempt {task.attempts} of {task.max_attempts}"
+        return moved(task, _F, now, failure=said)
+    return moved(task, _P, now)
+
+
+# Ends.
+
+
+def completed(task: Task, now: datetime, result: Any, *, fence: int | None) -> Task:
+    """Done. Without a fence, whoever holds a claim on it has lost it."""
+    if task.status is _C:
+        return task
+    lost = fence is None and task.lease_until is not None
+    return moved(task, _C, now, result=result, fence=task.fence + lost)
+
+
+def late(task: Task, fence: int, result: Any, *, by: str, now: datetime) -> Task:
+    """With what a worker brought too late, kept beside the task; the same thing twice is kept once."""
+    if any((known.fence, known.result) == (fence, result) for known in task.late_results):
+        return task
+    return altered(task, late_results=(*task.late_results, LateResult(fence=fence, result=result, by=by, at=now)))
+
+
+def failed(task: Task, now: datetime, reason: str) -> Task:
+    """Failed; or pending again after a rest, while there are attempts left."""
+    if task.max_attempts is not None and task.attempts < task.max_attempts and not task.cancel_requested:
+        rest = timedelta(seconds=rest_after(task.attempts, task.backoff))
+        return moved(task, _P, now, not_before=now + rest, failure=reason, fence=task.fence + 1)
+    return moved(task, _F, now, failure=reason, fence=task.fence + 1)
+
+
+def rest_after(attempts: int, backoff: float) -> float:
+    """Seconds before the next attempt: doubled with each one, up to an hour."""
+    return min(LONGEST_BACKOFF, backoff * 2.0 ** min(max(0, attempts - 1), 30))
+
+
+def retried(task: Task, now: datetime) -> Task:
+    """Open again, as if it had not been tried."""
+    if task.status not in ENDED and task.not_before is None:
+        raise TransitionRefused(id=task.id, status=task.status, to=_P, next="it has not ended")
+    fresh = altered(task, cancel_requested=False)
+    return moved(fresh, _P, now, not_before=None, attempts=0, fence=task.fence + 1, failure=None, started_at=None)
+
+
+def cancelled(task: Task, now: datetime, reason: str | None = None) -> Task:
+    """Given up. A request to cancel stays on record."""
+    return task if task.status is _X else moved(task, _X, now, failure=reason, fence=task.fence + 1)
+
+
+def cancel_asked(task: Task) -> Task:
+    """To be cancelled by whoever works on it; it stays so until it is. What has ended stays as it is."""
+    return task if task.status in ENDED else altered(task, cancel_requested=True)
+
+
+# Waits.
+
+
+def waiting(task: Task, wait: Wait, now: datetime) -> Task:
+    """Put aside until something happens. A worker's claim ends; one who had it without a lease goes on afterwards."""
+    then = "in_progress" if task.status is _I and task.lease_until is None else "pending"
+    if task.wait is not None:
+        then = task.wait.then
+    held_lease = task.lease_until is not None
+    wait = Wait(kind=wait.kind, at=wait.at, topic=wait.topic, correlation_id=wait.correlation_id, since=now, then=then)
+    return moved(task, _W, now, wait=wait, fence=task.fence + held_lease)
+
+
+def resumed(task: Task, now: datetime, patch: Any = None) -> Task:
+    """Going on after its wait, with what came of it merged into the state. One to be cancelled is."""
+    if task.status is not _W:
+        raise TransitionRefused(id=task.id, status=task.status, to=_P, next="it does not wait")
+    if task.cancel_requested:
+        return cancelled(task, now)
+    goes_on = task.wait is not None and task.wait.then == "in_progress" and not task.open_blockers
+    again = moved(task, _I if goes_on else _P, now)
+    return again if patch is None else with_state(again, patch)
+
+
+def with_state(task: Task, patch: Any) -> Task:
+    return altered(task, state=merged_state(task.state, patch))
+
+
+def came_due(task: Task, now: datetime) -> tuple[str, Task]:
+    """What happens to a task by itself when its time has come, and what that is called."""
+    match task.status:
+        case TaskStatus.IN_PROGRESS:
+            after = expired(task, now)
+            return "task.cancelled" if after.status is _X else "task.expired", after
+        case TaskStatus.PENDING | TaskStatus.WAITING if task.cancel_requested:
+            return "task.cancelled", cancelled(task, now)
+        case TaskStatus.WAITING:
+            return "task.resumed", resumed(task, now)
+        case _:
+            return "task.due", altered(task, not_before=None)
+
+
+def merged_state(state: Any, patch: Any) -> Any:
+    """Shallow: the keys of an object replace those of an object; anything else replaces the whole."""
+    if isinstance(state, Mapping) and isinstance(patch, Mapping):
+        return {**cast("Mapping[str, Any]", state), **cast("Mapping[str, Any]", patch)}
+    return patch
+
+
+def merged_metadata(metadata: Mapping[str, Any], patch: Mapping[str, Any]) -> dict[str, Any]:
+    """Key by key; None takes a key away."""
+    return {key: value for key, value in {**metadata, **patch}.items() if value is not None}

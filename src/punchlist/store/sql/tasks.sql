@@ -1,0 +1,227 @@
+-- name: find_task_list
+SELECT number, name, project, session FROM task_lists WHERE name = :name;
+
+-- name: task_list_by_number
+SELECT number, name, project, session FROM task_lists WHERE number = ?;
+
+-- name: add_task_list
+-- A list belongs to the project in which it was first written to.
+INSERT INTO task_lists (name, project, session, created_at) VALUES (:name, :project, :session, :at)
+ON CONFLICT DO NOTHING;
+
+-- name: task_lists
+-- All lists, with how many tasks they ever had.
+SELECT number, name, project, session, next_id - 1 FROM task_lists ORDER BY number;
+
+-- name: task_lists_due
+-- Lists in which something has come due.
+SELECT l.number, l.name, l.project, l.session FROM task_lists l
+WHERE EXISTS (SELECT 1 FROM tasks t WHERE t.list = l.number AND t.due_at <= :now);
+
+-- name: next_task_id
+UPDATE task_lists SET next_id = next_id + 1 WHERE number = :list RETURNING next_id - 1;
+
+-- name: task_by_id
+SELECT number, list, id, status, priority, owner, agent, parent, children, rank, open_blockers, runs_after, due_at,
+  lease, fence, attempts, cancel_requested, reserved, created_at, started_at, finished_at, updated_at, revision, sum,
+  body
+FROM tasks WHERE list = ? AND id = ?;
+
+-- name: task_by_number
+SELECT number, list, id, status, priority, owner, agent, parent, children, rank, open_blockers, runs_after, due_at,
+  lease, fence, attempts, cancel_requested, reserved, created_at, started_at, finished_at, updated_at, revision, sum,
+  body
+FROM tasks WHERE number = ?;
+
+-- name: tasks_of_list
+-- A page of a list, by id.
+SELECT number, list, id, status, priority, owner, agent, parent, children, rank, open_blockers, runs_after, due_at,
+  lease, fence, attempts, cancel_requested, reserved, created_at, started_at, finished_at, updated_at, revision, sum,
+  body
+FROM tasks WHERE list = :list AND id > :after AND (:status IS NULL OR status = :status)
+  AND (:owner IS NULL OR owner = :owner) AND (:parent IS NULL OR parent = :parent)
+  AND (:label IS NULL OR EXISTS (SELECT 1 FROM task_labels g WHERE g.task = tasks.number AND g.label = :label))
+ORDER BY id LIMIT :limit;
+
+-- name: ready_tasks
+-- What a worker may take, in the order in which it should.
+SELECT number FROM tasks
+WHERE list = :list AND status = 'pending' AND owner IS NULL AND open_blockers = 0 AND due_at IS NULL
+  AND cancel_requested = 0
+ORDER BY priority, id LIMIT :limit;
+
+-- name: ready_tasks_of_label
+SELECT number FROM tasks
+WHERE list = :list AND status = 'pending' AND owner IS NULL AND open_blockers = 0 AND due_at IS NULL
+  AND cancel_requested = 0
+  AND EXISTS (SELECT 1 FROM task_labels g WHERE g.task = tasks.number AND g.label = :label)
+ORDER BY priority, id LIMIT :limit;
+
+-- name: ready_tasks_of_owner
+-- What was meant for this worker and is not begun.
+SELECT number FROM tasks
+WHERE list = :list AND owner = :owner AND finished_at IS NULL AND status = 'pending' AND open_blockers = 0
+  AND due_at IS NULL AND cancel_requested = 0
+  AND (:label IS NULL OR EXISTS (SELECT 1 FROM task_labels g WHERE g.task = tasks.number AND g.label = :label))
+ORDER BY priority, id LIMIT :limit;
+
+-- name: claim_tasks
+-- Finds and takes in one statement, so that no task has two workers.
+UPDATE tasks SET status = 'in_progress', owner = :owner, agent = :agent, fence = fence + 1, attempts = attempts + 1,
+  lease = :lease, due_at = :until, started_at = coalesce(started_at, :now), updated_at = :now,
+  revision = revision + 1, reserved = :reserved
+WHERE number IN (
+  SELECT number FROM tasks
+  WHERE list = :list AND status = 'pending' AND owner IS NULL AND open_blockers = 0 AND due_at IS NULL
+    AND cancel_requested = 0
+  ORDER BY priority, id LIMIT :limit)
+RETURNING number, list, id, status, priority, owner, agent, parent, children, rank, open_blockers, runs_after, due_at,
+  lease, fence, attempts, cancel_requested, reserved, created_at, started_at, finished_at, updated_at, revision, sum,
+  body;
+
+-- name: claim_tasks_of_label
+UPDATE tasks SET status = 'in_progress', owner = :owner, agent = :agent, fence = fence + 1, attempts = attempts + 1,
+  lease = :lease, due_at = :until, started_at = coalesce(started_at, :now), updated_at = :now,
+  revision = revision + 1, reserved = :reserved
+WHERE number IN (
+  SELECT number FROM tasks
+  WHERE list = :list AND status = 'pending' AND owner IS NULL AND open_blockers = 0 AND due_at IS NULL
+    AND cancel_requested = 0
+    AND EXISTS (SELECT 1 FROM task_labels g WHERE g.task = tasks.number AND g.label = :label)
+  ORDER BY priority, id LIMIT :limit)
+RETURNING number, list, id, status, priority, owner, agent, parent, children, rank, open_blockers, runs_after, due_at,
+  lease, fence, attempts, cancel_requested, reserved, created_at, started_at, finished_at, updated_at, revision, sum,
+  body;
+
+-- name: claim_tasks_of_owner
+UPDATE tasks SET status = 'in_progress', agent = :agent, fence = fence + 1, attempts = attempts + 1,
+  lease = :lease, due_at = :until, started_at = coalesce(started_at, :now), updated_at = :now,
+  revision = revision + 1, reserved = :reserved
+WHERE number IN (
+  SELECT number FROM tasks
+  WHERE list = :list AND owner = :owner AND finished_at IS NULL AND status = 'pending' AND open_blockers = 0
+    AND due_at IS NULL AND cancel_requested = 0
+    AND (:label IS NULL OR EXISTS (SELECT 1 FROM task_labels g WHERE g.task = tasks.number AND g.label = :label))
+  ORDER BY priority, id LIMIT :limit)
+RETURNING number, list, id, status, priority, owner, agent, parent, children, rank, open_blockers, runs_after, due_at,
+  lease, fence, attempts, cancel_requested, reserved, created_at, started_at, finished_at, updated_at, revision, sum,
+  body;
+
+-- name: due_tasks
+-- To which something has happened by itself, the longest ago first.
+SELECT number FROM tasks WHERE list = :list AND due_at <= :now ORDER BY due_at LIMIT :limit;
+
+-- name: leases_too_long
+-- Leases that no clock of ours can have given: whoever gave them was ahead of its time.
+SELECT number FROM tasks WHERE list = :list AND due_at > :most AND lease IS NOT NULL LIMIT :limit;
+
+-- name: tasks_waiting_for
+SELECT number FROM tasks WHERE list = :list AND topic = :topic AND correlation_id = :correlation_id ORDER BY id;
+
+-- name: children_of_task
+SELECT number FROM tasks WHERE parent = :task ORDER BY id;
+
+-- name: progress_below
+-- Of everything below a task that has nothing below itself: how many are completed, how many are not cancelled.
+WITH RECURSIVE below (number, children, status) AS (
+  SELECT number, children, status FROM tasks WHERE parent = :task
+  UNION ALL
+  SELECT t.number, t.children, t.status FROM below b JOIN tasks t ON t.parent = b.number WHERE b.children > 0
+)
+SELECT count(CASE WHEN status = 'completed' THEN 1 END), count(CASE WHEN status <> 'cancelled' THEN 1 END)
+FROM below WHERE children = 0;
+
+-- name: tasks_of_agent
+-- Open tasks that an agent works on or is to work on, by when it began.
+SELECT number FROM tasks WHERE agent = :agent AND finished_at IS NULL ORDER BY started_at, number;
+
+-- name: tasks_of_session_owner
+-- Open tasks of a session's own list that are given to a name.
+SELECT t.number FROM task_lists l JOIN tasks t ON t.list = l.number
+WHERE l.session = :session AND t.owner = :owner AND t.finished_at IS NULL ORDER BY t.started_at, t.number;
+
+-- name: reservations_of_project
+-- What is reserved by live claims in all lists of a project.
+SELECT t.number, l.name, t.id, t.owner, t.reserved FROM task_lists l JOIN tasks t ON t.list = l.number
+WHERE l.project = :project AND t.reserved IS NOT NULL AND (t.due_at IS NULL OR t.due_at > :now);
+
+-- name: add_task
+INSERT INTO tasks (list, id, status, priority, owner, agent, parent, rank, runs_after, due_at, lease, fence, attempts,
+  cancel_requested, topic, correlation_id, reserved, created_at, started_at, finished_at, updated_at, revision, sum,
+  body)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING number;
+
+-- name: save_task
+-- Only if nobody changed it since.
+UPDATE tasks SET status = ?, priority = ?, owner = ?, agent = ?, parent = ?, runs_after = ?, due_at = ?, lease = ?,
+  fence = ?, attempts = ?, cancel_requested = ?, topic = ?, correlation_id = ?, reserved = ?, started_at = ?,
+  finished_at = ?, updated_at = ?, revision = ?, sum = ?, body = ?
+WHERE number = ? AND revision = ? RETURNING number;
+
+-- name: save_lease
+-- A lease that is renewed is no change to the task.
+UPDATE tasks SET lease = :lease, due_at = :until WHERE number = :task;
+
+-- name: delete_task
+DELETE FROM tasks WHERE number = :task;
+
+-- name: count_children
+UPDATE tasks SET children = (SELECT count(*) FROM tasks c WHERE c.parent = :task) WHERE number = :task;
+
+-- name: move_children
+UPDATE tasks SET parent = :parent WHERE parent = :task;
+
+-- name: ended_tasks_before
+-- What ended before a time and holds nobody back, for pruning.
+SELECT number FROM tasks t WHERE t.list = :list AND t.finished_at < :before AND t.children = 0
+  AND NOT EXISTS (SELECT 1 FROM task_edges e JOIN tasks d ON d.number = e.task
+    WHERE e.blocker = t.number AND d.finished_at IS NULL)
+ORDER BY t.id LIMIT :limit;
+
+-- name: add_label
+INSERT INTO task_labels (task, label) VALUES (:task, :label) ON CONFLICT DO NOTHING;
+
+-- name: delete_labels
+DELETE FROM task_labels WHERE task = :task;
+
+-- name: find_signal
+SELECT sum, payload FROM task_signals WHERE list = :list AND topic = :topic AND correlation_id = :correlation_id;
+
+-- name: add_signal
+INSERT INTO task_signals (list, topic, correlation_id, at, sum, payload)
+VALUES (:list, :topic, :correlation_id, :at, :sum, :payload)
+ON CONFLICT (list, topic, correlation_id) DO UPDATE SET at = excluded.at, sum = excluded.sum, payload = excluded.payload;
+
+-- name: delete_signal
+DELETE FROM task_signals WHERE list = :list AND topic = :topic AND correlation_id = :correlation_id;
+
+-- name: find_task_call
+SELECT sum, fingerprint, reply FROM task_calls WHERE list = ? AND call_id = ?;
+
+-- name: add_task_call
+INSERT INTO task_calls (list, call_id, at, sum, fingerprint, reply) VALUES (?, ?, ?, ?, ?, ?);
+
+-- name: delete_old_task_calls
+DELETE FROM task_calls WHERE at < :before;
+
+-- name: add_task_event
+INSERT INTO events (seq, at, kind, author, agent, sum, data, task_list, task) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: events_of_task
+SELECT e.seq, e.at, e.kind, e.author, e.agent, e.revision, e.v, e.sum, e.data, l.project, coalesce(a.session, l.session),
+  a.name
+FROM events e JOIN task_lists l ON l.number = e.task_list LEFT JOIN agents a ON a.id = e.agent
+WHERE e.task_list = :list AND e.task = :task ORDER BY e.seq;
+
+-- name: least_lease
+-- The shortest lease that an agent holds, or nothing.
+SELECT min(lease) FROM tasks WHERE agent = ? AND finished_at IS NULL AND status = 'in_progress' AND due_at IS NOT NULL;
+
+-- name: renew_leases
+-- Leases of an agent that was seen at work, once a quarter of them is over.
+UPDATE tasks SET due_at = :now + lease
+WHERE agent = :agent AND finished_at IS NULL AND status = 'in_progress' AND due_at IS NOT NULL
+  AND due_at - lease < :now - lease / 4;
+
+-- name: move_task_lists
+UPDATE task_lists SET session = :target, name = :name WHERE session = :source;

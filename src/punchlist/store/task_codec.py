@@ -1,0 +1,176 @@
+"""Tasks to rows and back. What queries look at has a column of its own; the rest is JSON."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from punchlist.core.task import Blocking, Check, LateResult, Task, TaskStatus, Wait, Worked, own_progress
+from punchlist.core.task_rules import held
+from punchlist.core.todo import Progress
+from punchlist.store import codec
+from punchlist.store.faults import check_row
+
+SECOND = 1_000_000
+
+
+class Body(msgspec.Struct, omit_defaults=True):
+    """What no query asks for. What holds its default is left out."""
+
+    subject: str
+    description: str = ""
+    active_form: str | None = None
+    labels: tuple[str, ...] = ()
+    checklist: tuple[Check, ...] = ()
+    state: Any = msgspec.field(default_factory=dict[str, Any])
+    metadata: dict[str, Any] = msgspec.field(default_factory=dict[str, Any])
+    max_attempts: int | None = None
+    backoff: float = 30.0
+    wait: Wait | None = None
+    result: Any = None
+    late_results: tuple[LateResult, ...] = ()
+    failure: str | None = None
+    worked: Worked | None = None
+    created_by: str = ""
+
+
+_decode = msgspec.json.Decoder(Body).decode
+encode_tasks = msgspec.json.Encoder().encode
+decode_tasks = msgspec.json.Decoder(tuple[Task, ...]).decode
+
+
+def _body(task: Task) -> bytes:
+    return codec.encode(
+        Body(
+            task.subject,
+            task.description,
+            task.active_form,
+            task.labels,
+            task.checklist,
+            task.state,
+            dict(task.metadata),
+            task.max_attempts,
+            task.backoff,
+            task.wait,
+            task.result,
+            task.late_results,
+            task.failure,
+            task.worked,
+            task.created_by,
+        )
+    )
+
+
+def _at(moment: datetime | None) -> int | None:
+    return None if moment is None else codec.microseconds(moment)
+
+
+def _moment(at: int | None) -> datetime | None:
+    return None if at is None else codec.moment(at)
+
+
+def due(task: Task) -> int | None:
+    """When something happens to the task by itself. One to be cancelled that nobody works on is due at once."""
+    match task.status:
+        case TaskStatus.IN_PROGRESS:
+            return _at(task.lease_until)
+        case TaskStatus.WAITING | TaskStatus.PENDING if task.cancel_requested:
+            return _at(task.updated_at)
+        case TaskStatus.WAITING:
+            return None if task.wait is None else _at(task.wait.at)
+        case TaskStatus.PENDING:
+            return _at(task.not_before)
+        case _:
+            return None
+
+
+def lease_of(task: Task) -> int | None:
+    return None if task.lease is None else round(task.lease * SECOND)
+
+
+def reserved_of(patterns: tuple[str, ...]) -> str | None:
+    return codec.encode(patterns).decode() if patterns else None
+
+
+def head(where: int, id: int) -> str:
+    return f"{where} {id}"
+
+
+def values_of(task: Task, where: int, id: int) -> tuple[tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]]:
+    """The columns of a task in three parts: before `agent` and `parent`, behind them, and the last ones."""
+    wait = task.wait if task.status is TaskStatus.WAITING else None
+    body = _body(task)
+    topic, correlation_id = (None, None) if wait is None else (wait.topic, wait.correlation_id)
+    first = (task.status.value, task.priority, task.owner)
+    middle = (
+        task.runs_after, due(task), lease_of(task), task.fence, task.attempts, int(task.cancel_requested), topic,
+        correlation_id, reserved_of(task.reserved),
+    )  # fmt: skip
+    last = (
+        _at(task.started_at), _at(task.finished_at), _at(task.updated_at), task.revision,
+        codec.checksum(head(where, id), body), body,
+    )  # fmt: skip
+    return first, middle, last
+
+
+def task_of(
+    row: Any,
+    name: str,
+    *,
+    parent: str | None,
+    blockers: tuple[Blocking, ...],
+    blocks: tuple[str, ...],
+    below: Progress | None,
+) -> Task:
+    """The task of a row, with what its neighbours say; `below` is the progress of its children, if it has any."""
+    (
+        _, where, place, status, priority, owner, _, _, _, _, open_blockers, runs_after, due_at, lease, fence, attempts,
+        cancel_requested, reserved, created_at, started_at, finished_at, updated_at, revision, total, blob,
+    ) = row  # fmt: skip
+    check_row(total, head(where, place), blob)
+    body = _decode(blob)
+    now = TaskStatus(status)
+    when = _moment(due_at)
+    return Task(
+        list=name,
+        id=str(place),
+        subject=body.subject,
+        description=body.description,
+        active_form=body.active_form,
+        status=now,
+        owner=owner,
+        parent=parent,
+        priority=priority,
+        labels=body.labels,
+        blocks=blocks,
+        blocked_by=tuple(blocker.id for blocker in blockers),
+        held_by=held(blockers, runs_after) if blockers else (),
+        open_blockers=open_blockers,
+        runs_after=runs_after,
+        checklist=body.checklist,
+        state=body.state,
+        metadata=body.metadata,
+        attempts=attempts,
+        max_attempts=body.max_attempts,
+        backoff=body.backoff,
+        not_before=when if now is TaskStatus.PENDING and not cancel_requested else None,
+        lease=None if lease is None else lease / SECOND,
+        lease_until=when if now is TaskStatus.IN_PROGRESS else None,
+        fence=fence,
+        cancel_requested=bool(cancel_requested),
+        wait=body.wait,
+        result=body.result,
+        late_results=body.late_results,
+        failure=body.failure,
+        reserved=() if reserved is None else codec.decode_texts(reserved),
+        worked=body.worked,
+        created_at=_moment(created_at),
+        created_by=body.created_by,
+        started_at=_moment(started_at),
+        finished_at=_moment(finished_at),
+        updated_at=_moment(updated_at),
+        revision=revision,
+        progress=below or own_progress(now, body.checklist),
+    )

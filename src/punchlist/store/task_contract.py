@@ -1,0 +1,147 @@
+"""What the board asks of a store about tasks, within a transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple, Protocol
+
+from punchlist.core.events import Draft, Event
+from punchlist.core.task import Task
+
+
+class TaskListRow(NamedTuple):
+    """A list of tasks. `number` is the store's own key; `session` is whose it is, if it is one of a session."""
+
+    number: int
+    name: str
+    project: str
+    session: str | None
+
+
+class TaskRow(NamedTuple):
+    """A task as stored, with its neighbours. `number`, `parent` and `agent` are the store's own keys."""
+
+    number: int
+    list: TaskListRow
+    rank: int
+    parent: int | None
+    agent: int | None
+    children: int
+    task: Task
+
+
+class Reservation(NamedTuple):
+    """What a live claim has reserved."""
+
+    number: int
+    list: str
+    id: str
+    owner: str | None
+    patterns: tuple[str, ...]
+
+
+class TaskCall(NamedTuple):
+    """What was answered under a call id, and the fingerprint of what was asked."""
+
+    fingerprint: bytes
+    reply: bytes
+
+
+class TaskTransaction(Protocol):
+    """Lists of tasks, tasks, edges, and what was answered. `ready`, `claim` and `path` are the store's own searches."""
+
+    # Lists.
+    def named(self, name: str) -> TaskListRow | None: ...
+    def add_list(self, name: str, *, project: str, session: str | None, at: datetime) -> TaskListRow: ...
+    def lists(self) -> Sequence[tuple[TaskListRow, int]]: ...
+    def lists_due(self, now: datetime) -> Sequence[TaskListRow]: ...
+    def move_lists(self, source: str, target: str, *, name: str) -> None: ...
+
+    # Tasks.
+    def find(self, where: TaskListRow, id: int) -> TaskRow | None: ...
+    def get(self, number: int) -> TaskRow: ...
+    def page(
+        self,
+        where: TaskListRow,
+        *,
+        after: int = 0,
+        limit: int | None = None,
+        status: str | None = None,
+        owner: str | None = None,
+        label: str | None = None,
+        parent: int | None = None,
+    ) -> Sequence[TaskRow]: ...
+    def add(self, where: TaskListRow, task: Task, *, parent: TaskRow | None, agent: int | None) -> TaskRow:
+        """Gives it the next id of the list, which is never given again. Edges are not part of it."""
+        ...
+
+    def save(self, row: TaskRow, task: Task, *, parent: int | None, agent: int | None) -> TaskRow:
+        """Writes a changed task, if nobody changed it since it was read; those who wait for it are not told."""
+        ...
+
+    def tell_dependents(self, row: TaskRow, task: Task) -> Sequence[str]:
+        """Counts a new status for those who wait for the task; the ids of those who need no longer wait."""
+        ...
+
+    def save_lease(self, row: TaskRow, task: Task) -> None: ...
+    def delete(self, row: TaskRow) -> Sequence[str]:
+        """Takes it away with its edges; its children go to its parent. Who need no longer wait for it."""
+        ...
+
+    def children(self, row: TaskRow) -> Sequence[TaskRow]: ...
+    def ended_before(self, where: TaskListRow, before: datetime, *, limit: int) -> Sequence[TaskRow]: ...
+
+    # Searches.
+    def ready(self, where: TaskListRow, *, limit: int, label: str | None = None) -> Sequence[TaskRow]: ...
+    def claim(
+        self,
+        where: TaskListRow,
+        owner: str,
+        *,
+        agent: int | None,
+        now: datetime,
+        lease: timedelta,
+        limit: int = 1,
+        label: str | None = None,
+        reserve: tuple[str, ...] = (),
+    ) -> Sequence[TaskRow]:
+        """Takes the first ready tasks, those meant for this worker before others, each in one statement."""
+        ...
+
+    def due(self, where: TaskListRow, now: datetime, *, limit: int = 100) -> Sequence[TaskRow]: ...
+    def leases_beyond(self, where: TaskListRow, most: datetime, *, limit: int = 100) -> Sequence[TaskRow]: ...
+    def waiting_for(self, where: TaskListRow, topic: str, correlation_id: str) -> Sequence[TaskRow]: ...
+    def of_agent(self, agent: int, *, session: str, owner: str) -> Sequence[TaskRow]:
+        """Open tasks of an agent, and those of its session's list that bear its name."""
+        ...
+
+    def reservations(self, project: str, now: datetime) -> Sequence[Reservation]: ...
+
+    # Edges.
+    def add_edge(self, task: TaskRow, blocker: TaskRow) -> bool:
+        """False if it was there; raises `CycleRefused` with the path if it would close a circle."""
+        ...
+
+    def remove_edge(self, task: TaskRow, blocker: TaskRow) -> bool: ...
+    def edges(self, where: TaskListRow) -> Sequence[tuple[str, str]]:
+        """All edges of a list: a blocker and who waits for it."""
+        ...
+
+    # What happened, and what was answered.
+    def add_events(
+        self, row: TaskRow, drafts: Iterable[Draft], *, by: str, at: datetime, agent: int | None = None
+    ) -> None: ...
+    def history(self, where: TaskListRow, id: int) -> Sequence[Event]: ...
+    def call(self, where: TaskListRow, call_id: str) -> TaskCall | None: ...
+    def save_call(self, where: TaskListRow, call_id: str, call: TaskCall, *, at: datetime) -> None: ...
+    def keep_signal(
+        self, where: TaskListRow, topic: str, correlation_id: str, payload: Any, *, at: datetime
+    ) -> None: ...
+    def take_signal(self, where: TaskListRow, topic: str, correlation_id: str) -> tuple[Any] | None:
+        """The payload of a kept event, which is then gone; None if there is none."""
+        ...
+
+    def rebuild(self) -> int:
+        """Counts anew what is kept as a count; how many were wrong."""
+        ...

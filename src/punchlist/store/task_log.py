@@ -1,0 +1,61 @@
+"""What happened to tasks, what was answered about them, and events that nobody waited for yet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from punchlist.core.events import Draft, Event
+from punchlist.store import codec
+from punchlist.store.faults import check_row
+from punchlist.store.task_contract import TaskCall, TaskListRow, TaskRow
+
+if TYPE_CHECKING:
+    from punchlist.store.transaction import Rows
+
+
+class TaskLog:
+    """The rows beside the tasks themselves."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+
+    def add_events(
+        self, row: TaskRow, drafts: Iterable[Draft], *, by: str, at: datetime, agent: int | None = None
+    ) -> None:
+        for draft in drafts:
+            self._rows.add_task_event(draft, by=by, at=at, agent=agent, place=(row.list.number, int(row.task.id)))
+
+    def history(self, where: TaskListRow, id: int) -> Sequence[Event]:
+        return self._rows.events_in_order(self._rows.all("events_of_task", {"list": where.number, "task": id}))
+
+    def call(self, where: TaskListRow, call_id: str) -> TaskCall | None:
+        row = self._rows.one("find_task_call", (where.number, call_id))
+        if row is None:
+            return None
+        total, fingerprint, reply = row
+        check_row(total, f"{where.number} {call_id}", reply, fingerprint)
+        return TaskCall(fingerprint, reply)
+
+    def save_call(self, where: TaskListRow, call_id: str, call: TaskCall, *, at: datetime) -> None:
+        total = codec.checksum(f"{where.number} {call_id}", call.reply, call.fingerprint)
+        values = (where.number, call_id, codec.microseconds(at), total, call.fingerprint, call.reply)
+        self._rows.run("add_task_call", values)
+
+    def keep_signal(self, where: TaskListRow, topic: str, correlation_id: str, payload: Any, *, at: datetime) -> None:
+        body = codec.encode(payload)
+        values = {"list": where.number, "topic": topic, "correlation_id": correlation_id}
+        total = codec.checksum(f"{where.number} {topic} {correlation_id}", body)
+        self._rows.run("add_signal", {**values, "at": codec.microseconds(at), "sum": total, "payload": body})
+
+    def take_signal(self, where: TaskListRow, topic: str, correlation_id: str) -> tuple[Any] | None:
+        values = {"list": where.number, "topic": topic, "correlation_id": correlation_id}
+        row = self._rows.one("find_signal", values)
+        if row is None:
+            return None
+        check_row(row[0], f"{where.number} {topic} {correlation_id}", row[1])
+        self._rows.run("delete_signal", values)
+        return (msgspec.json.decode(row[1]),)

@@ -1,0 +1,261 @@
+"""Lists of tasks and tasks, as rows. The rules are core's; the searches are named queries, equal on all engines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from punchlist.core.task import Blocking, Task, TaskStatus, altered, share
+from punchlist.core.task_rules import holds
+from punchlist.core.todo import Progress
+from punchlist.errors import TaskRevisionConflict
+from punchlist.store import codec
+from punchlist.store.faults import readable
+from punchlist.store.task_codec import SECOND, lease_of, reserved_of, task_of, values_of
+from punchlist.store.task_contract import Reservation, TaskListRow, TaskRow
+from punchlist.store.task_edges import Edges
+from punchlist.store.task_log import TaskLog
+
+if TYPE_CHECKING:
+    from punchlist.store.transaction import Rows
+
+_FEW = 8
+"""Up to so many tasks, their edges are read one by one."""
+
+_EVERYTHING = 2**62
+_NEVER = datetime.max.replace(tzinfo=UTC)
+_BLOCKING = {status.value: status for status in TaskStatus}
+
+
+class TaskRows(TaskLog):
+    """Reads and writes of tasks, over the rows of one connection."""
+
+    def __init__(self, rows: Rows) -> None:
+        super().__init__(rows)
+        self._edges = Edges(rows)
+
+    # Lists.
+
+    def named(self, name: str) -> TaskListRow | None:
+        row = self._rows.one("find_task_list", {"name": name})
+        return None if row is None else TaskListRow(*row)
+
+    def add_list(self, name: str, *, project: str, session: str | None, at: datetime) -> TaskListRow:
+        values = {"name": name, "project": project, "session": session, "at": codec.microseconds(at)}
+        self._rows.run("add_task_list", values)
+        return TaskListRow(*self._rows.one("find_task_list", {"name": name}))
+
+    def lists(self) -> Sequence[tuple[TaskListRow, int]]:
+        return [(TaskListRow(*row[:4]), row[4]) for row in self._rows.all("task_lists", ())]
+
+    def lists_due(self, now: datetime) -> Sequence[TaskListRow]:
+        return [TaskListRow(*row) for row in self._rows.all("task_lists_due", {"now": codec.microseconds(now)})]
+
+    def move_lists(self, source: str, target: str, *, name: str) -> None:
+        self._rows.run("move_task_lists", {"source": source, "target": target, "name": name})
+
+    # Tasks.
+
+    def find(self, where: TaskListRow, id: int) -> TaskRow | None:
+        row = self._rows.one("task_by_id", (where.number, id))
+        return None if row is None else self._loaded(where, row)
+
+    def get(self, number: int) -> TaskRow:
+        row = self._rows.one("task_by_number", (number,))
+        where = TaskListRow(*self._rows.one("task_list_by_number", (row[1],)))
+        return self._loaded(where, row)
+
+    def page(
+        self,
+        where: TaskListRow,
+        *,
+        after: int = 0,
+        limit: int | None = None,
+        status: str | None = None,
+        owner: str | None = None,
+        label: str | None = None,
+        parent: int | None = None,
+    ) -> Sequence[TaskRow]:
+        values = {"list": where.number, "after": after, "limit": _EVERYTHING if limit is None else limit}
+        asked = {"status": status, "owner": owner, "label": label, "parent": parent}
+        rows = self._rows.all("tasks_of_list", {**values, **asked})
+        if len(rows) <= _FEW:
+            return [self._loaded(where, row) for row in rows]
+        blockers: dict[int, list[Blocking]] = {}
+        blocks: dict[int, list[str]] = {}
+        for task, blocker, word in self._rows.all("edges_of_list", {"list": where.number}):
+            blockers.setdefault(task, []).append(Blocking(str(blocker), _BLOCKING[word]))
+            blocks.setdefault(blocker, []).append(str(task))
+        return [self._made(where, row, tuple(blockers.get(row[2], ())), tuple(blocks.get(row[2], ()))) for row in rows]
+
+    def _loaded(self, where: TaskListRow, row: Any) -> TaskRow:
+        number = row[0]
+        found = self._rows.all("blockers_of_task", (number,))
+        blockers = tuple([Blocking(str(blocker), _BLOCKING[word]) for blocker, word in found])
+        blocks = tuple([str(task) for (task,) in self._rows.all("dependents_of_task", (number,))])
+        return self._made(where, row, blockers, blocks)
+
+    def _made(self, where: TaskListRow, row: Any, blockers: tuple[Blocking, ...], blocks: tuple[str, ...]) -> TaskRow:
+        number, _, _, _, _, _, agent, parent, children, rank, *_ = row
+        below = None if not children else self._progress(number)
+        above = None if parent is None else str(self._rows.one("ids_of_tasks", (parent,))[0])
+
+        def convert(row: Any) -> Task:
+            return task_of(row, where.name, parent=above, blockers=blockers, blocks=blocks, below=below)
+
+        return TaskRow(number, where, rank, parent, agent, children, readable(convert, row))
+
+    def _progress(self, number: int) -> Progress:
+        done, total = self._rows.one("progress_below", {"task": number})
+        return share(done, total)
+
+    def add(self, where: TaskListRow, task: Task, *, parent: TaskRow | None, agent: int | None) -> TaskRow:
+        (place,) = self._rows.one("next_task_id", {"list": where.number})
+        first, middle, last = values_of(task, where.number, place)
+        above = None if parent is None else parent.number
+        created = codec.microseconds(task.created_at) if task.created_at is not None else 0
+        values = (where.number, place, *first, agent, above, place, *middle, created, *last)
+        (number,) = self._rows.one("add_task", values)
+        self._label(number, (), task.labels)
+        if above is not None:
+            self._rows.run("count_children", {"task": above})
+        self._rows.leases.forget()
+        return TaskRow(number, where, place, above, agent, 0, altered(task, list=where.name, id=str(place)))
+
+    def save(self, row: TaskRow, task: Task, *, parent: int | None, agent: int | None) -> TaskRow:
+        first, middle, last = values_of(task, row.list.number, int(task.id))
+        before = row.task
+        values = (*first, agent, parent, *middle, *last, row.number, before.revision)
+        if self._rows.one("save_task", values) is None:
+            raise TaskRevisionConflict(id=task.id, expected=before.revision, actual="another")
+        self._label(row.number, before.labels, task.labels)
+        if parent != row.parent:
+            for each in (parent, row.parent):
+                if each is not None:
+                    self._rows.run("count_children", {"task": each})
+        if task.runs_after != before.runs_after:
+            self._rows.run("set_open_blockers", {"task": row.number})
+        self._rows.leases.forget()
+        return TaskRow(row.number, row.list, row.rank, parent, agent, row.children, task)
+
+    def tell_dependents(self, row: TaskRow, task: Task) -> Sequence[str]:
+        """Counts a new status for those who wait for the task; the ids of those who need no longer wait."""
+        return self._edges.shift(row.number, row.task.status, task.status) if row.task.blocks else []
+
+    def _label(self, number: int, before: tuple[str, ...], after: tuple[str, ...]) -> None:
+        if before != after:
+            if before:
+                self._rows.run("delete_labels", {"task": number})
+            for label in after:
+                self._rows.run("add_label", {"task": number, "label": label})
+
+    def save_lease(self, row: TaskRow, task: Task) -> None:
+        until = None if task.lease_until is None else codec.microseconds(task.lease_until)
+        self._rows.run("save_lease", {"lease": lease_of(task), "until": until, "task": row.number})
+        self._rows.leases.forget()
+
+    def delete(self, row: TaskRow) -> Sequence[str]:
+        """Takes it away with its edges; its children go to its parent. Who need no longer wait for it."""
+        free = self._edges.shift(row.number, row.task.status, None) if row.task.blocks else []
+        self._rows.run("delete_edges", {"task": row.number})
+        self._rows.run("delete_labels", {"task": row.number})
+        self._rows.run("move_children", {"parent": row.parent, "task": row.number})
+        self._rows.run("delete_task", {"task": row.number})
+        if row.parent is not None:
+            self._rows.run("count_children", {"task": row.parent})
+        return free
+
+    def children(self, row: TaskRow) -> Sequence[TaskRow]:
+        return self._all(row.list, "children_of_task", {"task": row.number})
+
+    def ended_before(self, where: TaskListRow, before: datetime, *, limit: int) -> Sequence[TaskRow]:
+        values = {"list": where.number, "before": codec.microseconds(before), "limit": limit}
+        return self._all(where, "ended_tasks_before", values)
+
+    def _all(self, where: TaskListRow, name: str, values: Any) -> list[TaskRow]:
+        numbers = self._rows.all(name, values)
+        return [self._loaded(where, self._rows.one("task_by_number", number)) for number in numbers]
+
+    # Searches.
+
+    def ready(self, where: TaskListRow, *, limit: int, label: str | None = None) -> Sequence[TaskRow]:
+        values = {"list": where.number, "limit": limit, "label": label}
+        return self._all(where, "ready_tasks" if label is None else "ready_tasks_of_label", values)
+
+    def claim(
+        self,
+        where: TaskListRow,
+        owner: str,
+        *,
+        agent: int | None,
+        now: datetime,
+        lease: timedelta,
+        limit: int = 1,
+        label: str | None = None,
+        reserve: tuple[str, ...] = (),
+    ) -> Sequence[TaskRow]:
+        values: dict[str, Any] = {
+            "list": where.number,
+            "owner": owner,
+            "agent": agent,
+            "now": codec.microseconds(now),
+            "until": codec.microseconds(now + lease),
+            "lease": round(lease.total_seconds() * SECOND),
+            "limit": limit,
+            "label": label,
+            "reserved": reserved_of(reserve),
+        }
+        taken = self._rows.all("claim_tasks_of_owner", values)
+        if len(taken) < limit:
+            values["limit"] = limit - len(taken)
+            taken += self._rows.all("claim_tasks" if label is None else "claim_tasks_of_label", values)
+        self._rows.leases.forget()
+        return [self._loaded(where, row) for row in sorted(taken, key=lambda row: (row[4], row[2]))]
+
+    def due(self, where: TaskListRow, now: datetime, *, limit: int = 100) -> Sequence[TaskRow]:
+        return self._all(where, "due_tasks", {"list": where.number, "now": codec.microseconds(now), "limit": limit})
+
+    def leases_beyond(self, where: TaskListRow, most: datetime, *, limit: int = 100) -> Sequence[TaskRow]:
+        values = {"list": where.number, "most": codec.microseconds(most), "limit": limit}
+        return self._all(where, "leases_too_long", values)
+
+    def waiting_for(self, where: TaskListRow, topic: str, correlation_id: str) -> Sequence[TaskRow]:
+        values = {"list": where.number, "topic": topic, "correlation_id": correlation_id}
+        return self._all(where, "tasks_waiting_for", values)
+
+    def of_agent(self, agent: int, *, session: str, owner: str) -> Sequence[TaskRow]:
+        own = self._rows.all("tasks_of_agent", {"agent": agent})
+        named = self._rows.all("tasks_of_session_owner", {"session": session, "owner": owner})
+        rows = [self.get(number) for number in dict.fromkeys(number for (number,) in (*own, *named))]
+        return sorted(rows, key=lambda row: (row.task.started_at or _NEVER, row.number))
+
+    def reservations(self, project: str, now: datetime) -> Sequence[Reservation]:
+        values = {"project": project, "now": codec.microseconds(now)}
+        return [
+            Reservation(number, name, str(task), owner, codec.decode_texts(patterns))
+            for number, name, task, owner, patterns in self._rows.all("reservations_of_project", values)
+        ]
+
+    # Edges.
+
+    def add_edge(self, task: TaskRow, blocker: TaskRow) -> bool:
+        holding = holds(blocker.task.status, task.task.runs_after)
+        return self._edges.add(task.number, blocker.number, holding=holding)
+
+    def remove_edge(self, task: TaskRow, blocker: TaskRow) -> bool:
+        holding = holds(blocker.task.status, task.task.runs_after)
+        return self._edges.remove(task.number, blocker.number, holding=holding)
+
+    def edges(self, where: TaskListRow) -> Sequence[tuple[str, str]]:
+        rows = self._rows.all("edges_of_list", {"list": where.number})
+        return [(str(blocker), str(task)) for task, blocker, _ in rows]
+
+    def rebuild(self) -> int:
+        wrong = [number for (number,) in self._rows.all("wrong_open_blockers", {"limit": _EVERYTHING})]
+        for number in wrong:
+            self._rows.run("set_open_blockers", {"task": number})
+        childless = [number for (number,) in self._rows.all("wrong_children", {"limit": _EVERYTHING})]
+        for number in childless:
+            self._rows.run("count_children", {"task": number})
+        return len(wrong) + len(childless)

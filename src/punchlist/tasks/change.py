@@ -1,0 +1,141 @@
+"""The common ground of everything that is done to tasks: one list, one transaction, one moment, one author."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from hashlib import blake2b
+from typing import Any
+
+import msgspec
+
+from punchlist.core.events import Draft
+from punchlist.core.task import Task, TaskStatus, altered, own_progress
+from punchlist.core.task_records import changed
+from punchlist.core.task_rules import came_due
+from punchlist.errors import CallReused, InvalidInput, TaskUnknown
+from punchlist.store import AgentRow, Transaction
+from punchlist.store.task_contract import TaskCall, TaskListRow, TaskRow
+from punchlist.tasks.fields import name_of
+
+_encode = msgspec.json.Encoder(order="deterministic", enc_hook=repr).encode
+_decode = msgspec.json.Decoder(tuple[Task, ...]).decode
+_MOST_READIED = 100
+_SAME: Any = object()
+
+
+class Change:
+    """What may be done within one transaction. Whoever has one open, a dialect say, uses this as it is.
+
+    `by` is the author of what happens, the worker itself where it is empty. `agent` is the agent in whose name it
+    happens, if it is one of this board.
+    """
+
+    def __init__(
+        self, tx: Transaction, name: str, *, project: str, now: datetime, by: str = "", agent: AgentRow | None = None
+    ) -> None:
+        self.tx = tx
+        self.tasks = tx.tasks
+        self.name = name
+        self.now = now
+        self.by = by
+        self.agent = agent
+        self._project = project
+        self._where = self.tasks.named(name)
+        self.settled = 0 if self._where is None else self._settle(self._where)
+
+    @property
+    def where(self) -> TaskListRow:
+        """The list, made if it is not there yet."""
+        if self._where is None:
+            session = self.name.removeprefix("session:") if self.name.startswith("session:") else None
+            project = self._project
+            if session is not None:
+                project = self.tx.session_project(session) or project
+            self._where = self.tasks.add_list(self.name, project=project, session=session, at=self.now)
+        return self._where
+
+    def _settle(self, where: TaskListRow) -> int:
+        """Does what has come due: leases, timers and rests that are over. How much that was."""
+        count = 0
+        while rows := self.tasks.due(where, self.now):
+            for row in rows:
+                kind, after = came_due(row.task, self.now)
+                self.write(row, after, kind, by="")
+            count += len(rows)
+        return count
+
+    def find(self, id: str | int) -> TaskRow | None:
+        number = number_of(id)
+        return None if self._where is None or number is None else self.tasks.find(self._where, number)
+
+    def row(self, id: str | int) -> TaskRow:
+        """The task of that id; raises `TaskUnknown`."""
+        found = self.find(id)
+        if found is None:
+            raise TaskUnknown(id=str(id)[:80], list=self.name)
+        return found
+
+    def write(
+        self, row: TaskRow, after: Task, kind: str, *, parent: int | None = _SAME, by: str | None = None, **extra: Any
+    ) -> TaskRow:
+        """Writes a task as it is now, under its next revision, with the event that says so; or nothing if it is as
+        it was. Those who waited for it are counted in the same transaction."""
+        before = row.task
+        parent = row.parent if parent is _SAME else parent
+        after = altered(
+            after,
+            revision=before.revision + 1,
+            updated_at=self.now,
+            progress=after.progress if row.children else own_progress(after.status, after.checklist),
+        )
+        draft = changed(kind, before, after, **extra)
+        if draft is None:
+            return row
+        if after.status is not before.status and (readied := self.tasks.tell_dependents(row, after)):
+            draft.data["readied"] = list(readied[:_MOST_READIED])
+        saved = self.tasks.save(row, after, parent=parent, agent=self._agent_of(row, after))
+        self.tell(saved, draft, by=by)
+        return saved
+
+    def tell(self, row: TaskRow, *drafts: Draft, by: str | None = None) -> None:
+        author = (self.by or row.task.owner or "") if by is None else by
+        number = None if self.agent is None or (by == "" and self.by) else self.agent.number
+        self.tasks.add_events(row, drafts, by=author, at=self.now, agent=number)
+
+    def _agent_of(self, row: TaskRow, after: Task) -> int | None:
+        """Which agent of this board works on the task now."""
+        if after.owner is None:
+            return None
+        if self.agent is not None and after.owner == self.agent.name and after.owner != row.task.owner:
+            return self.agent.number
+        if self.agent is not None and after.status is TaskStatus.IN_PROGRESS and after.owner == self.agent.name:
+            return self.agent.number
+        return row.agent if after.owner == row.task.owner else None
+
+    def once(self, call_id: str | None, asked: Any, run: Callable[[], tuple[Task, ...]]) -> tuple[Task, ...]:
+        """What is done once under a call id: asked again, it answers what it answered, to the letter."""
+        if call_id is None:
+            return run()
+        name_of("call id", call_id)
+        fingerprint = blake2b(_encode(asked), digest_size=16).digest()
+        known = self.tasks.call(self.where, call_id)
+        if known is not None:
+            if known.fingerprint != fingerprint:
+                raise CallReused(call_id=call_id)
+            return _decode(known.reply)
+        tasks = run()
+        self.tasks.save_call(self.where, call_id, TaskCall(fingerprint, _encode(tasks)), at=self.now)
+        return tasks
+
+
+def number_of(id: str | int) -> int | None:
+    """The number that an id is; None if it is none."""
+    said = str(id)
+    return int(said) if said.isascii() and said.isdecimal() and len(said) < 19 else None
+
+
+def check_lease(seconds: float, most: float) -> float:
+    if not 0 < seconds <= most:
+        raise InvalidInput(problem=f"A lease lasts more than 0 and at most {most:g} seconds.")
+    return seconds

@@ -1,0 +1,204 @@
+"""Taking tasks and giving them back, done or not: claims, leases and fences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any, NamedTuple
+
+from punchlist.core import task_rules as rules
+from punchlist.core.events import Draft
+from punchlist.core.globs import normal, overlap
+from punchlist.core.task import Task, TaskStatus, altered
+from punchlist.errors import FenceStale, InvalidInput, ReservationRefused
+from punchlist.store.task_contract import TaskRow
+from punchlist.tasks.change import Change, check_lease
+from punchlist.tasks.fields import name_of, plain
+
+LEASE = 900.0
+"""Seconds that a claim lasts without a sign of life, unless it says otherwise."""
+
+LONGEST_LEASE = 86_400.0
+_MOST_AT_ONCE = 1_000
+_MOST_PATTERNS = 100
+
+
+class Late(NamedTuple):
+    """A completion that came too late: the task, with what was brought kept beside it, and the error to tell."""
+
+    task: Task
+    error: FenceStale
+
+
+class Claims(Change):
+    """Who works on what."""
+
+    def claim(
+        self,
+        owner: str,
+        *,
+        id: str | None = None,
+        limit: int = 1,
+        label: str | None = None,
+        lease: float = LEASE,
+        reserve: Sequence[str] = (),
+        call_id: str | None = None,
+    ) -> tuple[Task, ...]:
+        """The first ready tasks, or the one of that id, in the hands of this worker."""
+        name_of("owner", owner)
+        check_lease(lease, LONGEST_LEASE)
+        if not 1 <= limit <= _MOST_AT_ONCE:
+            raise InvalidInput(problem=f"From 1 to {_MOST_AT_ONCE} tasks can be claimed at once.")
+        asked = ["claim", owner, id, limit, label, lease, list(reserve)]
+        patterns = self._patterns(reserve)
+        length = timedelta(seconds=lease)
+
+        def run() -> tuple[Task, ...]:
+            self._check_free(patterns, owner)
+            if id is not None:
+                row = self.row(id)
+                after = rules.claimed(row.task, owner, self.now, length, patterns)
+                return (self.write(row, after, "task.claimed").task,)
+            return tuple(row.task for row in self._next(owner, limit, label, length, patterns))
+
+        return self.once(call_id, asked, run)
+
+    def _next(
+        self, owner: str, limit: int, label: str | None, lease: timedelta, patterns: tuple[str, ...]
+    ) -> list[TaskRow]:
+        number = None if self.agent is None else self.agent.number
+
+        def take() -> list[TaskRow]:
+            rows = self.tasks.claim(
+                self.where, owner, agent=number, now=self.now, lease=lease, limit=limit, label=label, reserve=patterns
+            )
+            return list(rows)
+
+        rows = take()
+        if not rows and self._shorten():
+            rows = take()
+        for row in rows:
+            task = row.task
+            draft = Draft(
+                "task.claimed", {"list": task.list, "id": task.id, "subject": task.subject, "set": _taken(task)}
+            )
+            self.tell(row, draft)
+        return rows
+
+    def _shorten(self) -> bool:
+        """Leases that end later than any can were given by a clock that is ahead; they begin anew now."""
+        most = self.now + timedelta(seconds=LONGEST_LEASE)
+        for row in self.tasks.leases_beyond(self.where, most):
+            until = self.now + timedelta(seconds=row.task.lease or LEASE)
+            self.tasks.save_lease(row, altered(row.task, lease_until=until))
+        return False
+
+    def heartbeat(self, id: str, *, fence: int, lease: float | None = None) -> Task:
+        """A sign of life: the lease begins anew. The task says whether it is to be cancelled."""
+        row = self.row(id)
+        task = row.task
+        rules.check_fence(task, fence)
+        length = timedelta(seconds=check_lease(lease or task.lease or LEASE, LONGEST_LEASE))
+        alive = rules.kept_alive(task, self.by or None, self.now, length)
+        if task.status is TaskStatus.IN_PROGRESS:
+            self.tasks.save_lease(row, alive)
+            return alive
+        return self.write(row, alive, "task.claimed").task
+
+    def release(self, id: str, *, fence: int | None = None) -> Task:
+        row = self.row(id)
+        rules.check_fence(row.task, fence)
+        after = rules.released(row.task, self.now)
+        kind = "task.cancelled" if after.status is TaskStatus.CANCELLED else "task.released"
+        return self.write(row, after, kind).task
+
+    def complete(
+        self,
+        id: str,
+        *,
+        fence: int | None = None,
+        result: Any = None,
+        revision: int | None = None,
+        call_id: str | None = None,
+    ) -> Task | Late:
+        """Done; or, where somebody else has it by now, late: what was brought is kept, and nothing else changes."""
+        late: list[Late] = []
+
+        def run() -> tuple[Task, ...]:
+            done = self._complete(id, fence, plain("result", result), revision)
+            if isinstance(done, Late):
+                late.append(done)
+                return (done.task,)
+            return (done,)
+
+        (task,) = self.once(call_id, ["complete", id, fence, result], run)
+        return late[0] if late else task
+
+    def _complete(self, id: str, fence: int | None, result: Any, revision: int | None) -> Task | Late:
+        row = self.row(id)
+        task = row.task
+        if fence is not None and (fence != task.fence or task.cancel_requested):
+            return self._late(row, fence, result)
+        rules.check_revision(task, revision)
+        if task.status is TaskStatus.COMPLETED and fence is not None and result not in (None, task.result):
+            return self._late(row, fence, result)
+        return self.write(row, rules.completed(task, self.now, result, fence=fence), "task.completed").task
+
+    def _late(self, row: TaskRow, fence: int, result: Any) -> Late:
+        task = row.task
+        after = rules.late(task, fence, result, by=self.by, now=self.now) if result is not None else task
+        kept = "" if after.late_results == () else " What you brought is kept with the task."
+        late = self.write(row, after, "task.late", by=self.by).task
+        return Late(late, FenceStale(id=task.id, fence=fence, actual=task.fence, kept=kept))
+
+    def fail(self, id: str, reason: str = "", *, fence: int | None = None) -> Task:
+        """Failed; or pending again after a rest, while there are attempts left."""
+        row = self.row(id)
+        rules.check_fence(row.task, fence)
+        after = rules.failed(row.task, self.now, str(plain("reason", reason)))
+        return self.write(row, after, "task.failed" if after.status is TaskStatus.FAILED else "task.retrying").task
+
+    def retry(self, id: str) -> Task:
+        row = self.row(id)
+        return self.write(row, rules.retried(row.task, self.now), "task.reopened").task
+
+    def cancel(self, id: str, reason: str | None = None, *, request: bool = False, fence: int | None = None) -> Task:
+        """Given up at once; with `request` by whoever works on it, who then may do nothing else with it."""
+        row = self.row(id)
+        rules.check_fence(row.task, fence)
+        if request:
+            return self.write(row, rules.cancel_asked(row.task), "task.cancel_requested").task
+        reason = None if reason is None else str(plain("reason", reason))
+        return self.write(row, rules.cancelled(row.task, self.now, reason), "task.cancelled").task
+
+    # Files.
+
+    def _patterns(self, reserve: Sequence[str]) -> tuple[str, ...]:
+        if isinstance(reserve, str) or len(reserve) > _MOST_PATTERNS:
+            raise InvalidInput(problem=f"`reserve` is a list of at most {_MOST_PATTERNS} files or patterns.")
+        return tuple(dict.fromkeys(normal(_below(name_of("file or pattern", each), self._project)) for each in reserve))
+
+    def _check_free(self, patterns: tuple[str, ...], owner: str) -> None:
+        """Raises if somebody else has reserved what might be the same file, in any list of the project."""
+        if not patterns:
+            return
+        for taken in self.tasks.reservations(self.where.project, self.now):
+            for pattern in patterns:
+                theirs = [each for each in taken.patterns if overlap(pattern, each)]
+                if theirs and taken.owner != owner:
+                    said = f"`{theirs[0]}` by `{taken.owner}` for task `{taken.id}` of `{taken.list}`"
+                    raise ReservationRefused(pattern=pattern, conflicts=said, task=taken.id, owner=taken.owner)
+
+
+def _taken(task: Task) -> dict[str, Any]:
+    """What the store's own statement changes about a task."""
+    started = None if task.started_at is None else task.started_at.isoformat()
+    told = {"status": task.status.value, "owner": task.owner, "attempts": task.attempts, "lease": task.lease}
+    reserved = {"reserved": list(task.reserved)} if task.reserved else {}
+    return {**told, "fence": task.fence, "started_at": started, "revision": task.revision, **reserved}
+
+
+def _below(pattern: str, project: str) -> str:
+    """A path of the project as seen from its root."""
+    root = project.rstrip("/") + "/"
+    return pattern.removeprefix(root)

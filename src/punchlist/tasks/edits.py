@@ -1,0 +1,172 @@
+"""Making, changing and deleting tasks, and the edges between them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Unpack, cast
+
+from punchlist.core import task_rules as rules
+from punchlist.core.events import Draft
+from punchlist.core.task import ENDED, Task, TaskStatus, altered, own_progress
+from punchlist.core.task_records import created
+from punchlist.errors import InvalidInput
+from punchlist.store.task_contract import TaskRow
+from punchlist.tasks.change import Change
+from punchlist.tasks.fields import EDGES, MOST_PARTS, NewTask, TaskChanges, check_known, described, name_of, plain
+from punchlist.tasks.fields import status_of as status_named
+
+_DEEPEST = 100
+
+
+class Edits(Change):
+    """What a task is, and whom it waits for."""
+
+    def create(self, subject: str, *, call_id: str | None = None, **given: Unpack[NewTask]) -> Task:
+        (task,) = self.once(call_id, ["create", subject, given], lambda: (self._create(subject, given),))
+        return task
+
+    def _create(self, subject: str, given: NewTask) -> Task:
+        check_known(given, NewTask)
+        new = Task(list=self.name, id="", subject="", created_at=self.now, created_by=self.by, updated_at=self.now)
+        task = described(new, {**given, "subject": subject})
+        owner = given.get("owner")
+        if owner is not None:
+            task = altered(task, owner=name_of("owner", owner))
+        if task.checklist:
+            task = altered(task, progress=own_progress(task.status, task.checklist))
+        parent = given.get("parent")
+        above = None if parent is None else self.row(parent)
+        if above is not None:
+            task = altered(task, parent=above.task.id)
+        own = self.agent is not None and owner == self.agent.name
+        row = self.tasks.add(self.where, task, parent=above, agent=self.agent.number if own and self.agent else None)
+        self.tell(row, created(row.task))
+        linked = self._link(row, {"add_blocked_by": given.get("blocked_by"), "add_blocks": given.get("blocks")})
+        return self.row(row.task.id).task if linked else row.task
+
+    def update(
+        self, id: str, *, revision: int | None = None, fence: int | None = None, **given: Unpack[TaskChanges]
+    ) -> Task:
+        """All that is given, or nothing. Words first, then edges, then the status."""
+        check_known(given, TaskChanges)
+        row = self.row(id)
+        rules.check_fence(row.task, fence)
+        rules.check_revision(row.task, revision)
+        if "state" in given:
+            rules.check_not_cancelling(row.task)
+        after, parent = described(row.task, given), row.parent
+        if "parent" in given:
+            above = self._parent(row, given["parent"])
+            after = altered(after, parent=None if above is None else above.task.id)
+            parent = None if above is None else above.number
+        if "owner" in given:
+            after = self._owned(after, given["owner"])
+        if "result" in given:
+            after = altered(after, result=plain("result", given["result"]))
+        runs_after = after.runs_after
+        row = self.write(row, after, "task.changed", parent=parent)
+        if self._link(row, given) or runs_after != row.task.runs_after or "runs_after" in given:
+            row = self.row(id)
+        if "status" in given:
+            row = self._set_status(row, status_named(given["status"]), fence)
+        return row.task
+
+    def _owned(self, task: Task, owner: str | None) -> Task:
+        """In other hands: whoever had a claim on it has lost it."""
+        owner = None if owner is None else name_of("owner", owner)
+        if owner == task.owner:
+            return task
+        return altered(task, owner=owner, fence=task.fence + 1, lease=None, lease_until=None, reserved=())
+
+    def _set_status(self, row: TaskRow, to: TaskStatus, fence: int | None) -> TaskRow:
+        task = row.task
+        if task.status is to:
+            return row
+        match to:
+            case TaskStatus.IN_PROGRESS:
+                owner = task.owner or (self.agent.name if self.agent is not None else self.by or None)
+                fresh = altered(task, started_at=None) if task.status in ENDED else task
+                after = rules.moved(fresh, to, self.now, owner=owner, fence=task.fence + 1)
+                return self.write(row, after, "task.started")
+            case TaskStatus.PENDING:
+                if task.status in ENDED:
+                    return self.write(row, rules.retried(task, self.now), "task.reopened")
+                if task.status is TaskStatus.WAITING:
+                    return self.write(row, rules.resumed(altered(task, wait=None), self.now), "task.resumed")
+                return self.write(row, rules.released(task, self.now), "task.released")
+            case TaskStatus.COMPLETED:
+                done = rules.completed(task, self.now, task.result, fence=fence)
+                return self.write(row, done, "task.completed")
+            case TaskStatus.FAILED:
+                return self.write(row, rules.moved(task, to, self.now, fence=task.fence + 1), "task.failed")
+            case TaskStatus.CANCELLED:
+                return self.write(row, rules.cancelled(task, self.now), "task.cancelled")
+            case TaskStatus.WAITING:
+                raise InvalidInput(problem="Say what the task is to wait for: use `wait`.")
+
+    def _parent(self, row: TaskRow, parent: str | None) -> TaskRow | None:
+        if parent is None:
+            return None
+        above = found = self.row(parent)
+        for _ in range(_DEEPEST):
+            if above.number == row.number:
+                raise InvalidInput(problem=f"Task `{row.task.id}` cannot be below itself.")
+            if above.parent is None:
+                return found
+            above = self.tasks.get(above.parent)
+        raise InvalidInput(problem=f"Tasks lie at most {_DEEPEST} deep.")
+
+    # Edges.
+
+    def _link(self, row: TaskRow, given: Mapping[str, Any]) -> bool:
+        """Adds and takes away edges; whether there were any."""
+        touched = False
+        for name in EDGES:
+            for each in _ids(name, given.get(name)):
+                other = self.row(each)
+                task, blocker = (row, other) if name.endswith("blocked_by") else (other, row)
+                touched |= self._add(task, blocker) if name.startswith("add") else self._remove(task, blocker)
+        return touched
+
+    def _add(self, task: TaskRow, blocker: TaskRow) -> bool:
+        if not self.tasks.add_edge(task, blocker):
+            return False
+        self._touched(task, "task.linked", blocker)
+        return True
+
+    def _remove(self, task: TaskRow, blocker: TaskRow) -> bool:
+        if not self.tasks.remove_edge(task, blocker):
+            return False
+        self._touched(task, "task.unlinked", blocker)
+        return True
+
+    def _touched(self, row: TaskRow, kind: str, blocker: TaskRow) -> None:
+        task = row.task
+        told = {"list": task.list, "id": task.id, "subject": task.subject, "blocker": blocker.task.id}
+        self.tell(row, Draft(kind, told))
+
+    def delete(self, id: str, *, revision: int | None = None, fence: int | None = None) -> Task:
+        """Takes a task off its list, with its edges; its id is never given again. The task as it was."""
+        row = self.row(id)
+        rules.check_fence(row.task, fence)
+        rules.check_revision(row.task, revision)
+        readied = self.tasks.delete(row)
+        told: dict[str, Any] = {"list": row.task.list, "id": row.task.id, "subject": row.task.subject}
+        self.tell(row, Draft("task.deleted", {**told, "readied": list(readied)} if readied else told))
+        return row.task
+
+    def ended_before(self, before: datetime, *, limit: int = 100) -> Sequence[TaskRow]:
+        """What ended before a time, has nothing below it, and is waited for by nobody who is still open."""
+        return self.tasks.ended_before(self.where, before, limit=limit)
+
+
+def _ids(name: str, given: Any) -> list[str]:
+    if given is None:
+        return []
+    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+        raise InvalidInput(problem=f"`{name.removeprefix('add_')}` is a list of ids.")
+    ids = list(dict.fromkeys(str(each) for each in cast("Iterable[Any]", given)))
+    if len(ids) > MOST_PARTS:
+        raise InvalidInput(problem=f"{len(ids)} edges are too many for one call; at most {MOST_PARTS} fit.")
+    return ids

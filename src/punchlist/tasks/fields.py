@@ -1,0 +1,229 @@
+"""What can be said about a task when it is made or changed: checked, cleaned, and as values of core."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, TypedDict, cast, get_args
+
+import msgspec
+
+from punchlist.core.change import Cleaner
+from punchlist.core.task import FIRST, LAST, Check, RunsAfter, Task, TaskStatus, altered
+from punchlist.core.task_rules import merged_metadata, merged_state
+from punchlist.errors import InvalidInput
+
+LONGEST = {"subject": 1_000, "description": 100_000, "active_form": 1_000, "label": 100, "name": 200, "check": 1_000}
+MOST_JSON = 1_000_000
+MOST_PARTS = 1_000
+"""Labels, checklist lines and edges that one task may be given in one go."""
+
+
+class NewTask(TypedDict, total=False):
+    """What a new task may be given besides its subject.
+
+    `priority`: 0 comes first, 4 last, 2 by default. `runs_after`: `completed` (its blockers have to be completed) or
+    `ended` (failed and cancelled ones let it go, too). `max_attempts`: how often it may be tried; then a failed
+    attempt is followed by the next one, after a rest of `backoff` seconds that doubles each time. `owner`: whom it is
+    meant for. `state`: any JSON that belongs to the work; `metadata`: JSON that belongs to others.
+    """
+
+    description: str
+    active_form: str | None
+    blocked_by: Sequence[str]
+    blocks: Sequence[str]
+    parent: str | None
+    priority: int
+    labels: Sequence[str]
+    checklist: Sequence[Any]
+    state: Any
+    metadata: Mapping[str, Any]
+    owner: str | None
+    max_attempts: int | None
+    backoff: float
+    not_before: datetime | None
+    runs_after: RunsAfter
+
+
+class TaskChanges(TypedDict, total=False):
+    """What may be changed. `state` is merged key by key, and so is `metadata`, where None takes a key away.
+
+    `checked` and `unchecked` name lines of the checklist by their place, from 0, or their text. To set `status` is to
+    start, complete, fail or reopen the task, by the same rules.
+    """
+
+    subject: str
+    description: str
+    active_form: str | None
+    status: str
+    owner: str | None
+    parent: str | None
+    priority: int
+    labels: Sequence[str]
+    checklist: Sequence[Any]
+    checked: Sequence[int | str]
+    unchecked: Sequence[int | str]
+    state: Any
+    metadata: Mapping[str, Any]
+    result: Any
+    max_attempts: int | None
+    backoff: float
+    not_before: datetime | None
+    runs_after: RunsAfter
+    add_blocked_by: Sequence[str]
+    remove_blocked_by: Sequence[str]
+    add_blocks: Sequence[str]
+    remove_blocks: Sequence[str]
+
+
+EDGES = ("add_blocked_by", "remove_blocked_by", "add_blocks", "remove_blocks")
+
+
+def check_known(given: Mapping[str, Any], known: type) -> None:
+    unknown = given.keys() - known.__annotations__.keys()
+    if unknown:
+        raise TypeError(f"a task has no field {min(unknown)!r}")
+
+
+def described(task: Task, given: Mapping[str, Any]) -> Task:
+    """The task with the words and settings that are given; status, owner, parent and edges are not among them."""
+    cleaner = Cleaner()
+    new: dict[str, Any] = {}
+    if "subject" in given:
+        new["subject"] = text("subject", given["subject"], cleaner, blank=False)
+    if "description" in given:
+        new["description"] = text("description", given["description"], cleaner)
+    if "active_form" in given:
+        form = given["active_form"]
+        new["active_form"] = None if form is None else text("active_form", form, cleaner) or None
+    if "priority" in given:
+        new["priority"] = _priority(given["priority"])
+    if "labels" in given:
+        new["labels"] = _labels(given["labels"], cleaner)
+    if "checklist" in given:
+        new["checklist"] = _checklist(given["checklist"], cleaner)
+    if "state" in given:
+        new["state"] = merged_state(task.state, plain("state", given["state"]))
+    if "metadata" in given:
+        new["metadata"] = merged_metadata(task.metadata, _object("metadata", given["metadata"]))
+    new.update(_settings(given))
+    task = altered(task, **new)
+    for name in ("checked", "unchecked"):
+        if name in given:
+            task = altered(task, checklist=_ticked(task, given[name], done=name == "checked"))
+    return task
+
+
+def text(what: str, value: Any, cleaner: Cleaner, *, blank: bool = True) -> str:
+    most = LONGEST[what]
+    if not isinstance(value, str):
+        raise InvalidInput(problem=f"The `{what}` of a task is a text.")
+    cleaned = cleaner.text(value)
+    if not blank and not cleaned.strip():
+        raise InvalidInput(problem=f"A task needs a `{what}` that is not empty.")
+    if len(cleaned) > most:
+        raise InvalidInput(problem=f"The `{what}` has {len(cleaned)} characters; at most {most} fit. Shorten it.")
+    return cleaned
+
+
+def name_of(what: str, value: Any) -> str:
+    """A worker's name, a call id, a topic: one line that is not empty."""
+    if not isinstance(value, str) or not value.strip() or not value.isprintable() or len(value) > LONGEST["name"]:
+        said = repr(value)[:80]
+        raise InvalidInput(problem=f"{said} cannot be the {what}: use 1 to {LONGEST['name']} printable characters.")
+    return value
+
+
+def plain(what: str, value: Any) -> Any:
+    """The value as JSON has it."""
+    try:
+        body = msgspec.json.encode(value)
+        if len(body) <= MOST_JSON:
+            return msgspec.json.decode(body)
+    except (TypeError, ValueError, OverflowError, RecursionError, msgspec.MsgspecError) as error:
+        raise InvalidInput(problem=f"The `{what}` cannot be kept as JSON: {type(error).__name__}.") from error
+    raise InvalidInput(problem=f"The `{what}` has {len(body)} bytes as JSON; at most {MOST_JSON} fit.")
+
+
+def _object(what: str, value: Any) -> dict[str, Any]:
+    found = plain(what, value)
+    if not isinstance(found, dict):
+        raise InvalidInput(problem=f"The `{what}` of a task is an object.")
+    return cast("dict[str, Any]", found)
+
+
+def _priority(value: Any) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not FIRST <= value <= LAST:
+        raise InvalidInput(problem=f"A priority is a number from {FIRST}, which comes first, to {LAST}.")
+    return value
+
+
+def _several(what: str, value: Any) -> list[Any]:
+    if isinstance(value, str | bytes) or not isinstance(value, Iterable):
+        raise InvalidInput(problem=f"The `{what}` of a task are a list.")
+    entries = list(cast("Iterable[Any]", value))
+    if len(entries) > MOST_PARTS:
+        raise InvalidInput(problem=f"{len(entries)} `{what}` are too many; at most {MOST_PARTS} fit.")
+    return entries
+
+
+def _labels(value: Any, cleaner: Cleaner) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(text("label", each, cleaner, blank=False).strip() for each in _several("labels", value)))
+
+
+def _checklist(value: Any, cleaner: Cleaner) -> tuple[Check, ...]:
+    checks: list[Check] = []
+    for entry in _several("checklist", value):
+        if isinstance(entry, Check):
+            said, done = entry.text, entry.done
+        elif isinstance(entry, Mapping):
+            entry = cast("Mapping[str, Any]", entry)
+            said, done = entry.get("text"), entry.get("done", False)
+        else:
+            said, done = entry, False
+        checks.append(Check(text("check", said, cleaner, blank=False), done is True))
+    return tuple(checks)
+
+
+def _ticked(task: Task, wanted: Any, *, done: bool) -> tuple[Check, ...]:
+    checks = list(task.checklist)
+    for which in _several("checked", wanted):
+        places = [place for place, check in enumerate(checks) if which in {place, check.text}]
+        if not places or isinstance(which, bool):
+            said = repr(which)[:80]
+            raise InvalidInput(problem=f"The checklist of task `{task.id}` has no line {said}; it has {len(checks)}.")
+        for place in places:
+            checks[place] = Check(checks[place].text, done)
+    return tuple(checks)
+
+
+def _settings(given: Mapping[str, Any]) -> dict[str, Any]:
+    new: dict[str, Any] = {}
+    if "max_attempts" in given:
+        most = given["max_attempts"]
+        if most is not None and (not isinstance(most, int) or isinstance(most, bool) or most < 1):
+            raise InvalidInput(problem="`max_attempts` is a number from 1, or None for no limit.")
+        new["max_attempts"] = most
+    if "backoff" in given:
+        rest = given["backoff"]
+        if not isinstance(rest, int | float) or isinstance(rest, bool) or not 0 <= rest <= 86_400:
+            raise InvalidInput(problem="`backoff` is a number of seconds, from 0 to a day.")
+        new["backoff"] = float(rest)
+    if "not_before" in given:
+        when = given["not_before"]
+        if when is not None and (not isinstance(when, datetime) or when.tzinfo is None):
+            raise InvalidInput(problem="`not_before` is a time with a time zone, or None.")
+        new["not_before"] = when
+    if "runs_after" in given:
+        if given["runs_after"] not in get_args(RunsAfter):
+            raise InvalidInput(problem="`runs_after` is `completed` or `ended`.")
+        new["runs_after"] = given["runs_after"]
+    return new
+
+
+def status_of(word: Any) -> TaskStatus:
+    try:
+        return TaskStatus(word)
+    except ValueError as error:
+        known = ", ".join(status.value for status in TaskStatus)
+        raise InvalidInput(problem=f"There is no status `{str(word)[:80]}`; known are: {known}.") from error

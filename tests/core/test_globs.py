@@ -1,0 +1,71 @@
+"""Patterns of files that might mean the same file are said to; what is told apart surely differs."""
+
+import re
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from punchlist.core.globs import normal, overlap
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("src/**", "src/a.py", True),
+        ("src/**", "tests/a.py", False),
+        ("src/*.py", "src/*.md", False),
+        ("src/*.py", "src/a/b.py", False),
+        ("src", "src/a/b.py", True),
+        ("a/b", "a/bc", False),
+        ("**/a.py", "src/x/a.py", True),
+        ("**/*.py", "docs/**", True),
+        ("**", "anything/at/all", True),
+        ("./src//a.py", "src/b/../a.py", True),
+        ("SRC/a.py", "src/A.py", True),
+        ("a?c", "abc", True),
+        ("a?c", "xbc", False),
+        ("a[12].py", "a3.py", True),
+        ("{a,b}.py", "c.py", True),
+        ("test_*.py", "*_test.py", True),
+        ("", "src", True),
+        ("/etc/passwd", "etc/passwd", True),
+    ],
+)
+def test_two_patterns_meet_or_they_do_not(one: str, other: str, same: bool) -> None:
+    assert overlap(one, other) is overlap(other, one) is same
+
+
+def test_a_pattern_has_one_spelling() -> None:
+    assert normal("./src//x/../a.py") == normal("src/a.py") == "src/a.py"
+    assert normal("..") == ".."
+
+
+_part = st.text(alphabet="ab.*?", min_size=1, max_size=4).filter(
+    lambda part: part not in {".", ".."} and "**" not in part
+)
+_pattern = st.lists(st.one_of(_part, st.just("**")), min_size=1, max_size=4).map("/".join)
+_path = st.lists(st.text(alphabet="ab", min_size=1, max_size=3), min_size=1, max_size=5).map("/".join)
+
+
+def _matches(pattern: str, path: str) -> bool:
+    """As a shell would, and everything below what is named."""
+    body = re.escape(pattern).replace(r"\*\*", "(?:.*)").replace(r"\*", "[^/]*").replace(r"\?", "[^/]")
+    body = body.replace("(?:.*)/", "(?:.*/)?").replace("/(?:.*)", "(?:/.*)?")
+    return re.fullmatch(f"{body}(?:/.*)?", path) is not None
+
+
+@given(_pattern, _pattern, _path)
+@example("**/a", "a/**", "a/a")
+def test_patterns_that_match_one_path_meet(one: str, other: str, path: str) -> None:
+    if _matches(one, path) and _matches(other, path):
+        assert overlap(one, other)
+
+
+@given(_pattern)
+def test_every_pattern_meets_itself(pattern: str) -> None:
+    assert overlap(pattern, pattern)
+
+
+def test_patterns_of_many_parts_are_said_to_meet() -> None:
+    assert overlap("/".join("a" * 100), "/".join("b" * 100))

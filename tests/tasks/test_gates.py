@@ -1,0 +1,166 @@
+"""Gates may refuse that a task is created or completed."""
+
+import json
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from punchlist import Task, TaskStatus
+from punchlist.errors import ConfigInvalid, GateRefused, RevisionConflict
+from tests.tasks.boards import Desk, ids
+
+
+def test_a_gate_refuses_a_creation_with_its_reason_and_nothing_is_made(desk: Desk) -> None:
+    desk.board.gate("create", lambda task: "no ticket" if not task.labels else None)
+    with pytest.raises(GateRefused) as refused:
+        desk.tasks.create("one")
+    assert str(refused.value) == "no ticket"
+    assert desk.tasks.list() == ()
+    assert desk.tasks.create("one", labels=["T-1"]).id == "1"
+
+
+def test_a_gate_stands_on_every_path_to_completion(desk: Desk) -> None:
+    desk.tasks.create("one")
+    desk.board.gate("complete", lambda _: False)
+    with pytest.raises(GateRefused):
+        desk.tasks.complete("1")
+    with pytest.raises(GateRefused):
+        desk.tasks.update("1", status="completed")
+    assert desk.tasks.get("1").status is TaskStatus.PENDING
+    assert desk.kinds("1") == ["created", "refused", "refused"]
+    assert desk.tasks.update("1", status="in_progress").status is TaskStatus.IN_PROGRESS
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (None, None),
+        (True, None),
+        ({}, None),
+        ({"decision": "approve"}, None),
+        ({"decision": "block", "reason": "why"}, "why"),
+        ({"decision": "block"}, "refused"),
+        (False, "refused"),
+        ("why", "why"),
+        (0, "refused"),
+        ("a\x1b[31mb", "ab"),
+    ],
+)
+def test_what_a_callable_answers(desk: Desk, answer: Any, reason: str | None) -> None:
+    desk.tasks.create("one")
+    desk.board.gate("complete", lambda _: answer)
+    if reason is None:
+        assert desk.tasks.complete("1").status is TaskStatus.COMPLETED
+        return
+    with pytest.raises(GateRefused) as refused:
+        desk.tasks.complete("1")
+    assert str(refused.value) == reason
+
+
+def test_a_gate_that_fails_or_does_not_answer_refuses(desk: Desk) -> None:
+    desk.many("one", "two")
+    released = threading.Event()
+
+    def broken(_: Task) -> None:
+        raise ValueError("oh")
+
+    desk.board.gate("create", broken)
+    desk.board.gate("complete", lambda _: released.wait(60), seconds=0.05)
+    with pytest.raises(GateRefused, match="ValueError: oh"):
+        desk.tasks.create("three")
+    with pytest.raises(GateRefused, match="within"):
+        desk.tasks.complete("1")
+    released.set()
+
+
+def test_a_command_reads_json_and_refuses_by_its_exit_code_or_by_an_object(desk: Desk, tmp_path: Path) -> None:
+    seen = tmp_path / "seen.json"
+    script = tmp_path / "gate.py"
+    script.write_text(
+        "import json, sys\n"
+        "told = json.load(sys.stdin)\n"
+        f"open({str(seen)!r}, 'w').write(json.dumps(told))\n"
+        "if told['task_subject'] == 'exit': sys.exit('not so')\n"
+        "if told['task_subject'] == 'two':\n    print('no', file=sys.stderr); sys.exit(2)\n"
+        "if told['task_subject'] == 'object': print(json.dumps({'decision': 'block', 'reason': 'object'}))\n"
+        "if told['task_subject'] == 'noise': print('all is well')\n"
+    )
+    for subject in ("fine", "exit", "two", "object", "noise"):
+        desk.tasks.create(subject, description="d")
+    desk.board.gate("complete", [sys.executable, str(script)])
+    assert desk.tasks.complete("1").status is TaskStatus.COMPLETED
+    told = json.loads(seen.read_text())
+    assert told["hook_event_name"] == "TaskCompleted"
+    assert (told["task_id"], told["task_description"], told["task_list"]) == ("1", "d", "default")
+    for refused, reason in (("2", "not so"), ("3", "no"), ("4", "object")):
+        with pytest.raises(GateRefused) as error:
+            desk.tasks.complete(refused)
+        assert str(error.value) == reason
+    assert desk.tasks.complete("5").status is TaskStatus.COMPLETED
+
+
+def test_a_command_that_hangs_is_ended_with_its_children(desk: Desk, tmp_path: Path) -> None:
+    desk.tasks.create("one")
+    pid = tmp_path / "pid"
+    desk.board.gate("complete", f"sleep 60 & echo $! > {pid}; wait", seconds=0.5)
+    with pytest.raises(GateRefused, match="within"):
+        desk.tasks.complete("1")
+    status = Path(f"/proc/{pid.read_text().strip()}/status")
+    assert not status.exists() or "Z (zombie)" in status.read_text()
+
+
+def test_a_command_that_is_not_there_refuses(desk: Desk) -> None:
+    desk.tasks.create("one")
+    desk.board.gate("complete", ["/no/such/program"])
+    with pytest.raises(GateRefused, match="started"):
+        desk.tasks.complete("1")
+
+
+def test_a_gate_stands_before_its_list_alone(desk: Desk) -> None:
+    desk.board.gate("create", lambda _: False, list="other")
+    assert ids(desk.many("one")) == ["1"]
+    with pytest.raises(GateRefused):
+        desk.board.tasks("other").create("one")
+
+
+def test_a_gate_is_asked_again_when_the_task_changes_meanwhile(desk: Desk) -> None:
+    desk.tasks.create("one")
+    asked: list[int] = []
+
+    def check(task: Task) -> None:
+        asked.append(task.revision)
+        if len(asked) < 3:
+            desk.tasks.update("1", subject=f"changed {len(asked)}")
+
+    desk.board.gate("complete", check)
+    assert desk.tasks.complete("1").status is TaskStatus.COMPLETED
+    assert asked == [0, 1, 2]
+
+
+def test_a_task_that_never_stands_still_is_not_completed(desk: Desk) -> None:
+    desk.tasks.create("one")
+    desk.board.gate("complete", lambda task: desk.tasks.update("1", subject=f"{task.revision}") and None)
+    with pytest.raises(RevisionConflict):
+        desk.tasks.complete("1")
+    assert desk.tasks.get("1").status is TaskStatus.PENDING
+
+
+def test_a_gate_may_use_the_board_because_no_lock_is_held(desk: Desk) -> None:
+    desk.many("one", "two")
+    desk.board.gate("complete", lambda task: None if desk.tasks.get("2").is_open else "other first")
+    assert desk.tasks.complete("1").status is TaskStatus.COMPLETED
+
+
+def test_a_gate_that_cannot_be_is_refused(desk: Desk) -> None:
+    for on, check, seconds in (
+        ("delete", print, 1.0),
+        ("create", "", 1.0),
+        ("create", print, 11.0),
+        ("create", print, 0),
+    ):
+        with pytest.raises(ConfigInvalid):
+            desk.board.gate(on, check, seconds=seconds)  # type: ignore[arg-type]
+    assert desk.board.gates == ()

@@ -1,0 +1,116 @@
+"""Where todos and tasks meet, and what an agent is at."""
+
+import pytest
+
+from punchlist import Agent, CurrentWork, Task, TodoItem
+from punchlist.errors import TaskUnknown
+from tests.tasks.boards import Desk, ids
+
+
+def _agent(desk: Desk, name: str = "main", session: str = "s1") -> Agent:
+    return desk.board.agent(name, session=session, project="/projects/desk")
+
+
+def test_a_list_is_made_of_a_checklist_and_the_task_shows_how_far_it_is(desk: Desk) -> None:
+    agent = _agent(desk)
+    desk.tasks.create("one", checklist=["read", {"text": "write", "done": True}, "check"])
+    todos = desk.tasks.todos("1", agent)
+    assert [(item.content, item.status.value) for item in todos.items] == [
+        ("read", "pending"),
+        ("write", "completed"),
+        ("check", "pending"),
+    ]
+    assert desk.tasks.get("1").progress == (1, 3, 33)
+    agent.call("todo", {"done": "1"})
+    assert desk.tasks.get("1").progress == desk.tasks.list()[0].progress == (2, 3, 67)
+    desk.tasks.update("1", checked=["read", "check"])
+    assert desk.tasks.complete("1").progress == desk.tasks.get("1").progress == (1, 1, 100)
+
+
+def test_a_list_is_made_of_children_or_of_the_task_itself(desk: Desk) -> None:
+    desk.tasks.create("parent")
+    desk.tasks.create("child one", parent="1")
+    desk.tasks.create("child two", parent="1")
+    desk.tasks.complete("2")
+    todos = desk.tasks.todos("1", _agent(desk))
+    assert [item.content for item in todos.items] == ["child one", "child two"]
+    assert todos.progress == (1, 2, 50)
+    assert [item.content for item in desk.tasks.todos("3", _agent(desk, "other")).items] == ["child two"]
+    with pytest.raises(TaskUnknown):
+        desk.tasks.todos("9", _agent(desk))
+
+
+def test_a_list_that_follows_another_plan_no_longer_counts_for_the_task(desk: Desk) -> None:
+    agent = _agent(desk)
+    desk.tasks.create("one")
+    desk.tasks.todos("1", agent)
+    agent.call("todo", {"done": "1"})
+    assert desk.tasks.get("1").progress == (1, 1, 100)
+    agent.call("todo", {"set": ["something", "else"]})
+    assert desk.tasks.get("1").progress == (0, 1, 0)
+
+
+def test_a_list_is_promoted_to_tasks_in_its_order_and_only_once(desk: Desk) -> None:
+    agent = _agent(desk)
+    agent.call("todo", {"set": ["read", "write", "check"], "note": {"1": "twice"}})
+    agent.call("todo", {"done": "1"})
+    agent.edit({"op": "reopen", "item": "1"}, by="ada")
+    agent.edit({"op": "done", "item": "2"}, by="ada")
+    desk.tasks.create("parent")
+    tasks = desk.tasks.promote(agent, parent="1")
+    assert [(task.subject, task.blocked_by, task.parent) for task in tasks] == [
+        ("read", (), "1"),
+        ("check", ("2",), "1"),
+    ]
+    assert tasks[0].metadata["todo"]["item"] == "1"
+    assert ids(desk.tasks.promote(agent, parent="1")) == ids(tasks)
+    agent.call("todo", {"add": ["ship"]})
+    again = desk.tasks.promote(agent, parent="1")
+    assert [(task.subject, task.blocked_by) for task in again][-1] == ("ship", ("3",))
+    assert len(desk.tasks.list()) == 4
+    assert agent.todos.open_items
+
+
+def test_an_agent_is_at_its_todos_and_at_the_tasks_that_it_started_or_owns(desk: Desk) -> None:
+    agent, other = _agent(desk), _agent(desk, "main", "s2")
+    assert agent.work == CurrentWork()
+    desk.many("one", "two", "three", "four")
+    agent.call("todo", {"add": ["a step"]})
+    first = agent.tasks("default").claim()
+    other.tasks("default").claim()
+    desk.clock.advance(1)
+    agent.tasks("default").update("3", status="in_progress")
+    work = agent.work
+    assert ids(work.tasks) == ["1", "3"]
+    assert ids(other.work.tasks) == ["2"]
+    assert isinstance(work.focus, TodoItem | Task)
+    assert [item.content for item in work.open_items] == ["a step"]
+    assert first is not None
+    agent.tasks("default").complete("1", fence=first.fence)
+    assert ids(agent.work.tasks) == ["3"]
+    desk.tasks.update("3", owner="bob")
+    assert agent.work.tasks == ()
+
+
+def test_the_focus_is_the_todo_in_progress_else_the_task_started_last(desk: Desk) -> None:
+    agent = _agent(desk)
+    desk.many("one", "two")
+    for _ in range(2):
+        agent.tasks("default").claim()
+        desk.clock.advance(1)
+    focus = agent.work.focus
+    assert isinstance(focus, Task)
+    assert focus.id == "2"
+    agent.call("todo", {"set": ["a step"]})
+    assert isinstance(agent.work.focus, TodoItem)
+    assert not agent.work.is_finished
+
+
+def test_tasks_of_a_session_s_list_belong_to_the_agent_of_that_name(desk: Desk) -> None:
+    agent = _agent(desk)
+    agent.call("todo", {})
+    desk.board.tasks("session:s1").create("one", owner="main")
+    desk.board.tasks("session:s2").create("two", owner="main")
+    assert [task.subject for task in agent.work.tasks] == ["one"]
+    failed = desk.board.tasks("session:s1").fail("1")
+    assert failed.is_open
