@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
-from typing import Literal, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeVar
 
 from punchlist.core.events import Draft, Event
 from punchlist.core.todo import ListState, TodoList
+
+if TYPE_CHECKING:
+    from punchlist.store.waiting import PlanTable, QuestionTable
 
 T = TypeVar("T")
 Durability = Literal["full", "normal"]
@@ -58,6 +61,10 @@ class StoredCall(NamedTuple):
 class Transaction(Protocol):
     """What may be done within one transaction. All of it is committed together, or none of it."""
 
+    @property
+    def plans(self) -> PlanTable: ...
+    @property
+    def questions(self) -> QuestionTable: ...
     def agent(self, session: str, name: str) -> AgentRow | None: ...
     def session_project(self, session: str) -> str | None: ...
     def add_agent(

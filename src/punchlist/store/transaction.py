@@ -5,7 +5,8 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
-from typing import Any, TypeVar
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
@@ -16,6 +17,10 @@ from punchlist.store.contract import AgentRow, ListRow, SessionRow, StoredCall
 from punchlist.store.faults import RowDamaged
 from punchlist.store.queries import queries
 
+if TYPE_CHECKING:
+    from punchlist.store.plans import PlanRows
+    from punchlist.store.questions import QuestionRows
+
 T = TypeVar("T")
 SNAPSHOT_EVERY = 50
 """A past revision is at most this many changes away from a stored list."""
@@ -23,6 +28,7 @@ SNAPSHOT_EVERY = 50
 MINUTE = 60_000_000
 _CACHED = 512
 _UNNUMBERED = frozenset({"list.confirmed", "list.refused"})
+_DELETES = ("delete_events", "delete_snapshots", "delete_calls", "delete_plans", "delete_questions", "delete_agent")
 _UNREADABLE = (TypeError, ValueError, LookupError, ArithmeticError, msgspec.MsgspecError, StopIteration)
 
 
@@ -98,6 +104,20 @@ class Rows:
     def run(self, name: str, values: Any) -> None:
         self.flush()
         self._execute(self._sql[name], values)
+
+    # What not every call needs is a part of its own, imported on first use.
+
+    @cached_property
+    def plans(self) -> PlanRows:
+        from punchlist.store.plans import PlanRows
+
+        return PlanRows(self)
+
+    @cached_property
+    def questions(self) -> QuestionRows:
+        from punchlist.store.questions import QuestionRows
+
+        return QuestionRows(self)
 
     # Agents and their lists.
 
@@ -306,7 +326,7 @@ class Rows:
         cutoff = codec.microseconds(before)
         agents = [row[0] for row in self.all("old_agents", {"before": cutoff, "limit": limit})]
         for agent in agents:
-            for name in ("delete_events", "delete_snapshots", "delete_calls", "delete_agent"):
+            for name in _DELETES:
                 self.run(name, {"agent": agent})
         if len(agents) < limit:
             self.run("delete_empty_sessions", {"before": cutoff})
