@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from punchlist.agent import Agent, AgentOptions
+    from punchlist.store.waiting import PlanRow, QuestionRow
 
 Clock = Callable[[], datetime]
 Observer = Callable[["Agent"], None]
@@ -151,6 +152,29 @@ class Board:
     def sessions(self, *, project: str | os.PathLike[str] | None = None, limit: int = 50) -> Sequence[SessionRow]:
         where = None if project is None else project_of(project)
         return self.store.sessions(project=where, limit=limit)
+
+    # What waits on a person.
+
+    def plans(self, *, project: str | os.PathLike[str] | None = None) -> Sequence[PlanRow]:
+        """The plans that wait for a decision, and whose they are; the one that waits longest comes first."""
+        from punchlist.agent.waiting import waiting_plans
+
+        return waiting_plans(self.store, self.now(), None if project is None else project_of(project))
+
+    def questions(self, *, project: str | os.PathLike[str] | None = None) -> Sequence[QuestionRow]:
+        """What open items ask of people, the oldest question first."""
+        from punchlist.agent.waiting import open_questions
+
+        return open_questions(self.store, None if project is None else project_of(project))
+
+    def resolve_plan(self, message: str, *, by: str) -> bool:
+        """Reads nexo's chat line, `[plan-mode] approve|reject plan_id=… reason=…`, and decides; False for other text.
+
+        Raises `PlanMissing` if no such plan waits, and `PlanRefused` for a rejection without a reason.
+        """
+        from punchlist.agent.waiting import resolve_message
+
+        return resolve_message(self.store, message, by=by, now=self.now)
 
     # Sessions as a whole.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
 from hashlib import blake2b
 from typing import Any
@@ -18,6 +19,9 @@ from punchlist.store import AgentRow, Transaction
 from punchlist.store.contract import StoredCall
 from punchlist.text import repair
 
+Answer = Callable[[Transaction, AgentRow, datetime], tuple[Reply, bool]]
+"""Gives the reply, and says whether the list changed."""
+
 _encode = msgspec.json.Encoder(order="deterministic").encode
 _decode_reply = msgspec.json.Decoder(Reply).decode
 
@@ -30,10 +34,10 @@ class Calls(Handle):
 
         The same `call_id` again gets the first reply again, and nothing is applied twice.
         """
-        if not self._dialect.has_tool(name):
-            return reply_unknown_tool(self._dialect, str(name))
+        answer = self._answering(name, args)
+        if answer is None:
+            return reply_unknown_tool(self.tools, str(name))
         call_id = None if call_id is None else repair(str(call_id))
-        parsed = self._dialect.parse(name, args)
         fingerprint = b"" if call_id is None else _fingerprint(f"{self.dialect}/{name}", args)
         changed = False
 
@@ -43,7 +47,7 @@ class Calls(Handle):
             row = self._joined(tx, now)
             if call_id is not None and (stored := tx.call(row, call_id)) is not None:
                 return _replayed(stored, fingerprint, call_id)
-            reply, changed = self._answer(tx, row, parsed, now)
+            reply, changed = answer(tx, row, now)
             if call_id is not None:
                 tx.save_call(row, call_id, StoredCall(fingerprint, _encode(reply)), at=now)
             return reply
@@ -52,6 +56,17 @@ class Calls(Handle):
         if changed:
             self._changed()
         return reply
+
+    def _answering(self, name: str, args: Any) -> Answer | None:
+        """What answers the call; None for a tool that this handle does not offer. The arguments are read once."""
+        if self._dialect.has_tool(name):
+            parsed = self._dialect.parse(name, args)
+            return lambda tx, row, now: self._answer(tx, row, parsed, now)
+        if self._planning is not None and self._planning.has_tool(name):
+            from punchlist.agent.plan_calls import answering  # only with plan tools
+
+            return answering(self._planning, name, args, by=self.name)
+        return None
 
     def _answer(
         self, tx: Transaction, row: AgentRow, parsed: Command | Query | Invalid, now: datetime

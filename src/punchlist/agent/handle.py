@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Literal, TypedDict, Unpack, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, cast, get_args
 
 from punchlist.core.commands import Focus, Policy
 from punchlist.core.events import Draft
@@ -16,6 +17,7 @@ from punchlist.store import AgentRow, Transaction
 
 if TYPE_CHECKING:
     from punchlist.board import Board
+    from punchlist.dialects.plan_tools import PlanSettings
 
 Mode = Literal["execute", "plan"]
 PROFILES = ("quiet", "classic", "off")
@@ -27,12 +29,14 @@ class AgentOptions(TypedDict, total=False):
 
     `focus`: what our own dialect does with a second item in progress: `first` (keep the first), `accept` or `refuse`.
     `verbose`: offer the tools with the longer descriptions, for small models. `clear_delay`: seconds after which a
-    closed task leaves the model's list in oh-my-pi; below 0 never.
+    closed task leaves the model's list in oh-my-pi; below 0 never. `plan_tools`: offer the tools of plan mode, in the
+    dialects that have them; a mapping says how: `require_approval`, `approval_timeout_secs`, `interactive`, `operator`.
     """
 
     focus: str | None
     verbose: bool
     clear_delay: float
+    plan_tools: bool | Mapping[str, Any]
 
 
 class Handle:
@@ -61,6 +65,7 @@ class Handle:
         self._dialect = dialect_named(dialect)
         self._options = options
         self._policy = _policy(self._dialect, options)
+        self._planning = _planning(self._dialect, options)
 
     def __repr__(self) -> str:
         return f"Agent({self.name!r}, session={self.session!r}, dialect={self.dialect!r})"
@@ -72,7 +77,7 @@ class Handle:
     @property
     def tools(self) -> tuple[Tool, ...]:
         """The tools to offer to the model: the original's, but for their descriptions, which are ours."""
-        tools = self._dialect.tools
+        tools = (*self._dialect.tools, *(self._planning.tools if self._planning is not None else ()))
         return tuple(tool.in_full() for tool in tools) if self._options.get("verbose") else tools
 
     @property
@@ -128,6 +133,15 @@ def _policy(dialect: Dialect, options: AgentOptions) -> Policy:
     if delay is not None and dialect.name == "oh-my-pi":
         policy = replace(policy, hide_closed_after=float(delay))
     return policy
+
+
+def _planning(dialect: Dialect, options: AgentOptions) -> PlanSettings | None:
+    wanted = options.get("plan_tools")
+    if not wanted:
+        return None
+    from punchlist.dialects.plan_tools import plan_settings  # not for those who only keep a list
+
+    return plan_settings(dialect.name, wanted)
 
 
 def check_name(what: str, name: str) -> None:

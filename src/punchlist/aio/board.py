@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from punchlist.agent import AgentOptions
     from punchlist.aio.agent import Agent
+    from punchlist.store.waiting import PlanRow, QuestionRow
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -132,6 +133,17 @@ class Board:
 
     async def sessions(self, *, project: str | os.PathLike[str] | None = None, limit: int = 50) -> Sequence[SessionRow]:
         return await self._run(self.synchronous.sessions, project=project, limit=limit)
+
+    # What waits on a person.
+
+    async def plans(self, *, project: str | os.PathLike[str] | None = None) -> Sequence[PlanRow]:
+        return await self._run(self.synchronous.plans, project=project)
+
+    async def questions(self, *, project: str | os.PathLike[str] | None = None) -> Sequence[QuestionRow]:
+        return await self._run(self.synchronous.questions, project=project)
+
+    async def resolve_plan(self, message: str, *, by: str) -> bool:
+        return await self._run(self.synchronous.resolve_plan, message, by=by)
 
     # Sessions as a whole.
 

@@ -32,8 +32,10 @@ class PlanState(StrEnum):
 class Plan:
     """One revision of an agent's plan. `id` is unique on a board; `item` is its name in a stream, `{turn}-plan`.
 
-    The text of a draft is empty: it comes in pieces, as events, and the whole of it with the proposal. `decided_at`
-    and `decided_by` also say when and by whom it was superseded. Behind `expires_at` nobody can decide any more.
+    The text of a draft is empty: it comes in pieces, as events, and the whole of it with the proposal. `sent_bytes`
+    and `sent_chars` measure the text as it was sent, before it was cleaned. `decided_at` and `decided_by` also say
+    when and by whom it was superseded. Behind `expires_at` nobody can decide any more; without one no decision was
+    asked for, or it may take as long as it takes. `entered_at`: since when its agent was in plan mode.
     """
 
     id: str
@@ -43,11 +45,14 @@ class Plan:
     item: str | None = None
     created_at: datetime | None = None
     created_by: str = ""
+    entered_at: datetime | None = None
     proposed_at: datetime | None = None
     expires_at: datetime | None = None
     decided_at: datetime | None = None
     decided_by: str | None = None
     reason: str | None = None
+    sent_bytes: int = 0
+    sent_chars: int = 0
 
     @property
     def is_open(self) -> bool:
@@ -99,13 +104,16 @@ def propose(
     now: datetime,
     lasts: timedelta | None = None,
     item: str | None = None,
+    blank: bool = False,
+    entered_at: datetime | None = None,
 ) -> Decision:
     """Puts a text before a person. The draft of the same `item` becomes it; anything else that was open is superseded.
 
     A text that already waits is not proposed again: its revision, and who looks at it, stay. `lasts` is how long a
-    decision is waited for.
+    decision is waited for; `blank` lets a plan without a word pass.
     """
-    cleaned = checked(text)
+    sent = repair(text)
+    cleaned = _checked(sent, blank=blank)
     if current is not None and current.waits(now) and current.text == cleaned and item in (None, current.item):
         return Decision(current)
     drafted = current is not None and current.state is PlanState.DRAFTING and item is not None and current.item == item
@@ -117,20 +125,23 @@ def propose(
         plan,
         text=cleaned,
         state=PlanState.PROPOSED,
+        entered_at=entered_at,
         proposed_at=now,
         expires_at=None if lasts is None else now + lasts,
+        sent_bytes=len(sent.encode()),
+        sent_chars=len(sent),
     )
     decision = Decision(plan, (plan,), (_event("proposed", plan, text=cleaned),))
     return decision if drafted else _behind(current, decision, by, now)
 
 
-def checked(text: str) -> str:
-    """The text as it is kept; refuses one that is blank or too large."""
-    size = len(repair(text).encode())
+def _checked(text: str, *, blank: bool) -> str:
+    """The text as it is kept; refuses one that is too large, or empty."""
+    size = len(text.encode())
     if size > LARGEST:
         raise PlanRefused(problem=f"The plan takes {size} bytes, and at most {LARGEST} are allowed; make it shorter.")
-    cleaned = clean(text).text.strip("\n")
-    if not cleaned.strip():
+    cleaned = clean(text).text
+    if not blank and not cleaned.strip():
         raise PlanRefused(problem="The plan is empty; say what is to be done.")
     return cleaned
 

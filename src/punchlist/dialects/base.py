@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
@@ -56,13 +56,17 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The answer to a tool call. `text` is what the model reads, `data` the structured form beside it."""
+    """The answer to a tool call. `text` is what the model reads, `data` the structured form beside it.
+
+    `awaits` is the id of a plan on which a person has to decide before the call has its real answer.
+    """
 
     text: str
     data: Any = None
     is_error: bool = False
     problems: tuple[Problem, ...] = ()
     shows_list: bool = False
+    awaits: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +141,6 @@ def reply_invalid(invalid: Invalid) -> Reply:
     return Reply(invalid.text, invalid.data, is_error=True, problems=(problem,))
 
 
-def reply_unknown_tool(dialect: Dialect, name: str) -> Reply:
-    known = ", ".join(f"`{tool.name}`" for tool in dialect.tools)
+def reply_unknown_tool(tools: Iterable[Tool], name: str) -> Reply:
+    known = ", ".join(f"`{tool.name}`" for tool in tools)
     return reply_invalid(Invalid(f"Unknown tool `{repair(name)[:80]}`. Available: {known}.", code="unknown_tool"))

@@ -7,12 +7,12 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from punchlist.core.approval import Plan
-from punchlist.store.codec import microseconds
+from punchlist.store.codec import microseconds, moment
 from punchlist.store.records import Record
 from punchlist.store.waiting import PlanRow
 
 if TYPE_CHECKING:
-    from punchlist.store.transaction import Rows
+    from punchlist.store.parts import Parts
 
 _plan = Record(Plan)
 
@@ -20,7 +20,7 @@ _plan = Record(Plan)
 class PlanRows:
     """Reads and writes plans within a transaction."""
 
-    def __init__(self, rows: Rows) -> None:
+    def __init__(self, rows: Parts) -> None:
         self._rows = rows
 
     def current(self, agent: int) -> Plan | None:
@@ -36,6 +36,10 @@ class PlanRows:
 
     def proposed(self, *, limit: int = 1000) -> Sequence[PlanRow]:
         return [_found(row) for row in self._rows.all("proposed_plans", {"limit": limit})]
+
+    def mode_since(self, agent: int) -> datetime | None:
+        row = self._rows.one("last_mode_change", {"agent": agent})
+        return None if row is None else moment(row[0])
 
     def save(self, agent: int, plan: Plan, *, at: datetime) -> None:
         total, body = _plan.written(str(agent), plan)

@@ -12,7 +12,7 @@ from punchlist.store.records import Record
 from punchlist.store.waiting import QuestionRow
 
 if TYPE_CHECKING:
-    from punchlist.store.transaction import Rows
+    from punchlist.store.parts import Parts
 
 _question = Record(Question)
 
@@ -20,7 +20,7 @@ _question = Record(Question)
 class QuestionRows:
     """Reads and writes questions within a transaction."""
 
-    def __init__(self, rows: Rows) -> None:
+    def __init__(self, rows: Parts) -> None:
         self._rows = rows
 
     def latest(self, agent: int, item: str, plan_id: str) -> Question | None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -15,11 +14,8 @@ from punchlist.core.todo import ListState, TodoList
 from punchlist.store import codec
 from punchlist.store.contract import AgentRow, ListRow, SessionRow, StoredCall
 from punchlist.store.faults import RowDamaged
+from punchlist.store.parts import Parts
 from punchlist.store.queries import queries
-
-if TYPE_CHECKING:
-    from punchlist.store.plans import PlanRows
-    from punchlist.store.questions import QuestionRows
 
 T = TypeVar("T")
 SNAPSHOT_EVERY = 50
@@ -32,7 +28,7 @@ _DELETES = ("delete_events", "delete_snapshots", "delete_calls", "delete_plans",
 _UNREADABLE = (TypeError, ValueError, LookupError, ArithmeticError, msgspec.MsgspecError, StopIteration)
 
 
-class Rows:
+class Rows(Parts):
     """Reads and writes over one connection.
 
     Lists are decoded once: equal bytes give the same object. The writer also keeps the rows of agents from one
@@ -104,20 +100,6 @@ class Rows:
     def run(self, name: str, values: Any) -> None:
         self.flush()
         self._execute(self._sql[name], values)
-
-    # What not every call needs is a part of its own, imported on first use.
-
-    @cached_property
-    def plans(self) -> PlanRows:
-        from punchlist.store.plans import PlanRows
-
-        return PlanRows(self)
-
-    @cached_property
-    def questions(self) -> QuestionRows:
-        from punchlist.store.questions import QuestionRows
-
-        return QuestionRows(self)
 
     # Agents and their lists.
 
