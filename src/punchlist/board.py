@@ -155,11 +155,17 @@ class Board:
 
     # What waits on a person.
 
-    def plans(self, *, project: str | os.PathLike[str] | None = None) -> Sequence[PlanRow]:
-        """The plans that wait for a decision, and whose they are; the one that waits longest comes first."""
+    def plans(self, *, project: str | os.PathLike[str] | None = None, waiting: bool = True) -> Sequence[PlanRow]:
+        """The plans that wait for a decision, and whose they are; the one that waits longest comes first.
+
+        Without `waiting` the latest plan of each agent, whatever became of it; who was last at work comes first.
+        """
         from punchlist.agent.waiting import waiting_plans
 
-        return waiting_plans(self.store, self.now(), None if project is None else project_of(project))
+        where = None if project is None else project_of(project)
+        if not waiting:
+            return self.store.read(lambda tx: tx.plans.latest(where))
+        return waiting_plans(self.store, self.now(), where)
 
     def questions(self, *, project: str | os.PathLike[str] | None = None) -> Sequence[QuestionRow]:
         """What open items ask of people, the oldest question first."""

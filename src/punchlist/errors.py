@@ -196,6 +196,12 @@ class ListFileRefused(StoreError):
     code = "list_file_refused"
 
 
+class PlanFileRefused(StoreError):
+    """The plan file `{path}` cannot be used: {problem}."""
+
+    code = "plan_file_refused"
+
+
 class StoreClosed(StoreError):
     """The board at `{path}` is closed; open it again."""
 

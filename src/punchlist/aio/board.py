@@ -136,8 +136,8 @@ class Board:
 
     # What waits on a person.
 
-    async def plans(self, *, project: str | os.PathLike[str] | None = None) -> Sequence[PlanRow]:
-        return await self._run(self.synchronous.plans, project=project)
+    async def plans(self, *, project: str | os.PathLike[str] | None = None, waiting: bool = True) -> Sequence[PlanRow]:
+        return await self._run(self.synchronous.plans, project=project, waiting=waiting)
 
     async def questions(self, *, project: str | os.PathLike[str] | None = None) -> Sequence[QuestionRow]:
         return await self._run(self.synchronous.questions, project=project)

@@ -131,7 +131,7 @@ def propose(
         sent_bytes=len(sent.encode()),
         sent_chars=len(sent),
     )
-    decision = Decision(plan, (plan,), (_event("proposed", plan, text=cleaned),))
+    decision = Decision(plan, (plan,), (_event("proposed", plan, item=item, text=cleaned),))
     return decision if drafted else _behind(current, decision, by, now)
 
 

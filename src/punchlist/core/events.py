@@ -42,7 +42,7 @@ KINDS: Mapping[str, str] = {
     "mode.changed": "an agent entered or left plan mode: {mode}",
     "approval.started": "a plan to be approved begins to stream in: {plan, plan_revision, item}",
     "approval.delta": "a piece of such a plan: {plan, plan_revision, item, delta}",
-    "approval.proposed": "a plan was put before a person: {plan, plan_revision, text}",
+    "approval.proposed": "a plan was put before a person: {plan, plan_revision, item, text}",
     "approval.approved": "a person agreed to a plan: {plan, plan_revision}",
     "approval.rejected": "a person refused a plan: {plan, plan_revision, reason}",
     "approval.superseded": "a newer plan took the place of one that was open: {plan, plan_revision}",

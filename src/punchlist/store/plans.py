@@ -37,6 +37,9 @@ class PlanRows:
     def proposed(self, *, limit: int = 1000) -> Sequence[PlanRow]:
         return [_found(row) for row in self._rows.all("proposed_plans", {"limit": limit})]
 
+    def latest(self, project: str | None, *, limit: int = 1000) -> Sequence[PlanRow]:
+        return [_found(row) for row in self._rows.all("latest_plans", {"project": project, "limit": limit})]
+
     def mode_since(self, agent: int) -> datetime | None:
         row = self._rows.one("last_mode_change", {"agent": agent})
         return None if row is None else moment(row[0])
