@@ -1,4 +1,4 @@
-"""Claude Code's plan files, `~/.claude/plans/*.md`: a plan that was written there is proposed, and one is written there.
+"""Claude Code's plan files, `~/.claude/plans/*.md`: one that was written there is proposed, and one is written there.
 
 Known: the folder, that a plan is one Markdown file which outlives its session, and that it is the one file which
 plan mode may write. How Claude Code names its files, and which of them belongs to which session, is not known: so a
