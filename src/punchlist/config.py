@@ -13,6 +13,7 @@ SETTINGS: dict[str, str] = {
     "PUNCHLIST_SESSION": "the session of an agent that names none; by default a new one",
     "PUNCHLIST_DURABILITY": "`full` (a write survives power loss, the default) or `normal` (it survives a crash)",
     "PUNCHLIST_CLAUDE_TODOS": "a folder of Claude Code's own list files to keep in step with; by default none",
+    "PUNCHLIST_TODOS": "`off` takes the todo tool from every agent, and all that is said about it; `on` is the default",
     "GOOSE_TODO_MAX_CHARS": "goose's own: how many characters its text may have, 50,000 by default; 0 for no limit",
 }
 """Every variable that this program reads, and what it means."""
@@ -25,6 +26,14 @@ def durability(wanted: str | None = None) -> Durability:
         if value == known:
             return known
     raise ConfigInvalid(name="durability", value=value, problem="use `full` or `normal`")
+
+
+def todos_offered() -> bool:
+    """Whether agents are to have a todo tool at all, by the environment."""
+    value = os.environ.get("PUNCHLIST_TODOS") or "on"
+    if value not in ("on", "off"):
+        raise ConfigInvalid(name="PUNCHLIST_TODOS", value=value, problem="use `on` or `off`")
+    return value == "on"
 
 
 def session_id(given: str | None = None) -> str:

@@ -9,7 +9,10 @@ import pytest
 import punchlist
 from punchlist import aio
 
-PLAIN = {"Board": {"open", "now", "agent", "store", "observe"}, "Agent": {"dialect", "tools"}}
+PLAIN = {
+    "Board": {"open", "now", "agent", "store", "observe"},
+    "Agent": {"dialect", "offered", "tools", "unjudged_tools"},
+}
 """What is known without asking the store; everything else is awaited or iterated over."""
 
 

@@ -98,7 +98,7 @@ def refused():
     raise AssertionError("a child took part in its parent's transaction")
 def work(tx):
     row = tx.agent("storm", "main")
-    tx.save_mode(row, "plan", at=board.now())
+    tx.modes.save(row, "plan", None, at=board.now())
     return child(refused)
 pid = board.store.transact(work)
 assert ended(pid) == [0]

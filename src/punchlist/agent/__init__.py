@@ -21,8 +21,20 @@ class Agent(Calls, Changes, Modes, Plans, PlanStreams, Asking):
     def _changed(self) -> None:
         self.board.changed(self)
 
-    def spawn(self, name: str, *, label: str | None = None, id: str | None = None, dialect: str | None = None) -> Agent:
-        """A child of this agent: always a new one, numbered if the name is taken. The same `id` finds it again."""
+    def spawn(
+        self,
+        name: str,
+        *,
+        label: str | None = None,
+        id: str | None = None,
+        dialect: str | None = None,
+        offered: bool | None = None,
+    ) -> Agent:
+        """A child of this agent: always a new one, numbered if the name is taken. The same `id` finds it again.
+
+        It has the todo tool, with a list of its own, unless its dialect withholds that from subagents; `offered` says
+        otherwise. An agent that has been denied the tool by its host denies it to its children.
+        """
         check_name("agent", name)
 
         def work(tx: Transaction) -> str:
@@ -42,11 +54,14 @@ class Agent(Calls, Changes, Modes, Plans, PlanStreams, Asking):
             return free
 
         child = self.board.store.transact(work)
+        denied = False if self._options.get("offered") is False else None
+        options = self._options.copy()
+        options.update(subagent=True, offered=denied if offered is None else offered)
         return self.board.agent(
             child,
             session=self.session,
             dialect=dialect or self.dialect,
             profile=self.profile,
             project=self._project,
-            **self._options,
+            **options,
         )

@@ -59,7 +59,7 @@ class Calls(Handle):
 
     def _answering(self, name: str, args: Any) -> Answer | None:
         """What answers the call; None for a tool that this handle does not offer. The arguments are read once."""
-        if self._dialect.has_tool(name):
+        if self.offered and self._dialect.has_tool(name):
             parsed = self._dialect.parse(name, args)
             return lambda tx, row, now: self._answer(tx, row, parsed, now)
         if self._planning is not None and self._planning.has_tool(name):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, cast, get_args
 
+from punchlist.config import todos_offered
 from punchlist.core.commands import Focus, Policy
 from punchlist.core.events import Draft
 from punchlist.core.todo import TodoList
@@ -18,6 +20,7 @@ from punchlist.store import AgentRow, Transaction
 if TYPE_CHECKING:
     from punchlist.board import Board
     from punchlist.dialects.plan_tools import PlanSettings
+    from punchlist.guidance.tools import OwnTools
 
 Mode = Literal["execute", "plan"]
 PROFILES = ("quiet", "classic", "off")
@@ -29,13 +32,25 @@ class AgentOptions(TypedDict, total=False):
 
     `focus`: what our own dialect does with a second item in progress: `first` (keep the first), `accept` or `refuse`.
     `verbose`: offer the tools with the longer descriptions, for small models. `clear_delay`: seconds after which a
-    closed task leaves the model's list in oh-my-pi; below 0 never. `plan_tools`: offer the tools of plan mode, in the
-    dialects that have them; a mapping says how: `require_approval`, `approval_timeout_secs`, `interactive`, `operator`.
+    closed task leaves the model's list in oh-my-pi; below 0 never.
+
+    `offered`: whether the model has the tool, whatever its dialect says; None to go by the dialect. `context`: what the
+    agent is about just now (`commit`, `pull_request`, `yield`, …); in some the dialect's original takes the tool away.
+    `subagent`: another agent started this one; `spawn` says so by itself. `reading_tools`, `changing_tools`: names of
+    the host's own tools, for plan mode and for counting changes.
+
+    `plan_tools`: offer the tools of plan mode, in the dialects that have them; a mapping says how: `require_approval`,
+    `approval_timeout_secs`, `interactive`, `operator`.
     """
 
     focus: str | None
     verbose: bool
     clear_delay: float
+    offered: bool | None
+    context: str | None
+    subagent: bool
+    reading_tools: Iterable[str]
+    changing_tools: Iterable[str]
     plan_tools: bool | Mapping[str, Any]
 
 
@@ -65,6 +80,7 @@ class Handle:
         self._dialect = dialect_named(dialect)
         self._options = options
         self._policy = _policy(self._dialect, options)
+        self._offered = _offered(self._dialect, options)
         self._planning = _planning(self._dialect, options)
 
     def __repr__(self) -> str:
@@ -76,9 +92,19 @@ class Handle:
 
     @property
     def tools(self) -> tuple[Tool, ...]:
-        """The tools to offer to the model: the original's, but for their descriptions, which are ours."""
-        tools = (*self._dialect.tools, *(self._planning.tools if self._planning is not None else ()))
+        """The tools to offer to the model: the original's, but for their descriptions, which are ours.
+
+        Without the todo tool where that is not offered: a call is then answered as one of an unknown tool, and nothing
+        is said.
+        """
+        listed = self._dialect.tools if self._offered else ()
+        tools = listed if self._planning is None else (*listed, *self._planning.tools)
         return tuple(tool.in_full() for tool in tools) if self._options.get("verbose") else tools
+
+    @property
+    def offered(self) -> bool:
+        """Whether the model has the todo tool: by the setting of the project, the host's word, then the dialect's."""
+        return self._offered
 
     @property
     def todos(self) -> TodoList:
@@ -95,6 +121,12 @@ class Handle:
     def mode(self) -> Mode:
         row = self._row()
         return "plan" if row is not None and row.mode == "plan" else "execute"
+
+    @cached_property
+    def _own_tools(self) -> OwnTools:
+        from punchlist.guidance.tools import OwnTools  # not needed where an agent is only asked for its list
+
+        return OwnTools.named(self._options.get("reading_tools", ()), self._options.get("changing_tools", ()))
 
     def _row(self) -> AgentRow | None:
         return self.board.store.agent(self.session, self.name)
@@ -133,6 +165,18 @@ def _policy(dialect: Dialect, options: AgentOptions) -> Policy:
     if delay is not None and dialect.name == "oh-my-pi":
         policy = replace(policy, hide_closed_after=float(delay))
     return policy
+
+
+def _offered(dialect: Dialect, options: AgentOptions) -> bool:
+    context, wanted = options.get("context"), options.get("offered")
+    if context is not None:
+        check_name("context", context)
+    if not todos_offered():
+        return False
+    if wanted is not None:
+        return wanted
+    withheld = options.get("subagent", False) and dialect.subagents == "withheld"
+    return not withheld and context not in dialect.withheld_in
 
 
 def _planning(dialect: Dialect, options: AgentOptions) -> PlanSettings | None:

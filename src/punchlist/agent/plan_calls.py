@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any, assert_never
 
-from punchlist.agent.plan_changes import change_mode, entered_at, new_plan_id, save
+from punchlist.agent.plan_changes import enter, entered_at, new_plan_id, save
 from punchlist.core.approval import approve, propose, reject
 from punchlist.core.events import Draft
 from punchlist.dialects.base import Invalid, Reply, reply_invalid
@@ -51,8 +51,11 @@ def _enter(planning: PlanSettings, tx: Transaction, row: AgentRow, call: EnterPl
     if not interactive:
         return planning.wire.unavailable()
     already = row.mode == "plan"
-    since = entered_at(tx, row, now) if already else now
-    change_mode(tx, row, "plan", by=by, now=now, reason=call.reason)
+    if already:
+        since = entered_at(tx, row, now)
+    else:
+        enter(tx, row, by=by, now=now, reason=call.reason)
+        since = now
     return planning.wire.entered(Entered(since, already, call.reason))
 
 

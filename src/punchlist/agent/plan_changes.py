@@ -6,12 +6,13 @@ import os
 from datetime import datetime
 
 from punchlist.agent.changes import edited
-from punchlist.agent.handle import Mode
 from punchlist.core.approval import Decision, PlanState
 from punchlist.core.events import Draft
 from punchlist.dialects.operations import rewrite
 from punchlist.errors import PlanWithoutSteps
+from punchlist.guidance.plan_mode import LONGEST_REASON, PlanMode, recorded
 from punchlist.store import AgentRow, Transaction
+from punchlist.text import clean, cut
 
 
 def new_plan_id() -> str:
@@ -30,7 +31,7 @@ def save(tx: Transaction, row: AgentRow, decision: Decision, *, by: str, now: da
     if decision.plan.state is PlanState.APPROVED:
         if todos:
             _list_steps(tx, row, decision, by, now)
-        change_mode(tx, row, "execute", by=by, now=now)  # last: what was known of the row ends here
+        leave(tx, row, by=by, now=now)  # last: what was known of the row ends here
 
 
 def _list_steps(tx: Transaction, row: AgentRow, decision: Decision, by: str, now: datetime) -> None:
@@ -42,16 +43,23 @@ def _list_steps(tx: Transaction, row: AgentRow, decision: Decision, by: str, now
     tx.add_events(row, applied.events, by=by, at=now)
 
 
-def change_mode(
-    tx: Transaction, row: AgentRow, mode: Mode, *, by: str, now: datetime, reason: str | None = None
-) -> None:
-    """Puts an agent into plan mode or out of it; nothing happens if that is so already."""
-    if row.mode != mode:
-        tx.save_mode(row, mode, at=now)
-        why = {} if reason is None else {"reason": reason}
-        tx.add_events(row, [Draft("mode.changed", {"mode": mode, **why})], by=by, at=now)
+def enter(tx: Transaction, row: AgentRow, *, by: str, now: datetime, reason: str | None) -> None:
+    """Puts an agent that asked for it into plan mode."""
+    said = None if reason is None else cut(clean(reason, lines=False).text, LONGEST_REASON)
+    mode = PlanMode(now, "model_requested", said, by)
+    tx.modes.save(row, "plan", mode.record(), at=now)
+    changed = {"mode": "plan", "because": mode.because, "reason": said}
+    tx.add_events(row, [Draft("mode.changed", changed)], by=by, at=now)
+
+
+def leave(tx: Transaction, row: AgentRow, *, by: str, now: datetime) -> None:
+    """Ends plan mode, if it is on."""
+    if row.mode == "plan":
+        tx.modes.save(row, "execute", None, at=now)
+        tx.add_events(row, [Draft("mode.changed", {"mode": "execute"})], by=by, at=now)
 
 
 def entered_at(tx: Transaction, row: AgentRow, now: datetime) -> datetime:
-    """Since when the agent is in plan mode; of a copied session that is not known, then it is now."""
-    return tx.plans.mode_since(row.number) or now
+    """Since when the agent is in plan mode; where that was not written down, it is now."""
+    data = tx.modes.entered(row.number)
+    return now if data is None else recorded(data).entered_at

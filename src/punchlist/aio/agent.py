@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from punchlist.aio.board import Board
     from punchlist.core.approval import Plan
     from punchlist.core.question import Question
+    from punchlist.guidance.plan_mode import Because, PlanMode, Refusal
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -60,6 +61,10 @@ class Agent:
     @property
     def tools(self) -> tuple[Tool, ...]:
         return self.synchronous.tools
+
+    @property
+    def offered(self) -> bool:
+        return self.synchronous.offered
 
     @property
     def todos(self) -> Awaitable[TodoList]:
@@ -166,14 +171,34 @@ class Agent:
 
     # Modes and children.
 
-    async def enter_plan_mode(self, *, by: str | None = None) -> None:
-        await self._run(self.synchronous.enter_plan_mode, by=by)
+    @property
+    def plan_mode(self) -> Awaitable[PlanMode | None]:
+        """Since when and why plan mode is on; None while the agent works."""
+        return self._run(lambda: self.synchronous.plan_mode)
+
+    async def enter_plan_mode(
+        self, reason: str | None = None, *, by: str | None = None, because: Because | None = None
+    ) -> PlanMode:
+        return await self._run(self.synchronous.enter_plan_mode, reason, by=by, because=because)
 
     async def exit_plan_mode(self, *, by: str | None = None) -> None:
         await self._run(self.synchronous.exit_plan_mode, by=by)
 
+    async def permits(self, tool: str, args: Any = None) -> Refusal | None:
+        return await self._run(self.synchronous.permits, tool, args)
+
+    def unjudged_tools(self, tools: Iterable[str]) -> tuple[str, ...]:
+        return self.synchronous.unjudged_tools(tools)
+
     async def spawn(
-        self, name: str, *, label: str | None = None, id: str | None = None, dialect: str | None = None
+        self,
+        name: str,
+        *,
+        label: str | None = None,
+        id: str | None = None,
+        dialect: str | None = None,
+        offered: bool | None = None,
     ) -> Agent:
-        child = await self._run(self.synchronous.spawn, name, label=label, id=id, dialect=dialect)
+        spawn = self.synchronous.spawn
+        child = await self._run(spawn, name, label=label, id=id, dialect=dialect, offered=offered)
         return Agent(self.board, child, self.board.lane(child.session, child.name))

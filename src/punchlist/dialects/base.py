@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 from punchlist.core.commands import Command, Limits, Policy, Problem, Query
 from punchlist.core.todo import Status, TodoItem, TodoList
@@ -106,9 +106,10 @@ class Result:
 class Dialect:
     """One wire tool, to the letter.
 
-    `refused_in_plan_mode` is the answer while plan mode is on, None where the tool may be used then too.
-    `repairs` names what is mended in the input (see `repair.py`); `lossy` what the dialect cannot express; `limits`
-    says what there is beside the limits of the policy.
+    `refused_in_plan_mode` is the answer while plan mode is on, None where the tool may be used then too. `subagents`
+    says whether an agent that another one started has the tool, with a list of its own; `withheld_in` names contexts in
+    which nobody has it. `repairs` names what is mended in the input (see `repair.py`); `lossy` what the dialect cannot
+    express; `limits` says what there is beside the limits of the policy.
     """
 
     name: str
@@ -118,6 +119,8 @@ class Dialect:
     render: Callable[[Result], Reply]
     statuses: tuple[str, ...]
     refused_in_plan_mode: str | None = None
+    subagents: Literal["own_list", "withheld"] = "own_list"
+    withheld_in: frozenset[str] = frozenset()
     repairs: frozenset[str] = frozenset()
     lossy: tuple[str, ...] = ()
     limits: tuple[str, ...] = ()
@@ -142,5 +145,5 @@ def reply_invalid(invalid: Invalid) -> Reply:
 
 
 def reply_unknown_tool(tools: Iterable[Tool], name: str) -> Reply:
-    known = ", ".join(f"`{tool.name}`" for tool in tools)
+    known = ", ".join(f"`{tool.name}`" for tool in tools) or "none"
     return reply_invalid(Invalid(f"Unknown tool `{repair(name)[:80]}`. Available: {known}.", code="unknown_tool"))

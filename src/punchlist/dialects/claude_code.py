@@ -195,5 +195,6 @@ DIALECT = Dialect(
         "TodoWrite is not available in plan mode: it changes state, and plan mode only reads. "
         "Write the list once the plan is approved."
     ),
+    withheld_in=frozenset({"commit", "pull_request"}),
     lossy=(*LOST_IN_THREE, "no ids, phases, notes, priorities, parents or explanation"),
 )

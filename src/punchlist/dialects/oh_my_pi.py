@@ -246,5 +246,7 @@ DIALECT = Dialect(
     parse=parse,
     render=render,
     statuses=("pending", "in_progress", "completed", "abandoned"),
+    subagents="withheld",
+    withheld_in=frozenset({"yield"}),
     lossy=("blocked and failed show as pending", "no ids, active forms, priorities, parents or explanation"),
 )

@@ -89,6 +89,7 @@ DIALECT = Dialect(
     parse=parse,
     render=render,
     statuses=("pending", "in_progress", "completed", "cancelled"),
+    subagents="withheld",
     repairs=frozenset({"status_spelling"}),
     lossy=(
         "blocked and failed show as in_progress",

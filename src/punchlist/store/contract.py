@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar
 
 from punchlist.core.events import Draft, Event
 from punchlist.core.todo import ListState, TodoList
@@ -58,9 +58,18 @@ class StoredCall(NamedTuple):
     reply: bytes
 
 
+class ModeTable(Protocol):
+    """The modes of agents, each with what was said when it was entered."""
+
+    def entered(self, agent: int) -> dict[str, Any] | None: ...
+    def save(self, agent: AgentRow, mode: str, entered: Mapping[str, Any] | None, *, at: datetime) -> None: ...
+
+
 class Transaction(Protocol):
     """What may be done within one transaction. All of it is committed together, or none of it."""
 
+    @property
+    def modes(self) -> ModeTable: ...
     @property
     def plans(self) -> PlanTable: ...
     @property
@@ -81,7 +90,6 @@ class Transaction(Protocol):
     def spawned(self, session: str, parent: int, spawn_id: str) -> str | None: ...
     def names(self, session: str) -> set[str]: ...
     def save_list(self, agent: AgentRow, state: ListState, *, unseen: int, at: datetime) -> None: ...
-    def save_mode(self, agent: AgentRow, mode: str, *, at: datetime) -> None: ...
     def add_events(self, agent: AgentRow, drafts: Iterable[Draft], *, by: str, at: datetime) -> None: ...
     def list_at(self, number: int, revision: int) -> TodoList | None: ...
     def last_change(self, number: int, by: str) -> int | None: ...

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from punchlist.core.approval import Plan
-from punchlist.store.codec import microseconds, moment
+from punchlist.store.codec import microseconds
 from punchlist.store.records import Record
 from punchlist.store.waiting import PlanRow
 
@@ -39,10 +39,6 @@ class PlanRows:
 
     def latest(self, project: str | None, *, limit: int = 1000) -> Sequence[PlanRow]:
         return [_found(row) for row in self._rows.all("latest_plans", {"project": project, "limit": limit})]
-
-    def mode_since(self, agent: int) -> datetime | None:
-        row = self._rows.one("last_mode_change", {"agent": agent})
-        return None if row is None else moment(row[0])
 
     def save(self, agent: int, plan: Plan, *, at: datetime) -> None:
         total, body = _plan.written(str(agent), plan)

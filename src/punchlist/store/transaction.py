@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
@@ -16,6 +16,9 @@ from punchlist.store.contract import AgentRow, ListRow, SessionRow, StoredCall
 from punchlist.store.faults import RowDamaged
 from punchlist.store.parts import Parts
 from punchlist.store.queries import queries
+
+if TYPE_CHECKING:
+    from punchlist.store.modes import ModeRows
 
 T = TypeVar("T")
 SNAPSHOT_EVERY = 50
@@ -200,8 +203,14 @@ class Rows(Parts):
         total = None if body is None else codec.checksum(head, body, shown)
         self.run("save_unseen", (unseen, total, shown, agent.number))
 
-    def save_mode(self, agent: AgentRow, mode: str, *, at: datetime) -> None:
-        self.run("save_mode", (mode, codec.microseconds(at), agent.number))
+    @property
+    def modes(self) -> ModeRows:
+        from punchlist.store.modes import ModeRows  # few calls change a mode
+
+        return ModeRows(self)
+
+    def forget_agent(self, agent: AgentRow) -> None:
+        """To be called when something other than its list changed."""
         self._agents.pop((agent.session, agent.name), None)
 
     def lists(self, *, project: str | None = None, session: str | None = None, limit: int = 20) -> Sequence[ListRow]:
@@ -300,7 +309,7 @@ class Rows(Parts):
                 self.save_list(copy, ListState(row.todos), unseen=0, at=at)
                 self._add_snapshot(copy.number, row.todos.revision, codec.encode_list(row.todos, {}))
             if row.mode != copy.mode:
-                self.save_mode(copy, row.mode, at=at)
+                self.modes.save(copy, row.mode, self.modes.entered(row.number), at=at)
 
     def prune(self, before: datetime, *, limit: int) -> int:
         """Deletes up to `limit` agents of sessions that nobody wrote to since; how many it deleted."""

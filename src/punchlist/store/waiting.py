@@ -41,10 +41,6 @@ class PlanTable(Protocol):
         """The latest revision of each agent's plan; None stands for all projects."""
         ...
 
-    def mode_since(self, agent: int) -> datetime | None:
-        """When the agent last entered or left plan mode; None if it never did, or that is no longer known."""
-        ...
-
     def save(self, agent: int, plan: Plan, *, at: datetime) -> None: ...
 
 

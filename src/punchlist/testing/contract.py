@@ -64,7 +64,7 @@ class StoreContract:
                 tx.save_list(row, ListState(_list_of("lost", revision=2)), unseen=3, at=clock())
                 tx.add_events(row, [Draft("list.replaced", {"revision": 2})], by="main", at=clock())
                 tx.save_call(row, "c1", StoredCall(b"f", b"r"), at=clock())
-                tx.save_mode(row, "plan", at=clock())
+                tx.modes.save(row, "plan", {"because": "a test"}, at=clock())
                 tx.add_agent("s2", "other", project=PROJECT, at=clock())
                 raise ArithmeticError
 
@@ -72,6 +72,7 @@ class StoreContract:
             row = board.store.agent("s1", "main")
             assert row is not None
             assert (row.state.todos, row.unseen, row.mode) == (todos, 0, "execute")
+            assert board.store.read(lambda tx: tx.modes.entered(row.number)) is None
             assert list(board.events()) == before
             assert board.store.agent("s2", "other") is None
             assert board.store.transact(lambda tx: tx.call(row, "c1")) is None

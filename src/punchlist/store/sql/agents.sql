@@ -43,9 +43,6 @@ UPDATE agents SET unseen = ?, sum = ?, shown = ? WHERE id = ?;
 -- name: body_of_list
 SELECT todos FROM agents WHERE id = ?;
 
--- name: save_mode
-UPDATE agents SET mode = ?, updated_at = ? WHERE id = ?;
-
 -- name: agents_of_session
 -- All agents of a session, parents before children.
 SELECT id, session, name, parent, label, project, mode, updated_at, revision, sum, todos, shown

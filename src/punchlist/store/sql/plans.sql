@@ -27,10 +27,6 @@ ORDER BY a.updated_at DESC, p.agent LIMIT :limit;
 INSERT INTO plans (agent, revision, id, state, sum, body) VALUES (:agent, :revision, :id, :state, :sum, :body)
 ON CONFLICT (agent, revision) DO UPDATE SET state = excluded.state, sum = excluded.sum, body = excluded.body;
 
--- name: last_mode_change
--- When an agent last entered or left plan mode.
-SELECT at FROM events WHERE agent = :agent AND revision IS NULL AND kind = 'mode.changed' ORDER BY seq DESC LIMIT 1;
-
 -- name: touch_agent
 -- Somebody was at work here: the session is not an old one.
 UPDATE agents SET updated_at = :at WHERE id = :agent AND updated_at < :at;

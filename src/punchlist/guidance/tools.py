@@ -1,0 +1,168 @@
+"""What a tool call is: its kind, by the names that tools of the field go by, and whether it changes something.
+
+Names are compared without case, `_` and `-`, and without what a server puts before them (`mcp__files__read_file`).
+A name is known or it is not: nothing is guessed from a part of it. Never raises, whatever a model or host sends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal, cast
+
+Kind = Literal["read", "edit", "shell", "delegate", "outbound", "dispatch", "schedule", "config", "todo", "unknown"]
+
+_READ: Final = """
+    read file_read read_file read_files read_many_files view view_file view_image cat open_file notebook_read
+    read_notebook glob find find_files find_path grep grep_search search search_files search_file_content file_search
+    codebase_search semantic_search search_code find_symbol find_references get_symbols_overview
+    list_code_definition_names ls list list_dir list_directory list_files tree lsp diagnostics get_diagnostics
+    get_errors get_problems get_changed_files read_lints web_fetch fetch fetch_url fetch_webpage web_search
+    google_web_search search_web url_context bash_output task_output agent_output get_command_output command_status
+    read_terminal get_terminal_output list_mcp_resources list_mcp_resource_templates read_mcp_resource tool_search
+    list_tools ask_user_question ask_user ask_followup_question request_user_input question think sleep
+    enter_plan_mode exit_plan_mode plan_exit plan_enter skill cron_list memory_search memory_get agent_query
+    agent_turns_tail session_logs what_do_i_know who_am_i my_stats synthetic_output sessions_list sessions_history
+    session_search list_agents
+"""
+_EDIT: Final = """
+    edit write multi_edit notebook_edit edit_notebook edit_notebook_cell apply_patch apply_diff patch
+    str_replace str_replace_editor str_replace_based_edit_tool text_editor file_editor editor write_file write_to_file
+    file_write file_edit create create_file create_directory make_directory mkdir replace replace_in_file
+    search_replace search_and_replace insert insert_content insert_edit_into_file replace_string_in_file
+    multi_replace_string_in_file edit_file edit_files ast_edit save_file undo_edit delete delete_file delete_files
+    delete_path remove remove_file rm move move_file move_path rename rename_file rename_symbol copy_file copy_path
+    replace_symbol_body insert_after_symbol insert_before_symbol create_new_file create_new_jupyter_notebook
+"""
+_SHELL: Final = """
+    bash shell sh zsh exec exec_command execute execute_command run_command run_shell_command run_terminal_cmd
+    run_terminal_command run_in_terminal terminal local_shell shell_command run_bash execute_bash bash_tool
+    unified_exec command cmd
+"""
+_CODE: Final = """
+    write_stdin process python ipython execute_python execute_ipython_cell execute_code run_code run_python eval
+    js_repl repl code_interpreter powershell pwsh run_notebook_cell
+"""
+_KINDS: Final[Mapping[Kind, str]] = {
+    "read": _READ,
+    "edit": _EDIT,
+    "shell": _SHELL + _CODE,
+    "delegate": """task agent spawn_agent subagent sub_agent run_subagent run_agent delegate delegate_to delegate_task
+        new_task sessions_spawn dispatch_agent team_create team_delete""",
+    "outbound": """remote_trigger send_message send_email send_input sessions_send message notify post_message
+        create_pull_request create_issue push_notification browser computer""",
+    "dispatch": """program_phase dispatch_followup kill_shell kill_bash task_stop stop_agent close_agent kill_agent
+        resume_agent""",
+    "schedule": """schedule_cron schedule cron cron_create cron_delete cron_pause cron_resume schedule_wakeup
+        schedule_task""",
+    "config": "config configure set_config update_config update_settings",
+    "todo": """todo todos todo_write todo_read todo_list update_plan write_todos set_todo_list manage_todo_list
+        update_todo_list update_todo task_tracker task_create task_update task_list task_get read_todos""",
+}
+
+
+def _folded(name: str) -> str:
+    return name.lower().replace("_", "").replace("-", "")
+
+
+_BY_NAME: Final[Mapping[str, Kind]] = {_folded(name): kind for kind, names in _KINDS.items() for name in names.split()}
+_UNREAD: Final = frozenset(_folded(name) for name in _CODE.split())
+"""What runs something other than a shell line: never taken for reading."""
+
+_VIEWS: Final[Mapping[str, tuple[str, frozenset[str]]]] = {
+    **{
+        _folded(name): ("command", frozenset({"view"}))
+        for name in ("str_replace_editor", "str_replace_based_edit_tool", "text_editor", "file_editor", "editor")
+    },
+    "process": ("action", frozenset({"poll", "log", "list"})),
+    "config": ("op", frozenset({"read"})),
+}
+"""Tools that both read and change, with the argument that says which, and its values that read."""
+
+_LINES: Final = ("command", "cmd", "script")
+_LONGEST_NAME: Final = 200
+_LONGEST_JSON: Final = 10_000
+_MOST_WORDS: Final = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class OwnTools:
+    """What a host says about tools of its own; it goes before what is known here. Made by `named`."""
+
+    reading: frozenset[str] = frozenset()
+    changing: frozenset[str] = frozenset()
+
+    @classmethod
+    def named(cls, reading: Iterable[str] = (), changing: Iterable[str] = ()) -> OwnTools:
+        return cls(frozenset(map(_known, reading)), frozenset(map(_known, changing)))
+
+
+NONE: Final = OwnTools()
+
+
+def kind(name: str, args: Any = None, own: OwnTools = NONE) -> Kind:
+    """What this call is for. A name with a dot that is not known goes to some other service: `outbound`."""
+    word = _known(name)
+    if word in own.reading:
+        return "read"
+    found = _BY_NAME.get(word)
+    if word in own.changing:
+        return "edit" if found in (None, "read") else found
+    if found is None:
+        return "outbound" if "." in word else "unknown"
+    view = _VIEWS.get(word)
+    return "read" if view is not None and _views(args, *view) else found
+
+
+def changes(name: str, args: Any = None, own: OwnTools = NONE) -> bool:
+    """Whether this call edits, deletes or moves something, or runs a command that is not known to only read."""
+    found = kind(name, args, own)
+    word = _known(name)
+    if found != "shell":
+        return found == "edit" or word in own.changing
+    return word in _UNREAD or word in own.changing or not _reads_only(args)
+
+
+def _known(name: str) -> str:
+    """The name as the table has it, where it does; what a server put before it is left out."""
+    if not isinstance(name, str) or len(name) > _LONGEST_NAME:  # pyright: ignore[reportUnnecessaryIsInstance]
+        return ""
+    word = _folded(name)
+    return word if word in _BY_NAME or "__" not in name else _folded(name.rpartition("__")[2])
+
+
+def _views(args: Any, key: str, reading: frozenset[str]) -> bool:
+    given = _decoded(args) if isinstance(args, str) else args
+    value = cast("Mapping[Any, Any]", given).get(key) if isinstance(given, Mapping) else None
+    return isinstance(value, str) and value in reading
+
+
+def _reads_only(args: Any) -> bool:
+    from punchlist.guidance.shell import reads_only  # its patterns are dear to compile; needed for shell calls only
+
+    given = _decoded(args) if isinstance(args, str) else args
+    if isinstance(given, str):
+        return reads_only(given)
+    if not isinstance(given, Mapping):
+        return False
+    fields = cast("Mapping[Any, Any]", given)
+    lines = [fields[key] for key in _LINES if key in fields]
+    return bool(lines) and all((isinstance(line, str) or _is_words(line)) and reads_only(line) for line in lines)
+
+
+def _is_words(line: Any) -> bool:
+    """Whether it is the words of one command, as Codex sends them."""
+    words = cast("list[Any]", line) if isinstance(line, list) else []
+    return 0 < len(words) <= _MOST_WORDS and all(isinstance(word, str) for word in words)
+
+
+def _decoded(args: str) -> Any:
+    """Arguments that came as JSON text, or the command line itself."""
+    if not args.startswith("{") or len(args) > _LONGEST_JSON:
+        return args
+    import json
+
+    try:
+        return json.loads(args)
+    except (ValueError, RecursionError):
+        return args
