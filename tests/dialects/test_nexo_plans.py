@@ -1,0 +1,417 @@
+"""nexo's plan mode to the letter. The rules are those of manifest.toml, section nexo, that begin with `plan-`."""
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from punchlist import Agent, Board, Reply
+from punchlist.dialects import nexo_plans as nexo
+from punchlist.dialects.base import Invalid
+from punchlist.dialects.plan_tools import ResolvePlan
+from punchlist.errors import ConfigInvalid, PlanMissing, PlanRefused
+from punchlist.testing import FakeClock
+from punchlist.testing.checks import PATIENCE, in_threads
+from tests.dialects.test_registry import check_schema
+
+PLAN = "1. Read auth.rs\n2. Add the handler"
+INSTRUCTIONS = (
+    "You are in plan mode. Use FileRead, Glob, Grep, WebSearch and any read-only tool to explore. Mutating tools "
+    "refuse with PlanModeRefusal. When the plan is ready, call ExitPlanMode { final_plan } (≤ 8 KiB)."
+)
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture
+def board(clock: FakeClock) -> Iterator[Board]:
+    with Board.open("memory:", clock=clock) as board:
+        yield board
+
+
+def opened(board: Board, **settings: Any) -> Agent:
+    return board.agent("main", session="s", dialect="nexo", plan_tools=settings or True)
+
+
+def entered(board: Board, **settings: Any) -> Agent:
+    agent = opened(board, **settings)
+    assert not agent.call("EnterPlanMode", {}).is_error
+    return agent
+
+
+def submit(agent: Agent, plan: str = PLAN) -> Reply:
+    return agent.call("ExitPlanMode", {"final_plan": plan})
+
+
+def operator(board: Board) -> Agent:
+    return board.agent("operator", session="ops", dialect="nexo", plan_tools={"operator": True})
+
+
+# The tools.
+
+
+@pytest.mark.requirement("nexo.plan-tools")
+def test_the_tools_are_offered_beside_the_todo_tool_and_the_operators_apart(board: Board):
+    assert [tool.name for tool in opened(board).tools] == ["TodoWrite", "EnterPlanMode", "ExitPlanMode"]
+    assert [tool.name for tool in operator(board).tools] == ["TodoWrite", "plan_mode_resolve"]
+    assert [tool.name for tool in board.agent("x", session="s", dialect="nexo").tools] == ["TodoWrite"]
+    assert opened(board).call("plan_mode_resolve", {"plan_id": "x", "decision": "approve"}).is_error
+
+
+@pytest.mark.requirement("nexo.plan-schemas")
+def test_the_schemas_are_the_originals():
+    text = {"type": "string"}
+    assert nexo.ENTER.input_schema == {"type": "object", "properties": {"reason": text}, "required": []}
+    assert nexo.EXIT.input_schema == {"type": "object", "properties": {"final_plan": text}, "required": ["final_plan"]}
+    assert nexo.RESOLVE.input_schema == {
+        "type": "object",
+        "properties": {"plan_id": text, "decision": {"type": "string", "enum": ["approve", "reject"]}, "reason": text},
+        "required": ["plan_id", "decision"],
+    }
+    for tool in (nexo.ENTER, nexo.EXIT, nexo.RESOLVE):
+        check_schema(tool.input_schema)
+        assert 0 < len(tool.description) <= 300
+
+
+# Entering.
+
+
+@pytest.mark.requirement("nexo.plan-enter")
+def test_entering_answers_with_an_object(board: Board, clock: FakeClock):
+    agent = opened(board)
+    reply = agent.call("EnterPlanMode", {"reason": "  two ways "})
+    assert reply.data == {
+        "already_in_plan_mode": False,
+        "entered_at": int(clock().timestamp()),
+        "entered_plan_mode": True,
+        "instructions": INSTRUCTIONS,
+        "reason": "two ways",
+    }
+    assert json.loads(reply.text) == reply.data
+    assert list(json.loads(reply.text)) == sorted(reply.data)
+    assert agent.mode == "plan"
+    assert agent.plan_mode is not None
+    assert agent.plan_mode.reason == "two ways"
+
+
+@pytest.mark.requirement("nexo.plan-enter-again")
+def test_entering_again_keeps_the_first_time(board: Board, clock: FakeClock):
+    agent = opened(board)
+    first = agent.call("EnterPlanMode", {}).data["entered_at"]
+    clock.advance(100)
+    again = agent.call("EnterPlanMode", {"reason": "other"}).data
+    assert (again["already_in_plan_mode"], again["entered_at"], again["reason"]) == (True, first, "other")
+
+
+@pytest.mark.requirement("nexo.plan-enter-reason")
+@pytest.mark.parametrize("args", [None, {}, {"reason": None}, {"reason": 7}, {"reason": "  "}, "text", []])
+def test_a_reason_that_is_no_text_is_none(board: Board, args: Any):
+    assert opened(board).call("EnterPlanMode", args).data["reason"] is None
+
+
+@pytest.mark.requirement("nexo.plan-enter-interactive")
+def test_an_agent_that_no_person_hears_cannot_enter(board: Board):
+    text = (
+        "EnterPlanMode is unavailable in this context (sub-agent, cron, poller, or heartbeat-spawned goal). Plan mode "
+        "requires an interactive channel that can deliver an approval message."
+    )
+    for agent in (opened(board, interactive=False), opened(board).spawn("explore")):
+        reply = agent.call("EnterPlanMode", {})
+        assert (reply.is_error, reply.text) == (True, text)
+        assert agent.mode == "execute"
+    assert not opened(board, interactive=True).spawn("other").call("EnterPlanMode", {}).is_error
+
+
+# Leaving.
+
+
+@pytest.mark.requirement("nexo.plan-exit")
+def test_leaving_without_approval_answers_with_an_object(board: Board, clock: FakeClock):
+    agent = entered(board)
+    since = int(clock().timestamp())
+    clock.advance(100)
+    reply = submit(agent, "ä\r\nb")
+    plan = agent.plan
+    assert plan is not None
+    assert reply.data == {
+        "approval_required": False,
+        "awaiting_acceptance": False,
+        "entered_at": since,
+        "exited_plan_mode": True,
+        "plan_bytes": 5,
+        "plan_chars": 4,
+        "plan_id": plan.id,
+        "unlocked_at": since + 100,
+    }
+    assert json.loads(reply.text) == reply.data
+    assert (agent.mode, plan.state.value, plan.decided_by) == ("execute", "approved", "main")
+
+
+@pytest.mark.requirement("nexo.plan-exit-required")
+@pytest.mark.parametrize("args", [None, {}, {"final_plan": None}, {"final_plan": 7}, "x"])
+def test_leaving_needs_a_plan(board: Board, args: Any):
+    agent = entered(board)
+    assert agent.call("ExitPlanMode", args).text == "ExitPlanMode requires `final_plan` (string)"
+    assert agent.mode == "plan"
+
+
+@pytest.mark.requirement("nexo.plan-exit-size")
+def test_a_plan_has_8192_bytes_at_most(board: Board):
+    agent = entered(board)
+    reply = submit(agent, "ä" * 4096 + "x")
+    assert reply.is_error
+    assert reply.text == "PlanTooLarge: actual=8193 max=8192. Trim the plan and retry."
+    assert agent.mode == "plan"
+    assert not submit(agent, "ä" * 4096).is_error
+
+
+@pytest.mark.requirement("nexo.plan-exit-outside")
+def test_outside_plan_mode_there_is_nothing_to_leave(board: Board):
+    reply = submit(opened(board))
+    assert reply.is_error
+    assert reply.text == (
+        "ExitPlanMode called outside plan mode. Use EnterPlanMode first; the tool is only meaningful when a plan is in "
+        "progress."
+    )
+
+
+@pytest.mark.requirement("nexo.plan-exit-order")
+def test_the_size_is_looked_at_before_the_mode(board: Board):
+    agent = opened(board)
+    assert agent.call("ExitPlanMode", {}).text.startswith("ExitPlanMode requires")
+    assert submit(agent, "x" * 8193).text.startswith("PlanTooLarge")
+
+
+@pytest.mark.requirement("nexo.plan-exit-empty")
+def test_an_empty_plan_passes(board: Board):
+    assert submit(entered(board), "").data["plan_bytes"] == 0
+
+
+# Approval.
+
+
+@pytest.mark.requirement("nexo.plan-approval")
+def test_with_approval_the_answer_comes_once_the_operator_decided(board: Board):
+    agent = entered(board, require_approval=True)
+    reply = submit(agent)
+    assert (reply.is_error, agent.mode) == (False, "plan")
+    assert reply.data == {"approval_required": True, "exited_plan_mode": False, "plan_id": reply.awaits}
+    resolved = operator(board).call("plan_mode_resolve", {"plan_id": reply.awaits, "decision": "approve"})
+    assert resolved.data == {"plan_id": reply.awaits, "resolved": True}
+    assert agent.mode == "execute"
+    final = agent.plan_reply(agent.wait_for_plan(reply.awaits))
+    assert final.data["exited_plan_mode"] is True
+    assert final.data["approval_required"] is True
+    assert final.data["plan_id"] == reply.awaits
+    plan = agent.plan
+    assert plan is not None
+    assert plan.decided_by == "operator"
+
+
+def test_a_host_may_wait_in_a_thread_while_the_operator_decides_in_another(board: Board):
+    agent = entered(board, require_approval=True)
+    plan_id = submit(agent).awaits
+    answers: list[Reply] = []
+
+    def one(number: int) -> None:
+        if number:
+            operator(board).call("plan_mode_resolve", {"plan_id": plan_id, "decision": "approve"})
+        else:
+            answers.append(agent.plan_reply(agent.wait_for_plan(plan_id, timeout=PATIENCE)))
+
+    in_threads(2, one)
+    assert [answer.data["exited_plan_mode"] for answer in answers] == [True]
+
+
+@pytest.mark.requirement("nexo.plan-reject")
+def test_a_rejection_says_why_and_plan_mode_stays_on(board: Board):
+    agent = entered(board, require_approval=True)
+    plan_id = submit(agent).awaits
+    args = {"plan_id": plan_id, "decision": "reject", "reason": " scope too small "}
+    assert not operator(board).call("plan_mode_resolve", args).is_error
+    reply = agent.plan_reply(agent.wait_for_plan(plan_id))
+    assert reply.is_error
+    assert reply.text == (
+        "Plan rejected by operator. Reason: scope too small.\n"
+        "Do not call ExitPlanMode again with the same plan.\n"
+        "Adjust the plan based on the rejection reason and present a revised plan."
+    )
+    assert agent.mode == "plan"
+
+
+@pytest.mark.requirement("nexo.plan-timeout")
+def test_an_operator_who_takes_too_long_decides_nothing(board: Board, clock: FakeClock):
+    agent = entered(board, require_approval=True, approval_timeout_secs=60)
+    plan_id = submit(agent).awaits
+    clock.advance(60)
+    reply = agent.plan_reply(agent.wait_for_plan(plan_id, timeout=PATIENCE))
+    assert reply.is_error
+    assert reply.text == (
+        f"ApprovalTimeout: no operator decision within 60s for plan_id={plan_id}. Plan mode remains active; revisit "
+        "the plan or reduce scope."
+    )
+    assert agent.mode == "plan"
+    late = operator(board).call("plan_mode_resolve", {"plan_id": plan_id, "decision": "approve"})
+    assert late.text == f"no pending plan_mode approval for plan_id={plan_id}"
+    assert agent.mode == "plan"
+
+
+@pytest.mark.requirement("nexo.plan-settings")
+def test_approval_is_off_and_the_operator_has_a_day(board: Board):
+    assert submit(entered(board)).data["approval_required"] is False
+    agent = entered(board, require_approval=True)
+    plan = agent.wait_for_plan(submit(agent).awaits, timeout=0)
+    assert plan.expires_at is not None
+    assert plan.proposed_at is not None
+    assert plan.expires_at - plan.proposed_at == timedelta(seconds=86_400)
+    assert [tool.name for tool in opened(board, enabled=False).tools] == ["TodoWrite"]
+    short = entered(board, require_approval=True, approval_timeout_secs=0)
+    short.reject_plan("next")
+    plan = short.wait_for_plan(submit(short, "short").awaits, timeout=0)
+    assert plan.expires_at is not None
+    assert plan.proposed_at is not None
+    assert plan.expires_at - plan.proposed_at == timedelta(seconds=1)
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [7, "yes", {"require_approval": 1}, {"approval_timeout_secs": -1}, {"approval_timeout_secs": "1"}, {"other": 1}],
+)
+def test_a_setting_that_is_none_is_refused(board: Board, wanted: Any):
+    with pytest.raises(ConfigInvalid):
+        board.agent("main", session="s", dialect="nexo", plan_tools=wanted)
+
+
+def test_a_dialect_without_plan_tools_has_none_to_offer(board: Board):
+    agent = board.agent("main", session="s", dialect="codex", plan_tools=True)
+    assert [tool.name for tool in agent.tools] == ["update_plan"]
+
+
+@pytest.mark.requirement("nexo.plan-resolve-errors")
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (None, "plan_mode_resolve requires `plan_id`"),
+        ({"plan_id": 7}, "plan_mode_resolve requires `plan_id`"),
+        ({"plan_id": "x"}, "plan_mode_resolve requires `decision`"),
+        ({"plan_id": "x", "decision": 1}, "plan_mode_resolve requires `decision`"),
+        (
+            {"plan_id": "x", "decision": "maybe"},
+            "plan_mode_resolve: unknown decision `maybe` (expected approve|reject)",
+        ),
+        ({"plan_id": "x", "decision": "reject"}, "plan_mode_resolve(decision=reject) requires `reason`"),
+        ({"plan_id": "x", "decision": "reject", "reason": " "}, "plan_mode_resolve(decision=reject) requires `reason`"),
+        ({"plan_id": "x", "decision": "approve"}, "no pending plan_mode approval for plan_id=x"),
+    ],
+)
+def test_what_an_operator_gets_wrong_is_said(board: Board, args: Any, said: str):
+    reply = operator(board).call("plan_mode_resolve", args)
+    assert (reply.is_error, reply.text) == (True, said)
+
+
+def test_a_plan_is_resolved_once(board: Board):
+    agent = entered(board, require_approval=True)
+    args = {"plan_id": submit(agent).awaits, "decision": "approve"}
+    assert not operator(board).call("plan_mode_resolve", args).is_error
+    assert operator(board).call("plan_mode_resolve", args).is_error
+
+
+def test_a_repeated_call_is_answered_with_the_first_reply(board: Board):
+    agent = entered(board, require_approval=True)
+    first = agent.call("ExitPlanMode", {"final_plan": PLAN}, call_id="c1")
+    assert agent.call("ExitPlanMode", {"final_plan": PLAN}, call_id="c1") == first
+    assert len(agent.plans) == 1
+    assert agent.call("ExitPlanMode", {"final_plan": "other"}, call_id="c1").is_error
+
+
+def test_a_newer_plan_closes_the_wait_for_the_older(board: Board):
+    agent = entered(board, require_approval=True)
+    first = submit(agent, "one").awaits
+    submit(agent, "two")
+    reply = agent.plan_reply(agent.wait_for_plan(first, timeout=PATIENCE))
+    assert reply.text == (
+        f"Plan approval channel closed unexpectedly for plan_id={first}. Plan mode remains active; rebuild the plan "
+        "and try again."
+    )
+
+
+@pytest.mark.requirement("nexo.plan-todo-write")
+def test_the_todo_tool_may_be_used_in_plan_mode(board: Board):
+    agent = entered(board)
+    assert not agent.call("TodoWrite", {"todos": []}).is_error
+    assert agent.permits("ExitPlanMode") is None
+    assert agent.permits("EnterPlanMode") is None
+
+
+def test_a_refused_call_is_recorded(board: Board):
+    submit(opened(board))
+    event = list(board.events())[-1]
+    assert (event.kind, event.data["code"]) == ("approval.refused", "outside_plan_mode")
+
+
+# What people read and write.
+
+
+@pytest.mark.requirement("nexo.plan-chat")
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("[plan-mode] approve plan_id=a-1", ResolvePlan("a-1")),
+        ("  [plan-mode]\tapprove   plan_id=a-1 \n", ResolvePlan("a-1")),
+        ("[plan-mode] approve plan_id=a-1 reason=fine", ResolvePlan("a-1")),
+        ("[plan-mode] reject plan_id=a-1 reason=too big, sorry  ", ResolvePlan("a-1", "too big, sorry")),
+        ("[plan-mode] reject plan_id=a-1", Invalid("plan_mode_resolve(decision=reject) requires `reason`")),
+        ("[plan-mode] Approve plan_id=a-1", None),
+        ("please [plan-mode] approve plan_id=a-1", None),
+        ("[plan-mode] approve plan_id=", None),
+        ("[plan-mode] approve plan_id=a-1 extra", None),
+        ("[plan-mode]approve plan_id=a-1", None),
+        ("", None),
+    ],
+)
+def test_the_line_with_which_people_decide(line: str, said: Any):
+    assert nexo.resolution(line) == said
+
+
+@pytest.mark.requirement("nexo.plan-chat")
+def test_a_chat_message_decides(board: Board):
+    agent = entered(board, require_approval=True)
+    plan_id = submit(agent).awaits
+    assert board.resolve_plan("hello", by="ada") is False
+    with pytest.raises(PlanRefused):
+        board.resolve_plan(f"[plan-mode] reject plan_id={plan_id}", by="ada")
+    with pytest.raises(PlanMissing):
+        board.resolve_plan("[plan-mode] approve plan_id=other", by="ada")
+    assert board.resolve_plan(f"[plan-mode] reject plan_id={plan_id} reason=no", by="ada") is True
+    plan = agent.plan
+    assert plan is not None
+    assert (plan.state.value, plan.reason, plan.decided_by) == ("rejected", "no", "ada")
+
+
+@pytest.mark.requirement("nexo.plan-notify")
+def test_the_lines_for_people():
+    at = datetime(2026, 3, 1, 9, 30, 5, 700, tzinfo=UTC)
+    start = "[plan-mode] entered at 2026-03-01T09:30:05+00:00 — reason: "
+    assert nexo.notify_entered(at) == f"{start}model"
+    assert nexo.notify_entered(at, reason="two ways") == f"{start}model: two ways"
+    assert nexo.notify_entered(at, by="operator") == f"{start}operator"
+    assert nexo.notify_entered_for_danger(at, "rm -rf") == f"{start}auto-destructive: rm -rf"
+    assert nexo.notify_exited("x" * 200, 7) == f"[plan-mode] exited — plan: {'x' * 200} (full plan in turn log #7)"
+    assert nexo.notify_exited("x" * 201, 7) == f"[plan-mode] exited — plan: {'x' * 200}… (full plan in turn log #7)"
+    assert nexo.notify_refused("Bash", "bash") == "[plan-mode] refused tool=Bash kind=bash"
+    assert nexo.notify_acceptance(" 3 passed\n", passed=True) == "[plan-mode] acceptance: pass (3 passed)"
+    assert nexo.notify_acceptance("1 failed", passed=False) == "[plan-mode] acceptance: fail (1 failed)"
+
+
+@pytest.mark.parametrize("args", ["x" * 1_000_000, {"final_plan": "x" * 10_000_000}, {"final_plan": {"a": []}}, [], 7])
+def test_garbage_is_refused_and_changes_nothing(board: Board, args: Any):
+    agent = entered(board)
+    reply = agent.call("ExitPlanMode", args)
+    assert reply.is_error
+    assert len(reply.text) < 1000
+    assert (agent.mode, agent.plan) == ("plan", None)
