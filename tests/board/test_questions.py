@@ -16,8 +16,13 @@ from tests.text.test_fence import HANDMADE
 
 
 @pytest.fixture
-def board() -> Iterator[Board]:
-    with Board.open("memory:", clock=FakeClock()) as board:
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture
+def board(clock: FakeClock) -> Iterator[Board]:
+    with Board.open("memory:", clock=clock) as board:
         yield board
 
 
@@ -172,26 +177,24 @@ def test_a_question_and_an_answer_have_a_text(agent: Agent, text: str):
         agent.answer("1", text, by="ada")
 
 
-def test_the_board_lists_questions_by_project_the_oldest_first(board: Board, agent: Agent):
+def test_the_board_lists_questions_by_project_the_oldest_first(board: Board, agent: Agent, clock: FakeClock):
     other = board.agent("main", session="t", project="/projects/b")
     other.call("todo", {"set": ["Cook"]})
     agent.ask("2", "Which broom?")
+    clock.advance(1)
     other.ask("1", "Salt?")
+    clock.advance(1)
     agent.ask("1", "Red?")
     listed = [(row.session, row.question.question) for row in board.questions()]
     assert listed == [("s", "Which broom?"), ("t", "Salt?"), ("s", "Red?")]
     assert [row.question.question for row in board.questions(project="/projects/b")] == ["Salt?"]
 
 
-def test_pruning_takes_questions_with_it():
-    clock = FakeClock()
-    with Board.open("memory:", clock=clock) as board:
-        agent = board.agent("main", session="s")
-        agent.call("todo", {"set": ["Paint"]})
-        agent.ask("1", "Red?")
-        clock.advance(1)
-        assert board.prune(clock()) == 1
-        assert board.questions() == []
+def test_pruning_takes_questions_with_it(board: Board, agent: Agent, clock: FakeClock):
+    agent.ask("1", "Red?")
+    clock.advance(1)
+    assert board.prune(clock()) == 1
+    assert board.questions() == []
 
 
 @pytest.mark.parametrize("payload", HANDMADE[:: size(40, 1)])

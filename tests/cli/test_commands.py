@@ -18,6 +18,8 @@ OPTIONS = {
     "demo": {"--speed"},
     "todos": {"--all", "--session", "--agent", "--ids", "--limit", "--json"},
     "todo": set[str](),
+    "plan": set[str](),
+    "answer": {"--session", "--agent", "--by", "--all", "--json"},
     "events": {"--follow", "--after", "--session", "--agent", "--kind", "--limit", "--json"},
     "statusline": {"--session", "--agent"},
     "sessions": {"--all", "--limit", "--json"},
@@ -41,6 +43,12 @@ VERBS = {
         "export": {"--format", "--force"},
         "import": {"--format"},
         "undo": set[str](),
+    },
+    "plan": {
+        "show": {"--session", "--agent", "--all", "--json"},
+        "approve": {"--session", "--agent", "--all", "--json", "--by", "--todos"},
+        "reject": {"--session", "--agent", "--all", "--json", "--by"},
+        "history": {"--session", "--agent", "--all", "--json"},
     },
     "sessions": {"copy": {"--by"}, "move": {"--by"}},
 }

@@ -46,7 +46,8 @@ def test_the_tools_ask_before_they_act_and_only_leaving_changes_something(agent:
 
 @pytest.mark.requirement("claude-code.plan-enter")
 def test_entering_switches_plan_mode_on_and_the_todo_tool_off(agent: Agent):
-    for args in ({}, None):
+    inputs: list[Any] = [{}, None]
+    for args in inputs:
         reply = agent.call("EnterPlanMode", args)
         assert (reply.text, reply.data) == (ENTERED, {"message": ENTERED})
     assert agent.mode == "plan"

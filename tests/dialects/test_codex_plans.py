@@ -10,7 +10,7 @@ from punchlist.dialects.codex_wire import plan_event, plan_notification, plan_st
 from tests.dialects.boards import memory_board
 
 PIECES = ("Look:\n<prop", "osed_plan>\n1. Paint\n", "</proposed_plan>\n")
-WHERE: dict[str, str] = {"thread_id": "th", "turn_id": "t1"}
+WHERE: Any = {"thread_id": "th", "turn_id": "t1"}
 
 
 def steps() -> list[tuple[str, Step]]:
@@ -53,7 +53,9 @@ def test_the_notifications_of_the_app_server():
 def test_a_turn_has_one_item_and_its_final_text_is_the_messages():
     stream = PlanStream("t1")
     stream.push("<proposed_plan>\nhalf")
-    (completed,) = [step for step in stream.message("<proposed_plan>\nall\n</proposed_plan>") if step.kind == "completed"]
+    (completed,) = [
+        step for step in stream.message("<proposed_plan>\nall\n</proposed_plan>") if step.kind == "completed"
+    ]
     assert completed.text == "all\n"
     assert stream.push("<proposed_plan>\nmore\n") == []
     assert stream.message("<proposed_plan>\nmore\n</proposed_plan>") == []

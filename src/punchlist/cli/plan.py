@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from punchlist.cli import OK
 from punchlist.cli.arguments import Parser, add_all, add_db, add_json, command_parser, count, here, open_board
-from punchlist.cli.target import add_target, author
+from punchlist.cli.target import author
 from punchlist.cli.terminal import look, show, show_json
 from punchlist.errors import PlanMissing, PlanRefused
 from punchlist.surfaces.spans import Line, Span, cut, shown
@@ -42,18 +42,23 @@ def parser() -> Parser:
     def verb(name: str, help: str, run: Callable[[Namespace], int]) -> argparse.ArgumentParser:
         added = verbs.add_parser(name, help=help, description=f"{help[0].upper()}{help[1:]}.")
         add_db(added)
-        add_target(added)
+        added.add_argument("--session", metavar="S", help="the plan of this session (default: the project's)")
+        added.add_argument("--agent", metavar="A", help="the plan of the agent of this name")
         add_all(added)
         add_json(added)
         added.set_defaults(run=run)
         return added
 
+    def decision(name: str, help: str, run: Callable[[Namespace], int]) -> argparse.ArgumentParser:
+        added = verb(name, help, run)
+        added.add_argument("revision", type=count, metavar="REVISION", help="its number, as `plan show` says")
+        added.add_argument("--by", metavar="NAME", help="who decides (default: your login name)")
+        return added
+
     verb("show", "show the plan that waits, else the latest", _show)
-    added = verb("approve", "agree to the revision that you have read", _approve)
-    added.add_argument("revision", type=count, metavar="REVISION", help="its number, as `plan show` says")
+    added = decision("approve", "agree to the revision that you have read", _approve)
     added.add_argument("--todos", action="store_true", help="make the plan's steps the todo list")
-    added = verb("reject", "refuse the revision that you have read, and say why", _reject)
-    added.add_argument("revision", type=count, metavar="REVISION", help="its number, as `plan show` says")
+    added = decision("reject", "refuse the revision that you have read, and say why", _reject)
     added.add_argument("reason", nargs="+", metavar="REASON")
     verb("history", "show every revision, the oldest first", _history)
     return made

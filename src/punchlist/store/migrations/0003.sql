@@ -24,6 +24,6 @@ CREATE TABLE questions (
     PRIMARY KEY (agent, number)
 );
 
-CREATE INDEX questions_open ON questions (agent) WHERE state = 'open';
+CREATE INDEX questions_open ON questions (agent, number) WHERE state = 'open';
 
-CREATE INDEX questions_answered ON questions (agent) WHERE state = 'answered';
+CREATE INDEX questions_answered ON questions (agent, number) WHERE state = 'answered';
