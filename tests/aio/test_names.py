@@ -11,7 +11,7 @@ from punchlist import aio
 
 PLAIN = {
     "Board": {"open", "now", "agent", "store", "observe"},
-    "Agent": {"dialect", "offered", "tools", "unjudged_tools"},
+    "Agent": {"dialect", "layers", "offered", "prompt", "tools", "unjudged_tools"},
 }
 """What is known without asking the store; everything else is awaited or iterated over."""
 

@@ -280,7 +280,16 @@ def test_approval_is_off_and_the_operator_has_a_day(board: Board):
 
 @pytest.mark.parametrize(
     "wanted",
-    [7, "yes", {"require_approval": 1}, {"approval_timeout_secs": -1}, {"approval_timeout_secs": "1"}, {"other": 1}],
+    [
+        7,
+        0,
+        None,
+        "yes",
+        {"require_approval": 1},
+        {"approval_timeout_secs": -1},
+        {"approval_timeout_secs": "1"},
+        {"other": 1},
+    ],
 )
 def test_a_setting_that_is_none_is_refused(board: Board, wanted: Any):
     with pytest.raises(ConfigInvalid):
@@ -290,6 +299,8 @@ def test_a_setting_that_is_none_is_refused(board: Board, wanted: Any):
 def test_a_dialect_without_plan_tools_has_none_to_offer(board: Board):
     agent = board.agent("main", session="s", dialect="codex", plan_tools=True)
     assert [tool.name for tool in agent.tools] == ["update_plan"]
+    assert len(board.agent("main", session="s", dialect="nexo", plan_tools={}).tools) == 3
+    assert len(board.agent("main", session="s", dialect="nexo", plan_tools=False).tools) == 1
 
 
 @pytest.mark.requirement("nexo.plan-resolve-errors")

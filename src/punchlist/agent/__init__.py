@@ -9,13 +9,14 @@ from punchlist.agent.handle import PROFILES, AgentOptions, Mode, check_name
 from punchlist.agent.modes import Modes
 from punchlist.agent.plan_streams import PlanStreams
 from punchlist.agent.plans import Plans
+from punchlist.agent.told import Told
 from punchlist.core.events import Draft
 from punchlist.store import Transaction
 
 __all__ = ["PROFILES", "Agent", "AgentOptions", "Mode"]
 
 
-class Agent(Calls, Changes, Modes, Plans, PlanStreams, Asking):
+class Agent(Calls, Changes, Modes, Told, Plans, PlanStreams, Asking):
     """One agent of one session. Nothing is written before its first change; until then its list is empty."""
 
     def _changed(self) -> None:

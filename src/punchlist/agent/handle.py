@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
@@ -37,7 +37,8 @@ class AgentOptions(TypedDict, total=False):
     `offered`: whether the model has the tool, whatever its dialect says; None to go by the dialect. `context`: what the
     agent is about just now (`commit`, `pull_request`, `yield`, …); in some the dialect's original takes the tool away.
     `subagent`: another agent started this one; `spawn` says so by itself. `reading_tools`, `changing_tools`: names of
-    the host's own tools, for plan mode and for counting changes.
+    the host's own tools, for plan mode and for counting changes. `layers`: which pieces about the tool a model is to be
+    given, in place of those of the profile (see `guidance/layers.py`).
 
     `plan_tools`: offer the tools of plan mode, in the dialects that have them; a mapping says how: `require_approval`,
     `approval_timeout_secs`, `interactive`, `operator`.
@@ -49,8 +50,9 @@ class AgentOptions(TypedDict, total=False):
     offered: bool | None
     context: str | None
     subagent: bool
-    reading_tools: Iterable[str]
-    changing_tools: Iterable[str]
+    reading_tools: Collection[str]
+    changing_tools: Collection[str]
+    layers: Collection[str] | None
     plan_tools: bool | Mapping[str, Any]
 
 
@@ -82,6 +84,8 @@ class Handle:
         self._policy = _policy(self._dialect, options)
         self._offered = _offered(self._dialect, options)
         self._planning = _planning(self._dialect, options)
+        if options.get("layers") is not None:
+            _check_layers(options)
 
     def __repr__(self) -> str:
         return f"Agent({self.name!r}, session={self.session!r}, dialect={self.dialect!r})"
@@ -180,12 +184,18 @@ def _offered(dialect: Dialect, options: AgentOptions) -> bool:
 
 
 def _planning(dialect: Dialect, options: AgentOptions) -> PlanSettings | None:
-    wanted = options.get("plan_tools")
-    if not wanted:
+    wanted = options.get("plan_tools", False)
+    if wanted is False:
         return None
     from punchlist.dialects.plan_tools import plan_settings  # not for those who only keep a list
 
     return plan_settings(dialect.name, wanted)
+
+
+def _check_layers(options: AgentOptions) -> None:
+    from punchlist.guidance.layers import known
+
+    known(options.get("layers") or ())
 
 
 def check_name(what: str, name: str) -> None:

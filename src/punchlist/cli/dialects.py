@@ -52,6 +52,8 @@ def _data(one: Dialect) -> dict[str, Any]:
         "focus": one.policy.focus,
         "wipes_finished": one.policy.wipe_finished,
         "in_plan_mode": one.refused_in_plan_mode is None,
+        "subagents": one.subagents,
+        "withheld_in": sorted(one.withheld_in),
         "repairs": sorted(one.repairs),
         "lossy": list(one.lossy),
     }
@@ -66,9 +68,20 @@ def described(one: Dialect) -> dict[str, str]:
         "limits": "; ".join([*_limits(one.policy.limits), *one.limits]) or "none of its own",
         "focus": f"{wiped}{_FOCUS[one.policy.focus]}",
         "plan mode": plan,
+        "offered": _offered(one),
         "repairs": ", ".join(sorted(one.repairs)) or "none",
         "lossy": "; ".join(one.lossy) or "nothing is lost",
     }
+
+
+def _offered(one: Dialect) -> str:
+    children = "to subagents, each with its own list" if one.subagents == "own_list" else "not to subagents"
+    off = (
+        f"; not in the context {' or '.join(f'`{name}`' for name in sorted(one.withheld_in))}"
+        if one.withheld_in
+        else ""
+    )
+    return children + off
 
 
 def _limits(limits: Limits) -> Iterator[str]:

@@ -114,13 +114,14 @@ _REGISTRY = {
 _KEYS = "require_approval, approval_timeout_secs, interactive, operator"
 
 
-def plan_settings(dialect: str, wanted: bool | Mapping[str, Any] | None) -> PlanSettings | None:
+def plan_settings(dialect: str, wanted: bool | Mapping[str, Any]) -> PlanSettings | None:
     """What was asked for; None if nothing was, or if the dialect has no such tools."""
-    if not isinstance(wanted, Mapping) and wanted not in (True, False, None):
+    if isinstance(wanted, Mapping):
+        given = dict(wanted)
+    elif wanted is True:
+        given = dict[str, Any]()
+    else:
         raise ConfigInvalid(name="plan_tools", value=wanted, problem=f"use True, False or a mapping with {_KEYS}")
-    if not wanted and not isinstance(wanted, Mapping):
-        return None
-    given = dict(wanted) if isinstance(wanted, Mapping) else {}
     if given.pop("enabled", True) is False or dialect not in _REGISTRY:
         return None
     wire: PlanTools = import_module(_REGISTRY[dialect]).PLANS

@@ -105,11 +105,9 @@ def kind(name: str, args: Any = None, own: OwnTools = NONE) -> Kind:
     word = _known(name)
     if word in own.reading:
         return "read"
-    found = _BY_NAME.get(word)
+    found = _BY_NAME.get(word) or ("outbound" if "." in word else "unknown")
     if word in own.changing:
-        return "edit" if found in (None, "read") else found
-    if found is None:
-        return "outbound" if "." in word else "unknown"
+        return "edit" if found in ("unknown", "read") else found
     view = _VIEWS.get(word)
     return "read" if view is not None and _views(args, *view) else found
 

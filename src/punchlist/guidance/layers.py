@@ -1,0 +1,118 @@
+"""The layers in which a model can be told about its todo tool, each a piece of its own.
+
+They are the six that Claude Code uses, in words of ours: short, or verbose for small models. A piece depends on the
+dialect and on settings, never on the list, so what a provider caches stays the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final, Literal, get_args
+
+from punchlist.dialects.base import Tool
+from punchlist.errors import ConfigInvalid
+from punchlist.text import fence
+
+Name = Literal["prompt_section", "doing_tasks", "prompt_footer", "tool_description", "reminder", "tool_result"]
+Place = Literal["prompt", "tool", "turn", "result"]
+NAMES: Final[tuple[Name, ...]] = get_args(Name)
+
+PLACES: Final[dict[Name, Place]] = {
+    "prompt_section": "prompt",
+    "doing_tasks": "prompt",
+    "prompt_footer": "prompt",
+    "tool_description": "tool",
+    "reminder": "turn",
+    "tool_result": "result",
+}
+PROFILES: Final[dict[str, tuple[Name, ...]]] = {
+    "quiet": ("tool_description", "reminder"),
+    "classic": ("prompt_section", "doing_tasks", "prompt_footer", "tool_description", "reminder"),
+    "off": (),
+}
+"""The layers of each profile. `tool_result` is in none: a reply is the original's, to the letter."""
+
+_FROM: Final = "from Punchlist, the todo layer of this session"
+_SHORT: Final[dict[Name, str]] = {
+    "prompt_section": (
+        "# Todo list (Punchlist)\n"
+        "For work of several steps, keep a list with {tools}: what is to be done, what you are at, what is done. "
+        "The person you work for sees it. For a single step or a question you need none."
+    ),
+    "doing_tasks": "- If the work takes several steps, write them down with {tools} first.",
+    "prompt_footer": "Keep the list in {tools} true to the work; it is how progress is seen.",
+    "reminder": "The list has not been written for a while. If it no longer fits, bring it up to date with {tools}.",
+    "tool_result": "Go on with the item in progress.",
+}
+_VERBOSE: Final[dict[Name, str]] = {
+    "prompt_section": (
+        "# Todo list (Punchlist)\n"
+        "You have {tools} to plan and to show progress. The person you work for sees the list as it changes.\n"
+        "- Use it when work takes three or more steps, when several things were asked for, or when more turns up on "
+        "the way. Leave it for a single easy step, a question or a chat.\n"
+        "- Write the list before you begin, in the order of the work, each item one thing that can be checked.\n"
+        "- Work on one item at a time, say which, and mark it as soon as it is really done, before the next.\n"
+        "- What failed or is only half done stays open. What is no longer wanted is taken off.\n"
+        "For example, asked to build and fix what breaks: write `Build` and `Fix what breaks`; after the build, write "
+        "each failure as an item of its own, then take them one by one."
+    ),
+    "doing_tasks": (
+        "- If the work takes three or more steps, write them down with {tools} before the first one, and bring the "
+        "list up to date after each."
+    ),
+    "prompt_footer": (
+        "Throughout the conversation, keep the list in {tools} true to the work: what you are at is marked so, what is "
+        "done is marked at once, and nothing is marked that is not."
+    ),
+    "reminder": (
+        "The list has not been written for a while. If something on it is done, mark it with {tools}; if the work went "
+        "another way, change the list; if there is nothing to change, go on."
+    ),
+    "tool_result": (
+        "The list is written. Go on with the item in progress; mark it as soon as it is done, then begin the next."
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """One piece: its name, its text, and where it belongs (system prompt, tool, a turn of its own, a tool's reply)."""
+
+    name: Name
+    text: str
+    place: Place
+
+    @property
+    def bytes(self) -> int:
+        """What it costs each time that it is sent."""
+        return len(self.text.encode())
+
+
+def layers(tools: Iterable[Tool], names: Iterable[str], *, verbose: bool = False) -> tuple[Layer, ...]:
+    """These layers for the tools as they are offered, in the order in which a request has them. No tools, no layers."""
+    offered = tuple(tools)
+    wanted = known(names)
+    return tuple(
+        Layer(name, _text(name, offered, verbose), PLACES[name]) for name in NAMES if name in wanted and offered
+    )
+
+
+def known(names: Iterable[str]) -> frozenset[str]:
+    """The names, if all of them are names of layers; raises `ConfigInvalid` otherwise."""
+    wanted = frozenset(names)
+    if unknown := wanted - set(NAMES):
+        raise ConfigInvalid(name="layers", value=min(unknown), problem=f"use any of {', '.join(NAMES)}")
+    return wanted
+
+
+def prompt(pieces: Iterable[Layer]) -> str:
+    """What belongs in the system prompt, as one text; empty if none of the pieces does."""
+    return "\n\n".join(piece.text for piece in pieces if piece.place == "prompt")
+
+
+def _text(name: Name, tools: tuple[Tool, ...], verbose: bool) -> str:
+    if name == "tool_description":
+        return "\n\n".join(tool.description for tool in tools)
+    said = (_VERBOSE if verbose else _SHORT)[name].format(tools=" and ".join(f"`{tool.name}`" for tool in tools))
+    return fence([said], note=_FROM) if name == "reminder" else said

@@ -1,0 +1,132 @@
+"""What is still open, as a block for a compacted conversation. What is finished stays out of it.
+
+The block is made of `OpenWork`, not of a list, so that open work from elsewhere can stand in it too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from punchlist.core.identity import names_in
+from punchlist.core.todo import CLOSED, WORDS, Blocker, Status, TodoItem, TodoList
+from punchlist.dialects.base import Dialect, shown_items
+from punchlist.text import clean, cut, fence
+
+HERMES_HEADER: Final = "[Your active task list was preserved across context compression]"
+"""Hermes' own words; its header is its fence."""
+
+NOTE: Final = "open work, kept over compaction; from Punchlist, the todo layer of this session"
+MOST_ROWS: Final = 256
+LONGEST_ROW: Final = 1_000
+_DEEPEST: Final = 8
+_MARKS: Final = {
+    Status.PENDING: "[ ]",
+    Status.IN_PROGRESS: "[>]",
+    Status.BLOCKED: "[!]",
+    Status.FAILED: "[!]",
+    Status.COMPLETED: "[x]",
+    Status.CANCELLED: "[~]",
+}
+_header = re.compile(re.escape(HERMES_HEADER[1:-1]), re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenWork:
+    """One piece of work that is still owed, or the finished parent of one.
+
+    `name` is what its tool calls it by, None where it goes by its text; `depth` counts the parents above it.
+    """
+
+    content: str
+    status: Status = Status.PENDING
+    name: str | None = None
+    phase: str | None = None
+    blocker: Blocker | None = None
+    depth: int = 0
+
+
+def open_work(todos: TodoList, dialect: Dialect) -> tuple[OpenWork, ...]:
+    """The open items of a list in their order, with finished parents of open ones, as this dialect names them."""
+    if dialect.name == "hermes":
+        return tuple(_hermes_work(todos, dialect))
+    by_id = {item.id: item for item in todos.items}
+    above = {item.id: _parents(item, by_id) for item in todos.open_items}
+    kept = above.keys() | {parent for parents in above.values() for parent in parents}
+    return tuple(
+        OpenWork(
+            content=item.content,
+            status=item.status,
+            name=item.id if dialect.name == "punchlist" else item.aliases.get(dialect.name),
+            phase=item.phase,
+            blocker=item.blocker,
+            depth=len(above[item.id]) if item.id in above else len(_parents(item, by_id)),
+        )
+        for item in todos.items
+        if item.id in kept
+    )
+
+
+def _parents(item: TodoItem, by_id: dict[str, TodoItem]) -> list[str]:
+    """The ids above an item, nearest first; a circle ends where it closes."""
+    found: list[str] = []
+    while item.parent is not None and item.parent in by_id and item.parent not in found and len(found) < MOST_ROWS:
+        found.append(item.parent)
+        item = by_id[item.parent]
+    return found
+
+
+def _hermes_work(todos: TodoList, dialect: Dialect) -> Iterator[OpenWork]:
+    """Pending items and those in progress, as Hermes shows them: without phases, parents and blockers."""
+    shown = shown_items(todos, dialect.policy)
+    names = names_in([item for item, _ in shown], dialect.name)
+    for name, (item, near) in zip(names, shown, strict=True):
+        if near not in CLOSED:
+            yield OpenWork(content=item.content, status=near, name=name)
+
+
+def block(work: Sequence[OpenWork], dialect: Dialect) -> str | None:
+    """The block for a compacted conversation; None when nothing is open."""
+    if all(one.status in CLOSED for one in work):
+        return None
+    if dialect.name == "hermes":
+        return "\n".join((HERMES_HEADER, *map(_hermes_row, work[:MOST_ROWS])))
+    return fence(_rows(work), note=NOTE)
+
+
+def _rows(work: Sequence[OpenWork]) -> Iterator[str]:
+    phase: str | None = None
+    for one in work[:MOST_ROWS]:
+        if one.phase != phase:
+            phase = one.phase
+            yield f"# {cut(_line(phase), LONGEST_ROW) if phase is not None else '(no phase)'}"
+        name = f"{cut(_line(one.name), 100)}. " if one.name is not None else ""
+        indent = "  " * min(one.depth, _DEEPEST)
+        yield f"{indent}- {_MARKS[one.status]} {name}{cut(_line(one.content), LONGEST_ROW)} ({_state(one)})"
+    if len(work) > MOST_ROWS:
+        yield f"… and {len(work) - MOST_ROWS} more; read the list for them"
+
+
+def _state(one: OpenWork) -> str:
+    word = WORDS[one.status]
+    if one.blocker is None or one.status in CLOSED:
+        return word
+    on = f" on {one.blocker.on}" if one.blocker.on else ""
+    reason = f": {one.blocker.reason}" if one.blocker.reason else ""
+    return word + cut(_line(on + reason), LONGEST_ROW)
+
+
+def _hermes_row(one: OpenWork) -> str:
+    content, name = (_header.sub(_unbracketed, _line(text)) for text in (one.content, one.name or "?"))
+    return f"- {_MARKS[one.status]} {name}. {content} ({WORDS[one.status]})"
+
+
+def _unbracketed(match: re.Match[str]) -> str:
+    """The header's words in an item's text, so that they cannot be taken for a header."""
+    return match[0].replace(" ", "_")
+
+
+def _line(text: str) -> str:
+    return clean(text, lines=False).text
