@@ -160,6 +160,12 @@ class StoreUnavailable(StoreError):
     code = "store_unavailable"
 
 
+class BoardMissing(StoreError):
+    """There is no board at `{path}`; check the path, or make one with `punchlist --db {path} todo append …`."""
+
+    code = "store_missing"
+
+
 class StoreTooNew(StoreError):
     """The board at `{path}` has format {found}, newer than this program knows ({known}); upgrade Punchlist."""
 

@@ -16,13 +16,13 @@ from tests.cli.conftest import Run
 
 OPTIONS = {
     "demo": {"--speed"},
-    "todos": {"--all", "--session", "--agent", "--ids", "--limit", "--json"},
+    "todos": {"--all", "--project", "--session", "--agent", "--ids", "--limit", "--json"},
     "todo": set[str](),
     "plan": set[str](),
     "answer": {"--session", "--agent", "--by", "--all", "--json"},
     "events": {"--follow", "--after", "--session", "--agent", "--kind", "--limit", "--json"},
     "statusline": {"--session", "--agent"},
-    "sessions": {"--all", "--limit", "--json"},
+    "sessions": {"--all", "--project", "--limit", "--json"},
     "prune": {"--older-than", "--dry-run"},
     "dialects": {"--json"},
     "doctor": {"--json"},
@@ -191,7 +191,7 @@ def test_a_reader_who_leaves_early_is_no_error(run: Run):
     assert result.stderr == b""
 
 
-def test_a_closed_standard_output_is_no_fault(tmp_path: Path) -> None:
-    command = f"{sys.executable} -m punchlist --db {tmp_path / 'b.db'} todos >&-"
+def test_a_closed_standard_output_is_no_fault() -> None:
+    command = f"{sys.executable} -m punchlist --db memory: todos >&-"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")

@@ -1,6 +1,8 @@
 """`punchlist todos` and the other commands that only look."""
 
 import json
+import os
+from pathlib import Path
 
 import pytest
 
@@ -209,3 +211,21 @@ def test_dialects_name_their_tools_and_losses(run: Run):
     by_name = {entry["name"]: entry for entry in json.loads(run("dialects", "--json").out)}
     assert by_name["claude-code"]["statuses"] == ["pending", "in_progress", "completed"]
     assert by_name["punchlist"]["lossy"] == []
+
+
+def test_reading_a_board_that_is_not_there_makes_none(run: Run, tmp_path: Path):
+    missing = tmp_path / "typo" / "board.db"
+    for command in ("todos", "sessions", "events"):
+        done = run("--db", str(missing), command)
+        assert done.code == 2
+        assert f"no board at `{missing}`" in done.err
+    assert not missing.parent.exists()
+
+
+def test_the_lists_of_another_project_are_shown_by_its_folder(run: Run, tmp_path: Path):
+    run("todo", "append", "Here")
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    assert "Here" in run("todos", "--project", os.getcwd()).out
+    assert "Here" not in run("todos", "--project", str(elsewhere)).out
+    assert run("todos", "--project", str(elsewhere), "--all").code == 2

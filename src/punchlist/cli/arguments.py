@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from punchlist.cli import UNUSABLE, complain
 from punchlist.cli.terminal import columns
+from punchlist.errors import BoardMissing
 
 if TYPE_CHECKING:
     from punchlist.board import Board
@@ -56,7 +57,9 @@ def add_limit(parser: argparse.ArgumentParser, default: int | None, what: str) -
 
 
 def add_all(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--all", action="store_true", help="of every project, not only this one")
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--all", action="store_true", help="of every project, not only this one")
+    where.add_argument("--project", metavar="DIR", help="of the project to which this folder belongs")
 
 
 def count(text: str) -> int:
@@ -69,10 +72,18 @@ def board_url(options: argparse.Namespace) -> str | None:
     return getattr(options, "db", None)
 
 
-def open_board(options: argparse.Namespace) -> Board:
+def open_board(options: argparse.Namespace, *, reads: bool = False) -> Board:
+    """The board that is meant. Who only `reads` makes no new one where `--db` names a file that is not there."""
     from punchlist.board import Board
 
-    board = Board.open(board_url(options))
+    url = board_url(options)
+    if reads and url is not None:
+        from punchlist.store.opening import store_path
+
+        path = store_path(url)
+        if path and not os.path.exists(path):
+            raise BoardMissing(path=path)
+    board = Board.open(url)
     if os.environ.get("PUNCHLIST_CLAUDE_TODOS"):
         from punchlist.bridges.claude_files import attach_configured  # only those who asked for it pay for it
 
@@ -82,4 +93,4 @@ def open_board(options: argparse.Namespace) -> Board:
 
 def here(options: argparse.Namespace) -> str | None:
     """The folder whose project is meant; None with `--all`."""
-    return None if options.all else os.getcwd()
+    return None if options.all else options.project or os.getcwd()

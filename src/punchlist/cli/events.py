@@ -42,7 +42,7 @@ def parser() -> Parser:
 def run(options: Namespace) -> int:
     wanted = _filter(options)
     write = _write_json if options.json else _writer(look(), colour=colours())
-    with open_board(options) as board:
+    with open_board(options, reads=not options.follow) as board:
         last = board.store.last_seq()
         for event in _past(board, options, last, wanted):
             write(event)

@@ -43,7 +43,7 @@ def run(options: Namespace) -> int:
 
 
 def _list(options: Namespace) -> int:
-    with open_board(options) as board:
+    with open_board(options, reads=True) as board:
         rows = board.sessions(project=here(options), limit=options.limit)
         now = board.now()
     if options.json:

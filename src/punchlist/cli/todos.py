@@ -32,7 +32,7 @@ def parser() -> Parser:
 
 
 def run(options: Namespace) -> int:
-    with open_board(options) as board:
+    with open_board(options, reads=True) as board:
         where = None if options.session else here(options)
         # Agents are told apart here, so that one name is found behind more than the latest lists.
         most = 1000 if options.agent else options.limit
