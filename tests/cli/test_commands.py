@@ -19,7 +19,7 @@ OPTIONS = {
     "todos": {"--all", "--project", "--session", "--agent", "--ids", "--limit", "--json"},
     "todo": set[str](),
     "plan": set[str](),
-    "answer": {"--session", "--agent", "--by", "--all", "--json"},
+    "answer": {"--session", "--agent", "--by", "--all", "--project", "--json"},
     "events": {"--follow", "--after", "--session", "--agent", "--kind", "--limit", "--json"},
     "statusline": {"--session", "--agent"},
     "sessions": {"--all", "--project", "--limit", "--json"},
@@ -45,10 +45,10 @@ VERBS = {
         "undo": set[str](),
     },
     "plan": {
-        "show": {"--session", "--agent", "--all", "--json"},
-        "approve": {"--session", "--agent", "--all", "--json", "--by", "--todos"},
-        "reject": {"--session", "--agent", "--all", "--json", "--by"},
-        "history": {"--session", "--agent", "--all", "--json"},
+        "show": {"--session", "--agent", "--all", "--project", "--json"},
+        "approve": {"--session", "--agent", "--all", "--project", "--json", "--by", "--todos"},
+        "reject": {"--session", "--agent", "--all", "--project", "--json", "--by"},
+        "history": {"--session", "--agent", "--all", "--project", "--json"},
     },
     "sessions": {"copy": {"--by"}, "move": {"--by"}},
 }

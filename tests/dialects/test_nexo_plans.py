@@ -120,7 +120,8 @@ def test_an_agent_that_no_person_hears_cannot_enter(board: Board):
         "EnterPlanMode is unavailable in this context (sub-agent, cron, poller, or heartbeat-spawned goal). Plan mode "
         "requires an interactive channel that can deliver an approval message."
     )
-    for agent in (opened(board, interactive=False), opened(board).spawn("explore")):
+    worker = board.agent("worker", session="s", dialect="nexo", plan_tools=True, subagent=True)
+    for agent in (opened(board, interactive=False), opened(board).spawn("explore"), worker):
         reply = agent.call("EnterPlanMode", {})
         assert (reply.is_error, reply.text) == (True, text)
         assert agent.mode == "execute"

@@ -189,7 +189,7 @@ def _planning(dialect: Dialect, options: AgentOptions) -> PlanSettings | None:
         return None
     from punchlist.dialects.plan_tools import plan_settings  # not for those who only keep a list
 
-    return plan_settings(dialect.name, wanted)
+    return plan_settings(dialect.name, wanted, subagent=options.get("subagent", False))
 
 
 def _check_layers(options: AgentOptions) -> None:

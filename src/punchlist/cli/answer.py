@@ -44,7 +44,7 @@ def run(options: Namespace) -> int:
 
 
 def _list(options: Namespace) -> int:
-    with open_board(options) as board:
+    with open_board(options, reads=True) as board:
         questions = _asked(board, options)
         plans = [row for row in board.plans(project=_where(options)) if _meant(row, options)]
         now = board.now()
@@ -56,7 +56,11 @@ def _list(options: Namespace) -> int:
     elif questions or plans:
         show(_lines(questions, plans, look(), now))
     else:
-        more = "" if options.all or options.session else "; `punchlist answer --all` looks in every project"
+        more = (
+            ""
+            if options.all or options.project or options.session
+            else "; `punchlist answer --all` looks in every project"
+        )
         print(f"Nothing waits on you{more}.")
     return OK
 

@@ -69,7 +69,7 @@ def run(options: Namespace) -> int:
 
 
 def _show(options: Namespace) -> int:
-    with open_board(options) as board:
+    with open_board(options, reads=True) as board:
         row, now = _chosen(board, options), board.now()
     if options.json:
         show_json(None if row is None else plan_data(row, now))
@@ -81,7 +81,7 @@ def _show(options: Namespace) -> int:
 
 
 def _history(options: Namespace) -> int:
-    with open_board(options) as board:
+    with open_board(options, reads=True) as board:
         row, now = _chosen(board, options), board.now()
         plans = () if row is None else board.handle(row.agent, session=row.session).plans
     rows = [] if row is None else [row._replace(plan=plan) for plan in plans]

@@ -114,7 +114,7 @@ _REGISTRY = {
 _KEYS = "require_approval, approval_timeout_secs, interactive, operator"
 
 
-def plan_settings(dialect: str, wanted: bool | Mapping[str, Any]) -> PlanSettings | None:
+def plan_settings(dialect: str, wanted: bool | Mapping[str, Any], *, subagent: bool = False) -> PlanSettings | None:
     """What was asked for; None if nothing was, or if the dialect has no such tools."""
     if isinstance(wanted, Mapping):
         given = dict(wanted)
@@ -136,7 +136,7 @@ def plan_settings(dialect: str, wanted: bool | Mapping[str, Any]) -> PlanSetting
         wire=wire,
         require_approval=flags.get("require_approval", wire.require_approval),
         timeout=timeout,
-        interactive=flags.get("interactive"),
+        interactive=flags.get("interactive", False if subagent else None),
         operator=flags.get("operator", False),
     )
 
