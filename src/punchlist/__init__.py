@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from punchlist.core.todo import Blocker, Evidence, Phase, Progress, Status, TodoItem, TodoList
     from punchlist.dialects.base import Reply, Tool
     from punchlist.errors import PunchlistError, StoreError
+    from punchlist.guidance.plan_mode import Refusal
 
 __version__ = "0.1.0"
 
@@ -24,6 +25,7 @@ _HOMES = {
     "Problem": "core.commands",
     "Progress": "core.todo",
     "PunchlistError": "errors",
+    "Refusal": "guidance.plan_mode",
     "Reply": "dialects.base",
     "Status": "core.todo",
     "StoreError": "errors",
@@ -42,6 +44,7 @@ __all__ = [
     "Problem",
     "Progress",
     "PunchlistError",
+    "Refusal",
     "Reply",
     "Status",
     "StoreError",

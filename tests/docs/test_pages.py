@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 from tools import check_docs, write_docs
 
+from punchlist.agent import AgentOptions
+
 PAGES = [check_docs.ROOT / "README.md", *sorted((check_docs.ROOT / "docs").glob("*.md"))]
 BLOCKS = [block for page in PAGES for block in check_docs.blocks(page)]
 
@@ -26,3 +28,8 @@ def test_commands_and_settings_are_listed_as_the_program_has_them() -> None:
 def test_every_link_to_a_file_leads_somewhere(page: Path) -> None:
     links = check_docs.links(page.read_text(encoding="utf-8"))
     assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+def test_every_option_of_an_agent_is_on_a_page() -> None:
+    pages = "".join(page.read_text(encoding="utf-8") for page in PAGES)
+    assert [option for option in AgentOptions.__annotations__ if f"`{option}`" not in pages] == []

@@ -264,8 +264,9 @@ def test_what_is_judged_to_read_leaves_a_real_folder_as_it_was(tmp_path: Path) -
 
 def _run(line: str, folder: Path) -> None:
     environment = {"PATH": os.environ["PATH"], "HOME": str(folder)}
-    quietly = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    subprocess.run(["bash", "-c", line], cwd=folder, check=False, timeout=60, env=environment, **quietly)
+    nothing = subprocess.DEVNULL
+    shell = ["bash", "-c", line]
+    subprocess.run(shell, cwd=folder, env=environment, stdin=nothing, capture_output=True, check=False, timeout=60)
 
 
 def _fill(folder: Path) -> None:

@@ -123,6 +123,7 @@ def test_a_host_says_what_its_own_tools_do() -> None:
     assert (kind("web_fetch", None, own), changes("WebFetch", None, own)) == ("edit", True)
     assert (kind("whatsapp.send", None, own), changes("whatsapp.send", None, own)) == ("outbound", True)
     assert not changes("Bash", {"command": "rm x"}, own)
+    assert kind("x" * 1_000, None, OwnTools.named(reading=["", "__"])) == "unknown"
 
 
 _anything = st.recursive(

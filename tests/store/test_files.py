@@ -238,3 +238,23 @@ def test_a_process_never_opens_its_own_live_database_file(tmp_path: Path) -> Non
     connected, _, opened = done.stdout.strip().partition(" ")
     assert opened == "[]", done.stdout + done.stderr
     assert int(connected) >= 5
+
+
+def test_a_board_of_the_first_format_is_brought_to_the_present_one(tmp_path: Path) -> None:
+    path = tmp_path / "board.db"
+    connection = sqlite3.connect(path, isolation_level=None)
+    for statement in statements(migrations()[0]):
+        connection.execute(statement)
+    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    connection.execute("PRAGMA user_version = 1")
+    connection.execute("INSERT INTO sessions VALUES ('s', '/p', 1, 1)")
+    columns = "(session, name, project, mode, created_at, updated_at, recent)"
+    connection.execute(f"INSERT INTO agents {columns} VALUES ('s', 'main', '/p', 'plan', 1, 1, 2000000)")
+    connection.close()
+    with Board.open(path) as board:
+        agent = board.agent("main", session="s")
+        entered = agent.plan_mode
+        assert entered is not None
+        assert (entered.stamp, entered.because) == (2, "model_requested")
+        agent.exit_plan_mode()
+        operation(board, "one")

@@ -179,8 +179,7 @@ def _offered(dialect: Dialect, options: AgentOptions) -> bool:
         return False
     if wanted is not None:
         return wanted
-    withheld = options.get("subagent", False) and dialect.subagents == "withheld"
-    return not withheld and context not in dialect.withheld_in
+    return dialect.offers(subagent=options.get("subagent", False), context=context)
 
 
 def _planning(dialect: Dialect, options: AgentOptions) -> PlanSettings | None:

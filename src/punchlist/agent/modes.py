@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from punchlist.agent.handle import Handle, Mode
 from punchlist.core.events import Draft
-from punchlist.errors import InvalidInput
+from punchlist.errors import InvalidInput, StoreError
 from punchlist.store import AgentRow, Transaction
 from punchlist.store.codec import moment
 from punchlist.text import clean, cut
@@ -79,9 +80,9 @@ class Modes(Handle):
         from punchlist.guidance.plan_mode import gate, refusal
 
         tool = str(tool)
-        own = self._dialect.has_tool(tool)
+        own = self._dialect.has_tool(tool.rpartition("__")[2]) or self._dialect.has_tool(tool)
         found = "todo" if own else gate(tool, args, self._own_tools)
-        if found is None or (own and self._dialect.refused_in_plan_mode is None):
+        if found is None or (found == "todo" and (not own or self._dialect.refused_in_plan_mode is None)):
             return None
         mode = self.plan_mode
         if mode is None:
@@ -110,7 +111,8 @@ class Modes(Handle):
             if row is not None:
                 tx.add_events(row, [draft], by=self.name, at=self.board.now())
 
-        self.board.store.transact(work, lasting=False)
+        with suppress(StoreError):  # a full disk is no reason to leave the host without an answer
+            self.board.store.transact(work, lasting=False)
 
 
 def _entered(tx: Transaction, row: AgentRow) -> PlanMode:

@@ -128,6 +128,10 @@ class Dialect:
     def has_tool(self, name: str) -> bool:
         return any(tool.name == name for tool in self.tools)
 
+    def offers(self, *, subagent: bool = False, context: str | None = None) -> bool:
+        """Whether the original gives its tool to such an agent."""
+        return not (subagent and self.subagents == "withheld") and context not in self.withheld_in
+
 
 def shown_items(todos: TodoList, policy: Policy) -> list[tuple[TodoItem, Status]]:
     """The items that a dialect can show, each with the status that it shows."""

@@ -44,22 +44,24 @@ def merge_block(messages: Sequence[Message], block: str | None) -> list[Message]
     """The messages with this block at their end, and without the older one that the last user message held.
 
     A user's own message takes the block in; one that was only a block is replaced; else a message of its own follows,
-    flagged `_todo_snapshot_synthetic`. Without a block the older one just goes.
+    flagged `_todo_snapshot_synthetic`. Without a block the older one just goes. Two messages of a user's own never come
+    to stand behind each other by this.
     """
     merged = list(messages)
-    last = dict(merged[-1]) if merged and merged[-1].get("role") == "user" else None
-    if last is not None:
+    while merged and merged[-1].get("role") == "user":
+        last = merged[-1]
         kept = _without_block(last.get("content"))
-        held = kept != last.get("content") or last.get(SYNTHETIC)
-        if held and (_is_blank(kept) or kept == last.get("content")):
+        held = kept != last.get("content")
+        if _is_blank(kept) if held else last.get(SYNTHETIC):
             merged.pop()
-            return merged if block is None else [*merged, {**last, "content": block, SYNTHETIC: True}]
+            continue
         if held:
-            last = {key: value for key, value in last.items() if key != SYNTHETIC} | {"content": kept}
-            merged[-1] = last
+            plain = {key: value for key, value in last.items() if key != SYNTHETIC or not value}
+            merged[-1] = last = {**plain, "content": kept}
         if block is not None and _is_real(last):
-            merged[-1] = last | {"content": _with_block(kept, block)}
+            merged[-1] = {**last, "content": _with_block(kept, block)}
             return merged
+        break
     return merged if block is None else [*merged, {"role": "user", "content": block, SYNTHETIC: True}]
 
 

@@ -93,12 +93,12 @@ def gate(tool: str, args: Any, own: OwnTools = NONE) -> Kind | None:
 def refusal(mode: PlanMode, dialect: Dialect, tool: str, found: Kind) -> Refusal | None:
     """The answer to a call of this kind while plan mode is on; None lets it pass.
 
-    A todo tool passes unless the dialect's original refuses it; one that is not known passes too.
+    The dialect's own todo tool passes unless its original refuses it; a tool that is not known passes too.
     """
     name = cut(tool, _LONGEST_NAME)
-    if found == "todo" or dialect.has_tool(tool):
-        text = dialect.refused_in_plan_mode if dialect.has_tool(tool) else None
-        return None if text is None else Refusal(text, _data(mode, name, "todo"))
+    if found == "todo":
+        text = dialect.refused_in_plan_mode
+        return None if text is None else Refusal(text, _data(mode, name, found))
     if found not in _KINDS:
         return None
     word, why = _KINDS[found]

@@ -84,9 +84,12 @@ def _harmless(name: str, value: str) -> bool:
 
 # Commands that run another one.
 
+_LINE = re.compile(r"-[lieux]*c")
+_XARGS = re.compile(r"-[0rtx]+|-[nPLIds].+|--null|--no-run-if-empty")
+
 
 def _shell(args: list[str], depth: int) -> bool:
-    if depth >= _DEEPEST or len(args) < 2 or re.fullmatch(r"-[lieux]*c", args[0]) is None:
+    if depth >= _DEEPEST or len(args) < 2 or _LINE.fullmatch(args[0]) is None:
         return False
     return UNKNOWN not in args[1] and reads_only(args[1], depth + 1)
 
@@ -130,7 +133,7 @@ def _xargs(args: list[str], _depth: int) -> bool:
     """What comes from the pipe may look like an option, so only commands without any that write will do."""
     at = 0
     while at < len(args) and args[at].startswith("-"):
-        if re.fullmatch(r"-[0rtx]+|-[nPLIds].+|--null|--no-run-if-empty", args[at]) is not None:
+        if _XARGS.fullmatch(args[at]) is not None:
             at += 1
         elif args[at] in ("-n", "-P", "-L", "-I", "-d", "-s"):
             at += 2

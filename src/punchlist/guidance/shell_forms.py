@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import Final
 
 from punchlist.guidance.shell_git import git
-from punchlist.guidance.shell_options import without
+from punchlist.guidance.shell_options import without, words
 
-_FINDS = re.compile(r"-delete|-(?:exec|ok)(?:dir)?|-fprint\w*|-fls")
+_FINDS: Final = words("-delete -exec -execdir -ok -okdir -fprint -fprint0 -fprintf -fls")
 
 
 def _find(args: list[str]) -> bool:
-    return not any(_FINDS.fullmatch(arg) for arg in args)
+    return _FINDS.isdisjoint(args)
 
 
 _SED_OPTIONS = re.compile(r"-[nErsuz]+|--quiet|--silent|--regexp-extended|--posix|--null-data|--separate")
+_SED_SCRIPT = re.compile(r"-[nErsuz]*e")
 _SED_WHERE = r"(?:\d+|\$|/(?:[^/\\\n]|\\.)*/)"
 _SED_STEP = re.compile(
     rf"\s*(?:{_SED_WHERE}(?:,\s*(?:\+?\d+|{_SED_WHERE}))?)?\s*!?\s*"
@@ -28,7 +30,7 @@ def _sed(args: list[str]) -> bool:
     at = 0
     while at < len(args):
         arg = args[at]
-        if re.fullmatch(r"-[nErsuz]*e", arg) is not None or arg == "--expression":
+        if _SED_SCRIPT.fullmatch(arg) is not None or arg == "--expression":
             at += 1
             if at == len(args):
                 return False

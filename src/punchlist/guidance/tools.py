@@ -94,7 +94,7 @@ class OwnTools:
 
     @classmethod
     def named(cls, reading: Iterable[str] = (), changing: Iterable[str] = ()) -> OwnTools:
-        return cls(frozenset(map(_known, reading)), frozenset(map(_known, changing)))
+        return cls(*(frozenset(filter(None, map(_known, names))) for names in (reading, changing)))
 
 
 NONE: Final = OwnTools()
@@ -105,11 +105,15 @@ def kind(name: str, args: Any = None, own: OwnTools = NONE) -> Kind:
     word = _known(name)
     if word in own.reading:
         return "read"
-    found = _BY_NAME.get(word) or ("outbound" if "." in word else "unknown")
+    found = _BY_NAME.get(word) or _stranger(name)
     if word in own.changing:
         return "edit" if found in ("unknown", "read") else found
     view = _VIEWS.get(word)
     return "read" if view is not None and _views(args, *view) else found
+
+
+def _stranger(name: Any) -> Kind:
+    return "outbound" if isinstance(name, str) and "." in name else "unknown"
 
 
 def changes(name: str, args: Any = None, own: OwnTools = NONE) -> bool:
