@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from punchlist.agent import Agent
     from punchlist.board import Board
+    from punchlist.core.approval import Plan
     from punchlist.core.commands import Problem
     from punchlist.core.events import Event
     from punchlist.core.todo import Blocker, Evidence, Phase, Progress, Status, TodoItem, TodoList
@@ -22,6 +23,7 @@ _HOMES = {
     "Event": "core.events",
     "Evidence": "core.todo",
     "Phase": "core.todo",
+    "Plan": "core.approval",
     "Problem": "core.commands",
     "Progress": "core.todo",
     "PunchlistError": "errors",
@@ -41,6 +43,7 @@ __all__ = [
     "Event",
     "Evidence",
     "Phase",
+    "Plan",
     "Problem",
     "Progress",
     "PunchlistError",

@@ -49,6 +49,20 @@ def test_more_agents_wait_than_there_are_threads():
     asyncio.run(_many())
 
 
+async def _busy() -> None:
+    async with Board.open("memory:") as board:
+        agent, other = board.agent("main", session="s"), board.agent("other", session="s")
+        await agent.propose_plan("Paint")
+        waiting = asyncio.create_task(agent.wait_for_plan(timeout=0.05))
+        while not waiting.done():
+            await other.call("todo", {"set": ["Busy"]})
+        assert (await waiting).state.value == "proposed"
+
+
+def test_what_others_do_does_not_make_the_wait_longer():
+    asyncio.run(_busy())
+
+
 async def _edges() -> None:
     clock = FakeClock()
     async with Board.open("memory:", clock=clock) as board:

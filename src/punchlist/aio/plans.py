@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from punchlist import agent as synchronous_agent
@@ -70,11 +70,12 @@ class Plans:
             left = seconds_left(plan, self.board.now(), None if ends is None else ends - loop.time())
             if left is not None and left <= 0:
                 return plan
-            async with aclosing(self.board.follow(seen, timeout=left)) as feed:
-                async for event in feed:
-                    seen = event.seq
-                    if event.kind.startswith("approval."):
-                        break
+            with suppress(TimeoutError):
+                async with asyncio.timeout(left), aclosing(self.board.follow(seen)) as feed:
+                    async for event in feed:
+                        seen = event.seq
+                        if event.kind.startswith("approval."):
+                            break
             plan = await self._run(self.synchronous.wait_for_plan, id, timeout=0)
 
     async def plan_reply(self, plan: Plan) -> Reply:
