@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from punchlist.agent import Agent
     from punchlist.board import Board
+    from punchlist.core.approval import Plan
     from punchlist.core.commands import Problem
     from punchlist.core.events import Event
     from punchlist.core.task import Task, TaskStatus
@@ -29,6 +30,7 @@ _HOMES = {
     "Evidence": "core.todo",
     "Injection": "guidance.injection",
     "Phase": "core.todo",
+    "Plan": "core.approval",
     "Problem": "core.commands",
     "Progress": "core.todo",
     "PunchlistError": "errors",
@@ -55,6 +57,7 @@ __all__ = [
     "Evidence",
     "Injection",
     "Phase",
+    "Plan",
     "Problem",
     "Progress",
     "PunchlistError",

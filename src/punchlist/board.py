@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from punchlist.agent.handle import Handle
     from punchlist.guidance.ledger import AgentCost
     from punchlist.store.task_contract import TaskListRow
+    from punchlist.store.waiting import PlanRow, QuestionRow
     from punchlist.tasks import Tasks
     from punchlist.tasks.gates import Check, Gate
 
@@ -223,6 +224,35 @@ class Board:
             for row in rows
             for cost in costs_of(decode_tally(row.ledger), decode_record(row.state).spent)
         ]
+
+    # What waits on a person.
+
+    def plans(self, *, project: str | os.PathLike[str] | None = None, waiting: bool = True) -> Sequence[PlanRow]:
+        """The plans that wait for a decision, and whose they are; the one that waits longest comes first.
+
+        Without `waiting` the latest plan of each agent, whatever became of it; who was last at work comes first.
+        """
+        from punchlist.agent.waiting import waiting_plans
+
+        where = None if project is None else project_of(project)
+        if not waiting:
+            return self.store.read(lambda tx: tx.plans.latest(where))
+        return waiting_plans(self.store, self.now(), where)
+
+    def questions(self, *, project: str | os.PathLike[str] | None = None) -> Sequence[QuestionRow]:
+        """What open items ask of people, the oldest question first."""
+        from punchlist.agent.waiting import open_questions
+
+        return open_questions(self.store, None if project is None else project_of(project))
+
+    def resolve_plan(self, message: str, *, by: str) -> bool:
+        """Reads nexo's chat line, `[plan-mode] approve|reject plan_id=… reason=…`, and decides; False for other text.
+
+        Raises `PlanMissing` if no such plan waits, and `PlanRefused` for a rejection without a reason.
+        """
+        from punchlist.agent.waiting import resolve_message
+
+        return resolve_message(self.store, message, by=by, now=self.now)
 
     # Sessions as a whole.
 

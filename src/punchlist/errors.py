@@ -70,6 +70,66 @@ class UndoRefused(PunchlistError):
     code = "undo_refused"
 
 
+class PlanRefused(PunchlistError):
+    """{problem}"""
+
+    code = "plan_refused"
+
+
+class PlanMissing(PunchlistError):
+    """There is no plan to decide about; an agent proposes one with `propose_plan`."""
+
+    code = "plan_missing"
+
+
+class PlanUnfinished(PunchlistError):
+    """Revision {revision} of the plan is still being written; decide once it is proposed."""
+
+    code = "plan_unfinished"
+
+
+class PlanRevisionConflict(PunchlistError):
+    """The plan is at revision {actual}, not {expected}: look at it again, then decide about that one."""
+
+    code = "plan_revision_conflict"
+
+
+class PlanDecided(PunchlistError):
+    """Revision {revision} of the plan was {state} by `{by}` already; a new proposal can be decided about."""
+
+    code = "plan_decided"
+
+
+class PlanExpired(PunchlistError):
+    """Nobody decided about revision {revision} of the plan by {until}; have it proposed again."""
+
+    code = "plan_expired"
+
+
+class PlanWithoutSteps(PunchlistError):
+    """The plan has no checklist, numbered or bullet lines to make todos of; approve it without, nothing was changed."""
+
+    code = "plan_without_steps"
+
+
+class NotAsked(PunchlistError):
+    """`{item}` asks nothing; `punchlist answer` lists what waits for an answer."""
+
+    code = "not_asked"
+
+
+class AlreadyAnswered(PunchlistError):
+    """`{item}` was answered by `{by}` already; edit the item, or add a note to it."""
+
+    code = "already_answered"
+
+
+class ItemGone(PunchlistError):
+    """`{item}` is no longer open on its list, so nobody waits for the answer; see `punchlist todos`."""
+
+    code = "item_gone"
+
+
 class SessionExists(PunchlistError):
     """The session `{session}` already exists on this board; choose another name, or remove that session first."""
 
@@ -140,6 +200,12 @@ class ListFileRefused(StoreError):
     """The list file `{path}` cannot be used: {problem}."""
 
     code = "list_file_refused"
+
+
+class PlanFileRefused(StoreError):
+    """The plan file `{path}` cannot be used: {problem}."""
+
+    code = "plan_file_refused"
 
 
 class StoreClosed(StoreError):

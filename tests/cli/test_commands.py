@@ -18,6 +18,8 @@ OPTIONS = {
     "demo": {"--speed"},
     "todos": {"--all", "--project", "--session", "--agent", "--ids", "--limit", "--json"},
     "todo": set[str](),
+    "plan": set[str](),
+    "answer": {"--session", "--agent", "--by", "--all", "--project", "--json"},
     "events": {"--follow", "--after", "--session", "--agent", "--kind", "--limit", "--json"},
     "statusline": {"--session", "--agent"},
     "stats": {"--session", "--all", "--project", "--json", "--compare"},
@@ -42,6 +44,12 @@ VERBS = {
         "export": {"--format", "--force"},
         "import": {"--format"},
         "undo": set[str](),
+    },
+    "plan": {
+        "show": {"--session", "--agent", "--all", "--project", "--json"},
+        "approve": {"--session", "--agent", "--all", "--project", "--json", "--by", "--todos"},
+        "reject": {"--session", "--agent", "--all", "--project", "--json", "--by"},
+        "history": {"--session", "--agent", "--all", "--project", "--json"},
     },
     "sessions": {"copy": {"--by"}, "move": {"--by"}},
 }

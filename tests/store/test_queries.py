@@ -9,7 +9,23 @@ from punchlist import Board
 from punchlist.store.queries import queries
 
 VALUES: dict[str, int] = dict.fromkeys(
-    ("session", "name", "agent", "project", "limit", "after", "upto", "author", "parent", "spawn_id", "before"), 1
+    (
+        "session",
+        "name",
+        "agent",
+        "project",
+        "limit",
+        "after",
+        "upto",
+        "author",
+        "parent",
+        "spawn_id",
+        "before",
+        "id",
+        "item",
+        "plan_id",
+    ),
+    1,
 )
 ITS_LIST = "SEARCH l USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN"
 HOT = {
@@ -54,6 +70,15 @@ HOT = {
         "CORRELATED SCALAR SUBQUERY 2",
         "SEARCH a USING INDEX sqlite_autoindex_agents_1 (session=?)",
     ],
+    "current_plan": ["SEARCH plans USING INDEX sqlite_autoindex_plans_2 (agent=?)"],
+    "find_plan": [
+        "SEARCH p USING INDEX sqlite_autoindex_plans_1 (id=?)",
+        "SEARCH a USING INTEGER PRIMARY KEY (rowid=?)",
+    ],
+    "proposed_plans": ["SCAN p USING INDEX plans_proposed", "SEARCH a USING INTEGER PRIMARY KEY (rowid=?)"],
+    "open_questions": ["SCAN q USING INDEX questions_open", "SEARCH a USING INTEGER PRIMARY KEY (rowid=?)"],
+    "answered_questions": ["SEARCH questions USING INDEX questions_answered (agent=?)"],
+    "latest_question": ["SEARCH questions USING INDEX sqlite_autoindex_questions_1 (agent=?)"],
     "delete_events": [
         "SEARCH events USING INDEX events_of_agent (agent=?)",
         "SCALAR SUBQUERY 1",
@@ -80,6 +105,7 @@ def test_a_query_of_the_hot_paths_keeps_its_plan(connection: sqlite3.Connection,
 
 def test_every_query_is_valid_and_used(connection: sqlite3.Connection) -> None:
     values: dict[str, int] = {**VALUES, **dict.fromkeys(("at", "label", "source", "target", "mode", "body", "sum"), 1)}
+    values |= dict.fromkeys(("id", "revision", "state", "number", "item", "plan_id"), 1)
     sources = "".join(path.read_text() for path in Path("src/punchlist/store").glob("*.py"))
     for name, statement in queries().items():
         given = (1,) * statement.count("?") or values

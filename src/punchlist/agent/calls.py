@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,9 @@ from punchlist.text import repair
 if TYPE_CHECKING:
     from punchlist.guidance.ledger import Size
 
+Decide = Callable[[Transaction, AgentRow, datetime], tuple[Reply, bool]]
+"""Gives the reply, and says whether the list changed."""
+
 _encode = msgspec.json.Encoder(order="deterministic").encode
 _decode_reply = msgspec.json.Decoder(Reply).decode
 
@@ -33,13 +37,13 @@ class Calls(Handle):
 
         The same `call_id` again gets the first reply again, and nothing is applied twice.
         """
-        if not self.offered or not self._dialect.has_tool(name):
+        arguments = self._accounts.size(args)
+        decide, reads = self._deciding(name, args, arguments)
+        if decide is None:
             return reply_unknown_tool(self.tools, str(name))
         call_id = None if call_id is None else repair(str(call_id))
-        parsed = self._dialect.parse(name, args)
         fingerprint = b"" if call_id is None else _fingerprint(f"{self.dialect}/{name}", args)
-        arguments = self._accounts.size(args)
-        lasting = call_id is not None or not isinstance(parsed, Query)  # a read leaves nothing but a count
+        lasting = call_id is not None or not reads  # a read leaves nothing but a count
         changed = False
 
         def work(tx: Transaction) -> Reply:
@@ -48,7 +52,7 @@ class Calls(Handle):
             row = self._joined(tx, now)
             if call_id is not None and (stored := tx.call(row, call_id)) is not None:
                 return _replayed(stored, fingerprint, call_id)
-            reply, changed = self._answer(tx, row, parsed, now, arguments)
+            reply, changed = decide(tx, row, now)
             if call_id is not None:
                 tx.save_call(row, call_id, StoredCall(fingerprint, _encode(reply)), at=now)
             return reply
@@ -57,6 +61,27 @@ class Calls(Handle):
         if changed:
             self._changed()
         return reply
+
+    def _deciding(self, name: str, args: Any, arguments: Size) -> tuple[Decide | None, bool]:
+        """What answers the call, and whether it only reads; None for a tool that this handle does not offer."""
+        if self.offered and self._dialect.has_tool(name):
+            parsed = self._dialect.parse(name, args)
+            return lambda tx, row, now: self._answer(tx, row, parsed, now, arguments), isinstance(parsed, Query)
+        if self._planning is not None and self._planning.has_tool(name):
+            from punchlist.agent.plan_calls import answering  # only with plan tools
+
+            return self._accounted(answering(self._planning, name, args, by=self.name), arguments), False
+        return None, False
+
+    def _accounted(self, decide: Decide, arguments: Size) -> Decide:
+        """The same, with the call added to the ledger; for what does not write the list itself."""
+
+        def work(tx: Transaction, row: AgentRow, now: datetime) -> tuple[Reply, bool]:
+            reply, changed = decide(tx, row, now)
+            tx.save_ledger(row, self._accounts.after(row.ledger, arguments, reply, ()))
+            return reply, changed
+
+        return work
 
     def _answer(
         self, tx: Transaction, row: AgentRow, parsed: Command | Query | Invalid, now: datetime, arguments: Size

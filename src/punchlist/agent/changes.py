@@ -20,6 +20,14 @@ from punchlist.store import AgentRow, Transaction
 _EDITS = Policy(limits=Limits(items=10_000, characters=100_000, refuse_blank=True))
 
 
+def edited(state: ListState, command: Command, now: datetime, *, by: str, own: bool) -> Applied:
+    """What a change that no model asked for makes of the list; raises `EditRefused`."""
+    applied = apply(state, command, _EDITS, now, by=by, own=own)
+    if applied.refused:
+        raise EditRefused(problem=" ".join(problem.text for problem in applied.problems))
+    return applied
+
+
 class Changes(Handle):
     """Changes the list in the name of somebody."""
 
@@ -40,10 +48,7 @@ class Changes(Handle):
         def decide(state: ListState, now: datetime) -> Applied:
             if revision is not None and state.todos.revision != revision:
                 raise RevisionConflict(expected=revision, actual=state.todos.revision)
-            applied = apply(state, command, _EDITS, now, by=by, own=by == self.name)
-            if applied.refused:
-                raise EditRefused(problem=" ".join(problem.text for problem in applied.problems))
-            return applied
+            return edited(state, command, now, by=by, own=by == self.name)
 
         return self._write(decide, by=by)
 
@@ -80,9 +85,7 @@ class Changes(Handle):
         def decide(state: ListState, now: datetime) -> Applied:
             if revision is not None and state.todos.revision != revision:
                 raise RevisionConflict(expected=revision, actual=state.todos.revision)
-            applied = apply(state, rewrite(todos), _EDITS, now, by=by)
-            if applied.refused:
-                raise EditRefused(problem=" ".join(problem.text for problem in applied.problems))
+            applied = edited(state, rewrite(todos), now, by=by, own=True)
             *events, last = applied.events
             if last.kind == "list.replaced":
                 last = Draft("list.restored", {**last.data, "source": source})

@@ -20,6 +20,7 @@ from punchlist.store import AgentRow, Transaction
 if TYPE_CHECKING:
     from punchlist.agent.accounts import Accounts
     from punchlist.board import Board
+    from punchlist.dialects.plan_tools import PlanSettings
     from punchlist.guidance.settings import Rules
     from punchlist.guidance.tools import OwnTools
 
@@ -43,6 +44,9 @@ class AgentOptions(TypedDict, total=False):
 
     `guidance`: where what is put before the model differs from the profile; a mapping with any fields of
     `punchlist.guidance.settings.GuidanceSettings`.
+
+    `plan_tools`: offer the tools of plan mode, in the dialects that have them; a mapping says how: `require_approval`,
+    `approval_timeout_secs`, `interactive`, `operator`.
     """
 
     focus: str | None
@@ -55,6 +59,7 @@ class AgentOptions(TypedDict, total=False):
     changing_tools: Collection[str]
     layers: Collection[str] | None
     guidance: Mapping[str, Any] | None
+    plan_tools: bool | Mapping[str, Any]
 
 
 class Handle:
@@ -84,6 +89,7 @@ class Handle:
         self._options = options
         self._policy = _policy(self._dialect, options)
         self._offered = _offered(self._dialect, options)
+        self._planning = _planning(self._dialect, options)
         if options.get("layers") is not None:
             _check_layers(options)
         if options.get("guidance"):
@@ -100,9 +106,11 @@ class Handle:
     def tools(self) -> tuple[Tool, ...]:
         """The tools to offer to the model: the original's, but for their descriptions, which are ours.
 
-        None where the tool is not offered: a call is then answered as one of an unknown tool, and nothing is said.
+        Without the todo tool where that is not offered: a call is then answered as one of an unknown tool, and nothing
+        is said.
         """
-        tools = self._dialect.tools if self._offered else ()
+        listed = self._dialect.tools if self._offered else ()
+        tools = listed if self._planning is None else (*listed, *self._planning.tools)
         return tuple(tool.in_full() for tool in tools) if self._options.get("verbose") else tools
 
     @property
@@ -201,6 +209,15 @@ def _offered(dialect: Dialect, options: AgentOptions) -> bool:
     if wanted is not None:
         return wanted
     return dialect.offers(subagent=options.get("subagent", False), context=context)
+
+
+def _planning(dialect: Dialect, options: AgentOptions) -> PlanSettings | None:
+    wanted = options.get("plan_tools", False)
+    if wanted is False:
+        return None
+    from punchlist.dialects.plan_tools import plan_settings  # not for those who only keep a list
+
+    return plan_settings(dialect.name, wanted, subagent=options.get("subagent", False))
 
 
 def _check_layers(options: AgentOptions) -> None:

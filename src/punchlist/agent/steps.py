@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec.structs import replace
 
+from punchlist.agent.asking import take_answers
 from punchlist.core.commands import Policy
 from punchlist.core.events import Draft
 from punchlist.core.todo import ListState
@@ -74,7 +75,7 @@ class Steps:
     def turn(self, tools_used: Iterable[str]) -> list[Injection]:
         def decide(tx: Transaction, row: AgentRow, record: Record) -> tuple[Record, list[Injection]]:
             tools = _names(tools_used)
-            outcome = after_turn(record.memory, self._seen(row, tools), self._ground.rules)
+            outcome = self._heard(tx, row, after_turn(record.memory, self._seen(row, tools), self._ground.rules))
             others = max(sum(not is_own(name, self._own) for name in tools), record.memory.others)
             own = bool(tools) and not others
             self._tell(tx, row, outcome)
@@ -85,9 +86,11 @@ class Steps:
     def stop(self, last_text: str, background: int) -> Injection | None:
         def decide(tx: Transaction, row: AgentRow, record: Record) -> tuple[Record, Injection | None]:
             text = last_text if isinstance(last_text, str) else ""  # pyright: ignore[reportUnnecessaryIsInstance]
-            seen, rules = self._seen(row), self._ground.rules
-            outcome = at_stop(record.memory, seen, rules, last_text=text, background=background)
-            if outcome.memory is record.memory:
+            outcome = self._heard(tx, row, Outcome(record.memory))
+            if not outcome.said:
+                seen, rules = self._seen(row), self._ground.rules
+                outcome = at_stop(record.memory, seen, rules, last_text=text, background=background)
+            if outcome.memory is record.memory and not outcome.said:
                 return record, None
             self._tell(tx, row, outcome)
             return self._account(record, outcome), outcome.said[0] if outcome.said else None
@@ -155,6 +158,14 @@ class Steps:
             notice=notice(ground.dialect) if planning else "",
             host=ground.host,
         )
+
+    def _heard(self, tx: Transaction, row: AgentRow, outcome: Outcome) -> Outcome:
+        """The same with what people answered since. That is a person's word, not ours: no profile holds it back."""
+        answers = take_answers(tx, row)
+        if answers is None:
+            return outcome
+        answer = Injection("answer", answers, role=self._ground.rules.rhythm.role)
+        return outcome._replace(said=(answer, *outcome.said))
 
     @cached_property
     def _descriptions(self) -> Size:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from punchlist import agent as synchronous_agent
 from punchlist.agent import Mode
+from punchlist.aio.plans import Plans
 from punchlist.aio.threads import Lane
 from punchlist.board import Observer
 from punchlist.core.todo import TodoList
@@ -26,7 +27,7 @@ T = TypeVar("T")
 P = ParamSpec("P")
 
 
-class Agent:
+class Agent(Plans):
     """One agent of one session, for async code. Made by `board.agent` and `agent.spawn`."""
 
     def __init__(

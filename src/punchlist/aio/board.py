@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from punchlist.aio.agent import Agent
     from punchlist.aio.tasks import Tasks
     from punchlist.guidance.ledger import AgentCost
+    from punchlist.store.waiting import PlanRow, QuestionRow
     from punchlist.tasks.gates import Check, Gate
 
 T = TypeVar("T")
@@ -168,6 +169,17 @@ class Board:
         self, *, project: str | os.PathLike[str] | None = None, session: str | None = None
     ) -> Sequence[AgentCost]:
         return await self._run(self.synchronous.costs, project=project, session=session)
+
+    # What waits on a person.
+
+    async def plans(self, *, project: str | os.PathLike[str] | None = None, waiting: bool = True) -> Sequence[PlanRow]:
+        return await self._run(self.synchronous.plans, project=project, waiting=waiting)
+
+    async def questions(self, *, project: str | os.PathLike[str] | None = None) -> Sequence[QuestionRow]:
+        return await self._run(self.synchronous.questions, project=project)
+
+    async def resolve_plan(self, message: str, *, by: str) -> bool:
+        return await self._run(self.synchronous.resolve_plan, message, by=by)
 
     # Sessions as a whole.
 

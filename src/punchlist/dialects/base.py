@@ -60,13 +60,17 @@ class _Late:
 
 @dataclass(frozen=True, slots=True)
 class Reply(_Late):
-    """The answer to a tool call. `text` is what the model reads, `data` the structured form beside it."""
+    """The answer to a tool call. `text` is what the model reads, `data` the structured form beside it.
+
+    `awaits` is the id of a plan on which a person has to decide before the call has its real answer.
+    """
 
     text: str
     data: Any = None
     is_error: bool = False
     problems: tuple[Problem, ...] = ()
     shows_list: bool = False
+    awaits: str | None = None
 
     @classmethod
     def late(cls, text: str, build: Callable[[], Any], problems: tuple[Problem, ...] = ()) -> Reply:
@@ -75,7 +79,7 @@ class Reply(_Late):
         `build` must give the same at any time: it may look only at what does not change.
         """
         reply = object.__new__(cls)
-        for name, value in (("text", text), ("is_error", False), ("problems", problems), ("shows_list", False)):
+        for name, value in (("text", text), ("problems", problems), *_PLAIN):
             _put[name](reply, value)
         _put["_build"](reply, build)
         return reply
@@ -90,6 +94,7 @@ class Reply(_Late):
             return self.data
 
 
+_PLAIN = (("is_error", False), ("shows_list", False), ("awaits", None))
 _put: dict[str, Callable[[Any, Any], None]] = {
     name: getattr(Reply, name).__set__ for name in (*Reply.__slots__, *_Late.__slots__)
 }

@@ -1,7 +1,8 @@
 """`TodoWrite` as in Claude Code of late 2025, before 2.0.64: the whole list in each call, both forms of each text.
 
 Lost in this dialect: `blocked` and `failed` show as `in_progress`, cancelled items are not shown; ids, phases,
-notes, priorities and the explanation stay in our state and are neither shown nor touched.
+notes, priorities and the explanation stay in our state and are neither shown nor touched. With `plan_tools` it also has
+the tools of plan mode, see plans.md.
 """
 
 from __future__ import annotations

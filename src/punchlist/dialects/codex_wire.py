@@ -1,10 +1,16 @@
-"""How Codex tells others about its plan: the core event, the app server's notification, and exec's JSON lines."""
+"""How Codex tells others about its plan: the core event, the app server's notification, and exec's JSON lines.
+
+The checklist of `update_plan` and the proposed plan of Plan mode go by channels of their own. A proposed plan is not
+in exec's lines, and takes no id of theirs.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from datetime import datetime
 from typing import Any
 
+from punchlist.core.plan_stream import Step
 from punchlist.core.todo import WORDS, Status, TodoList
 from punchlist.dialects.base import shown_items
 from punchlist.dialects.codex import POLICY
@@ -55,3 +61,61 @@ class ExecItems:
         if self._running is not None:
             yield {"type": "item.completed", "item": self._running}
             self._running = None
+
+
+# The proposed plan.
+
+
+def plan_step(kind: str, data: Mapping[str, Any]) -> tuple[str, Step] | None:
+    """The item and the step of its stream that an event of the board stands for; None if it is another event.
+
+    Steps that come straight from a `PlanStream` need no such reading.
+    """
+    item = data.get("item")
+    if not isinstance(item, str):
+        return None
+    match kind:
+        case "approval.started":
+            return item, Step("started")
+        case "approval.delta":
+            return item, Step("delta", str(data.get("delta", "")))
+        case "approval.proposed":
+            return item, Step("completed", str(data.get("text", "")))
+        case _:
+            return None
+
+
+def plan_event(
+    step: Step, *, thread_id: str, turn_id: str, item_id: str, at: datetime | None = None
+) -> dict[str, Any] | None:
+    """The core event of a step: `item_started`, `plan_delta` or `item_completed`; None for visible text.
+
+    With `at` a completed item carries its time, as in the records on disk.
+    """
+    place = {"thread_id": thread_id, "turn_id": turn_id}
+    match step.kind:
+        case "visible":
+            return None
+        case "delta":
+            return {"type": "plan_delta", **place, "item_id": item_id, "delta": step.text}
+        case "started" | "completed":
+            item = {"type": "Plan", "id": item_id, "text": step.text}
+            when = {} if at is None or step.kind == "started" else {"completed_at_ms": int(at.timestamp() * 1000)}
+            return {"type": f"item_{step.kind}", **place, "item": item, **when}
+
+
+def plan_notification(step: Step, *, thread_id: str, turn_id: str, item_id: str) -> dict[str, Any] | None:
+    """The app server's notification of a step: `item/started`, `item/plan/delta` or `item/completed`.
+
+    The pieces put together need not be the text of the completed item; that is the one that counts.
+    """
+    place = {"threadId": thread_id, "turnId": turn_id}
+    match step.kind:
+        case "visible":
+            return None
+        case "delta":
+            params = {**place, "itemId": item_id, "delta": step.text}
+            return {"method": "item/plan/delta", "params": params}
+        case "started" | "completed":
+            item = {"type": "plan", "id": item_id, "text": step.text}
+            return {"method": f"item/{step.kind}", "params": {**place, "item": item}}

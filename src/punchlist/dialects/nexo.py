@@ -1,6 +1,7 @@
 """`TodoWrite` of nexo-rs (head of 2026-05-04): the whole list, tight limits in bytes, a JSON object as reply.
 
-Its goal is our session. In nexo the list dies with the goal; we keep it across restarts on purpose.
+Its goal is our session. In nexo the list dies with the goal; we keep it across restarts on purpose. With `plan_tools`
+it also has the tools of plan mode, see plans.md.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Kind = Literal["reminder", "hint", "stop", "verify", "changed", "failed", "problems", "plan_mode"]
+Kind = Literal["reminder", "hint", "stop", "verify", "changed", "failed", "problems", "plan_mode", "answer"]
 Place = Literal["tail", "before_results"]
 Role = Literal["user", "developer"]
 
@@ -18,6 +18,7 @@ KINDS: dict[Kind, str] = {
     "failed": "the last write failed",
     "problems": "what Punchlist did to the last call beyond its reply: characters removed, an item left out",
     "plan_mode": "plan mode is on",
+    "answer": "a person answered what the agent asked; said in every profile, and beyond every ceiling",
 }
 """Everything that guidance says, and why."""
 

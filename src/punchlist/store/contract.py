@@ -11,6 +11,7 @@ from punchlist.core.todo import ListState, TodoList
 
 if TYPE_CHECKING:
     from punchlist.store.task_contract import TaskTransaction
+    from punchlist.store.waiting import PlanTable, QuestionTable
 
 T = TypeVar("T")
 Durability = Literal["full", "normal"]
@@ -91,6 +92,10 @@ class Transaction(Protocol):
     @property
     def modes(self) -> ModeTable: ...
     @property
+    def plans(self) -> PlanTable: ...
+    @property
+    def questions(self) -> QuestionTable: ...
+    @property
     def tasks(self) -> TaskTransaction:
         """Durable tasks, their lists and their edges."""
         ...
@@ -129,6 +134,10 @@ class Transaction(Protocol):
         They are to be added besides; here they only say what is new about the list. `ledger` is the new tally of
         the agent's calls; None leaves it as it is.
         """
+        ...
+
+    def save_ledger(self, agent: AgentRow, ledger: bytes | None) -> None:
+        """The new tally of the agent's calls, after one that wrote no list."""
         ...
 
     def add_events(self, agent: AgentRow, drafts: Iterable[Draft], *, by: str, at: datetime) -> None: ...

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from punchlist.core.events import Draft, Event
 from punchlist.core.todo import ListState, TodoList
@@ -15,19 +15,17 @@ from punchlist.store.faults import check_row, readable
 from punchlist.store.guidance import GuidanceRows
 from punchlist.store.leases import Leases
 from punchlist.store.lists import NOTHING, SNAPSHOT_EVERY, Columns, Kept, row_head, whole_head
+from punchlist.store.parts import Parts
 from punchlist.store.queries import queries
 from punchlist.store.values import event_head, folded, in_order, list_row, session_row, snapshot
-
-if TYPE_CHECKING:
-    from punchlist.store.modes import ModeRows
-    from punchlist.store.tasks import TaskRows
 
 MINUTE = 60_000_000
 _CACHED = 512
 _UNNUMBERED = frozenset({"list.confirmed", "list.refused"})
+_DELETES = ("events", "snapshots", "calls", "list", "guidance", "plans", "questions", "agent")
 
 
-class Rows:
+class Rows(Parts):
     """Reads and writes over one connection.
 
     Lists are decoded once: equal bytes give the same object. The writer also keeps the rows of agents from one
@@ -50,16 +48,6 @@ class Rows:
         self._late_events: list[tuple[Any, ...]] = []
         self.guidance = GuidanceRows(self, keeps=keeps)
         self.leases = Leases(self)
-        self._tasks: TaskRows | None = None
-
-    @property
-    def tasks(self) -> TaskRows:
-        """Durable tasks. What only touches lists never loads them."""
-        if self._tasks is None:
-            from punchlist.store.tasks import TaskRows
-
-            self._tasks = TaskRows(self)
-        return self._tasks
 
     def sync(self, wanted: bool) -> None:
         """Whether a commit waits for the disk; to be called between transactions."""
@@ -225,11 +213,9 @@ class Rows:
         total = codec.checksum(row_head(agent.number, agent.name, state.todos.revision, base), since or b"", shown)
         self.run("save_unseen", (unseen, total, shown, agent.number))
 
-    @property
-    def modes(self) -> ModeRows:
-        from punchlist.store.modes import ModeRows  # few calls change a mode
-
-        return ModeRows(self)
+    def save_ledger(self, agent: AgentRow, ledger: bytes | None) -> None:
+        self.run("save_ledger", (codec.sealed(ledger), agent.number))
+        self.forget_agent(agent)
 
     def forget_agent(self, agent: AgentRow) -> None:
         """To be called when something other than its list changed."""
@@ -356,9 +342,8 @@ class Rows:
         cutoff = codec.microseconds(before)
         agents = [row[0] for row in self.all("old_agents", {"before": cutoff, "limit": limit})]
         for agent in agents:
-            for name in ("delete_events", "delete_snapshots", "delete_calls", "delete_list", "delete_guidance"):
-                self.run(name, {"agent": agent})
-            self.run("delete_agent", {"agent": agent})
+            for what in _DELETES:
+                self.run(f"delete_{what}", {"agent": agent})
         if len(agents) < limit:
             self.run("delete_empty_sessions", {"before": cutoff})
             self.run("delete_old_calls", {"before": cutoff})

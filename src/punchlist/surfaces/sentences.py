@@ -23,6 +23,14 @@ _ITEM_VERBS = {
     "item.restored": "brought back",
     "item.removed": "removed",
 }
+_PLAN_DEEDS = {
+    "approval.started": "began to write {plan}",
+    "approval.delta": "wrote more of {plan}",
+    "approval.proposed": "proposed {plan}",
+    "approval.approved": "approved {plan}",
+    "approval.rejected": "rejected {plan}",
+    "approval.superseded": "set {plan} aside for a newer one",
+}
 _LIST_DEEDS = {
     "list.ordered": "put {list} in another order",
     "list.wiped": "cleared {list}, which is finished",
@@ -44,6 +52,10 @@ def sentence(event: Event, glyphs: Glyphs) -> str:
     if event.kind == "mode.changed" and other:
         into = "put {0} into plan mode" if event.data.get("mode") == "plan" else "let {0} leave plan mode"
         return f"{author} {into.replace('{0}', agent)}"
+    if event.kind in _PLAN_DEEDS:
+        plan = f"the plan of {agent}" if other else "the plan"
+        number = f"{plan} (revision {_text(event.data, 'plan_revision')})"
+        return f"{author} {_PLAN_DEEDS[event.kind].replace('{plan}', number)}{_why(event.data)}"
     whose = f" for {agent}" if other and event.kind.partition(".")[0] in ("item", "list", "plan") else ""
     return f"{author} {_deed(event.kind, event.data, glyphs)}{whose}{_reason(event)}"
 
@@ -54,7 +66,7 @@ def _deed(kind: str, data: Mapping[str, Any], glyphs: Glyphs) -> str:
     match kind:
         case "plan.started":
             return "began a new plan"
-        case "list.refused":
+        case "list.refused" | "approval.refused":
             return f"was refused: {_text(data, 'problem')}"
         case "list.restored":
             return f"restored the list from {_text(data, 'source')}"
@@ -67,6 +79,10 @@ def _deed(kind: str, data: Mapping[str, Any], glyphs: Glyphs) -> str:
             return (
                 f"was told something ({_text(data, 'kind') or 'guidance'}, {_text(data, 'characters') or 0} characters)"
             )
+        case "question.asked":
+            return f"asks about {quoted(str(data.get('content', '')), glyphs)}: {_text(data, 'question')}"
+        case "question.answered":
+            return f"answered {quoted(str(data.get('content', '')), glyphs)}: {_text(data, 'answer')}"
         case "agent.joined":
             return "joined"
         case "agent.spawned":
@@ -93,6 +109,11 @@ def _item_deed(kind: str, data: Mapping[str, Any], glyphs: Glyphs) -> str:
 
 def _reason(event: Event) -> str:
     reason = _text(_inner(_inner(event.data, "set"), "blocker"), "reason") if event.kind == "item.blocked" else ""
+    return f": {reason}" if reason else ""
+
+
+def _why(data: Mapping[str, Any]) -> str:
+    reason = _text(data, "reason")
     return f": {reason}" if reason else ""
 
 

@@ -1,0 +1,199 @@
+"""The approval plan: what an agent means to do, shown to a person before any work begins. Never the todo list itself.
+
+An agent has one plan at a time. Each draft or proposal is a revision of its own; the one before is kept, and whoever
+decides says which one was in front of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from punchlist.core.events import Draft
+from punchlist.core.todo import TodoList
+from punchlist.errors import PlanDecided, PlanExpired, PlanMissing, PlanRefused, PlanRevisionConflict, PlanUnfinished
+from punchlist.text import clean, repair
+
+LARGEST = 65_536
+"""Bytes of UTF-8 that a plan may take. A dialect may allow less."""
+
+
+class PlanState(StrEnum):
+    DRAFTING = "drafting"
+    PROPOSED = "proposed"
+    APPROVED = "approved"
+    REJECTED = "rejected"
+    SUPERSEDED = "superseded"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """One revision of an agent's plan. `id` is unique on a board; `item` is its name in a stream, `{turn}-plan`.
+
+    The text of a draft is empty: it comes in pieces, as events, and the whole of it with the proposal. `sent_bytes`
+    and `sent_chars` measure the text as it was sent, before it was cleaned. `decided_at` and `decided_by` also say
+    when and by whom it was superseded. Behind `expires_at` nobody can decide any more; without one no decision was
+    asked for, or it may take as long as it takes. `entered_at`: since when its agent was in plan mode.
+    """
+
+    id: str
+    revision: int
+    text: str = ""
+    state: PlanState = PlanState.DRAFTING
+    item: str | None = None
+    created_at: datetime | None = None
+    created_by: str = ""
+    entered_at: datetime | None = None
+    proposed_at: datetime | None = None
+    expires_at: datetime | None = None
+    decided_at: datetime | None = None
+    decided_by: str | None = None
+    reason: str | None = None
+    sent_bytes: int = 0
+    sent_chars: int = 0
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it may still change: it is being written, or waits for a decision."""
+        return self.state in (PlanState.DRAFTING, PlanState.PROPOSED)
+
+    @property
+    def title(self) -> str:
+        """Its first line with a text, without the marks of a heading."""
+        lines = (line.strip().lstrip("#").strip() for line in self.text.splitlines())
+        return next((line for line in lines if line), "")
+
+    @property
+    def todos(self) -> TodoList:
+        """The steps that it lists, as a todo list: a value of its own, which no agent has yet."""
+        from punchlist.core.steps import todos_in  # its patterns are dear at start-up, and seldom needed
+
+        return todos_in(self.text)
+
+    def expired(self, now: datetime) -> bool:
+        """Whether it waited for a decision for longer than it was to."""
+        return self.state is PlanState.PROPOSED and self.expires_at is not None and now >= self.expires_at
+
+    def waits(self, now: datetime) -> bool:
+        """Whether a person can decide about it."""
+        return self.state is PlanState.PROPOSED and not self.expired(now)
+
+
+class Decision(NamedTuple):
+    """The plan after a step, which revisions are to be written, and what happened."""
+
+    plan: Plan
+    changed: tuple[Plan, ...] = ()
+    events: tuple[Draft, ...] = ()
+
+
+def begin(current: Plan | None, *, id: str, item: str, by: str, now: datetime) -> Decision:
+    """A plan begins to stream in. What was open before it is superseded."""
+    plan = Plan(id=id, revision=_next(current), item=item, created_at=now, created_by=by)
+    return _behind(current, Decision(plan, (plan,), (_event("started", plan, item=item),)), by, now)
+
+
+def propose(
+    current: Plan | None,
+    text: str,
+    *,
+    id: str,
+    by: str,
+    now: datetime,
+    lasts: timedelta | None = None,
+    item: str | None = None,
+    blank: bool = False,
+    entered_at: datetime | None = None,
+) -> Decision:
+    """Puts a text before a person. The draft of the same `item` becomes it; anything else that was open is superseded.
+
+    A text that already waits is not proposed again: its revision, and who looks at it, stay. `lasts` is how long a
+    decision is waited for; `blank` lets a plan without a word pass.
+    """
+    sent = repair(text)
+    cleaned = _checked(sent, blank=blank)
+    if current is not None and current.waits(now) and current.text == cleaned and item in (None, current.item):
+        return Decision(current)
+    drafted = current is not None and current.state is PlanState.DRAFTING and item is not None and current.item == item
+    if current is None or not drafted:
+        plan = Plan(id=id, revision=_next(current), item=item, created_at=now, created_by=by)
+    else:
+        plan = current
+    plan = replace(
+        plan,
+        text=cleaned,
+        state=PlanState.PROPOSED,
+        entered_at=entered_at,
+        proposed_at=now,
+        expires_at=None if lasts is None else now + lasts,
+        sent_bytes=len(sent.encode()),
+        sent_chars=len(sent),
+    )
+    decision = Decision(plan, (plan,), (_event("proposed", plan, item=item, text=cleaned),))
+    return decision if drafted else _behind(current, decision, by, now)
+
+
+def _checked(text: str, *, blank: bool) -> str:
+    """The text as it is kept; refuses one that is too large, or empty."""
+    size = len(text.encode())
+    if size > LARGEST:
+        raise PlanRefused(problem=f"The plan takes {size} bytes, and at most {LARGEST} are allowed; make it shorter.")
+    cleaned = clean(text).text
+    if not blank and not cleaned.strip():
+        raise PlanRefused(problem="The plan is empty; say what is to be done.")
+    return cleaned
+
+
+def approve(current: Plan | None, *, by: str, now: datetime, revision: int | None = None) -> Decision:
+    """A person agrees to the revision that was shown to them; None means the one there is."""
+    plan = _decidable(current, revision, now)
+    approved = replace(plan, state=PlanState.APPROVED, decided_at=now, decided_by=by)
+    return Decision(approved, (approved,), (_event("approved", approved),))
+
+
+def reject(current: Plan | None, reason: str, *, by: str, now: datetime, revision: int | None = None) -> Decision:
+    """A person does not agree, and says why."""
+    plan = _decidable(current, revision, now)
+    said = clean(reason).text.strip()
+    if not said:
+        raise PlanRefused(problem="A rejection needs a reason, so that the next plan can be better; say one.")
+    rejected = replace(plan, state=PlanState.REJECTED, decided_at=now, decided_by=by, reason=said)
+    return Decision(rejected, (rejected,), (_event("rejected", rejected, reason=said),))
+
+
+def _decidable(current: Plan | None, revision: int | None, now: datetime) -> Plan:
+    if current is None:
+        raise PlanMissing
+    if revision is not None and revision != current.revision:
+        raise PlanRevisionConflict(expected=revision, actual=current.revision)
+    if current.state is PlanState.DRAFTING:
+        raise PlanUnfinished(revision=current.revision)
+    if not current.is_open:
+        raise PlanDecided(revision=current.revision, state=current.state.value, by=current.decided_by)
+    if current.expired(now):
+        raise PlanExpired(revision=current.revision, until=f"{current.expires_at:%Y-%m-%d %H:%M:%S} UTC")
+    return current
+
+
+def _behind(current: Plan | None, decision: Decision, by: str, now: datetime) -> Decision:
+    """The decision, with what was open before it superseded."""
+    if current is None or not current.is_open:
+        return decision
+    old = replace(current, state=PlanState.SUPERSEDED, decided_at=now, decided_by=by)
+    return Decision(decision.plan, (old, *decision.changed), (_event("superseded", old), *decision.events))
+
+
+def _next(current: Plan | None) -> int:
+    return 1 if current is None else current.revision + 1
+
+
+def _event(kind: str, plan: Plan, **more: Any) -> Draft:
+    """Of an event's data, `revision` is that of a todo list; a plan's has a name of its own."""
+    return Draft(f"approval.{kind}", {"plan": plan.id, "plan_revision": plan.revision, **more})
+
+
+def delta(plan: Plan, text: str) -> Draft:
+    """A piece of a draft, as an event."""
+    return _event("delta", plan, item=plan.item, delta=text)

@@ -1,0 +1,60 @@
+"""The parts of a transaction that not every call needs: each has a file of its own, imported on first use."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    from punchlist.store.modes import ModeRows
+    from punchlist.store.plans import PlanRows
+    from punchlist.store.questions import QuestionRows
+    from punchlist.store.tasks import TaskRows
+    from punchlist.store.transaction import Rows
+
+
+class Parts:
+    """What the parts stand on: named queries within one transaction."""
+
+    _plans: PlanRows | None = None
+    _questions: QuestionRows | None = None
+    _tasks: TaskRows | None = None
+
+    def one(self, name: str, values: Any) -> Any:
+        raise NotImplementedError
+
+    def all(self, name: str, values: Any) -> list[Any]:
+        raise NotImplementedError
+
+    def run(self, name: str, values: Any) -> None:
+        raise NotImplementedError
+
+    @property
+    def plans(self) -> PlanRows:
+        if self._plans is None:
+            from punchlist.store.plans import PlanRows
+
+            self._plans = PlanRows(self)
+        return self._plans
+
+    @property
+    def questions(self) -> QuestionRows:
+        if self._questions is None:
+            from punchlist.store.questions import QuestionRows
+
+            self._questions = QuestionRows(self)
+        return self._questions
+
+    @property
+    def tasks(self) -> TaskRows:
+        """Durable tasks."""
+        if self._tasks is None:
+            from punchlist.store.tasks import TaskRows
+
+            self._tasks = TaskRows(cast("Rows", self))
+        return self._tasks
+
+    @property
+    def modes(self) -> ModeRows:
+        from punchlist.store.modes import ModeRows
+
+        return ModeRows(cast("Rows", self))
