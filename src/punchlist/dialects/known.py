@@ -10,7 +10,7 @@ from punchlist.core.todo import Status
 from punchlist.dialects.base import sound
 
 _MOST_LISTS = 256
-_MOST_CHARACTERS = 20_000
+_MOST_ITEMS, _MOST_CHARACTERS = 100, 20_000
 """Of one list; longer ones are read anew each time."""
 
 Texts = tuple[tuple[Any, ...], tuple[Any, ...]]
@@ -50,7 +50,7 @@ class KnownTexts:
             return None
         pairs = zip(map(sound, contents), map(sound, forms), strict=True)
         rows = [Row(content, form, self._statuses) for content, form in pairs]
-        if sum(map(len, contents)) + sum(map(len, forms)) <= _MOST_CHARACTERS:
+        if len(rows) <= _MOST_ITEMS and sum(map(len, contents)) + sum(map(len, forms)) <= _MOST_CHARACTERS:
             if len(self._lists) >= _MOST_LISTS:
                 self._lists.clear()
             self._lists[contents, forms] = rows
