@@ -214,7 +214,7 @@ def test_an_unknown_tool_name_is_an_error_reply(name: str, called: str) -> None:
 def test_the_command_and_the_page_say_the_same_about_a_dialect(name: str) -> None:
     page = (Path(__file__).parents[2] / "docs" / "dialects.md").read_text(encoding="utf-8")
     said = described(dialect(name))
-    assert set(said) == {"statuses", "limits", "focus", "plan mode", "repairs", "lossy"}
+    assert set(said) == {"statuses", "limits", "focus", "plan mode", "offered", "repairs", "lossy"}
     assert f"\n## {name}\n" in page
     for what, text in said.items():
         assert f"| {what} | {text} |" in page

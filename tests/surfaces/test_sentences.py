@@ -27,6 +27,8 @@ def _event(kind: str, by: str = "main", **data: Any) -> Event:
         (_event("agent.spawned", child="explore", label="Look"), "main started the agent explore (Look)"),
         (_event("mode.changed", mode="plan"), "main entered plan mode"),
         (_event("mode.changed", "anna", mode="execute"), "anna let main leave plan mode"),
+        (_event("mode.refused", tool="Write"), "main was refused Write in plan mode"),
+        (_event("mode.unjudged", tool="frob"), "main called frob in plan mode, of which nothing is known"),
         (_event("moon.landed"), "main moon.landed"),
     ],
 )

@@ -94,7 +94,7 @@ class OwnTools:
 
     @classmethod
     def named(cls, reading: Iterable[str] = (), changing: Iterable[str] = ()) -> OwnTools:
-        return cls(*(frozenset(filter(None, map(_known, names))) for names in (reading, changing)))
+        return cls(frozenset(map(_known, reading)) - {""}, frozenset(map(_known, changing)) - {""})
 
 
 NONE: Final = OwnTools()

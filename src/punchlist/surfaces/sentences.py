@@ -74,6 +74,10 @@ def _deed(kind: str, data: Mapping[str, Any], glyphs: Glyphs) -> str:
             return f"started the agent {_text(data, 'child')}{label}"
         case "mode.changed":
             return "entered plan mode" if data.get("mode") == "plan" else "left plan mode"
+        case "mode.refused":
+            return f"was refused {_text(data, 'tool')} in plan mode"
+        case "mode.unjudged":
+            return f"called {_text(data, 'tool')} in plan mode, of which nothing is known"
         case "session.copied":
             return f"began as a copy of session {_text(data, 'source')}"
         case "session.moved":
