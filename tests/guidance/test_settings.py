@@ -18,6 +18,8 @@ PAGE = (ROOT / "docs" / "guidance.md").read_text(encoding="utf-8")
 @pytest.mark.parametrize(
     "given",
     [
+        "quiet",
+        ["rhythm"],
         {"rhythms": "none"},
         {"rhythm": "waltz"},
         {"rhythm": ["none"]},
@@ -29,7 +31,7 @@ PAGE = (ROOT / "docs" / "guidance.md").read_text(encoding="utf-8")
         {"turn_characters": 10**10},
     ],
 )
-def test_what_cannot_be_is_refused_when_the_handle_is_made(given: dict[str, Any]) -> None:
+def test_what_cannot_be_is_refused_when_the_handle_is_made(given: Any) -> None:
     with pytest.raises(ConfigInvalid), talk(guidance=given):
         pass
 

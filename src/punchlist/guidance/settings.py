@@ -121,14 +121,18 @@ def without_reminders(found: Rules) -> Rules:
 
 def settings_from(given: Mapping[str, Any] | None) -> GuidanceSettings:
     """The settings in a mapping. Raises `ConfigInvalid` for a name or a value that cannot be."""
-    types = get_type_hints(GuidanceSettings) if given else {}
-    for name, value in (given or {}).items():
+    if not given:
+        return GuidanceSettings()
+    if not isinstance(given, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ConfigInvalid(name="guidance", value=given, problem="use a mapping of its parts")
+    types = get_type_hints(GuidanceSettings)
+    for name, value in given.items():
         if name not in types:
             raise ConfigInvalid(name="guidance", value=name, problem=f"its parts are {', '.join(types)}")
         problem = _problem(types[name], value)
         if problem:
             raise ConfigInvalid(name=f"guidance.{name}", value=value, problem=problem)
-    return GuidanceSettings(**(given or {}))
+    return GuidanceSettings(**given)
 
 
 def _problem(kind: Any, value: Any) -> str:
