@@ -1,6 +1,7 @@
 """For tests of what is built on Punchlist: a clock to set, a store that fails when told to, and the store contract.
 
-`punchlist.testing.contract.StoreContract` holds the tests that every store has to pass.
+`punchlist.testing.contract.StoreContract` and `punchlist.testing.task_contract.TaskContract` hold the tests that every
+store has to pass.
 """
 
 from punchlist.testing.clock import FakeClock
