@@ -89,6 +89,12 @@ def test_the_same_claim_again_answers_the_same(desk: Desk) -> None:
     assert desk.tasks.claim("w", id="2", call_id="c2") == desk.tasks.claim("w", id="2", call_id="c2")
 
 
+def test_a_claim_that_found_nothing_may_find_something_when_it_is_repeated(desk: Desk) -> None:
+    assert desk.tasks.claim("w", call_id="c1") is None
+    desk.tasks.create("one")
+    assert desk.tasks.claim("w", call_id="c1") is not None
+
+
 def test_a_claim_repeated_after_it_was_lost_does_not_give_the_new_fence(desk: Desk) -> None:
     desk.tasks.create("one")
     first = desk.tasks.claim("w", call_id="c1")

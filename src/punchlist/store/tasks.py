@@ -222,7 +222,7 @@ class TaskRows(TaskLog):
 
     def waiting_for(self, where: TaskListRow, topic: str, correlation_id: str) -> Sequence[TaskRow]:
         values = {"list": where.number, "topic": topic, "correlation_id": correlation_id}
-        return self._all(where, "tasks_waiting_for", values)
+        return sorted(self._all(where, "tasks_waiting_for", values), key=lambda row: int(row.task.id))
 
     def of_agent(self, agent: int, *, session: str, owner: str) -> Sequence[TaskRow]:
         own = self._rows.all("tasks_of_agent", {"agent": agent})

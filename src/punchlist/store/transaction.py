@@ -22,7 +22,10 @@ from punchlist.store.values import event_head, folded, in_order, list_row, sessi
 MINUTE = 60_000_000
 _CACHED = 512
 _UNNUMBERED = frozenset({"list.confirmed", "list.refused"})
-_DELETES = ("events", "snapshots", "calls", "list", "guidance", "plans", "questions", "agent")
+_DELETES = (
+    "delete_events", "delete_snapshots", "delete_calls", "delete_list", "delete_guidance", "delete_plans",
+    "delete_questions", "delete_agent",
+)  # fmt: skip
 
 
 class Rows(Parts):
@@ -342,8 +345,8 @@ class Rows(Parts):
         cutoff = codec.microseconds(before)
         agents = [row[0] for row in self.all("old_agents", {"before": cutoff, "limit": limit})]
         for agent in agents:
-            for what in _DELETES:
-                self.run(f"delete_{what}", {"agent": agent})
+            for name in _DELETES:
+                self.run(name, {"agent": agent})
         if len(agents) < limit:
             self.run("delete_empty_sessions", {"before": cutoff})
             self.run("delete_old_calls", {"before": cutoff})

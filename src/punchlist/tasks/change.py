@@ -113,8 +113,13 @@ class Change:
             return self.agent.number
         return row.agent if after.owner == row.task.owner else None
 
-    def once(self, call_id: str | None, asked: Any, run: Callable[[], tuple[Task, ...]]) -> tuple[Task, ...]:
-        """What is done once under a call id: asked again, it answers what it answered, to the letter."""
+    def once(
+        self, call_id: str | None, asked: Any, run: Callable[[], tuple[Task, ...]], *, empty: bool = False
+    ) -> tuple[Task, ...]:
+        """What is done once under a call id: asked again, it answers what it answered, to the letter.
+
+        A call that did nothing is not remembered, unless it did something where it is `empty`.
+        """
         if call_id is None:
             return run()
         name_of("call id", call_id)
@@ -125,7 +130,8 @@ class Change:
                 raise CallReused(call_id=call_id)
             return _decode(known.reply)
         tasks = run()
-        self.tasks.save_call(self.where, call_id, TaskCall(fingerprint, _encode(tasks)), at=self.now)
+        if tasks or empty:
+            self.tasks.save_call(self.where, call_id, TaskCall(fingerprint, _encode(tasks)), at=self.now)
         return tasks
 
 
