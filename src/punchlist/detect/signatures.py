@@ -12,6 +12,7 @@ from itertools import islice
 from typing import Any, Literal, NamedTuple, cast
 
 from punchlist.detect.stable import KEYS, TEXT, UNDEFINED, digest, stable
+from punchlist.detect.values import fields
 from punchlist.text import repair
 
 Reading = Literal["plain", "exec", "poll", "log", "send", "plan"]
@@ -81,8 +82,8 @@ def reduced(tool: str, args: object) -> object:
     """The arguments, or for a tool that writes a list the shape of what it writes."""
     if tool not in _LISTS or not isinstance(args, Mapping):
         return args
-    fields = cast("Mapping[str, Any]", args)
-    return _shape(tool, fields) if tool == "update_plan" or isinstance(fields.get(_LISTS[tool][0]), list) else fields
+    given = fields(cast("object", args))
+    return _shape(tool, given) if tool == "update_plan" or isinstance(given.get(_LISTS[tool][0]), list) else given
 
 
 def is_known_poll(tool: str, args: object) -> bool:
@@ -116,11 +117,11 @@ def outcome(way: Reading, result: object, *, is_error: bool) -> Outcome:
         return Outcome(digest({"text": ""}))
     if not isinstance(result, Mapping):
         return Outcome(digest(result))
-    fields = cast("Mapping[str, Any]", result)
-    details = _fields(fields.get("details"))
+    given = fields(cast("object", result))
+    details = fields(given.get("details"))
     if details.get("status") == "blocked" and details.get("deniedReason") == "tool-loop":
         return Outcome()
-    return Outcome(digest(_facts(way, details, _text(fields))))
+    return Outcome(digest(_facts(way, details, _text(given))))
 
 
 def _facts(way: Reading, details: Mapping[str, Any], text: str) -> object:
@@ -167,7 +168,7 @@ def _shape(tool: str, args: Mapping[str, Any]) -> object:
     key, texts = _LISTS[tool]
     given = args.get(key)
     steps = cast("list[Any]", given) if isinstance(given, list) else []
-    entries = [_fields(step) for step in islice(steps, KEYS)]
+    entries = [fields(step) for step in islice(steps, KEYS)]
     statuses = [entry.get("status") for entry in entries]
     shape: dict[str, object] = {
         "planLength": len(steps),
@@ -188,18 +189,18 @@ def _settled(value: Any, depth: int) -> Any:
         return [_settled(entry, depth - 1) for entry in islice(cast("list[Any]", value), KEYS)]
     if not isinstance(value, Mapping):
         return value
-    fields = cast("Mapping[Any, Any]", value)
-    if len(fields) > KEYS:
-        return fields
-    dropped = _VOLATILE | {"id"} if _is_message(fields) else _VOLATILE
-    return {key: _settled(entry, depth - 1) for key, entry in fields.items() if key not in dropped}
+    given = fields(cast("object", value))
+    if len(given) > KEYS:
+        return given
+    dropped = _VOLATILE | {"id"} if _is_message(given) else _VOLATILE
+    return {key: _settled(entry, depth - 1) for key, entry in given.items() if key not in dropped}
 
 
-def _is_message(fields: Mapping[Any, Any]) -> bool:
-    if not (isinstance(fields.get("id"), str) and isinstance(fields.get("text"), str)):
+def _is_message(given: Mapping[str, Any]) -> bool:
+    if not (isinstance(given.get("id"), str) and isinstance(given.get("text"), str)):
         return False
-    named = (fields.get(name) for name in ("direction", "senderId", "accountId"))
-    return any(isinstance(value, str) for value in named) or isinstance(fields.get("conversation"), Mapping)
+    named = (given.get(name) for name in ("direction", "senderId", "accountId"))
+    return any(isinstance(value, str) for value in named) or isinstance(given.get("conversation"), Mapping)
 
 
 def _text(result: Mapping[str, Any]) -> str:
@@ -207,7 +208,7 @@ def _text(result: Mapping[str, Any]) -> str:
     content = result.get("content")
     if not isinstance(content, list):
         return ""
-    blocks = (_fields(block) for block in islice(cast("list[Any]", content), KEYS))
+    blocks = (fields(block) for block in islice(cast("list[Any]", content), KEYS))
     texts = (block.get("text") for block in blocks if isinstance(block.get("type"), str))
     return "\n".join(text for text in texts if isinstance(text, str)).strip()
 
@@ -232,12 +233,7 @@ def _unknown_tool(said: str) -> str | None:
 
 
 def _action(args: object) -> str:
-    return _string(_fields(args).get("action"))
-
-
-def _fields(value: object) -> Mapping[str, Any]:
-    """The value if it is an object, else an empty one."""
-    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
+    return _string(fields(args).get("action"))
 
 
 def _string(value: object) -> str:

@@ -197,3 +197,36 @@ def _float(value: float) -> str:
     if direction == "-" and int(exponent) <= 6:
         return f"{sign}0.{'0' * (int(exponent) - 1)}{first}{rest}"
     return f"{sign}{first}{'.' + rest if rest else ''}e{direction}{exponent}"
+
+
+def is_plain(value: object) -> bool:
+    """Whether a value is JSON and within the limits, so that any encoder may have it."""
+    nodes, characters = NODES, CHARACTERS
+    level: list[Any] = [value]
+    for _ in range(DEEPEST):
+        below: list[Any] = []
+        for entry in level:
+            kind = cast("type[object]", type(entry))
+            if kind is str:
+                characters -= len(entry)
+            elif kind is dict:
+                nodes -= len(entry)
+                if nodes <= 0 or not all(type(key) is str for key in entry):
+                    return False
+                characters -= sum(map(len, entry))
+                below.extend(entry.values())
+            elif kind is list:
+                nodes -= len(entry)
+                if nodes <= 0:
+                    return False
+                below.extend(entry)
+            elif kind is int:
+                characters -= entry.bit_length() // 3
+            elif not (entry is None or kind is bool or kind is float):
+                return False
+        if characters < 0:
+            return False
+        if not below:
+            return True
+        level = below
+    return False
