@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from itertools import islice
 from typing import Any, Literal, NamedTuple, cast
 
-from punchlist.detect.stable import KEYS, TEXT, UNDEFINED, digest, stable
+from punchlist.detect.stable import CHARACTERS, KEYS, TEXT, UNDEFINED, digest, stable
 from punchlist.detect.values import fields
 from punchlist.text import repair
 
@@ -49,6 +49,7 @@ _VOLATILE = frozenset(
     | {"pollId", "poll_id", "receipt", "runId", "idempotencyKey", "ts", "timestamp", "sentAt", "deliveredAt"}
     | {"createdAt"}
 )
+_VOLATILE_MESSAGE = _VOLATILE | {"id"}
 _UNKNOWN_TOOL = (
     re.compile(r"unknown tool[:\s]+[\"'`]?([a-z0-9_.-]+)", re.IGNORECASE),
     re.compile(r"tool\s+[\"'`]?([a-z0-9_.-]+)[\"'`]?\s+(?:not found|is not available)", re.IGNORECASE),
@@ -121,7 +122,7 @@ def outcome(way: Reading, result: object, *, is_error: bool) -> Outcome:
     details = fields(given.get("details"))
     if details.get("status") == "blocked" and details.get("deniedReason") == "tool-loop":
         return Outcome()
-    return Outcome(digest(_facts(way, details, _text(given))))
+    return Outcome(digest(_facts(way, details, _text(given)), _volatile if way == "send" else None))
 
 
 def _facts(way: Reading, details: Mapping[str, Any], text: str) -> object:
@@ -134,7 +135,7 @@ def _facts(way: Reading, details: Mapping[str, Any], text: str) -> object:
         case "log":
             extra = {name: details.get(name) for name in ("totalLines", "totalChars", "truncated")}
         case "send":
-            return _settled(details, 8)
+            return details
         case "plan":
             return {"details": _shape("update_plan", details), "text": ""}
         case "plain":
@@ -181,19 +182,9 @@ def _shape(tool: str, args: Mapping[str, Any]) -> object:
     return shape
 
 
-def _settled(value: Any, depth: int) -> Any:
-    """A delivery without what is new in every one: ids of messages, times, receipts."""
-    if depth <= 0:
-        return value
-    if isinstance(value, list):
-        return [_settled(entry, depth - 1) for entry in islice(cast("list[Any]", value), KEYS)]
-    if not isinstance(value, Mapping):
-        return value
-    given = fields(cast("object", value))
-    if len(given) > KEYS:
-        return given
-    dropped = _VOLATILE | {"id"} if _is_message(given) else _VOLATILE
-    return {key: _settled(entry, depth - 1) for key, entry in given.items() if key not in dropped}
+def _volatile(given: Mapping[str, Any]) -> frozenset[str]:
+    """What is new in every delivery: ids of messages, times, receipts."""
+    return _VOLATILE_MESSAGE if _is_message(given) else _VOLATILE
 
 
 def _is_message(given: Mapping[str, Any]) -> bool:
@@ -204,13 +195,18 @@ def _is_message(given: Mapping[str, Any]) -> bool:
 
 
 def _text(result: Mapping[str, Any]) -> str:
-    """The text blocks of a result, joined."""
+    """The text blocks of a result, joined; of very many, the first."""
     content = result.get("content")
     if not isinstance(content, list):
         return ""
-    blocks = (fields(block) for block in islice(cast("list[Any]", content), KEYS))
-    texts = (block.get("text") for block in blocks if isinstance(block.get("type"), str))
-    return "\n".join(text for text in texts if isinstance(text, str)).strip()
+    texts: list[str] = []
+    room = CHARACTERS
+    for block in map(fields, islice(cast("list[Any]", content), KEYS)):
+        text = block.get("text")
+        if isinstance(block.get("type"), str) and isinstance(text, str) and room > 0:
+            room -= len(text)
+            texts.append(text)
+    return "\n".join(texts).strip()
 
 
 def _said(error: object) -> str:

@@ -7,7 +7,7 @@ writes them, `[Circular]` for a value within itself. Beyond its limits a value i
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from hashlib import sha256
 from json.encoder import encode_basestring
 from math import isfinite, isnan
@@ -28,18 +28,24 @@ UNDEFINED = object()
 
 _ENDS = 64
 _SAFE_INTEGER = 2**53
+_LARGEST = 4096
+"""Bits of an integer that is written out."""
 _SCALARS = frozenset({"datetime", "decimal", "fractions", "ipaddress", "pathlib", "pathlib._local", "uuid"})
 _EXPONENT = re.compile(r"(-?)(\d)(?:\.(\d+))?e([+-])0*(\d+)")
 
 
-def digest(value: object) -> str:
+LeavingOut = Callable[[Mapping[str, Any]], Collection[str]]
+"""The keys of an object that do not count."""
+
+
+def digest(value: object, leaving_out: LeavingOut | None = None) -> str:
     """The SHA-256 of a value's stable form, in hex. Never raises."""
-    return sha256(stable(value)).hexdigest()
+    return sha256(stable(value, leaving_out)).hexdigest()
 
 
-def stable(value: object) -> bytes:
+def stable(value: object, leaving_out: LeavingOut | None = None) -> bytes:
     """A value's stable form in UTF-8, lone surrogates replaced. Never raises."""
-    writer = _Writer()
+    writer = _Writer(leaving_out)
     try:
         writer.write(value, DEEPEST)
         text = "".join(writer.parts)
@@ -54,9 +60,10 @@ def stable(value: object) -> bytes:
 class _Writer:
     """Collects the parts of one text, and counts what may still be written."""
 
-    __slots__ = ("characters", "nodes", "parts", "path")
+    __slots__ = ("characters", "leaving_out", "nodes", "parts", "path")
 
-    def __init__(self) -> None:
+    def __init__(self, leaving_out: LeavingOut | None) -> None:
+        self.leaving_out = leaving_out
         self.parts: list[str] = []
         self.path: set[int] = set()
         self.nodes = NODES
@@ -125,7 +132,10 @@ class _Writer:
             self.parts.append(f'{{"[keys]":{len(value)}}}')
             return
         parts, opening = self.parts, "{"
+        left_out = self.leaving_out(value) if self.leaving_out else ()
         for name, key in _names(value):
+            if name in left_out:
+                continue
             if self.nodes <= 0:
                 parts.append(f"{opening}…{len(value)}")
                 opening = ","
@@ -177,7 +187,7 @@ def _integer(value: int) -> str:
     if -_SAFE_INTEGER <= value <= _SAFE_INTEGER:
         return str(value)
     bits = value.bit_length()
-    if bits <= 4096:
+    if bits <= _LARGEST:
         return f'"{value}"'
     sign = "-" if value < 0 else ""
     return f'"{sign}{bits} bits, {abs(value) >> (bits - 2048):x}…{abs(value) & ((1 << 2048) - 1):x}"'
@@ -221,7 +231,8 @@ def is_plain(value: object) -> bool:
                     return False
                 below.extend(entry)
             elif kind is int:
-                characters -= entry.bit_length() // 3
+                if entry.bit_length() > _LARGEST:
+                    return False
             elif not (entry is None or kind is bool or kind is float):
                 return False
         if characters < 0:
