@@ -154,8 +154,9 @@ def _warning(detector: str, count: int, words: str, tool: str, key: str, paired:
 def _found(
     level: Level, detector: str, count: int, words: str, tool: str, key: str, paired: str | None = None
 ) -> Judged:
-    message = words.format(tool=shown(tool), count=count, paired=shown(paired or ""))
-    return Judged(Verdict(level, detector, count, message, paired_tool=paired), key)
+    other = None if paired is None else shown(paired)
+    message = words.format(tool=shown(tool), count=count, paired=other)
+    return Judged(Verdict(level, detector, count, message, paired_tool=other), key)
 
 
 # The beginnings are the original's, because programs look for them; what follows is ours.

@@ -146,9 +146,9 @@ def _written(
         found.append(Finding("churn", "warning", said, writes))
     times = (*state.times, event.at)[-options.storm_calls :] if options.storm_calls else ()
     taken = (times[-1] - times[0]).total_seconds() if times else 0.0
-    storming = 0 < options.storm_calls <= len(times) and taken <= options.storm_seconds
+    storming = 0 < options.storm_calls <= len(times) and 0 <= taken <= options.storm_seconds
     if storming and not state.storming:
-        said = f"{len(times)} calls of the todo tool within {max(0, round(taken))} s."
+        said = f"{len(times)} calls of the todo tool within {round(taken)} s."
         found.append(Finding("todo_storm", "warning", said, len(times)))
     return replace(state, writes=writes, moved=False, times=times, storming=storming), tuple(found)
 
