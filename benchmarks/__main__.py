@@ -24,6 +24,7 @@ NAMES = (
     "worst_input",
     "guidance",
     "tool_calls",
+    "detect",
 )
 
 
