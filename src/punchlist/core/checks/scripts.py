@@ -82,7 +82,7 @@ def _package_script(manager: str, words: Sequence[str], patterns: Patterns) -> F
     family = script_family(script)
     if family is None:
         return None
-    return Found(f"{manager} test" if script == "test" else f"{manager} run {script}", family)
+    return Found(f"{manager} test" if script == "test" else f"{manager} run {script[:64]}", family)
 
 
 def _target(runner: str, words: Sequence[str]) -> Found | None:
@@ -92,7 +92,8 @@ def _target(runner: str, words: Sequence[str]) -> Found | None:
     named = [Found(target, family) for target in targets if (family := script_family(target)) is not None]
     if not named:
         return None
-    return Found(" ".join((runner, *(target.name for target in named))), strongest(target.family for target in named))
+    names = list(dict.fromkeys(target.name[:64] for target in named))[:4]
+    return Found(" ".join((runner, *names)), strongest(target.family for target in named))
 
 
 def _file(name: str, words: Sequence[str]) -> Found | None:
