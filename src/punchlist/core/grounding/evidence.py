@@ -50,16 +50,16 @@ def match_evidence(given: Sequence[Evidence], calls: Sequence[ToolCall]) -> tupl
     return tuple(_matched(evidence, calls) for evidence in given)
 
 
-def grounded_by(tally: Tally, matches: Iterable[Matched], *, since: datetime | None = None) -> Tally:
-    """The tally with the calls that evidence names counted as the item's own: they may have run under another item.
+def grounded_by(tally: Tally, matches: Iterable[Matched], *, item: str, since: datetime | None = None) -> Tally:
+    """The tally with the calls that evidence names counted too, though they ran under another item, or under none.
 
-    `since` is when the item came to be: what ran before that proves nothing about it. The calls are none of the tally's.
+    `item` is the key of the item that the tally is of, `since` when it came to be: what ran before proves nothing.
     """
     named: dict[str, ToolCall] = {}
     for match in matches:
         call = match.call
         begun = None if call is None else call.started or call.finished
-        if call is not None and begun is not None and (since is None or begun.at >= since):
+        if call is not None and call.item != item and begun is not None and (since is None or begun.at >= since):
             named[call.id] = call
     for call in named.values():
         tally = counted(tally, None, call) or tally

@@ -35,7 +35,7 @@ class CallKey(NamedTuple):
 
 @dataclass(slots=True)
 class _Agent:
-    """`given_up` and `ends` are for reports that come late: the last calls that were given up, the last ends of turns."""
+    """`given_up` and `ends` are for reports that come late: calls that were given up, and ends of turns."""
 
     pairing: Pairing = field(default_factory=Pairing)
     calls: dict[str, ToolCall] = field(default_factory=dict[str, ToolCall])
@@ -85,6 +85,15 @@ class Grounding:
         """The calls that belong to this, in the order in which they were first heard of."""
         return self._work.calls(of)
 
+    def calls_by(self, session: str, agent: str) -> list[ToolCall]:
+        """All calls of one agent, in the order in which they were first heard of."""
+        state = self._agents.get(AgentKey(session, agent))
+        return [] if state is None else list(state.calls.values())
+
+    def agents(self) -> Iterable[AgentKey]:
+        """All agents of which something was seen."""
+        return (key for key, state in self._agents.items() if state.calls)
+
     def _call(self, key: CallKey) -> ToolCall:
         return self._agents[key.agent].calls[key.id]
 
@@ -115,7 +124,7 @@ class Grounding:
         self._put(agent, state, before, call)
 
     def _turn_ended(self, agent: AgentKey, at: Moment) -> None:
-        """Calls that are still open are given up: nobody may ever say how they went, and who does is heard all the same."""
+        """Calls that are still open are given up; who says later how they went is heard all the same."""
         state = self._agents.setdefault(agent, _Agent())
         state.ends.append(at)
         closed: set[str] = set()
