@@ -64,9 +64,7 @@ def brief(events: Iterable[Event], *, after: int, now: datetime) -> Brief:
         _notice(noticed, event)
         until = max(until, event.seq)
     report = reporting.report(now)
-    done = [
-        entry for entry in report.items if entry.item.status is Status.COMPLETED and _is_news(entry, changed, after)
-    ]
+    done = [entry for entry in _with(report, Status.COMPLETED) if _is_news(entry, after)]
     return Brief(
         verified=tuple(entry for entry in done if entry.grade in ("verified", "confirmed")),
         worked=tuple(entry for entry in done if entry.grade == "worked"),

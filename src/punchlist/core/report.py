@@ -27,12 +27,12 @@ from punchlist.core.todo import Status, TodoItem, TodoList
 class Share(NamedTuple):
     """So many of so many; `percent` is rounded half up, and None of nothing."""
 
-    count: int
+    part: int
     of: int
 
     @property
     def percent(self) -> int | None:
-        return (200 * self.count + self.of) // (2 * self.of) if self.of else None
+        return (200 * self.part + self.of) // (2 * self.of) if self.of else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,13 +22,14 @@ class Framework(NamedTuple):
 
 _SOME: Final = r"[1-9]\d*"
 _PYTEST_END: Final = r"[^\n]* in [\d.:]+m?s"
+_NO_FAILURE: Final = r"(?:\d+ (?!failed|error)\w+, )*"
 
 FRAMEWORKS: Final = (
     # pytest
     Framework(
         (" in ",),
         failed=(rf"=* ?(?:\d+ \w+, )*{_SOME} (?:failed|errors?)\b{_PYTEST_END}",),
-        passed=(rf"=* ?(?:\d+ \w+, )*{_SOME} (?:x?passed|xfailed)\b(?![^\n]* (?:failed|errors?)\b){_PYTEST_END}",),
+        passed=(rf"=* ?{_NO_FAILURE}{_SOME} (?:x?passed|xfailed)\b(?![^\n]* (?:failed|errors?)\b){_PYTEST_END}",),
         empty=(
             rf"=* ?no tests (?:ran|collected){_PYTEST_END}",
             r"=* ?(?:\d+ (?:skipped|deselected|warnings?),? ?)+ in [\d.:]+m?s",
@@ -178,7 +179,7 @@ FRAMEWORKS: Final = (
     ),
     # mypy, Ruff, Pyright, tsc, ESLint, Biome, Black, Prettier, RuboCop, Pylint
     Framework(
-        ("error", "problem", "issues", "All checks passed", "would ", "Would ", "offenses", "rated at", "Oh no!"),
+        ("error", "problem", "issues", "All checks passed", "All matched", "would ", "Would ", "offenses", "rated at", "Oh no!"),
         failed=(
             rf"Found {_SOME} (?:errors?|diagnostics|problems|issues)\b",
             rf"\s*{_SOME} errors?, \d+ warnings?",
@@ -203,7 +204,7 @@ FRAMEWORKS: Final = (
     ),
     # pre-commit, make, npm, tox, Docker
     Framework(
-        ("...", ": ***", "npm ERR!", "npm error", "ELIFECYCLE", "evaluation failed", ": FAIL ", "ERROR: failed"),
+        ("...", ": ***", "npm ERR!", "npm error", "ELIFECYCLE", "evaluation failed", "congratulations", ": FAIL ", "ERROR: failed"),
         failed=(
             r"[^\n.]{1,200}\.{3,}(?:\([^)\n]*\))?Failed$",
             r"g?make(?:\[\d+\])?: \*\*\*",

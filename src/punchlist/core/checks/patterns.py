@@ -67,7 +67,7 @@ class Pattern:
         options = tuple(frozenset(word.split("|")) for word in words[1:] if word.startswith("-"))
         verbs = tuple(frozenset(word.split("|")) for word in words[1:] if not word.startswith(("-", "*")))
         anywhere = frozenset(name for word in words[1:] if word.startswith("*") for name in word[1:].split("|"))
-        return cls(family, words[0], verbs, options, anywhere)
+        return cls(family, program(words), verbs, options, anywhere)
 
     def name_in(self, words: Sequence[str]) -> str | None:
         """What to call this check, or None if the words are not it. Their program fits already."""
