@@ -120,7 +120,7 @@ SAID = [
     ("5 files inspected, no offenses detected", "passed"),
     ("5 files inspected, 2 offenses detected", "failed"),
     ("check yaml.......................................Passed", "passed"),
-    ("check yaml.......................................Passed\nruff.............................................Failed", "failed"),
+    ("check yaml.................Passed\nruff.......................Failed", "failed"),
     # those who run others
     ("make: *** [Makefile:3: test] Error 1", "failed"),
     ("npm ERR! Test failed.  See above for more details.", "failed"),

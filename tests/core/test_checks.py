@@ -146,11 +146,13 @@ NO_CHECKS = [
     "which pytest", "pytest --version", "pytest --help", "pytest --collect-only", "pytest --co -q", "jest --listTests",
     "make -n test", "make deploy", "make install", "npm start", "npm run dev", "npm run test:watch", "jest --watch",
     "tsc -w", "tsc --init", "git commit -m 'run pytest'", "git log --grep pytest", "cargo fmt", "black .",
-    "prettier --write .", "ruff format .", "curl http://localhost", "docker run x", "docker ps", "go run .", "go mod tidy",
+    "prettier --write .", "ruff format .", "curl http://localhost", "docker run x", "docker ps", "go run .",
+    "go mod tidy",
     "python app.py", 'python -c "import pytest"', "echo $(pytest)", "x=$(pytest)", "echo `pytest`",
     "cat <<EOF\npytest\nEOF", "git diff -- tests", "man pytest", "pytest.ini", "sed -i s/pytest/x/ a", "alias t=pytest",
     "terraform apply", "helm install x", "kubectl get pods", "mvn clean", "gradle tasks", "dotnet run", "node app.js",
-    "ssh host", "bash", "bash -c", "sudo", "env", "timeout 5", "uv run", "npx", "docker exec", '"', "'", "$(", "((((", "&&",
+    "ssh host", "bash", "bash -c", "sudo", "env", "timeout 5", "uv run", "npx", "docker exec", '"', "'", "$(", "((((",
+    "&&",
 ]  # fmt: skip
 
 
@@ -188,16 +190,13 @@ def test_a_command_that_only_talks_of_a_check_is_none(command: str) -> None:
         ("pytest &", False, False),
         ("(pytest; true) | cat", False, False),
         ("bash -c 'pytest' || true", False, True),
-        ("x" * 20_000 + "; pytest", None, None),
+        ("pytest; " + "x" * 20_000, False, False),
     ],
 )
-def test_it_is_known_whether_the_exit_code_says_anything(command: str, zero: bool | None, failure: bool | None) -> None:
+def test_it_is_known_whether_the_exit_code_says_anything(command: str, zero: bool, failure: bool) -> None:
     check = find_check(command)
-    assert (
-        (None, None) == (zero, failure)
-        if check is None
-        else (check.zero_counts, check.failure_counts) == (zero, failure)
-    )
+    assert check is not None
+    assert (check.zero_counts, check.failure_counts) == (zero, failure)
 
 
 @pytest.mark.parametrize(

@@ -179,7 +179,7 @@ FRAMEWORKS: Final = (
     ),
     # mypy, Ruff, Pyright, tsc, ESLint, Biome, Black, Prettier, RuboCop, Pylint
     Framework(
-        ("error", "problem", "issues", "All checks passed", "All matched", "would ", "Would ", "offenses", "rated at", "Oh no!"),
+        ("error", "problem", "issues", "All checks passed", "All matched", "ould ", "offenses", "Oh no!"),
         failed=(
             rf"Found {_SOME} (?:errors?|diagnostics|problems|issues)\b",
             rf"\s*{_SOME} errors?, \d+ warnings?",
@@ -204,7 +204,7 @@ FRAMEWORKS: Final = (
     ),
     # pre-commit, make, npm, tox, Docker
     Framework(
-        ("...", ": ***", "npm ERR!", "npm error", "ELIFECYCLE", "evaluation failed", "congratulations", ": FAIL ", "ERROR: failed"),
+        ("...", ": ***", "npm ", "ELIFECYCLE", "evaluation failed", "congratulations", ": FAIL ", "ERROR:"),
         failed=(
             r"[^\n.]{1,200}\.{3,}(?:\([^)\n]*\))?Failed$",
             r"g?make(?:\[\d+\])?: \*\*\*",

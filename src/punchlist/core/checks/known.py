@@ -30,12 +30,12 @@ BUILD: Final = """
     pants package, mix compile, rebar3 compile, stack build, cabal build, ghc, dune build, elm make, nim c,
     crystal build, docker build, docker buildx build|bake, docker compose build|config, docker-compose build|config,
     podman build, buildah build|bud, nix build, nix flake check, nix-build, earthly, packer validate|build,
-    pyproject-build, compileall, py_compile, maturin build|develop, poetry build|check, uv build, hatch build, flit build,
-    twine check, sphinx-build, mkdocs build, jekyll build, wasm-pack build, trunk build, protoc, pdflatex, latexmk,
-    tectonic, typst compile, terraform plan|validate, tofu plan|validate, terragrunt plan|validate, pulumi preview,
-    cdk synth, sam build|validate, serverless package, helm template, kustomize build, forge build,
-    kubectl --dry-run, ansible-playbook --syntax-check|--check, nginx -t, apachectl configtest, sqlc compile|vet,
-    go build|install, buf build, mvn *compile|package|install|test-compile,
+    pyproject-build, compileall, py_compile, maturin build|develop, poetry build|check, uv build, hatch build,
+    flit build, twine check, sphinx-build, mkdocs build, jekyll build, wasm-pack build, trunk build, protoc,
+    pdflatex, latexmk, tectonic, typst compile, terraform plan|validate, tofu plan|validate,
+    terragrunt plan|validate, pulumi preview, cdk synth, sam build|validate, serverless package, helm template,
+    kustomize build, forge build, kubectl --dry-run, ansible-playbook --syntax-check|--check, nginx -t,
+    apachectl configtest, sqlc compile|vet, go build|install, buf build, mvn *compile|package|install|test-compile,
     mvnw *compile|package|install|test-compile
 """
 LINT: Final = """
