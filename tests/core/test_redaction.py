@@ -48,10 +48,10 @@ SHAPES = st.one_of(
 )
 NAMES = st.sampled_from([
     "password", "PASSWORD", "db_password", "dbPassword", "PGPASSWORD", "MYSQL_ROOT_PASSWORD", "passwd", "pwd",
-    "passphrase", "secret", "client_secret", "CLIENT_SECRET", "SecretKey", "secret-key", "token", "access_token", "accessToken",
-    "GITHUB_TOKEN", "auth_token", "api_key", "API_KEY", "apiKey", "X-Api-Key", "OPENAI_API_KEY",
-    "AWS_SECRET_ACCESS_KEY", "aws_secret_access_key", "private_key", "STRIPE_KEY", "KEY", "DB_PASS", "credentials", "session_token", "JWT",
-    "refresh_token", "bearer", "encryption_key", "SIGNING_KEY", "signature",
+    "passphrase", "secret", "client_secret", "CLIENT_SECRET", "SecretKey", "secret-key", "token", "access_token",
+    "accessToken", "GITHUB_TOKEN", "auth_token", "api_key", "API_KEY", "apiKey", "X-Api-Key", "OPENAI_API_KEY",
+    "AWS_SECRET_ACCESS_KEY", "aws_secret_access_key", "private_key", "STRIPE_KEY", "KEY", "DB_PASS", "credentials",
+    "session_token", "JWT", "refresh_token", "bearer", "encryption_key", "SIGNING_KEY", "signature",
 ])  # fmt: skip
 VALUES = letters(6, 40, LETTERS + "!#%+./:@^_~-")
 """Values of no shape, with what people put into passwords; one that is a reference is none."""

@@ -148,7 +148,7 @@ class Reporting:
     def _item(self, of: Subject, item: TodoItem, seen: set[tuple[str, str]], now: datetime) -> ItemReport:
         tally, later = self.work.whole(of), self.work.later(of)
         calls = self.work.calls_by(of.session, of.agent) if item.evidence else []
-        evidence = match_evidence(item.evidence, calls)
+        evidence = match_evidence(item.evidence, calls, until=item.finished_at)
         grade: Grade | None = None
         if item.status is Status.COMPLETED:
             known = _grade(item.grade)

@@ -45,9 +45,14 @@ class Matched:
         return self.call.check is None or self.call.check_outcome == "passed"
 
 
-def match_evidence(given: Sequence[Evidence], calls: Sequence[ToolCall]) -> tuple[Matched, ...]:
-    """Each piece with the last call that it names, among these calls in their order."""
-    return tuple(_matched(evidence, calls) for evidence in given)
+def match_evidence(
+    given: Sequence[Evidence], calls: Sequence[ToolCall], *, until: datetime | None = None
+) -> tuple[Matched, ...]:
+    """Each piece with the last call that it names, among these calls in their order; none that began after `until`."""
+    if not given:
+        return ()
+    known = [call for call in calls if until is None or call.started is None or call.started.at <= until]
+    return tuple(_matched(evidence, known) for evidence in given)
 
 
 def grounded_by(tally: Tally, matches: Iterable[Matched], *, item: str, since: datetime | None = None) -> Tally:
