@@ -53,8 +53,9 @@ NAMES = st.sampled_from([
     "AWS_SECRET_ACCESS_KEY", "aws_secret_access_key", "private_key", "STRIPE_KEY", "KEY", "DB_PASS", "credentials",
     "session_token", "JWT", "refresh_token", "bearer", "encryption_key", "SIGNING_KEY", "signature",
 ])  # fmt: skip
-VALUES = letters(6, 40, LETTERS + "!#%+./:@^_~-")
-"""Values of no shape, with what people put into passwords; one that is a reference is none."""
+WORDS = {"true", "false", "null", "none", "undefined"}
+VALUES = letters(6, 40, LETTERS + "!#%+./:@^_~-").filter(lambda text: text.lower() not in WORDS and text[0] != "%")
+"""Values of no shape, with what people put into passwords. `%NAME%` and `undefined` are no secrets."""
 
 FRAMES = st.sampled_from([
     "{name}={value}", "export {name}={value} && run", "{name}: {value}", '{name}="{value}"', "{name}='{value}'",

@@ -29,7 +29,7 @@ _SHAPES: Final = r"""
 _RUN: Final = r"[A-Za-z0-9_\-.:/+=]{12,}+"
 """Every shape lies within such a run, and most runs hold none."""
 
-_SHAPE: Final = rf"(?<![A-Za-z0-9])(?:{_SHAPES})"
+_SHAPE: Final = rf"(?<![A-Za-z0-9])(?:{_SHAPES})[A-Za-z0-9_-]*+"
 
 _BLOCK: Final = r"""
     -----BEGIN[A-Z ]{0,40}PRIVATE[ ]KEY(?:[ ]BLOCK)?-----(?s:.*?)

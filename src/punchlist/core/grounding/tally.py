@@ -87,22 +87,21 @@ def counted(tally: Tally, before: ToolCall | None, after: ToolCall) -> Tally | N
     That is so where an account takes something back: a call that had ended gets another end, beginning or item.
     """
     if before is None:
-        return _added(tally, after)
+        return _grown(tally, None, after)
     if before == after:
         return tally
     if (before.item, before.after, before.kind) != (after.item, after.after, after.kind):
         return None
     if before.started != after.started or before.outcome in ("ok", "failed"):
         return None
-    still = replace(tally, running=tally.running - before.is_open, abandoned=tally.abandoned - _given_up(before))
-    return _ended(still, after)
+    return _grown(tally, before, after)
 
 
 def tally_of(calls: Iterable[ToolCall]) -> Tally:
     """The tally of these calls, each different."""
     tally = NOTHING
     for call in calls:
-        tally = _added(tally, call)
+        tally = _grown(tally, None, call)
     return tally
 
 
@@ -134,42 +133,41 @@ def combined(own: Tally, others: Iterable[Tally], *, as_children: bool = False) 
     return total
 
 
-def _added(tally: Tally, call: ToolCall) -> Tally:
-    kinds = {**tally.kinds, call.kind: tally.kinds.get(call.kind, 0) + 1}
-    return _ended(replace(tally, calls=tally.calls + 1, kinds=kinds), call)
+def _grown(tally: Tally, before: ToolCall | None, call: ToolCall) -> Tally:
+    """The tally with a call that is new, or that was open or given up before."""
+    kinds = tally.kinds if before is not None else {**tally.kinds, call.kind: tally.kinds.get(call.kind, 0) + 1}
+    was_open, was_given_up = (False, False) if before is None else (before.is_open, _given_up(before))
+    grown = replace(
+        tally,
+        calls=tally.calls + (before is None),
+        kinds=kinds,
+        running=tally.running + call.is_open - was_open,
+        abandoned=tally.abandoned + _given_up(call) - was_given_up,
+        failures=tally.failures + (call.outcome == "failed"),
+        first=_earlier(tally.first, call.started or call.finished),
+        last=_later(tally.last, call.started if call.outcome in ("running", "abandoned") else call.finished),
+        files=united((tally.files, call.files), 4 * MOST_FILES) if call.files else tally.files,
+        last_change=_later(tally.last_change, _change(call)),
+    )
+    return grown if call.finished is None or _given_up(call) else _ended(grown, call, call.finished)
 
 
-def _ended(tally: Tally, call: ToolCall) -> Tally:
-    """The tally with what this account of a call says beyond its being there."""
-    first, last = _earlier(tally.first, call.started or call.finished), _later(tally.last, call.started)
-    files = united((tally.files, call.files), 4 * MOST_FILES) if call.files else tally.files
-    if call.outcome not in ("ok", "failed") or call.finished is None:
-        change = call.started if call.changes and call.kind != "edit" else None
-        return replace(
-            tally,
-            running=tally.running + call.is_open,
-            abandoned=tally.abandoned + _given_up(call),
-            first=first,
-            last=last,
-            files=files,
-            last_change=_later(tally.last_change, change),
-        )
-    failed = call.outcome == "failed"
+def _ended(tally: Tally, call: ToolCall, finished: Moment) -> Tally:
+    """The tally with how a call came out."""
     seen = _seen(call)
-    end = End(call.finished, failed)
+    if seen is not None:
+        decided = seen.outcome in ("passed", "failed")
+        tally = replace(
+            tally,
+            last_check=_last_check(tally.last_check, seen),
+            passed=_last_pass(tally.passed, seen) if seen.outcome == "passed" else tally.passed,
+            checks=_last_checks(tally.checks, [(seen.family, seen)]) if decided else tally.checks,
+        )
+    end = End(finished, call.outcome == "failed")
     work = call.kind != "todo" and seen is None and not _looks(call)
-    decided = seen is not None and seen.outcome in ("passed", "failed")
     return replace(
         tally,
-        failures=tally.failures + failed,
-        first=first,
-        last=_later(last, call.finished),
-        spans=tally.spans.plus(call.started.at, call.finished.at) if call.started is not None else tally.spans,
-        files=files,
-        last_check=_last_check(tally.last_check, seen),
-        passed=_last_pass(tally.passed, seen if seen is not None and seen.outcome == "passed" else None),
-        checks=_last_checks(tally.checks, [(seen.family, seen)]) if seen is not None and decided else tally.checks,
-        last_change=_later(tally.last_change, call.finished) if _did_change(call) else tally.last_change,
+        spans=tally.spans.plus(call.started.at, finished.at) if call.started is not None else tally.spans,
         last_end=_last_end(tally.last_end, end) if call.kind != "todo" else tally.last_end,
         ends=_last_ends(tally.ends, [(call.signature, end)]) if work else tally.ends,
     )
@@ -182,9 +180,13 @@ def _seen(call: ToolCall) -> CheckSeen | None:
     return CheckSeen(call.finished, outcome, call.started or call.finished, call.check.name, call.check.family, call.id)
 
 
-def _did_change(call: ToolCall) -> bool:
-    """An edit that failed changed nothing; a command that failed may have."""
-    return call.changes and not (call.kind == "edit" and call.outcome == "failed")
+def _change(call: ToolCall) -> Moment | None:
+    """When a call may have changed the work. An edit changes it when it succeeds, a command perhaps from its start."""
+    if not call.changes:
+        return None
+    if call.kind == "edit":
+        return call.finished if call.outcome == "ok" else None
+    return call.finished if call.outcome in ("ok", "failed") else call.started
 
 
 def _looks(call: ToolCall) -> bool:

@@ -94,6 +94,12 @@ class Grounding:
         """All agents of which something was seen."""
         return (key for key, state in self._agents.items() if state.calls)
 
+    def _agent(self, key: AgentKey) -> _Agent:
+        found = self._agents.get(key)
+        if found is None:
+            found = self._agents[key] = _Agent()
+        return found
+
     def _call(self, key: CallKey) -> ToolCall:
         return self._agents[key.agent].calls[key.id]
 
@@ -109,7 +115,7 @@ class Grounding:
                 waiting += [deeper for _, deeper in state.children]
 
     def _report(self, agent: AgentKey, event: Event) -> None:
-        state = self._agents.setdefault(agent, _Agent())
+        state = self._agent(agent)
         report = call_from(event.kind, event.data, event.at, event.seq)
         found = state.pairing.id_of(report)
         if not found:
@@ -125,7 +131,7 @@ class Grounding:
 
     def _turn_ended(self, agent: AgentKey, at: Moment) -> None:
         """Calls that are still open are given up; who says later how they went is heard all the same."""
-        state = self._agents.setdefault(agent, _Agent())
+        state = self._agent(agent)
         state.ends.append(at)
         closed: set[str] = set()
         for name in (*state.open, *state.given_up):
@@ -141,12 +147,11 @@ class Grounding:
         name, item = event.data.get("child"), event.data.get("item")
         if not isinstance(name, str):
             return
-        child = self._agents.setdefault(AgentKey(agent.session, name), _Agent())
+        child = self._agent(AgentKey(agent.session, name))
         if not child.has_parent:
             child.has_parent = True
             of = subject(agent.session, agent.name, item if isinstance(item, str) else "")
-            parent = self._agents.setdefault(agent, _Agent())
-            parent.children.append((of, AgentKey(agent.session, name)))
+            self._agent(agent).children.append((of, AgentKey(agent.session, name)))
 
     def _put(self, agent: AgentKey, state: _Agent, before: ToolCall | None, call: ToolCall) -> None:
         if before == call:
