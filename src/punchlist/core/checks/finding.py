@@ -19,15 +19,16 @@ Outcome = Literal["passed", "failed", "empty", "unknown"]
 """`empty`: nothing was run. `unknown`: it ran, and nothing that was seen says how it went."""
 
 _IDLE: Final = frozenset({
-    "--version", "-V", "--help", "-h", "--collect-only", "--co", "--list", "--listTests", "--showConfig", "--fixtures",
-    "--markers", "--setup-plan", "--init", "--dry-run", "--just-print", "--no-run", "--print-config", "--watch",
+    "--version", "--help", "-h", "--collect-only", "--co", "--list", "--listTests", "--showConfig", "--fixtures",
+    "--markers", "--setup-plan", "--init", "--no-run", "--print-config", "--watch",
     "--watchAll", "--install-types", "--ui", "--list-tests", "--install-hooks",
 })  # fmt: skip
 """With one of these a command shows something about a check, or never ends, and checks nothing."""
 
 _IDLE_HERE: Final = {
-    **dict.fromkeys(("make", "gmake", "just"), "-n"),
-    **dict.fromkeys(("tsc", "vitest", "jest", "mocha", "rollup", "webpack"), "-w"),
+    **dict.fromkeys(("make", "gmake", "just"), frozenset({"-n", "--dry-run", "--just-print"})),
+    **dict.fromkeys(("tsc", "vitest", "jest", "mocha", "rollup", "webpack"), frozenset({"-w"})),
+    **dict.fromkeys(("pytest", "tox", "mypy", "ruff"), frozenset({"-V"})),
 }
 _FIXES: Final = r"--fix(?:-only)?|--write|--apply|--autocorrect(?:-all)?|--in-place|(?:[\w:-]*[:_-])?fix"
 """A check with such a word among its own repairs what it finds."""
@@ -110,8 +111,8 @@ def _is_idle(words: Sequence[str]) -> bool:
     """Whether a command only shows something about its checks, or goes on for ever."""
     if not _IDLE.isdisjoint(words):
         return True
-    option = _IDLE_HERE.get(program(words))
-    return option is not None and option in words
+    options = _IDLE_HERE.get(program(words))
+    return options is not None and not options.isdisjoint(words)
 
 
 def _keeps_output(run: list[Command], found: list[Found | None], place: int) -> bool:

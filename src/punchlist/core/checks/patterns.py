@@ -83,14 +83,14 @@ class Pattern:
         return " ".join((self.program, *positional[: len(self.verbs)]))
 
 
-def verbs(arguments: Sequence[str]) -> list[str]:
+def verbs(arguments: Sequence[str], valued: frozenset[str] = _VALUED) -> list[str]:
     """The arguments that are neither options nor, as far as known, values of one."""
     found: list[str] = []
     at = 0
     while at < len(arguments) and len(found) < 64:
         word = arguments[at]
         if word.startswith(("-", "+")):
-            at += 2 if word in _VALUED and not found else 1
+            at += 2 if word in valued else 1
             continue
         found.append(word)
         at += 1

@@ -11,6 +11,9 @@ from punchlist.core.checks.patterns import Family, Found, Patterns, strongest, v
 from punchlist.core.checks.wrappers import program
 
 _RUNNERS: Final = frozenset({"make", "gmake", "just", "task", "rake", "invoke", "inv", "doit", "nox", "poe", "mage"})
+_VALUED: Final = frozenset(
+    {"-C", "-f", "--file", "--directory", "--makefile", "-d", "--justfile", "-c", "--collection"}
+)
 _PACKAGE_MANAGERS: Final = frozenset({"npm", "pnpm", "yarn", "bun"})
 _NAMED: Final[tuple[tuple[Family, frozenset[str]], ...]] = (
     ("test", frozenset({
@@ -86,7 +89,7 @@ def _package_script(manager: str, words: Sequence[str], patterns: Patterns) -> F
 
 
 def _target(runner: str, words: Sequence[str]) -> Found | None:
-    targets = [word for word in verbs(words) if "=" not in word]
+    targets = [word for word in verbs(words, _VALUED) if "=" not in word]
     if not targets:
         return Found("make", "build") if runner in ("make", "gmake") else None
     named = [Found(target, family) for target in targets if (family := script_family(target)) is not None]
