@@ -36,7 +36,7 @@ def preview(text: str, length: int = LENGTH, *, tail: bool = False) -> str:
         piece = _edge(tail=True).sub("", text[-window:]) if tail else _edge(tail=False).sub("", text[:window])
     line = " ".join(redact(clean(piece).text).split())
     if tail and (len(line) > length or len(piece) < len(text)):
-        kept = line if len(line) < length else clean(line[1 - length :]).text.lstrip()
+        kept = line if len(line) < length else clean(line[len(line) - length + 1 :]).text.lstrip()
         return f"…{kept}"
     return cut(line, length) if len(piece) == len(text) else f"{cut(line, length - 1, '')}…"
 

@@ -14,7 +14,7 @@ from typing import Final
 from punchlist.text.secret_shapes import MARK, without_shapes
 
 _HEAD: Final = r"""
-    (?<![A-Za-z0-9_-])--?(?P<option>[A-Za-z][A-Za-z0-9_-]++)[ \t]{1,8}(?![-\s])
+    (?<![A-Za-z0-9_-])--?(?P<option>[A-Za-z][A-Za-z0-9_-]++)[ \t]{1,8}(?!--|\s)
   | (?<![A-Za-z0-9_.-])(?P<name>[A-Za-z0-9_.-]++)\\{0,3}["']?\]?[ \t]{0,8}(?:=>|:=|=|:)[ \t]{0,8}
 """
 """A name and what comes between it and its value."""

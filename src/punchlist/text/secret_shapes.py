@@ -41,7 +41,7 @@ _BEHIND: Final[tuple[tuple[tuple[str, ...], str], ...]] = (
     (("hooks.slack.com/services/", "/api/webhooks/"), r"(hooks\.slack\.com/services/|/api/webhooks/)[\w/-]++"),
     (
         ("authorization", "cookie"),
-        r"""((?<![\w-])(?i:(?:proxy-)?authorization|(?:set-)?cookie)\\{0,3}["']?[ \t]{0,8}[:=][ \t]{0,8}\\{0,3}["']?)
+        r"""((?<![\w/-])(?i:(?:proxy-)?authorization|(?:set-)?cookie)\\{0,3}["']?[ \t]{0,8}[:=][ \t]{0,8}\\{0,3}["']?)
         [^\n"'\\]++""",
     ),
     (
