@@ -25,6 +25,7 @@ NAMES = (
     "guidance",
     "tool_calls",
     "detect",
+    "grounding",
 )
 
 
