@@ -34,7 +34,7 @@ class Calls(Handle):
             return reply_unknown_tool(self._dialect, str(name))
         call_id = None if call_id is None else repair(str(call_id))
         parsed = self._dialect.parse(name, args)
-        fingerprint = b"" if call_id is None else _fingerprint(f"{self.dialect}/{name}", args)
+        fingerprint = b"" if call_id is None else fingerprint_of(f"{self.dialect}/{name}", args)
         changed = False
 
         def work(tx: Transaction) -> Reply:
@@ -45,7 +45,7 @@ class Calls(Handle):
                 return _replayed(stored, fingerprint, call_id)
             reply, changed = self._answer(tx, row, parsed, now)
             if call_id is not None:
-                tx.save_call(row, call_id, StoredCall(fingerprint, _encode(reply)), at=now)
+                tx.save_call(row, call_id, kept(fingerprint, reply), at=now)
             return reply
 
         reply = self.board.store.transact(work)
@@ -88,7 +88,13 @@ class Calls(Handle):
         return reply, state.todos is not before.todos
 
 
-def _fingerprint(name: str, args: Any) -> bytes:
+def kept(fingerprint: bytes, reply: Reply) -> StoredCall:
+    """A reply as it is kept, to be given again."""
+    return StoredCall(fingerprint, _encode(reply))
+
+
+def fingerprint_of(name: str, args: Any) -> bytes:
+    """What tells one call from another: the tool with its dialect, and the arguments."""
     try:
         body = _encode([name, args])
     except (TypeError, ValueError, RecursionError):

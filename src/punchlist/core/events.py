@@ -37,6 +37,7 @@ KINDS: Mapping[str, str] = {
     "list.undone": "an author's last change was taken back: {revision, undid, …}",
     "list.confirmed": "a write said what was already so: {revision}",
     "list.refused": "a write was refused and changed nothing: {code, problem}",
+    "transcript.write": "a list write older than the present list, found in a transcript: {source, call_id, items}",
     "agent.joined": "an agent was seen for the first time: {project}",
     "agent.spawned": "an agent started a child: {child, label}",
     "mode.changed": "an agent entered or left plan mode: {mode}",

@@ -55,9 +55,19 @@ class StoredCall(NamedTuple):
     reply: bytes
 
 
+class ListHistory(Protocol):
+    """What the log tells of one list."""
+
+    def written_at(self, agent: AgentRow) -> datetime | None:
+        """When the list was last written, or said again as it is; None if it never was."""
+        ...
+
+
 class Transaction(Protocol):
     """What may be done within one transaction. All of it is committed together, or none of it."""
 
+    @property
+    def history(self) -> ListHistory: ...
     def agent(self, session: str, name: str) -> AgentRow | None: ...
     def session_project(self, session: str) -> str | None: ...
     def add_agent(

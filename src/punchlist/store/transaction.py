@@ -14,6 +14,7 @@ from punchlist.core.todo import ListState, TodoList
 from punchlist.store import codec
 from punchlist.store.contract import AgentRow, ListRow, SessionRow, StoredCall
 from punchlist.store.faults import RowDamaged
+from punchlist.store.history import HistoryRows
 from punchlist.store.queries import queries
 
 T = TypeVar("T")
@@ -46,6 +47,7 @@ class Rows:
         self._last_seq: int | None = None
         self._late_lists: list[tuple[Any, ...]] = []
         self._late_events: list[tuple[Any, ...]] = []
+        self.history = HistoryRows(self)
 
     def sync(self, wanted: bool) -> None:
         """Whether a commit waits for the disk; to be called between transactions."""

@@ -1,0 +1,238 @@
+"""A list that comes back: from a transcript, or from the session that this one goes on from."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from datetime import datetime
+from hashlib import blake2b
+from itertools import islice
+from typing import Any, NamedTuple
+
+from punchlist.agent.calls import fingerprint_of, kept
+from punchlist.agent.handle import Handle, check_name
+from punchlist.core.apply import apply
+from punchlist.core.commands import Policy
+from punchlist.core.events import Draft
+from punchlist.core.recovery import adopted, recovered
+from punchlist.core.todo import WORDS, ListState, TodoList
+from punchlist.dialects import dialect as dialect_named
+from punchlist.dialects.base import Result
+from punchlist.errors import InvalidInput
+from punchlist.store import AgentRow, Transaction
+from punchlist.store.contract import StoredCall
+from punchlist.transcripts.values import Transcript, Written
+
+SLICE = 0.01
+"""Seconds after which an import lets others write; its commit comes on top."""
+
+_AT_ONCE = 256
+
+
+class _Base(NamedTuple):
+    """The list before: what it is, when it was written, and from which session it was adopted, with what events."""
+
+    state: ListState
+    since: datetime | None
+    session: str | None = None
+    events: tuple[Draft, ...] = ()
+
+
+class Recovery(Handle):
+    """Takes lists over from transcripts."""
+
+    def restore(
+        self,
+        records_or_path: Any,
+        format: str | None = None,
+        *,
+        session: str | None = None,
+        subagent: str | None = None,
+        by: str | None = None,
+        force: bool = False,
+    ) -> bool:
+        """Takes over the list of a transcript: a path, or its records, oldest first.
+
+        True: the transcript's list is this agent's now; nothing was written if it already was. False: there is none,
+        or the list on the board was written later and stands (`force` puts it aside all the same). A session of the
+        same project under whose id the conversation went on before is adopted first, with the lists of all its agents.
+
+        `format` is one of `transcripts.formats.FORMATS`, by default told from the transcript. `session` chooses in a
+        store of several conversations, by default this agent's own. `subagent` is the id of one whose list is meant.
+        """
+        from punchlist.transcripts.formats import open_transcript
+
+        transcript = open_transcript(records_or_path, format)
+        conversation = self._conversation(transcript, session)
+        written = transcript.latest(subagent=subagent, session=conversation)
+        return self.take_over(transcript, written, by=by, force=force)
+
+    def take_over(
+        self,
+        transcript: Transcript,
+        written: Written | None,
+        *,
+        by: str | None = None,
+        force: bool = False,
+        label: str | None = None,
+    ) -> bool:
+        """`restore`, for a transcript that was read already. `label` is for an agent that is not on the board yet."""
+        author = by or self.name
+        check_name("author", author)
+        changed, before = False, None
+
+        def work(tx: Transaction) -> bool:
+            nonlocal changed, before
+            now = self.board.now()
+            row = tx.agent(self.session, self.name)
+            base = self._base(tx, row, transcript)
+            state, before, events, taken = base.state, base.session, base.events, bool(base.events)
+            if written is not None:
+                at = min(written.origin.at or now, now)
+                policy = self._policy_of(transcript.dialect)
+                applied = recovered(state, written.command, policy, at, by=author, source=transcript.source)
+                late = not force and (_is_late(base.since, written) or _is_known(tx, row, written))
+                taken = taken or not late or not applied.events
+                if not late:
+                    state, events = applied.state, (*events, *applied.events)
+            changed = bool(events)
+            if changed:
+                row = row or self._welcomed(tx, now, label)
+                tx.save_list(row, state, unseen=row.unseen, at=now)
+                tx.add_events(row, events, by=author, at=now)
+            return taken
+
+        taken = self.board.store.transact(work)
+        if changed:
+            self._changed()
+        if before is not None:
+            self.board.adopt(before, self.session, by=author)
+        return taken
+
+    def _base(self, tx: Transaction, row: AgentRow | None, transcript: Transcript) -> _Base:
+        if row is not None and row.state.todos.revision:
+            return _Base(row.state, tx.history.written_at(row))
+        state = ListState(TodoList()) if row is None else row.state
+        for session in () if transcript.is_store else transcript.sessions:
+            before = tx.agent(session, self.name) if session != self.session else None
+            if before is not None and before.state.todos.revision and before.project == self._project:
+                applied = adopted(state, before.state, source=f"session {session}")
+                return _Base(applied.state, tx.history.written_at(before), session, applied.events)
+        return _Base(state, None)
+
+    def _welcomed(self, tx: Transaction, now: datetime, label: str | None) -> AgentRow:
+        row = tx.add_agent(self.session, self.name, project=self._project, at=now, label=label)
+        tx.add_events(row, [Draft("agent.joined", {"project": row.project})], by=self.name, at=now)
+        return row
+
+    def _policy_of(self, dialect: str) -> Policy:
+        return self._policy if dialect == self.dialect else dialect_named(dialect).policy
+
+    def _conversation(self, transcript: Transcript, session: str | None) -> str | None:
+        if not transcript.is_store or session is not None:
+            return session
+        if self.session in transcript.sessions:
+            return self.session
+        if len(transcript.sessions) > 1:
+            problem = f"`{transcript.source}` holds {len(transcript.sessions)} conversations; name one with `session`."
+            raise InvalidInput(problem=problem)
+        return None
+
+    # The whole history.
+
+    def import_history(
+        self,
+        records_or_path: Any,
+        format: str | None = None,
+        *,
+        session: str | None = None,
+        subagent: str | None = None,
+    ) -> int:
+        """Records every list write of a transcript, in order and at its own time; how many were new.
+
+        Each is applied as the agent's own write, and the last one is the list. Where the board's list was written
+        later, older writes are noted (`transcript.write`) and change nothing. What the board knows by its call id is
+        passed over, so the same transcript may be imported again.
+        """
+        from punchlist.transcripts.formats import open_transcript
+
+        transcript = open_transcript(records_or_path, format)
+        writes = transcript.history(subagent=subagent, session=self._conversation(transcript, session))
+        count = 0
+        while batch := list(islice(writes, _AT_ONCE)):
+            done = 0
+            while done < len(batch):
+                rest = batch[done:]
+                seen, new = self.board.store.transact(lambda tx, rest=rest: self._record(tx, rest, transcript))
+                done += seen
+                count += new
+        if count:
+            self._changed()
+        return count
+
+    def _record(self, tx: Transaction, batch: Sequence[Written], transcript: Transcript) -> tuple[int, int]:
+        """Records writes until a slice of time is used up: how many were looked at, and how many were new."""
+        ends = time.monotonic() + SLICE
+        seen = new = 0
+        since: datetime | None = None
+        for written in batch:
+            at = min(written.origin.at or since or self.board.now(), self.board.now())
+            row = self._joined(tx, at)
+            if since is None:
+                since = tx.history.written_at(row)
+            seen += 1
+            key = written.call_id or _key(written)
+            if tx.call(row, key) is None:
+                new += 1
+                if since is not None and at < since:
+                    tx.add_events(row, [_note(written, transcript.source)], by=self.name, at=at)
+                    tx.save_call(row, key, StoredCall(b"", b""), at=at)
+                else:
+                    self._replay(tx, row, written, transcript, key, at)
+                    since = at
+            if time.monotonic() > ends:
+                break
+        return seen, new
+
+    def _replay(
+        self, tx: Transaction, row: AgentRow, written: Written, transcript: Transcript, key: str, at: datetime
+    ) -> None:
+        """The write as if the agent had made it now, with its reply, so that the same call is answered again so."""
+        policy, dialect = self._policy_of(transcript.dialect), dialect_named(transcript.dialect)
+        before = row.state
+        applied = apply(before, written.command, policy, at, by=self.name)
+        *events, last = applied.events or (Draft("list.refused", {"code": "invalid_input", "problem": ""}),)
+        if last.kind == "list.replaced":
+            last = Draft(last.kind, {**last.data, "source": transcript.source})
+        tx.save_list(row, applied.state, unseen=row.unseen, at=at)
+        tx.add_events(row, (*events, last), by=self.name, at=at)
+        call = written.call
+        answer = StoredCall(b"", b"")
+        if call is not None and dialect.has_tool(call.name):
+            after, durable = applied.state.todos, self.board.store.durable
+            result = Result(
+                written.command, before.todos, after, applied.problems, durable=durable, now=at, policy=policy
+            )
+            answer = kept(fingerprint_of(f"{dialect.name}/{call.name}", call.args), dialect.render(result))
+        tx.save_call(row, key, answer, at=at)
+
+
+def _is_late(since: datetime | None, written: Written) -> bool:
+    """Whether the board's list is the later one; without a time nobody can tell, and the board's stands."""
+    return since is not None and (written.origin.at is None or written.origin.at < since)
+
+
+def _is_known(tx: Transaction, row: AgentRow | None, written: Written) -> bool:
+    """Whether this very call was answered by the board, so that what came after it came after it here too."""
+    return row is not None and written.call_id is not None and tx.call(row, written.call_id) is not None
+
+
+def _key(written: Written) -> str:
+    """What a write without a call id is known by: its time and what it says."""
+    said = repr((written.origin.at, written.command)).encode("utf-8", "backslashreplace")
+    return f"transcript {blake2b(said, digest_size=12).hexdigest()}"
+
+
+def _note(written: Written, source: str) -> Draft:
+    items = [{"content": entry.content, "status": WORDS[entry.status]} for entry in written.command.entries]
+    return Draft("transcript.write", {"source": source, "call_id": written.call_id, "items": items})
