@@ -26,7 +26,9 @@ from punchlist.transcripts.values import Transcript, Written
 SLICE = 0.01
 """Seconds after which an import lets others write; its commit comes on top."""
 
-_AT_ONCE = 256
+_AT_ONCE = 64
+_UNANSWERED = StoredCall(b"", b"")
+"""Stands for a reply that is not known."""
 
 
 class _Base(NamedTuple):
@@ -158,63 +160,83 @@ class Recovery(Handle):
 
         transcript = open_transcript(records_or_path, format)
         writes = transcript.history(subagent=subagent, session=self._conversation(transcript, session))
-        count = 0
-        while batch := list(islice(writes, _AT_ONCE)):
-            done = 0
-            while done < len(batch):
-                rest = batch[done:]
-                seen, new = self.board.store.transact(lambda tx, rest=rest: self._record(tx, rest, transcript))
-                done += seen
-                count += new
+        count, batch = 0, list(islice(writes, _AT_ONCE))
+        while batch:
+            more = list(islice(writes, _AT_ONCE))
+            # Only the last write of all waits for the disk, and with it all before it.
+            for part, lasting in ((batch, False),) if more else ((batch[:-1], False), (batch[-1:], True)):
+                count += self._record_all(part, transcript, lasting=lasting)
+            batch = more
         if count:
             self._changed()
         return count
 
-    def _record(self, tx: Transaction, batch: Sequence[Written], transcript: Transcript) -> tuple[int, int]:
+    def _record_all(self, writes: Sequence[Written], transcript: Transcript, *, lasting: bool) -> int:
+        """Records writes in as many slices as it takes; how many were new."""
+        done = count = 0
+        while done < len(writes):
+            rest = writes[done:]
+            seen, new = self.board.store.transact(
+                lambda tx, rest=rest: self._record(tx, rest, transcript), lasting=lasting
+            )
+            done += seen
+            count += new
+        return count
+
+    def _record(self, tx: Transaction, writes: Sequence[Written], transcript: Transcript) -> tuple[int, int]:
         """Records writes until a slice of time is used up: how many were looked at, and how many were new."""
         ends = time.monotonic() + SLICE
-        seen = new = 0
-        since: datetime | None = None
-        for written in batch:
-            at = min(written.origin.at or since or self.board.now(), self.board.now())
-            row = self._joined(tx, at)
-            if since is None:
-                since = tx.history.written_at(row)
+        now = self.board.now()
+        row = self._joined(tx, min(writes[0].origin.at or now, now))
+        since = tx.history.written_at(row)
+        keys = [written.call_id or _key(written) for written in writes]
+        known = {key for key in keys if tx.call(row, key) is not None}
+        calls: list[tuple[str, StoredCall, datetime]] = []
+        seen = 0
+        for written, key in zip(writes, keys, strict=True):
             seen += 1
-            key = written.call_id or _key(written)
-            if tx.call(row, key) is None:
-                new += 1
+            if key not in known:
+                known.add(key)
+                at = min(written.origin.at or since or now, now)
                 if since is not None and at < since:
                     tx.add_events(row, [_note(written, transcript.source)], by=self.name, at=at)
-                    tx.save_call(row, key, StoredCall(b"", b""), at=at)
+                    calls.append((key, _UNANSWERED, at))
                 else:
-                    self._replay(tx, row, written, transcript, key, at)
+                    row, answer = self._replay(tx, row, written, transcript, at)
+                    calls.append((key, answer, at))
                     since = at
             if time.monotonic() > ends:
                 break
-        return seen, new
+        for key, answer, at in calls:
+            tx.save_call(row, key, answer, at=at)
+        return seen, len(calls)
 
     def _replay(
-        self, tx: Transaction, row: AgentRow, written: Written, transcript: Transcript, key: str, at: datetime
-    ) -> None:
-        """The write as if the agent had made it now, with its reply, so that the same call is answered again so."""
+        self, tx: Transaction, row: AgentRow, written: Written, transcript: Transcript, at: datetime
+    ) -> tuple[AgentRow, StoredCall]:
+        """Makes the write as if the agent made it then: its row, and the reply, for the same call coming again."""
         policy, dialect = self._policy_of(transcript.dialect), dialect_named(transcript.dialect)
         before = row.state
         applied = apply(before, written.command, policy, at, by=self.name)
-        *events, last = applied.events or (Draft("list.refused", {"code": "invalid_input", "problem": ""}),)
-        if last.kind == "list.replaced":
-            last = Draft(last.kind, {**last.data, "source": transcript.source})
-        tx.save_list(row, applied.state, unseen=row.unseen, at=at)
-        tx.add_events(row, (*events, last), by=self.name, at=at)
-        call = written.call
-        answer = StoredCall(b"", b"")
-        if call is not None and dialect.has_tool(call.name):
-            after, durable = applied.state.todos, self.board.store.durable
-            result = Result(
-                written.command, before.todos, after, applied.problems, durable=durable, now=at, policy=policy
-            )
-            answer = kept(fingerprint_of(f"{dialect.name}/{call.name}", call.args), dialect.render(result))
-        tx.save_call(row, key, answer, at=at)
+        if applied.refused:
+            problem = applied.problems[0]
+            refused = Draft("list.refused", {"code": problem.code, "problem": problem.text[:500]})
+            tx.add_events(row, [refused], by=self.name, at=at)
+        else:
+            *events, last = applied.events
+            if last.kind == "list.replaced":
+                last = Draft(last.kind, {**last.data, "source": transcript.source})
+            tx.save_list(row, applied.state, unseen=row.unseen, at=at)
+            tx.add_events(row, (*events, last), by=self.name, at=at)
+        call, after = written.call, applied.state
+        if call is None or not dialect.has_tool(call.name):
+            return row._replace(state=after), _UNANSWERED
+        durable = self.board.store.durable
+        result = Result(
+            written.command, before.todos, after.todos, applied.problems, durable=durable, now=at, policy=policy
+        )
+        fingerprint = fingerprint_of(f"{dialect.name}/{call.name}", call.args)
+        return row._replace(state=after), kept(fingerprint, dialect.render(result))
 
 
 def _is_late(since: datetime | None, written: Written) -> bool:

@@ -18,7 +18,6 @@ from punchlist.dialects.base import THREE, sound
 from punchlist.dialects.claude_code import parse
 from punchlist.transcripts.decoding import moment, name, object_at, objects, path, text_of
 from punchlist.transcripts.lines import Heads, LineFormat, Said
-from punchlist.transcripts.reverse import Needles
 from punchlist.transcripts.values import MAIN, Call, Origin, Outcome, Written
 
 TOOL = "TodoWrite"
@@ -121,7 +120,7 @@ def heads(first: Sequence[dict[str, Any]], last: Sequence[dict[str, Any]], sourc
 FORMAT = LineFormat(
     name="claude-code",
     dialect="claude-code",
-    needles=Needles(b"Todo", (b'"TodoWrite"', b'"newTodos"')),
+    needles=(b'"TodoWrite"', b'"newTodos"'),
     knows=knows,
     said=said,
     heads=heads,

@@ -12,7 +12,6 @@ from typing import Any
 from punchlist.dialects.codex import parse
 from punchlist.transcripts.decoding import decode, fields, moment, name, object_at, path, text_of
 from punchlist.transcripts.lines import Heads, LineFormat, Said
-from punchlist.transcripts.reverse import needle
 from punchlist.transcripts.values import MAIN, Call, Origin, Outcome
 
 TOOL = "update_plan"
@@ -89,7 +88,7 @@ def heads(first: Sequence[dict[str, Any]], _last: Sequence[dict[str, Any]], _sou
 FORMAT = LineFormat(
     name="codex",
     dialect="codex",
-    needles=needle(b'"update_plan"'),
+    needles=(b'"update_plan"',),
     knows=knows,
     said=said,
     heads=heads,

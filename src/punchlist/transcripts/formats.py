@@ -70,6 +70,8 @@ def _file(path: str, format: str | None) -> Transcript:
         if document and log.size > _LARGEST_DOCUMENT:
             raise TranscriptError(path=path, problem="one value of more than 64 MB is too much to read")
         whole = log.read(0, log.size) if document else None
+        if not log.size:
+            return _records([], format, path)
     if whole is not None and (value := decode(whole)) is not None:
         at = datetime.fromtimestamp(os.stat(path).st_mtime, UTC)
         return _document(value, path, format, at)
@@ -129,6 +131,8 @@ def _state(command: Any, session: str | None, format: str, source: str, at: date
 
 
 def _records(records: list[Any], format: str | None, source: str = "records") -> Transcript:
+    if not records:
+        return RecordTranscript((), LINES[format or ""] if format in LINES else claude_code.FORMAT, source=source)
     samples = [
         found
         for entry in chain(records[:20], records[-20:])

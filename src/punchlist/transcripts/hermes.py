@@ -81,6 +81,7 @@ class MessageTranscript:
         self._messages = [_plain(message) for entry in messages if (message := fields(entry)) is not None]
         self.skipped = len(messages) - len(self._messages)
         self.sessions = () if session is None else (session,)
+        self.origin = Origin(session=session)
         self.source = source
 
     def _newest_first(self) -> Iterator[dict[str, Any]]:
@@ -108,6 +109,7 @@ class StoreTranscript:
 
     format = dialect = NAME
     is_store = True
+    origin = Origin()
     skipped = 0
 
     def __init__(self, path: str) -> None:

@@ -10,7 +10,7 @@ from punchlist.transcripts import sqlite
 from punchlist.transcripts.decoding import decode, name, object_at, objects
 from punchlist.transcripts.lines import RecordTranscript
 from punchlist.transcripts.openclaw import FORMAT
-from punchlist.transcripts.values import Written
+from punchlist.transcripts.values import Origin, Written
 
 TABLES = frozenset({"acp_replay_sessions", "acp_replay_events"})
 _SESSIONS = "SELECT session_id, cwd, updated_at FROM acp_replay_sessions ORDER BY updated_at DESC LIMIT 1000"
@@ -28,6 +28,7 @@ class LedgerTranscript:
     format = FORMAT.name
     dialect = FORMAT.dialect
     is_store = True
+    origin = Origin()
 
     def __init__(self, sessions: dict[str, RecordTranscript], source: str) -> None:
         self._sessions = sessions

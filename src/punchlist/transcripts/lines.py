@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from punchlist.core.commands import Replace
 from punchlist.transcripts.decoding import fields, record
-from punchlist.transcripts.reverse import Line, Log, Needles, needle
+from punchlist.transcripts.reverse import Line, Log, Needles
 from punchlist.transcripts.values import MAIN, Call, Origin, Outcome, Written, admitted
 
 Said = Call | Outcome | Written
@@ -19,6 +19,7 @@ WINDOW = 32 * 1024 * 1024
 
 _SAFE_ID = re.compile(r"[\w.:|-]{1,200}", re.ASCII)
 _MOST_SEEN = 4096
+_NEAR = 8192
 
 
 class Heads(NamedTuple):
@@ -82,6 +83,11 @@ class _Reading:
     def sessions(self) -> tuple[str, ...]:
         return self._heads.sessions
 
+    @property
+    def origin(self) -> Origin:
+        """Whose transcript this is, and of which folder."""
+        return self._heads.origin
+
     def _whole(self, said: Call | Written) -> Call | Written:
         """What was said, with what only the transcript as a whole says."""
         own, more = said.origin, self._heads.origin
@@ -134,7 +140,7 @@ class LineTranscript(_Reading):
         with Log(self._path) as log:
             answers = _Answers(log, self._form)
             follows = None if self._form.follows is None else self._form.follows()
-            needles = self._form.needles if follows is None else needle(b"{")  # a branch is known by all its records
+            needles = self._form.needles if follows is None else (b"{",)  # a branch is known by all its records
             for line in log.backwards(needles):
                 found = self._record(line)
                 if found is None or (follows is not None and not follows(found)):
@@ -151,6 +157,8 @@ class LineTranscript(_Reading):
         with Log(self._path) as log:
             answers = _Answers(log, self._form)
             for line in log.forwards(self._form.needles):
+                if line.start == answers.at:
+                    continue  # it answers a write that was told just now, and can only tell it again
                 found = self._record(line)
                 for said in () if found is None else self._form.said(found):
                     written = self._written(said, subagent, lambda name, line=line: answers.to(name, line.end + 1))
@@ -163,7 +171,7 @@ class LineTranscript(_Reading):
         words = tuple(f'"{name}"'.encode() for name in names)
         with Log(self._path) as log:
             answers = _Answers(log, self._form)
-            for line in log.forwards(Needles(b'"', words)):
+            for line in log.forwards(words):
                 found = self._record(line)
                 for said in () if found is None else self._form.said(found):
                     if isinstance(said, Call) and said.name in names:
@@ -226,9 +234,13 @@ def _is_new(call_id: str | None, seen: dict[str, None]) -> bool:
 
 
 class _Answers:
-    """Finds the outcome of a call behind it. All searches together read the file twice at most."""
+    """Finds the outcome of a call behind it. All searches together read the file twice at most.
+
+    `at` is where the line of the last one begins, if that was one alone.
+    """
 
     def __init__(self, log: Log, form: LineFormat) -> None:
+        self.at = -1
         self._log = log
         self._form = form
         self._left = 2 * log.size + WINDOW
@@ -237,11 +249,12 @@ class _Answers:
         if not _SAFE_ID.fullmatch(call_id) or self._left <= 0:
             return None
         stop = min(start + WINDOW, start + self._left)
-        for line in self._log.forwards(needle(f'"{call_id}"'.encode()), start, stop):
+        for line in self._log.forwards((f'"{call_id}"'.encode(),), start, stop, block_size=_NEAR):
             found = None if line.body is None else record(line.body)
-            for said in () if found is None else self._form.said(found):
+            for place, said in enumerate(() if found is None else self._form.said(found)):
                 if isinstance(said, Outcome) and said.call_id == call_id:
                     self._left -= line.end - start
+                    self.at = line.start if place == 0 else -1
                     return said
         self._left -= min(stop, self._log.size) - start
         return None

@@ -15,7 +15,6 @@ from punchlist.core.todo import Status
 from punchlist.dialects.base import sound
 from punchlist.transcripts.decoding import moment, name, object_at, objects, path
 from punchlist.transcripts.lines import Heads, LineFormat, Said
-from punchlist.transcripts.reverse import Needles
 from punchlist.transcripts.values import MAIN, Origin, Written
 
 _STATUSES = {
@@ -99,7 +98,7 @@ def heads(first: Sequence[dict[str, Any]], _last: Sequence[dict[str, Any]], _sou
 FORMAT = LineFormat(
     name="oh-my-pi",
     dialect="oh-my-pi",
-    needles=Needles(b"todo_", (b'"todo_write"', b'"user_todo_edit"')),
+    needles=(b'"todo_write"', b'"user_todo_edit"'),
     knows=knows,
     said=said,
     heads=heads,

@@ -17,7 +17,6 @@ from punchlist.dialects.openclaw import parse
 from punchlist.dialects.repair import as_status
 from punchlist.transcripts.decoding import fields, moment, name, object_at, objects, path
 from punchlist.transcripts.lines import Heads, LineFormat, Said
-from punchlist.transcripts.reverse import Needles
 from punchlist.transcripts.values import MAIN, Call, Origin, Outcome, Written
 
 TOOL = "update_plan"
@@ -139,7 +138,7 @@ def heads(first: Sequence[dict[str, Any]], last: Sequence[dict[str, Any]], _sour
 FORMAT = LineFormat(
     name="openclaw",
     dialect="openclaw",
-    needles=Needles(b"plan", (b'"plan', b'"update_plan')),
+    needles=(b'"plan', b'"update_plan'),
     knows=knows,
     said=said,
     heads=heads,

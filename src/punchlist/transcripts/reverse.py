@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import NamedTuple, Self
 
 from punchlist.transcripts.decoding import LARGEST
+from punchlist.transcripts.search import find, holds
 
 BLOCK = 1 << 18
 _NEWLINE = b"\n"
@@ -25,15 +26,8 @@ class Line(NamedTuple):
     body: bytes | None
 
 
-class Needles(NamedTuple):
-    """What makes a line worth a look: any of `words`. `mark` is in each of them, and is looked for first."""
-
-    mark: bytes
-    words: tuple[bytes, ...]
-
-
-def needle(word: bytes) -> Needles:
-    return Needles(word, (word,))
+Needles = tuple[bytes, ...]
+"""What makes a line worth a look: any of these words."""
 
 
 class Log:
@@ -66,17 +60,17 @@ class Log:
 
     def backwards(self, needles: Needles) -> Iterator[Line]:
         """Lines that hold a needle, the last one first."""
-        reach = _reach(needles.words)
+        reach = _reach(needles)
         end = self.size
         while end > 0:
             start = max(0, end - BLOCK)
             block = self.read(start, min(self.size, end + reach))
-            if block.rfind(needles.mark) < 0:
+            if not holds(block, needles):
                 end = start
                 continue
-            spots = [len(block)] * len(needles.words)
+            spots = [len(block)] * len(needles)
             while end > start:
-                for place, word in enumerate(needles.words):
+                for place, word in enumerate(needles):
                     if spots[place] >= end - start:
                         spots[place] = block.rfind(word, 0, end - start + len(word) - 1)
                 last = max(spots)
@@ -87,22 +81,25 @@ class Log:
                 yield line
                 end = line.start
 
-    def forwards(self, needles: Needles, start: int = 0, stop: int | None = None) -> Iterator[Line]:
-        """Lines that hold a needle and begin before `stop`, in order, from the line at `start` on."""
-        reach = _reach(needles.words)
+    def forwards(
+        self, needles: Needles, start: int = 0, stop: int | None = None, *, block_size: int = BLOCK
+    ) -> Iterator[Line]:
+        """Lines that hold a needle before `stop`, in order, from the line at `start` on.
+
+        With a small first block what is near is found at once; the blocks grow from there.
+        """
+        reach = _reach(needles)
         limit = self.size if stop is None else min(stop, self.size)
         while start < limit:
-            end = min(limit, start + BLOCK)
+            end = min(limit, start + block_size)
+            block_size = min(BLOCK, 2 * block_size)
             block = self.read(start, min(self.size, end + reach))
             base = start
-            if block.rfind(needles.mark) < 0:
-                start = end
-                continue
-            spots = [-1] * len(needles.words)
+            spots = [-1] * len(needles)
             while start < end:
-                for place, word in enumerate(needles.words):
+                for place, word in enumerate(needles):
                     if spots[place] < start - base:
-                        found = block.find(word, start - base)
+                        found = find(block, word, start - base)
                         spots[place] = len(block) if found < 0 else found
                 first = min(spots)
                 if base + first >= end:

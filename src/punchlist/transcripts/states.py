@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from punchlist.transcripts.values import Written
+from punchlist.transcripts.values import Origin, Written
 
 _NEVER = datetime.min.replace(tzinfo=UTC)
 
@@ -26,6 +26,7 @@ class StateTranscript:
     """Such a store, or a file that is one session's. The list that was written last comes first."""
 
     is_store = True
+    origin = Origin()
 
     def __init__(
         self, states: Sequence[State], *, format: str, source: str, dialect: str | None = None, skipped: int = 0

@@ -63,7 +63,8 @@ class Transcript(Protocol):
 
     `sessions` are the ids under which its conversation went on, the present one first; in a store of several
     conversations (`is_store`) theirs, of which `session` chooses one, by default the latest with a list. `subagent` is
-    the id of one whose list is meant; None is the agent that the transcript belongs to.
+    the id of one whose list is meant; None is the agent that the transcript belongs to. `origin` is what it says of
+    itself as a whole.
     """
 
     @property
@@ -78,6 +79,8 @@ class Transcript(Protocol):
     def skipped(self) -> int: ...
     @property
     def sessions(self) -> tuple[str, ...]: ...
+    @property
+    def origin(self) -> Origin: ...
     def latest(self, *, subagent: str | None = None, session: str | None = None) -> Written | None: ...
     def history(self, *, subagent: str | None = None, session: str | None = None) -> Iterator[Written]: ...
 

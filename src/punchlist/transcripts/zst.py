@@ -31,7 +31,7 @@ def first(path: str, count: int = 20) -> list[dict[str, Any]]:
 
 def _relevant(path: str, form: LineFormat) -> Iterator[Any]:
     """Records of the head, lines with a needle, and lines that answer a call; a broken one stays a line."""
-    words, waiting = form.needles.words, dict[bytes, None]()
+    words, waiting = form.needles, dict[bytes, None]()
     for place, line in enumerate(lines(path)):
         named = any(word in line for word in words)
         if not named and place >= 20 and not any(name in line for name in waiting):
