@@ -22,6 +22,14 @@ _WORDS = re.findall(
     "parser token lexer Todo todo item state merge board event store",
 )
 _STEPS = ("Read the parser", "Find the loop", "Fix the loop", "Cover it with a test", "Run the tests", "Write the note")
+_USAGE = {
+    "input_tokens": 4,
+    "cache_creation_input_tokens": 1200,
+    "cache_read_input_tokens": 84_000,
+    "cache_creation": {"ephemeral_5m_input_tokens": 1200, "ephemeral_1h_input_tokens": 0},
+    "output_tokens": 312,
+    "service_tier": "standard",
+}
 EVERY = 400 * 1024
 """About so many bytes lie between two writes of the list."""
 
@@ -36,10 +44,10 @@ def write_transcript(
     end = size - tail
     with open(path, "wb") as file:
         while written < size:
-            if lists and (since >= every and written < end - every):
+            due = since >= every and written < end - every
+            if lists and (due or written >= end):
                 body, calls, since = _todo(next(numbers), calls), calls + 1, 0
-            elif lists and written >= end and end >= 0:
-                body, calls, end = _todo(next(numbers), calls), calls + 1, size + 1
+                lists = due  # behind the last one there is only work
             else:
                 body = _turn(next(numbers), texts[chance.randrange(len(texts))], chance)
             written += file.write(body)
@@ -48,26 +56,48 @@ def write_transcript(
 
 
 def _turn(number: int, text: str, chance: random.Random) -> bytes:
-    tool, args = chance.choice(
-        (
-            ("Read", {"file_path": f"/work/src/file{number}.py"}),
-            ("Bash", {"command": f"pytest -q tests/test_{number}.py"}),
-        )
-    )
-    call = {"type": "tool_use", "id": f"toolu_{number:024}", "name": tool, "input": args}
-    result = {"tool_use_id": f"toolu_{number:024}", "type": "tool_result", "content": text, "is_error": False}
-    details = {"type": "text", "file": {"filePath": f"/work/src/file{number}.py", "content": text, "numLines": 100}}
+    """A tool call and its result, as the transcript has them: the model's copy, and the program's own."""
+    tool = chance.choice(("Read", "Bash", "Edit"))
+    path = f"/work/src/file{number}.py"
+    said, details = text, _details(tool, path, text)
+    if tool == "Edit":
+        said = f"The file {path} has been updated. Here's the result of running `cat -n`:\n{text[:600]}"
+    call = {"type": "tool_use", "id": f"toolu_{number:024}", "name": tool, "input": {"file_path": path}}
+    result = {"tool_use_id": f"toolu_{number:024}", "type": "tool_result", "content": said, "is_error": False}
     lines = [_line(number, "assistant", [call]), _line(number, "user", [result], details)]
+    if number % 5 == 0:
+        lines.append(_line(number, "assistant", [{"type": "text", "text": text[:400]}]))
     if number % 40 == 0:  # the list as a thing that is talked about
-        said = 'The "TodoWrite" tool hasn\'t been used lately; "newTodos" would be its result.'
-        lines.append(_line(number, "user", [{"type": "text", "text": f"<system-reminder>{said}</system-reminder>"}]))
+        note = 'The "TodoWrite" tool hasn\'t been used lately; "newTodos" would be its result.'
+        lines.append(_line(number, "user", [{"type": "text", "text": f"<system-reminder>{note}</system-reminder>"}]))
     return b"".join(lines)
 
 
+def _details(tool: str, path: str, text: str) -> dict[str, Any]:
+    if tool == "Read":
+        return {"type": "text", "file": {"filePath": path, "content": text, "numLines": text.count("\n")}}
+    if tool == "Bash":
+        return {"stdout": text, "stderr": "", "interrupted": False, "isImage": False}
+    rows = text[:4000].split("\n")
+    patch = {"oldStart": 1, "oldLines": len(rows), "newStart": 1, "newLines": len(rows), "lines": rows}
+    return {
+        "filePath": path,
+        "oldString": rows[0],
+        "newString": rows[-1],
+        "originalFile": text,
+        "structuredPatch": [patch],
+    }
+
+
 def _todo(number: int, calls: int) -> bytes:
-    part, place = divmod(calls, len(_STEPS))
+    """A write of the list: one more step done each time; when all are, the next list is another one."""
+    part, place = divmod(calls, len(_STEPS) + 1)
     todos = [
-        {"content": f"{step}, part {part}", "status": _status(index, place), "activeForm": f"Doing: {step}, {part}"}
+        {
+            "content": f"{step} {part}",
+            "status": _status(index, place),
+            "activeForm": f"Working on step {index} of {part}",
+        }
         for index, step in enumerate(_STEPS)
     ]
     call = {"type": "tool_use", "id": f"toolu_{number:024}", "name": "TodoWrite", "input": {"todos": todos}}
@@ -85,7 +115,7 @@ def _line(number: int, kind: str, content: list[Any], result: Any = None) -> byt
     at = f"2026-01-{1 + number // 86_400 % 28:02}T{number // 3600 % 24:02}:{number // 60 % 60:02}:{number % 60:02}.000Z"
     message: dict[str, Any] = {"role": kind, "content": content}
     if kind == "assistant":
-        message |= {"id": f"msg_{number:024}", "type": "message", "model": "model", "stop_reason": "tool_use"}
+        message |= {"id": f"msg_{number:024}", "type": "message", "model": "model", "usage": _USAGE}
     record: dict[str, Any] = {
         "parentUuid": f"{number:032x}",
         "isSidechain": False,

@@ -26,7 +26,7 @@ from punchlist.transcripts.values import Transcript, Written
 SLICE = 0.01
 """Seconds after which an import lets others write; its commit comes on top."""
 
-_AT_ONCE = 64
+_AT_ONCE = 128
 _UNANSWERED = StoredCall(b"", b"")
 """Stands for a reply that is not known."""
 
@@ -156,17 +156,22 @@ class Recovery(Handle):
         later, older writes are noted (`transcript.write`) and change nothing. What the board knows by its call id is
         passed over, so the same transcript may be imported again.
         """
+        from concurrent.futures import ThreadPoolExecutor
+
         from punchlist.transcripts.formats import open_transcript
 
         transcript = open_transcript(records_or_path, format)
         writes = transcript.history(subagent=subagent, session=self._conversation(transcript, session))
-        count, batch = 0, list(islice(writes, _AT_ONCE))
-        while batch:
-            more = list(islice(writes, _AT_ONCE))
-            # Only the last write of all waits for the disk, and with it all before it.
-            for part, lasting in ((batch, False),) if more else ((batch[:-1], False), (batch[-1:], True)):
-                count += self._record_all(part, transcript, lasting=lasting)
-            batch = more
+        count = 0
+        with ThreadPoolExecutor(1, thread_name_prefix="punchlist-transcript") as pool:
+            batch = list(islice(writes, _AT_ONCE))
+            while batch:
+                coming = pool.submit(lambda: list(islice(writes, _AT_ONCE)))  # read on while these are written
+                count += self._record_all(batch[:-1], transcript, lasting=False)
+                more = coming.result()
+                # Only the last write of all waits for the disk, and with it all before it.
+                count += self._record_all(batch[-1:], transcript, lasting=not more)
+                batch = more
         if count:
             self._changed()
         return count
@@ -202,8 +207,8 @@ class Recovery(Handle):
                     tx.add_events(row, [_note(written, transcript.source)], by=self.name, at=at)
                     calls.append((key, _UNANSWERED, at))
                 else:
-                    row, answer = self._replay(tx, row, written, transcript, at)
-                    calls.append((key, answer, at))
+                    calls.append((key, self._replay(tx, row, written, transcript, at), at))
+                    row = tx.agent(self.session, self.name) or row
                     since = at
             if time.monotonic() > ends:
                 break
@@ -213,8 +218,8 @@ class Recovery(Handle):
 
     def _replay(
         self, tx: Transaction, row: AgentRow, written: Written, transcript: Transcript, at: datetime
-    ) -> tuple[AgentRow, StoredCall]:
-        """Makes the write as if the agent made it then: its row, and the reply, for the same call coming again."""
+    ) -> StoredCall:
+        """Makes the write as if the agent made it then; the reply, for the same call coming again."""
         policy, dialect = self._policy_of(transcript.dialect), dialect_named(transcript.dialect)
         before = row.state
         applied = apply(before, written.command, policy, at, by=self.name)
@@ -230,13 +235,13 @@ class Recovery(Handle):
             tx.add_events(row, (*events, last), by=self.name, at=at)
         call, after = written.call, applied.state
         if call is None or not dialect.has_tool(call.name):
-            return row._replace(state=after), _UNANSWERED
+            return _UNANSWERED
         durable = self.board.store.durable
         result = Result(
             written.command, before.todos, after.todos, applied.problems, durable=durable, now=at, policy=policy
         )
         fingerprint = fingerprint_of(f"{dialect.name}/{call.name}", call.args)
-        return row._replace(state=after), kept(fingerprint, dialect.render(result))
+        return kept(fingerprint, dialect.render(result))
 
 
 def _is_late(since: datetime | None, written: Written) -> bool:
