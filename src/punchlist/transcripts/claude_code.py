@@ -73,13 +73,13 @@ def todos_of(args: Any) -> Replace | None:
 
 
 def _old_todos(args: Any) -> Replace | None:
-    given: Any = object_at(args).get("todos")
-    todos = objects(given)
-    if not isinstance(given, list) or len(todos) != len(given):  # pyright: ignore[reportUnknownArgumentType]
+    given = object_at(args)
+    todos = objects(given.get("todos"))
+    if not todos or len(given) != 1 or len(todos) != len(given["todos"]):
         return None
     entries: list[Entry] = []
     for todo in todos:
-        content, status, form = todo.get("content"), todo.get("status"), todo.get("activeForm", None)
+        content, status, form = todo.get("content"), todo.get("status"), todo.get("activeForm")
         if not isinstance(content, str) or not content or not isinstance(status, str) or status not in THREE:
             return None
         if form is not None or not isinstance(todo.get("priority"), str):

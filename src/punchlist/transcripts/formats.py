@@ -108,20 +108,29 @@ def _document(value: Any, source: str, format: str | None, at: datetime | None) 
     """A whole JSON value: an export, a ledger, a list of a session, or an array of records."""
     given = fields(value) or {}
     stem = name(os.path.basename(source).removesuffix(".json"))
-    if isinstance(given.get("messages"), list) and format in (None, hermes.NAME):
-        session = name(given.get("session_id")) or name(given.get("id"))
-        return hermes.MessageTranscript(given["messages"], session=session, source=source)
-    if ledger.knows(value) and format in (None, openclaw.FORMAT.name):
-        return ledger.from_file(value, source)
-    if qwen.knows(value) and format in (None, qwen.NAME):
-        return _state(qwen.todos_of(value), name(given.get("sessionId")) or stem, qwen.NAME, source, at)
-    if (opencode.knows(value) or value == []) and format in (None, opencode.NAME) and (value or format):
-        return _state(opencode.todos_of(value), stem, opencode.NAME, source, at)
-    if isinstance(value, list):
-        return _records(cast("list[Any]", value), format, source)
-    if given:
-        return _records([value], format, source)
-    raise TranscriptUnknown(path=source, problem="it holds one value that is no list", known=", ".join(FORMATS))
+    match format or _kind(value):
+        case hermes.NAME if isinstance(given.get("messages"), list):
+            session = name(given.get("session_id")) or name(given.get("id"))
+            return hermes.MessageTranscript(given["messages"], session=session, source=source)
+        case "openclaw" if ledger.knows(value):
+            return ledger.from_file(value, source)
+        case qwen.NAME:
+            whole: Any = {"todos": value} if isinstance(value, list) else value
+            return _state(qwen.todos_of(whole), name(given.get("sessionId")) or stem, qwen.NAME, source, at)
+        case opencode.NAME:
+            return _state(opencode.todos_of(value), stem, opencode.NAME, source, at)
+        case _:
+            return _records(cast("list[Any]", value) if isinstance(value, list) else [value], format, source)
+
+
+def _kind(value: Any) -> str | None:
+    """What a whole value is, if it is no array of records."""
+    given = fields(value) or {}
+    if isinstance(given.get("messages"), list):
+        return hermes.NAME
+    if ledger.knows(value):
+        return openclaw.FORMAT.name
+    return qwen.NAME if qwen.knows(value) else opencode.NAME if opencode.knows(value) else None
 
 
 def _state(command: Any, session: str | None, format: str, source: str, at: datetime | None) -> Transcript:
@@ -144,7 +153,7 @@ def _records(records: list[Any], format: str | None, source: str = "records") ->
         return hermes.MessageTranscript(messages, source=source)
     if chosen in LINES:
         return RecordTranscript(records, LINES[chosen], source=source)
-    return _document({"todos": records} if chosen == qwen.NAME else records, source, chosen, None)
+    return _document(records, source, chosen, None)  # a list, not records: qwen's or opencode's
 
 
 def _told(samples: list[dict[str, Any]], path: str) -> str:

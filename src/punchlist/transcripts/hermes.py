@@ -114,9 +114,7 @@ class StoreTranscript:
 
     def __init__(self, path: str) -> None:
         self.source = path
-        with closing(sqlite.connect(path)) as connection:
-            rows = sqlite.rows(connection, path, _SESSIONS)
-            self.sessions = tuple(session for (session,) in rows if isinstance(session, str))
+        self.sessions = tuple(session for (session,) in sqlite.rows(path, _SESSIONS) if isinstance(session, str))
 
     def latest(self, *, subagent: str | None = None, session: str | None = None) -> Written | None:
         with closing(self._writes(subagent, session)) as found:
@@ -130,7 +128,6 @@ class StoreTranscript:
             return
         names = ("role", "content", "tool_call_id", "tool_calls", "timestamp")
         for own in self.sessions if session is None else (session,):
-            with closing(sqlite.connect(self.source)) as connection:
-                rows = sqlite.rows(connection, self.source, _MESSAGES, (own,))
+            with closing(sqlite.rows(self.source, _MESSAGES, (own,))) as rows:
                 messages = (_plain(dict(zip(names, row, strict=True))) for row in rows)
                 yield from writes(messages, own)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import closing
 from typing import Any
 
 from punchlist.transcripts import sqlite
@@ -13,8 +12,11 @@ from punchlist.transcripts.openclaw import FORMAT
 from punchlist.transcripts.values import Origin, Written
 
 TABLES = frozenset({"acp_replay_sessions", "acp_replay_events"})
-_SESSIONS = "SELECT session_id, cwd, updated_at FROM acp_replay_sessions ORDER BY updated_at DESC LIMIT 1000"
-_EVENTS = "SELECT at, update_json FROM acp_replay_events WHERE session_id = ? ORDER BY seq"
+_EVENTS = """
+SELECT acp_replay_events.session_id, cwd, at, update_json
+FROM acp_replay_events JOIN acp_replay_sessions ON acp_replay_sessions.session_id = acp_replay_events.session_id
+ORDER BY updated_at DESC, acp_replay_events.session_id, seq
+"""
 
 
 def knows(value: Any) -> bool:
@@ -81,13 +83,11 @@ def _transcript(events: list[dict[str, Any]], session: str, cwd: Any, source: st
 
 def from_store(path: str) -> LedgerTranscript:
     """The ledger in a SQLite store."""
-    sessions: dict[str, RecordTranscript] = {}
-    with closing(sqlite.connect(path)) as connection:
-        for given, cwd, _ in list(sqlite.rows(connection, path, _SESSIONS)):
-            events = [
-                {"at": at, "update": decode(body) if isinstance(body, str) else None}
-                for at, body in sqlite.rows(connection, path, _EVENTS, (given,))
-            ]
-            if (session := name(given)) is not None:
-                sessions[session] = _transcript(events, session, cwd, path)
-    return LedgerTranscript(sessions, path)
+    folders: dict[str, Any] = {}
+    events: dict[str, list[dict[str, Any]]] = {}
+    for given, cwd, at, body in sqlite.rows(path, _EVENTS):
+        if (session := name(given)) is not None:
+            folders[session] = cwd
+            update = decode(body) if isinstance(body, str) else None
+            events.setdefault(session, []).append({"at": at, "update": update})
+    return LedgerTranscript({key: _transcript(told, key, folders[key], path) for key, told in events.items()}, path)

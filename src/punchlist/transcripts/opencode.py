@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from typing import Any
 
 from punchlist.core.commands import Replace
@@ -37,10 +36,9 @@ def todos_of(value: Any) -> Replace | None:
 def read(file: str) -> list[State]:
     """The list of every session of a store, that which was written last first."""
     found: dict[str, list[dict[str, Any]]] = {}
-    with closing(sqlite.connect(file)) as connection:
-        for session, content, status, priority, updated, folder in sqlite.rows(connection, file, _TODOS):
-            row = {"content": content, "status": status, "priority": priority, "updated": updated, "folder": folder}
-            found.setdefault(str(session), []).append(row)
+    for session, content, status, priority, updated, folder in sqlite.rows(file, _TODOS):
+        row = {"content": content, "status": status, "priority": priority, "updated": updated, "folder": folder}
+        found.setdefault(str(session), []).append(row)
     states: list[State] = []
     for session, rows in found.items():
         command = todos_of(rows)

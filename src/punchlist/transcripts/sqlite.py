@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from typing import Any
 from urllib.parse import quote
 
@@ -19,22 +19,24 @@ def is_store(path: str) -> bool:
     return path.endswith(SUFFIXES)
 
 
-def connect(path: str) -> sqlite3.Connection:
+def rows(path: str, query: str, values: Sequence[Any] = ()) -> Generator[Any]:
+    """What a query finds, row by row; text that is no text comes with its bad bytes replaced.
+
+    The store is open until the last row was taken, or the generator is closed.
+    """
     if not os.path.isfile(path):
         raise TranscriptError(path=path, problem="there is no such file")
     try:
-        return sqlite3.connect(f"file:{quote(os.path.abspath(path))}?mode=ro", uri=True, timeout=_PATIENCE)
+        connection = sqlite3.connect(f"file:{quote(os.path.abspath(path))}?mode=ro", uri=True, timeout=_PATIENCE)
     except sqlite3.Error as error:
         raise _unreadable(path, error) from error
-
-
-def rows(connection: sqlite3.Connection, path: str, query: str, values: Sequence[Any] = ()) -> Iterator[Any]:
-    """What a query finds, row by row; text that is no text comes with its bad bytes replaced."""
-    connection.text_factory = _text
     try:
+        connection.text_factory = _text
         yield from connection.execute(query, values)
     except (sqlite3.Error, OverflowError) as error:
         raise _unreadable(path, error) from error
+    finally:
+        connection.close()
 
 
 def _text(body: bytes) -> str:
@@ -42,12 +44,7 @@ def _text(body: bytes) -> str:
 
 
 def tables(path: str) -> frozenset[str]:
-    connection = connect(path)
-    try:
-        found = rows(connection, path, "SELECT name FROM sqlite_master WHERE type = 'table'")
-        return frozenset(name for (name,) in found)
-    finally:
-        connection.close()
+    return frozenset(name for (name,) in rows(path, "SELECT name FROM sqlite_master WHERE type = 'table'"))
 
 
 def _unreadable(path: str, error: Exception) -> TranscriptError:
