@@ -20,6 +20,7 @@ OPTIONS = {
     "todo": set[str](),
     "events": {"--follow", "--after", "--session", "--agent", "--kind", "--limit", "--json"},
     "statusline": {"--session", "--agent"},
+    "restore": {"--format", "--session", "--agent", "--by", "--history", "--force", "--dry-run", "--json"},
     "sessions": {"--all", "--limit", "--json"},
     "prune": {"--older-than", "--dry-run"},
     "dialects": {"--json"},

@@ -55,9 +55,10 @@ class Recovery(Handle):
     ) -> bool:
         """Takes over the list of a transcript: a path, or its records, oldest first.
 
-        True: the transcript's list is this agent's now; nothing was written if it already was. False: there is none,
-        or the list on the board was written later and stands (`force` puts it aside all the same). A session of the
-        same project under whose id the conversation went on before is adopted first, with the lists of all its agents.
+        True: the transcript's list is this agent's, as far as people have not changed it since; nothing is written
+        if it already was. False: there is none, or the list on the board was written later and stands (`force` puts it
+        aside all the same). A session of the same project under whose id the conversation went on before is adopted
+        first, with the lists of all its agents.
 
         `format` is one of `transcripts.formats.FORMATS`, by default told from the transcript. `session` chooses in a
         store of several conversations, by default this agent's own. `subagent` is the id of one whose list is meant.

@@ -115,7 +115,7 @@ def _document(value: Any, source: str, format: str | None, at: datetime | None) 
         case "openclaw" if ledger.knows(value):
             return ledger.from_file(value, source)
         case qwen.NAME:
-            whole: Any = {"todos": value} if isinstance(value, list) else value
+            whole = given or {"todos": value}
             return _state(qwen.todos_of(whole), name(given.get("sessionId")) or stem, qwen.NAME, source, at)
         case opencode.NAME:
             return _state(opencode.todos_of(value), stem, opencode.NAME, source, at)

@@ -68,7 +68,7 @@ class Log:
             if not holds(block, needles):
                 end = start
                 continue
-            spots = [len(block)] * len(needles)
+            spots = [end - start] * len(needles)
             while end > start:
                 for place, word in enumerate(needles):
                     if spots[place] >= end - start:
@@ -100,7 +100,7 @@ class Log:
                 for place, word in enumerate(needles):
                     if spots[place] < start - base:
                         found = find(block, word, start - base)
-                        spots[place] = len(block) if found < 0 else found
+                        spots[place] = end - base if found < 0 else found
                 first = min(spots)
                 if base + first >= end:
                     start = end
