@@ -126,10 +126,16 @@ def test_a_resumed_session_names_the_one_before(tmp_path: Path) -> None:
 
 
 def test_history_has_every_write_once_in_order(opened: Any) -> None:
-    records = [write("t1", "Paint"), result("t1", "Paint"), write("t2", "Burn"), result("t2", error=True)]
-    records += [result("t3", "> Paint"), write("t4", "x Paint"), line("user"), result("t4", "x Paint")]
+    records: list[Any] = [write("t1", "Paint"), result("t1", "Paint"), write("t2", "Burn"), result("t2", error=True)]
+    records += ['{"type": "assistant", "name": "TodoWrite"', result("t3", "> Paint")]
+    records += [write("t4", "x Paint"), line("user"), result("t4", "x Paint")]
     found = [(told(written), written.call_id) for written in opened(records).history()]
     assert found == [(["Paint"], "t1"), (["> Paint"], "t3"), (["x Paint"], "t4")]
+
+
+def test_history_is_told_by_results_where_no_calls_were_recorded(opened: Any) -> None:
+    records = [result("t1", "Paint"), result("t2", error=True), result("t3", "> Paint")]
+    assert [told(written) for written in opened(records).history()] == [["Paint"], ["> Paint"]]
 
 
 def test_calls_of_any_tool_come_with_their_outcomes(tmp_path: Path) -> None:

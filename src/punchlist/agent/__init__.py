@@ -5,15 +5,15 @@ from __future__ import annotations
 from punchlist.agent.calls import Calls
 from punchlist.agent.changes import Changes
 from punchlist.agent.handle import PROFILES, AgentOptions, Mode, check_name
+from punchlist.agent.history import History
 from punchlist.agent.modes import Modes
-from punchlist.agent.recovery import Recovery
 from punchlist.core.events import Draft
 from punchlist.store import Transaction
 
 __all__ = ["PROFILES", "Agent", "AgentOptions", "Mode"]
 
 
-class Agent(Calls, Changes, Modes, Recovery):
+class Agent(Calls, Changes, Modes, History):
     """One agent of one session. Nothing is written before its first change; until then its list is empty."""
 
     def _changed(self) -> None:

@@ -2,33 +2,18 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Sequence
 from datetime import datetime
-from hashlib import blake2b
-from itertools import islice
 from typing import Any, NamedTuple
 
-from punchlist.agent.calls import fingerprint_of, kept
 from punchlist.agent.handle import Handle, check_name
-from punchlist.core.apply import apply
 from punchlist.core.commands import Policy
 from punchlist.core.events import Draft
 from punchlist.core.recovery import adopted, recovered
-from punchlist.core.todo import WORDS, ListState, TodoList
+from punchlist.core.todo import ListState, TodoList
 from punchlist.dialects import dialect as dialect_named
-from punchlist.dialects.base import Result
 from punchlist.errors import InvalidInput
 from punchlist.store import AgentRow, Transaction
-from punchlist.store.contract import StoredCall
 from punchlist.transcripts.values import Transcript, Written
-
-SLICE = 0.01
-"""Seconds after which an import lets others write; its commit comes on top."""
-
-_AT_ONCE = 128
-_UNANSWERED = StoredCall(b"", b"")
-"""Stands for a reply that is not known."""
 
 
 class _Base(NamedTuple):
@@ -141,109 +126,6 @@ class Recovery(Handle):
             raise InvalidInput(problem=problem)
         return None
 
-    # The whole history.
-
-    def import_history(
-        self,
-        records_or_path: Any,
-        format: str | None = None,
-        *,
-        session: str | None = None,
-        subagent: str | None = None,
-    ) -> int:
-        """Records every list write of a transcript, in order and at its own time; how many were new.
-
-        Each is applied as the agent's own write, and the last one is the list. Where the board's list was written
-        later, older writes are noted (`transcript.write`) and change nothing. What the board knows by its call id is
-        passed over, so the same transcript may be imported again.
-        """
-        from concurrent.futures import ThreadPoolExecutor
-
-        from punchlist.transcripts.formats import open_transcript
-
-        transcript = open_transcript(records_or_path, format)
-        writes = transcript.history(subagent=subagent, session=self._conversation(transcript, session))
-        count = 0
-        with ThreadPoolExecutor(1, thread_name_prefix="punchlist-transcript") as pool:
-            batch = list(islice(writes, _AT_ONCE))
-            while batch:
-                coming = pool.submit(lambda: list(islice(writes, _AT_ONCE)))  # read on while these are written
-                count += self._record_all(batch[:-1], transcript, lasting=False)
-                more = coming.result()
-                # Only the last write of all waits for the disk, and with it all before it.
-                count += self._record_all(batch[-1:], transcript, lasting=not more)
-                batch = more
-        if count:
-            self._changed()
-        return count
-
-    def _record_all(self, writes: Sequence[Written], transcript: Transcript, *, lasting: bool) -> int:
-        """Records writes in as many slices as it takes; how many were new."""
-        done = count = 0
-        while done < len(writes):
-            rest = writes[done:]
-            seen, new = self.board.store.transact(
-                lambda tx, rest=rest: self._record(tx, rest, transcript), lasting=lasting
-            )
-            done += seen
-            count += new
-        return count
-
-    def _record(self, tx: Transaction, writes: Sequence[Written], transcript: Transcript) -> tuple[int, int]:
-        """Records writes until a slice of time is used up: how many were looked at, and how many were new."""
-        ends = time.monotonic() + SLICE
-        now = self.board.now()
-        row = self._joined(tx, min(writes[0].origin.at or now, now))
-        since = tx.history.written_at(row)
-        keys = [written.call_id or _key(written) for written in writes]
-        known = {key for key in keys if tx.call(row, key) is not None}
-        calls: list[tuple[str, StoredCall, datetime]] = []
-        seen = 0
-        for written, key in zip(writes, keys, strict=True):
-            seen += 1
-            if key not in known:
-                known.add(key)
-                at = min(written.origin.at or since or now, now)
-                if since is not None and at < since:
-                    tx.add_events(row, [_note(written, transcript.source)], by=self.name, at=at)
-                    calls.append((key, _UNANSWERED, at))
-                else:
-                    calls.append((key, self._replay(tx, row, written, transcript, at), at))
-                    row = tx.agent(self.session, self.name) or row
-                    since = at
-            if time.monotonic() > ends:
-                break
-        for key, answer, at in calls:
-            tx.save_call(row, key, answer, at=at)
-        return seen, len(calls)
-
-    def _replay(
-        self, tx: Transaction, row: AgentRow, written: Written, transcript: Transcript, at: datetime
-    ) -> StoredCall:
-        """Makes the write as if the agent made it then; the reply, for the same call coming again."""
-        policy, dialect = self._policy_of(transcript.dialect), dialect_named(transcript.dialect)
-        before = row.state
-        applied = apply(before, written.command, policy, at, by=self.name)
-        if applied.refused:
-            problem = applied.problems[0]
-            refused = Draft("list.refused", {"code": problem.code, "problem": problem.text[:500]})
-            tx.add_events(row, [refused], by=self.name, at=at)
-        else:
-            *events, last = applied.events
-            if last.kind == "list.replaced":
-                last = Draft(last.kind, {**last.data, "source": transcript.source})
-            tx.save_list(row, applied.state, unseen=row.unseen, at=at)
-            tx.add_events(row, (*events, last), by=self.name, at=at)
-        call, after = written.call, applied.state
-        if call is None or not dialect.has_tool(call.name):
-            return _UNANSWERED
-        durable = self.board.store.durable
-        result = Result(
-            written.command, before.todos, after.todos, applied.problems, durable=durable, now=at, policy=policy
-        )
-        fingerprint = fingerprint_of(f"{dialect.name}/{call.name}", call.args)
-        return kept(fingerprint, dialect.render(result))
-
 
 def _is_late(since: datetime | None, written: Written) -> bool:
     """Whether the board's list is the later one; without a time nobody can tell, and the board's stands."""
@@ -253,14 +135,3 @@ def _is_late(since: datetime | None, written: Written) -> bool:
 def _is_known(tx: Transaction, row: AgentRow | None, written: Written) -> bool:
     """Whether this very call was answered by the board, so that what came after it came after it here too."""
     return row is not None and written.call_id is not None and tx.call(row, written.call_id) is not None
-
-
-def _key(written: Written) -> str:
-    """What a write without a call id is known by: its time and what it says."""
-    said = repr((written.origin.at, written.command)).encode("utf-8", "backslashreplace")
-    return f"transcript {blake2b(said, digest_size=12).hexdigest()}"
-
-
-def _note(written: Written, source: str) -> Draft:
-    items = [{"content": entry.content, "status": WORDS[entry.status]} for entry in written.command.entries]
-    return Draft("transcript.write", {"source": source, "call_id": written.call_id, "items": items})

@@ -121,6 +121,7 @@ FORMAT = LineFormat(
     name="claude-code",
     dialect="claude-code",
     needles=(b'"TodoWrite"', b'"newTodos"'),
+    calls=(b'"TodoWrite"',),
     knows=knows,
     said=said,
     heads=heads,

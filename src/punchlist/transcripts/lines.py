@@ -19,7 +19,7 @@ WINDOW = 32 * 1024 * 1024
 
 _SAFE_ID = re.compile(r"[\w.:|-]{1,200}", re.ASCII)
 _MOST_SEEN = 4096
-_NEAR = 8192
+_NEAR, _NEXT = 8192, 65_536
 
 
 class Heads(NamedTuple):
@@ -43,6 +43,8 @@ class LineFormat:
     name: str
     dialect: str
     needles: Needles
+    calls: Needles = ()
+    """Those needles that a call holds, where there are others for its result; the history is told by the calls."""
     knows: Callable[[dict[str, Any]], bool]
     said: Callable[[dict[str, Any]], Iterable[Said]]
     heads: Callable[[Sequence[dict[str, Any]], Sequence[dict[str, Any]], str], Heads]
@@ -152,18 +154,36 @@ class LineTranscript(_Reading):
         return None
 
     def history(self, *, subagent: str | None = None, session: str | None = None) -> Iterator[Written]:
+        """Every write, by its call; by its result where the call cannot be read, or where no calls were recorded."""
         self._forget()
         seen: dict[str, None] = {}
+        needles = self._form.calls or self._form.needles
         with Log(self._path) as log:
-            answers = _Answers(log, self._form)
-            for line in log.forwards(self._form.needles):
-                if line.start == answers.at:
-                    continue  # it answers a write that was told just now, and can only tell it again
+            answers, any_call = _Answers(log, self._form), False
+            for line in log.forwards(needles):
                 found = self._record(line)
+                if found is None and needles is self._form.calls:
+                    yield from self._results(log, line.end + 1, line.end + 1 + _NEXT, subagent, seen)
                 for said in () if found is None else self._form.said(found):
+                    any_call = any_call or isinstance(said, Call)
                     written = self._written(said, subagent, lambda name, line=line: answers.to(name, line.end + 1))
                     if written is not None and _is_new(written.call_id, seen):
                         yield written
+            if not any_call and needles is self._form.calls:
+                yield from self._results(log, 0, log.size, subagent, seen)
+
+    def _results(
+        self, log: Log, start: int, stop: int, subagent: str | None, seen: dict[str, None]
+    ) -> Iterator[Written]:
+        """The writes that results tell of, up to the next call."""
+        for line in log.forwards(self._form.needles, start, stop, block_size=_NEAR):
+            told = list(self._form.said(found)) if (found := self._record(line)) is not None else []
+            if any(isinstance(said, Call) for said in told):
+                return
+            for said in told:
+                written = self._written(said, subagent, lambda _: None)
+                if written is not None and _is_new(written.call_id, seen):
+                    yield written
 
     def calls(self, *names: str) -> Iterator[tuple[Call, Outcome | None]]:
         """Calls of these tools, by whichever agent, in order, each with its outcome if there is one."""
@@ -234,13 +254,9 @@ def _is_new(call_id: str | None, seen: dict[str, None]) -> bool:
 
 
 class _Answers:
-    """Finds the outcome of a call behind it. All searches together read the file twice at most.
-
-    `at` is where the line of the last one begins, if that was one alone.
-    """
+    """Finds the outcome of a call behind it. All searches together read the file twice at most."""
 
     def __init__(self, log: Log, form: LineFormat) -> None:
-        self.at = -1
         self._log = log
         self._form = form
         self._left = 2 * log.size + WINDOW
@@ -251,10 +267,9 @@ class _Answers:
         stop = min(start + WINDOW, start + self._left)
         for line in self._log.forwards((f'"{call_id}"'.encode(),), start, stop, block_size=_NEAR):
             found = None if line.body is None else record(line.body)
-            for place, said in enumerate(() if found is None else self._form.said(found)):
+            for said in () if found is None else self._form.said(found):
                 if isinstance(said, Outcome) and said.call_id == call_id:
                     self._left -= line.end - start
-                    self.at = line.start if place == 0 else -1
                     return said
         self._left -= min(stop, self._log.size) - start
         return None
