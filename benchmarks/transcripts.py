@@ -21,8 +21,8 @@ from punchlist import Board
 NOTE = (
     "Transcripts as Claude Code writes them, made by `benchmarks/make_transcript.py`; the page cache is warm. Peers: "
     "`json.loads` line by line over the whole file, `grep -c` for the tool's name. A restore is into a new board in "
-    "memory, an import onto a board on disk, committed. The median of the rounds, taken in turns; memory is the largest "
-    "of the whole program `punchlist restore`."
+    "memory, an import onto a board on disk, committed. The median of the rounds, taken in turns; memory is the most "
+    "that the whole program `punchlist restore` takes."
 )
 _GIGABYTE, _SMALL = 1 << 30, 2 << 20
 

@@ -104,6 +104,13 @@ def test_a_list_that_was_said_again_later_stands_too(board: Board, clock: FakeCl
     assert lines(main.todos) == ["1   Sand"]
 
 
+def test_a_copied_list_is_as_new_as_its_copy(board: Board) -> None:
+    agent(board, "first").call("TodoWrite", {"todos": todos("Sand")})
+    board.copy_session("first", "second")
+    assert agent(board, "second").restore(RECORDS) is False
+    assert lines(agent(board, "second").todos) == ["1   Sand"]
+
+
 def test_a_list_that_was_written_before_is_replaced_and_what_people_added_since_stays(
     board: Board, clock: FakeClock
 ) -> None:

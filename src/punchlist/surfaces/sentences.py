@@ -58,6 +58,8 @@ def _deed(kind: str, data: Mapping[str, Any], glyphs: Glyphs) -> str:
             return f"was refused: {_text(data, 'problem')}"
         case "list.restored":
             return f"restored the list from {_text(data, 'source')}"
+        case "transcript.write":
+            return f"had written an earlier list, found in {_text(data, 'source')}"
         case "agent.joined":
             return "joined"
         case "agent.spawned":
