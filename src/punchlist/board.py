@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Self
 from punchlist.config import durability as configured_durability
 from punchlist.config import project_of, session_id
 from punchlist.core.events import Draft, Event
-from punchlist.core.recovery import adopted
-from punchlist.core.todo import ListState, TodoList
 from punchlist.errors import InvalidInput, SessionExists, SessionUnknown, StoreClosed
 from punchlist.store import Durability, ListRow, SessionRow, Store, Transaction, open_store
 
@@ -166,6 +164,8 @@ class Board:
 
     def adopt(self, source: str, target: str, *, by: str = "") -> int:
         """Takes over the lists of a session that goes on under another id; how many. The new one keeps what it has."""
+        from punchlist.core.recovery import adopted  # rare, and who only reads need not load the rules
+        from punchlist.core.todo import ListState, TodoList
 
         def work(tx: Transaction) -> list[str]:
             project = tx.session_project(source)
