@@ -83,6 +83,8 @@ def _deed(kind: str, data: Mapping[str, Any], glyphs: Glyphs) -> str:
             return f"asks about {quoted(str(data.get('content', '')), glyphs)}: {_text(data, 'question')}"
         case "question.answered":
             return f"answered {quoted(str(data.get('content', '')), glyphs)}: {_text(data, 'answer')}"
+        case "transcript.write":
+            return f"had written an earlier list, found in {_text(data, 'source')}"
         case "agent.joined":
             return "joined"
         case "agent.spawned":
