@@ -22,6 +22,7 @@ NAMES = (
     "bytes",
     "identity",
     "worst_input",
+    "tasks",
 )
 
 
