@@ -27,6 +27,7 @@ NAMES = (
     "detect",
     "grounding",
     "transcripts",
+    "tasks",
 )
 
 
