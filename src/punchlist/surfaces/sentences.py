@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from punchlist.core.events import Event
 from punchlist.surfaces.spans import Glyphs, quoted, shown
+from punchlist.surfaces.task_sentences import task_sentence
 
 _ITEM_VERBS = {
     "item.added": "added",
@@ -36,6 +37,8 @@ _LIST_DEEDS = {
 
 def sentence(event: Event, glyphs: Glyphs) -> str:
     """What happened, without the time: `main started “Run tests”`. Unknown kinds are named as they are."""
+    if event.kind.startswith("task."):
+        return task_sentence(event, glyphs)
     agent = shown(event.agent or "")
     author = shown(event.by) or agent or "someone"
     other = bool(agent) and agent != author
