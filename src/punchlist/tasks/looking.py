@@ -62,12 +62,11 @@ class Looking:
         """Reads; only if something has come due meanwhile, that is written first."""
 
         def read(tx: Transaction) -> tuple[bool, T]:
-            where = tx.tasks.named(self.name)
-            if where is None:
+            known = tx.tasks.named(self.name, now)
+            if known is None:
                 return False, nothing
-            if tx.tasks.due(where, now, limit=1):
-                return True, nothing
-            return False, what(tx, where)
+            where, due = known
+            return (True, nothing) if due else (False, what(tx, where))
 
         now = self.board.now()
         due, found = self.board.store.read(read)
