@@ -124,7 +124,7 @@ class Change:
         if call_id is None:
             return run()
         name_of("call id", call_id)
-        fingerprint = blake2b(_encode(asked), digest_size=16).digest()
+        fingerprint = _fingerprint(asked)
         known = self.tasks.call(self.where, call_id)
         if known is not None:
             if known.fingerprint != fingerprint:
@@ -134,6 +134,14 @@ class Change:
         if tasks or empty:
             self.tasks.save_call(self.where, call_id, TaskCall(fingerprint, _encode(tasks)), at=self.now)
         return tasks
+
+
+def _fingerprint(asked: Any) -> bytes:
+    try:
+        body = _encode(asked)
+    except (TypeError, ValueError, RecursionError):
+        body = repr(asked).encode("utf-8", "backslashreplace")
+    return blake2b(body, digest_size=16).digest()
 
 
 def number_of(id: str | int) -> int | None:
