@@ -22,7 +22,7 @@ _KINDS = {
     TaskStatus.IN_PROGRESS: "task.started",
     TaskStatus.COMPLETED: "task.completed",
 }
-EDGES = ("add_blocked_by", "add_blocks")
+EDGES = ("remove_blocked_by", "remove_blocks", "add_blocked_by", "add_blocks")
 
 
 def record_new(work: Work, number: int, subject: str, fields: Mapping[str, Any]) -> Task | None:
