@@ -13,6 +13,8 @@ SETTINGS: dict[str, str] = {
     "PUNCHLIST_SESSION": "the session of an agent that names none; by default a new one",
     "PUNCHLIST_DURABILITY": "`full` (a write survives power loss, the default) or `normal` (it survives a crash)",
     "PUNCHLIST_LEASE": "seconds that a claim on a task lasts without a sign of life; 900 by default",
+    "PUNCHLIST_CLAUDE_TASKS": "a folder of Claude Code's own task files to keep in step with; by default none",
+    "CLAUDE_CODE_TASK_LIST_ID": "Claude Code's own: a list of tasks for all sessions, instead of one for each",
     "PUNCHLIST_CLAUDE_TODOS": "a folder of Claude Code's own list files to keep in step with; by default none",
     "PUNCHLIST_TODOS": "`off` takes the todo tool from every agent, and all that is said about it; `on` is the default",
     "CLAUDE_CONFIG_DIR": "Claude Code's own: its home, `~/.claude` by default; `restore` looks there for transcripts",
@@ -54,6 +56,11 @@ def lease(wanted: float | None = None) -> float:
     if not 0 < seconds <= 86_400:
         raise ConfigInvalid(name="lease", value=value, problem="use a number of seconds, up to a day")
     return seconds
+
+
+def task_list(given: str | None, session: str) -> str:
+    """The list of tasks that a task tool writes: the one asked for, by the caller or the environment, else its own."""
+    return given or os.environ.get("CLAUDE_CODE_TASK_LIST_ID") or f"session:{session}"
 
 
 def session_id(given: str | None = None) -> str:

@@ -12,7 +12,7 @@ VALUES: dict[str, int] = dict.fromkeys(
     (
         "session", "name", "agent", "project", "limit", "after", "upto", "author", "parent", "spawn_id", "before",
         "list", "label", "owner", "now", "until", "lease", "reserved", "task", "topic", "correlation_id", "blocker",
-        "by", "runs_after", "status", "most", "id", "item", "plan_id",
+        "by", "runs_after", "status", "most", "id", "item", "plan_id", "source", "place", "sum", "mark",
     ),
     1,
 )  # fmt: skip
@@ -132,6 +132,7 @@ TASKS = {
         "LIST SUBQUERY 1",
         "SEARCH task_edges USING COVERING INDEX task_edges_of_blocker (blocker=?)",
     ],
+    "find_reading": ["SEARCH task_readings USING INDEX sqlite_autoindex_task_readings_1 (list=? AND source=?)"],
     "find_task_call": ["SEARCH task_calls USING PRIMARY KEY (list=? AND call_id=?)"],
     "events_of_task": [
         "SEARCH l USING INTEGER PRIMARY KEY (rowid=?)",

@@ -39,6 +39,7 @@ class Agent(Plans):
         self.name = agent.name
         self.session = agent.session
         self.profile = agent.profile
+        self.task_list = agent.task_list
         self._lane = lane
         self._announce = announce
 
@@ -182,6 +183,9 @@ class Agent(Plans):
     ) -> int:
         work = self.synchronous.import_history
         return await self._run(work, records_or_path, format, session=session, subagent=subagent)
+
+    async def restore_tasks(self, records_or_path: Any, format: str | None = None) -> int:
+        return await self._run(self.synchronous.restore_tasks, records_or_path, format)
 
     # Modes and children.
 

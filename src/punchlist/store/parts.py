@@ -54,6 +54,11 @@ class Parts:
         return self._tasks
 
     @property
+    def has_tasks(self) -> bool:
+        """Whether there is any list of tasks on the board."""
+        return self.one("any_task_list", ()) is not None
+
+    @property
     def modes(self) -> ModeRows:
         from punchlist.store.modes import ModeRows
 

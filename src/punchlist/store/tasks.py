@@ -125,6 +125,13 @@ class TaskRows(TaskLog):
         self._rows.leases.forget()
         return TaskRow(number, where, place, above, agent, 0, altered(task, list=where.name, id=str(place)))
 
+    def skip_ids(self, where: TaskListRow, id: int) -> bool:
+        return self._rows.one("skip_task_ids", {"list": where.number, "id": id}) is not None
+
+    def next_id(self, where: TaskListRow) -> int:
+        (found,) = self._rows.one("next_id_of_list", {"list": where.number})
+        return found
+
     def save(self, row: TaskRow, task: Task, *, parent: int | None, agent: int | None) -> TaskRow:
         first, middle, last = values_of(task, row.list.number, int(task.id))
         before = row.task

@@ -4,6 +4,9 @@ SELECT number, name, project, session,
   EXISTS (SELECT 1 FROM tasks t WHERE t.list = task_lists.number AND t.due_at <= :now)
 FROM task_lists WHERE name = :name;
 
+-- name: any_task_list
+SELECT 1 FROM task_lists LIMIT 1;
+
 -- name: task_list_by_number
 SELECT number, name, project, session FROM task_lists WHERE number = ?;
 
@@ -228,3 +231,17 @@ WHERE agent = :agent AND finished_at IS NULL AND status = 'in_progress' AND due_
 
 -- name: move_task_lists
 UPDATE task_lists SET session = :target, name = :name WHERE session = :source;
+
+-- name: skip_task_ids
+-- Numbers below this one will not be given any more.
+UPDATE task_lists SET next_id = :id WHERE number = :list AND next_id <= :id RETURNING next_id;
+
+-- name: next_id_of_list
+SELECT next_id FROM task_lists WHERE number = :list;
+
+-- name: find_reading
+SELECT place, sum, mark FROM task_readings WHERE list = :list AND source = :source;
+
+-- name: save_reading
+INSERT INTO task_readings (list, source, place, sum, mark) VALUES (:list, :source, :place, :sum, :mark)
+ON CONFLICT (list, source) DO UPDATE SET place = excluded.place, sum = excluded.sum, mark = excluded.mark;
