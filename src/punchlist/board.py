@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 Clock = Callable[[], datetime]
 Observer = Callable[["Agent"], None]
+TasksObserver = Callable[[str], None]
 
 
 def system_clock() -> datetime:
@@ -56,6 +57,7 @@ class Board:
         self._latest = datetime.min.replace(tzinfo=UTC)
         self._on_agent: list[Observer] = []
         self._on_change: list[Observer] = []
+        self._on_tasks: list[TasksObserver] = []
         self._gates: list[Gate] = []
 
     @classmethod
@@ -293,16 +295,31 @@ class Board:
 
     # Others who want to know.
 
-    def observe(self, *, on_agent: Observer | None = None, on_change: Observer | None = None) -> None:
-        """Calls back in this process: when a handle is made, and after each committed change to a list."""
+    def observe(
+        self,
+        *,
+        on_agent: Observer | None = None,
+        on_change: Observer | None = None,
+        on_tasks: TasksObserver | None = None,
+    ) -> None:
+        """Calls back in this process: when a handle is made, and after each committed change to a list.
+
+        `on_tasks` gets the name of a list of tasks that may have changed.
+        """
         if on_agent is not None:
             self._on_agent.append(on_agent)
         if on_change is not None:
             self._on_change.append(on_change)
+        if on_tasks is not None:
+            self._on_tasks.append(on_tasks)
 
     def changed(self, agent: Agent) -> None:
         for observer in self._on_change:
             observer(agent)
+
+    def tasks_changed(self, list: str) -> None:
+        for observer in self._on_tasks:
+            observer(list)
 
     def close(self) -> None:
         self.store.close()

@@ -45,6 +45,8 @@ class AgentOptions(TypedDict, total=False):
     `guidance`: where what is put before the model differs from the profile; a mapping with any fields of
     `punchlist.guidance.settings.GuidanceSettings`.
 
+    `task_list`: the list of tasks that a task tool writes; by default that of the session, `session:<id>`.
+
     `plan_tools`: offer the tools of plan mode, in the dialects that have them; a mapping says how: `require_approval`,
     `approval_timeout_secs`, `interactive`, `operator`.
     """
@@ -60,6 +62,7 @@ class AgentOptions(TypedDict, total=False):
     layers: Collection[str] | None
     guidance: Mapping[str, Any] | None
     plan_tools: bool | Mapping[str, Any]
+    task_list: str | None
 
 
 class Handle:
@@ -90,6 +93,7 @@ class Handle:
         self._policy = _policy(self._dialect, options)
         self._offered = _offered(self._dialect, options)
         self._planning = _planning(self._dialect, options)
+        self.task_list = options.get("task_list") or f"session:{session}"
         if options.get("layers") is not None:
             _check_layers(options)
         if options.get("guidance"):
@@ -177,6 +181,11 @@ class Handle:
         elif active:
             tx.renew(row, now)
         return row
+
+
+def speaks(agent: Handle) -> Dialect:
+    """The dialect of an agent."""
+    return agent._dialect  # pyright: ignore[reportPrivateUsage]
 
 
 def joined(agent: Handle, tx: Transaction, now: datetime) -> AgentRow:

@@ -38,6 +38,7 @@ class Agent(Plans):
         self.name = agent.name
         self.session = agent.session
         self.profile = agent.profile
+        self.task_list = agent.task_list
         self._lane = lane
         self._announce = announce
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
 
 from punchlist import board as synchronous
 from punchlist.aio.threads import Lane, Watch, on_a_thread_of_its_own
-from punchlist.board import Clock, Observer, cursor_of, system_clock
+from punchlist.board import Clock, Observer, TasksObserver, cursor_of, system_clock
 from punchlist.config import durability as configured_durability
 from punchlist.core.events import Event
 from punchlist.errors import StoreClosed
@@ -194,9 +194,18 @@ class Board:
 
     # Others who want to know.
 
-    def observe(self, *, on_agent: Observer | None = None, on_change: Observer | None = None) -> None:
+    def observe(
+        self,
+        *,
+        on_agent: Observer | None = None,
+        on_change: Observer | None = None,
+        on_tasks: TasksObserver | None = None,
+    ) -> None:
         """As for `punchlist.Board.observe`: called on a thread of the board, with the synchronous handle."""
-        self.synchronous.observe(on_agent=on_agent, on_change=on_change)
+        self.synchronous.observe(on_agent=on_agent, on_change=on_change, on_tasks=on_tasks)
+
+    async def tasks_changed(self, list: str) -> None:
+        await self._run(self.synchronous.tasks_changed, list)
 
     async def changed(self, agent: Agent) -> None:
         await self._run(self.synchronous.changed, agent.synchronous)

@@ -28,11 +28,20 @@ class Change:
     """What may be done within one transaction. Whoever has one open, a dialect say, uses this as it is.
 
     `by` is the author of what happens, the worker itself where it is empty. `agent` is the agent in whose name it
-    happens, if it is one of this board.
+    happens, if it is one of this board. `signs`: whoever starts a task is its owner from then on; without it a task
+    stays without one, and only its agent is remembered.
     """
 
     def __init__(
-        self, tx: Transaction, name: str, *, project: str, now: datetime, by: str = "", agent: AgentRow | None = None
+        self,
+        tx: Transaction,
+        name: str,
+        *,
+        project: str,
+        now: datetime,
+        by: str = "",
+        agent: AgentRow | None = None,
+        signs: bool = True,
     ) -> None:
         self.tx = tx
         self.tasks = tx.tasks
@@ -40,6 +49,7 @@ class Change:
         self.now = now
         self.by = by
         self.agent = agent
+        self.signs = signs
         self._project = project
         self._where = self.tasks.named(name)
         self.settled = 0 if self._where is None else self._settle(self._where)
@@ -106,7 +116,10 @@ class Change:
     def _agent_of(self, row: TaskRow, after: Task) -> int | None:
         """Which agent of this board works on the task now."""
         if after.owner is None:
-            return None
+            started = after.status is TaskStatus.IN_PROGRESS and row.task.status is not TaskStatus.IN_PROGRESS
+            if started and self.agent is not None:
+                return self.agent.number
+            return None if after.status is TaskStatus.PENDING else row.agent
         if self.agent is not None and after.owner == self.agent.name and after.owner != row.task.owner:
             return self.agent.number
         if self.agent is not None and after.status is TaskStatus.IN_PROGRESS and after.owner == self.agent.name:

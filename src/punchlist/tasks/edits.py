@@ -85,7 +85,8 @@ class Edits(Change):
             return row
         match to:
             case TaskStatus.IN_PROGRESS:
-                owner = task.owner or (self.agent.name if self.agent is not None else self.by or None)
+                who = self.agent.name if self.agent is not None else self.by or None
+                owner = task.owner or (who if self.signs else None)
                 fresh = altered(task, started_at=None) if task.status in ENDED else task
                 after = rules.moved(fresh, to, self.now, owner=owner, fence=task.fence + 1)
                 return self.write(row, after, "task.started")

@@ -55,7 +55,9 @@ class Looking:
         return Work(tx, self.name, project=self._project, now=now, by=self.by, agent=row)
 
     def _change(self, work: Callable[[Work], T]) -> T:
-        return self.board.store.transact(lambda tx: work(self.within(tx)))
+        done = self.board.store.transact(lambda tx: work(self.within(tx)))
+        self.board.tasks_changed(self.name)
+        return done
 
     def _look(self, what: Callable[[Transaction, TaskListRow], T], nothing: T) -> T:
         """Reads; only if something has come due meanwhile, that is written first."""
