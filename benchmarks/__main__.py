@@ -26,6 +26,8 @@ NAMES = (
     "tool_calls",
     "detect",
     "grounding",
+    "transcripts",
+    "tasks",
 )
 
 

@@ -40,6 +40,12 @@ HOT = {
     "last_seq": ["SEARCH events"],
     "events_of_list": ["SEARCH events USING INDEX events_of_agent (agent=? AND revision>? AND revision<?)"],
     "changes_by_author": ["SEARCH events USING INDEX events_of_agent (agent=? AND revision>?)"],
+    "written_at": [
+        "SEARCH agents USING INTEGER PRIMARY KEY (rowid=?)",
+        "SCALAR SUBQUERY 1",
+        "SEARCH events USING INDEX events_of_agent (agent=? AND revision=?)",
+    ],
+    "confirmed_at": ["SEARCH events USING INDEX events_of_agent (agent=? AND revision=?)"],
     "snapshot_before": ["SEARCH snapshots USING PRIMARY KEY (agent=? AND revision<?)"],
     "find_guidance": ["SEARCH guidance USING INTEGER PRIMARY KEY (rowid=?)"],
     "save_guidance": ["SEARCH guidance USING INTEGER PRIMARY KEY (rowid=?)"],

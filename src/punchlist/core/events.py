@@ -40,6 +40,7 @@ KINDS: Mapping[str, str] = {
     "tool.started": "a tool call of an agent began: {call_id, name}",
     "tool.finished": "a tool call of an agent ended: {call_id, name, is_error}",
     "guidance.said": "something was put before the model: {kind, characters}",
+    "transcript.write": "a list write older than the present list, found in a transcript: {source, call_id, items}",
     "agent.joined": "an agent was seen for the first time: {project}",
     "agent.spawned": "an agent started a child: {child, label}",
     "mode.changed": "an agent entered or left plan mode: {mode, because, reason}, without the last two on leaving",

@@ -57,9 +57,11 @@ class TaskRows(TaskLog):
 
     # Tasks.
 
-    def find(self, where: TaskListRow, id: int) -> TaskRow | None:
+    def find(self, where: TaskListRow, id: int, *, alone: bool = False) -> TaskRow | None:
         row = self._rows.one("task_by_id", (where.number, id))
-        return None if row is None else self._loaded(where, row)
+        if row is None:
+            return None
+        return self._made(where, row, (), ()) if alone else self._loaded(where, row)
 
     def get(self, number: int) -> TaskRow:
         row = self._rows.one("task_by_number", (number,))

@@ -75,13 +75,13 @@ class Change:
             count += len(rows)
         return count
 
-    def find(self, id: str | int) -> TaskRow | None:
+    def find(self, id: str | int, *, alone: bool = False) -> TaskRow | None:
         number = number_of(id)
-        return None if self._where is None or number is None else self.tasks.find(self._where, number)
+        return None if self._where is None or number is None else self.tasks.find(self._where, number, alone=alone)
 
-    def row(self, id: str | int) -> TaskRow:
-        """The task of that id; raises `TaskUnknown`."""
-        found = self.find(id)
+    def row(self, id: str | int, *, alone: bool = False) -> TaskRow:
+        """The task of that id, `alone` without its neighbours; raises `TaskUnknown`."""
+        found = self.find(id, alone=alone)
         if found is None:
             raise TaskUnknown(id=str(id)[:80], list=self.name)
         return found
@@ -114,17 +114,15 @@ class Change:
         self.tasks.add_events(row, drafts, by=author, at=self.now, agent=number)
 
     def _agent_of(self, row: TaskRow, after: Task) -> int | None:
-        """Which agent of this board works on the task now."""
-        if after.owner is None:
-            started = after.status is TaskStatus.IN_PROGRESS and row.task.status is not TaskStatus.IN_PROGRESS
-            if started and self.agent is not None:
-                return self.agent.number
-            return None if after.status is TaskStatus.PENDING else row.agent
-        if self.agent is not None and after.owner == self.agent.name and after.owner != row.task.owner:
-            return self.agent.number
-        if self.agent is not None and after.status is TaskStatus.IN_PROGRESS and after.owner == self.agent.name:
-            return self.agent.number
-        return row.agent if after.owner == row.task.owner else None
+        """Which agent of this board works on the task now: who started it, or whom it was given to."""
+        before, agent = row.task, self.agent
+        if after.status is TaskStatus.PENDING and after.owner is None:
+            return None
+        if agent is not None:
+            began = after.status is TaskStatus.IN_PROGRESS and before.status is not TaskStatus.IN_PROGRESS
+            if (began and after.owner in {None, agent.name}) or (after.owner == agent.name != before.owner):
+                return agent.number
+        return row.agent if after.owner == before.owner else None
 
     def once(
         self, call_id: str | None, asked: Any, run: Callable[[], tuple[Task, ...]], *, empty: bool = False

@@ -36,7 +36,7 @@ class Edits(Change):
         if task.checklist:
             task = altered(task, progress=own_progress(task.status, task.checklist))
         parent = given.get("parent")
-        above = None if parent is None else self.row(parent)
+        above = None if parent is None else self.row(parent, alone=True)
         if above is not None:
             task = altered(task, parent=above.task.id)
         own = self.agent is not None and owner == self.agent.name
@@ -85,8 +85,7 @@ class Edits(Change):
             return row
         match to:
             case TaskStatus.IN_PROGRESS:
-                who = self.agent.name if self.agent is not None else self.by or None
-                owner = task.owner or (who if self.signs else None)
+                owner = task.owner or (self.by or None if self.agent is None else None)
                 fresh = altered(task, started_at=None) if task.status in ENDED else task
                 after = rules.moved(fresh, to, self.now, owner=owner, fence=task.fence + 1)
                 return self.write(row, after, "task.started")
@@ -125,7 +124,7 @@ class Edits(Change):
         touched = False
         for name in EDGES:
             for each in _ids(name, given.get(name)):
-                other = self.row(each)
+                other = self.row(each, alone=True)
                 task, blocker = (row, other) if name.endswith("blocked_by") else (other, row)
                 touched |= self._add(task, blocker) if name.startswith("add") else self._remove(task, blocker)
         return touched
