@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from punchlist.core.events import Event
+from punchlist.surfaces.flow_sentences import FLOW_DEEDS, flow_deed
 from punchlist.surfaces.spans import Glyphs, quoted, shown
 
 _ITEM_VERBS = {
@@ -80,6 +81,8 @@ def sentence(event: Event, glyphs: Glyphs) -> str:
         return f"{author} {_PLAN_DEEDS[event.kind].replace('{plan}', number)}{_why(event.data)}"
     if event.kind in _TASK_DEEDS:
         return f"{author} {_task_deed(event.kind, event.data, glyphs)}{_why(event.data)}"
+    if event.kind in FLOW_DEEDS:
+        return f"{author} {flow_deed(event.kind, event.data, glyphs)}{f' for {agent}' if other else ''}"
     whose = f" for {agent}" if other and event.kind.partition(".")[0] in ("item", "list", "plan") else ""
     return f"{author} {_deed(event.kind, event.data, glyphs)}{whose}{_reason(event)}"
 
@@ -90,7 +93,7 @@ def _deed(kind: str, data: Mapping[str, Any], glyphs: Glyphs) -> str:
     match kind:
         case "plan.started":
             return "began a new plan"
-        case "list.refused" | "approval.refused":
+        case "list.refused" | "approval.refused" | "flow.refused":
             return f"was refused: {_text(data, 'problem')}"
         case "list.restored":
             return f"restored the list from {_text(data, 'source')}"
