@@ -172,7 +172,7 @@ class Board:
         return sum(self._settle(row) for row in due)
 
     def _settle(self, row: TaskListRow) -> int:
-        from punchlist.core.flow import FLOWS
+        from punchlist.core.task import FLOWS
         from punchlist.tasks import Work
 
         if row.name == FLOWS:

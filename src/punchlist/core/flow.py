@@ -15,9 +15,6 @@ from typing import Any, Literal
 from punchlist.core.task_rules import merged_state
 from punchlist.errors import FlowCancelPending, FlowEnded, FlowHeld, FlowStarted, FlowTransitionRefused
 
-FLOWS = "board:flows"
-"""The list of tasks in which flows are kept. It is theirs alone."""
-
 FIRST_STEP = "init"
 
 
@@ -185,4 +182,5 @@ def _patched(flow: Flow, patch: tuple[Any] | None) -> dict[str, Any]:
 def rfc3339(at: datetime, *, utc: str = "+00:00") -> str:
     """A time as nexo writes it: no digits behind the second, or three, or six."""
     digits = f".{at.microsecond:06}" if at.microsecond else ""
-    return f"{at:%Y-%m-%dT%H:%M:%S}{digits.removesuffix('000')}{utc}"
+    second = at.replace(microsecond=0, tzinfo=None).isoformat()
+    return f"{second}{digits.removesuffix('000')}{utc}"

@@ -7,8 +7,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from punchlist.core.events import Draft, Event
-from punchlist.core.flow import FLOWS, TERMINAL, Flow, FlowStatus, FlowStep
-from punchlist.core.task import TaskStatus
+from punchlist.core.flow import TERMINAL, Flow, FlowStatus, FlowStep
+from punchlist.core.task import FLOWS, TaskStatus
 from punchlist.errors import CycleRefused, FlowCycle, FlowRevisionMismatch, TaskRevisionConflict
 from punchlist.store import codec
 from punchlist.store.faults import RowDamaged, check_row, readable

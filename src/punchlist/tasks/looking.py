@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from punchlist.agent.handle import Handle, joined
 from punchlist.core.events import Event
-from punchlist.core.flow import FLOWS
-from punchlist.core.task import Task
+from punchlist.core.task import FLOWS, Task
 from punchlist.errors import InvalidInput, TaskUnknown
 from punchlist.store import Transaction
 from punchlist.store.task_contract import TaskListRow, TaskRow
