@@ -12,8 +12,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, cast
 
-import msgspec
-
 from punchlist.core.commands import Policy
 from punchlist.core.flow import FIRST_STEP, FlowStatus
 from punchlist.core.flow_commands import (
@@ -29,15 +27,14 @@ from punchlist.core.flow_commands import (
     WaitFlow,
 )
 from punchlist.core.flow_waits import condition_of
+from punchlist.core.json_values import json_value
 from punchlist.dialects.base import Dialect, Invalid, Tool, sound
 from punchlist.dialects.schema import TEXT, Schema, object_of, one_of
 from punchlist.dialects.taskflow_reply import render
 from punchlist.dialects.uuids import uuid_of
-from punchlist.text import repair
 
 ACTIONS: Final = ("start", "status", "advance", "wait", "finish", "fail", "cancel", "list_mine")
 _SHAPE: Final = "invalid wait_condition shape; expected {kind:'timer'|'external_event'|'manual', ...}"
-_DEEPEST: Final = 100
 _OBJECT: Schema = {"type": "object"}
 _EXAMPLE: Final = {
     "action": "start",
@@ -182,22 +179,9 @@ def _json(given: Mapping[str, Any], key: str) -> Any:
     if key not in given:
         return {}
     try:
-        return msgspec.json.decode(msgspec.json.encode(_encodable(given[key])))
-    except (TypeError, ValueError, OverflowError, RecursionError, msgspec.MsgspecError) as error:
-        raise _Refused(f"invalid data: `{key}` cannot be kept as JSON ({type(error).__name__})") from error
-
-
-def _encodable(value: Any, depth: int = 0) -> Any:
-    if isinstance(value, str):
-        return repair(value)
-    if not isinstance(value, dict | list):
-        return value
-    if depth > _DEEPEST:
-        raise RecursionError
-    if isinstance(value, list):
-        return [_encodable(part, depth + 1) for part in cast("list[Any]", value)]
-    fields = cast("dict[Any, Any]", value)
-    return {_encodable(key, depth + 1): _encodable(part, depth + 1) for key, part in fields.items()}
+        return json_value(given[key])
+    except (TypeError, ValueError) as error:
+        raise _Refused(f"invalid data: `{key}` cannot be kept as JSON ({error})") from error
 
 
 DIALECT = Dialect(
