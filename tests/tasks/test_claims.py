@@ -9,6 +9,7 @@ from punchlist.core import task_rules as rules
 from punchlist.core.task import altered
 from punchlist.errors import (
     CallReused,
+    CancelPending,
     ConfigInvalid,
     FenceStale,
     InvalidInput,
@@ -227,6 +228,17 @@ def test_a_late_finisher_s_result_is_kept_beside_the_new_worker_s(desk: Desk) ->
     assert desk.tasks.get("1").result == "theirs"
 
 
+def test_a_late_completion_is_refused_each_time_it_is_repeated(desk: Desk) -> None:
+    desk.tasks.create("one")
+    late = desk.taken("w")
+    desk.clock.advance(2000)
+    desk.taken("v")
+    for _ in range(2):
+        with pytest.raises(FenceStale):
+            desk.tasks.complete("1", fence=late.fence, result="mine", call_id="c1")
+    assert len(desk.tasks.get("1").late_results) == 1
+
+
 def test_an_old_fence_opens_nothing(desk: Desk) -> None:
     desk.tasks.create("one")
     old = desk.taken("w").fence
@@ -254,9 +266,10 @@ def test_completing_twice_is_completing_once(desk: Desk) -> None:
     first = desk.tasks.complete("1", fence=task.fence, result=1)
     assert desk.tasks.complete("1", fence=task.fence, result=1) == first
     assert desk.tasks.complete("1") == first
-    with pytest.raises(FenceStale):
+    with pytest.raises(TransitionRefused):
         desk.tasks.complete("1", fence=task.fence, result=2)
     assert desk.tasks.get("1").result == 1
+    assert desk.tasks.get("1").late_results[0].result == 2
 
 
 def test_the_same_completion_under_its_call_id_answers_the_same(desk: Desk) -> None:
@@ -272,7 +285,7 @@ def test_a_result_that_meets_a_cancellation_is_kept(desk: Desk) -> None:
     desk.tasks.create("one")
     task = desk.taken()
     desk.tasks.cancel("1", request=True)
-    with pytest.raises(FenceStale):
+    with pytest.raises(CancelPending):
         desk.tasks.complete("1", fence=task.fence, result="done anyway")
     assert desk.tasks.get("1").late_results[0].result == "done anyway"
     assert desk.tasks.release("1", fence=task.fence).status is TaskStatus.CANCELLED

@@ -20,6 +20,7 @@ from punchlist.store import AgentRow, Transaction
 if TYPE_CHECKING:
     from punchlist.agent.accounts import Accounts
     from punchlist.board import Board
+    from punchlist.core.task import Task
     from punchlist.dialects.plan_tools import PlanSettings
     from punchlist.guidance.settings import Rules
     from punchlist.guidance.tools import OwnTools
@@ -167,6 +168,12 @@ class Handle:
         if row is None:
             return TodoList() if revision == 0 else None
         return self.board.store.list_at(row.number, revision)
+
+    def _tasks_before(self, tx: Transaction, row: AgentRow) -> tuple[Task, ...]:
+        """The tasks that are this agent's work, as its model is reminded of them."""
+        from punchlist.agent.task_work import tasks_before
+
+        return tasks_before(tx, row, self)
 
     def _changed(self) -> None:
         """Tells those who observe the board that the list changed."""

@@ -60,7 +60,7 @@ KINDS: Mapping[str, str] = {
     "task.created": "a task came in: {list, id, subject, task}",
     "task.changed": "a task's words or settings changed: {list, id, subject, set}",
     "task.linked": "a task waits for another one: {list, id, subject, blocker}",
-    "task.unlinked": "a task no longer waits for another one: {list, id, subject, blocker, readied}",
+    "task.unlinked": "a task no longer waits for another one: {list, id, subject, blocker}",
     "task.claimed": "a worker took a task, under a lease: {list, id, subject, set}",
     "task.started": "work on a task began, without a lease: {list, id, subject, set}",
     "task.released": "a worker gave a task back: {list, id, subject, set}",

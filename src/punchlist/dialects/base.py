@@ -143,7 +143,8 @@ class Dialect:
     says whether an agent that another one started has the tool, with a list of its own; `withheld_in` names contexts in
     which nobody has it. `repairs` names what is mended in the input (see `repair.py`); `lossy` what the dialect cannot
     express; `limits` says what there is beside the limits of the policy. `layer` is what its tools write: the agent's
-    list of todos, or another layer, which then answers (see `agent/calls.py`).
+    list of todos, or another layer, which then answers (see `agent/calls.py`). `writers` are the tools that write,
+    where others only read: to use one of them counts as use, and they are named to the model.
     """
 
     name: str
@@ -159,6 +160,7 @@ class Dialect:
     lossy: tuple[str, ...] = ()
     limits: tuple[str, ...] = ()
     layer: Layer = "todos"
+    writers: tuple[str, ...] = ()
 
     def has_tool(self, name: str) -> bool:
         return name in [tool.name for tool in self.tools]

@@ -23,9 +23,9 @@ from typing import Any, cast
 
 from punchlist.core.commands import Policy
 from punchlist.core.task_commands import CreateTask, GetTask, ListTasks, TaskCommand, UpdateTask
-from punchlist.dialects.base import Dialect, Invalid, Tool, sound
+from punchlist.dialects.base import ONE_AT_A_TIME, Dialect, Invalid, Tool, sound
 from punchlist.dialects.claude_tasks_reply import SHOWN, render
-from punchlist.dialects.claude_tasks_tools import CREATE, DELETED, GET, LIST, STATUSES, TOOLS
+from punchlist.dialects.claude_tasks_tools import CREATE, DELETED, GET, LIST, STATUSES, TOOLS, UPDATE
 from punchlist.dialects.repair import as_object, from_json, key_name, type_name
 
 _MOST_ISSUES = 20
@@ -156,7 +156,7 @@ def _as_sent(value: Any) -> Any:
 DIALECT = Dialect(
     name="claude-tasks",
     tools=TOOLS,
-    policy=Policy(dialect="claude-tasks"),
+    policy=Policy(dialect="claude-tasks", shown=ONE_AT_A_TIME),
     parse=parse,
     render=render,
     statuses=(*STATUSES, DELETED),
@@ -168,4 +168,5 @@ DIALECT = Dialect(
     ),
     limits=("subjects of 1,000 characters", "descriptions of 100,000 characters"),
     layer="tasks",
+    writers=(CREATE.name, UPDATE.name),
 )

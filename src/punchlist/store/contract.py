@@ -109,6 +109,11 @@ class Transaction(Protocol):
     @property
     def questions(self) -> QuestionTable: ...
     @property
+    def has_tasks(self) -> bool:
+        """Whether there is any list of tasks. Asked before `tasks`, it spares a process the loading of them."""
+        ...
+
+    @property
     def tasks(self) -> TaskTransaction:
         """Durable tasks, their lists and their edges."""
         ...

@@ -64,6 +64,11 @@ class Parts:
         return self._flows
 
     @property
+    def has_tasks(self) -> bool:
+        """Whether there is any list of tasks on the board."""
+        return self.one("any_task_list", ()) is not None
+
+    @property
     def modes(self) -> ModeRows:
         from punchlist.store.modes import ModeRows
 

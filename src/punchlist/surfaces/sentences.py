@@ -8,6 +8,7 @@ from typing import Any, cast
 from punchlist.core.events import Event
 from punchlist.surfaces.flow_sentences import FLOW_DEEDS, flow_deed
 from punchlist.surfaces.spans import Glyphs, quoted, shown
+from punchlist.surfaces.task_sentences import task_sentence
 
 _ITEM_VERBS = {
     "item.added": "added",
@@ -32,28 +33,6 @@ _PLAN_DEEDS = {
     "approval.rejected": "rejected {plan}",
     "approval.superseded": "set {plan} aside for a newer one",
 }
-_TASK_DEEDS = {
-    "task.created": "added {task}",
-    "task.changed": "changed {task}",
-    "task.linked": "let {task} wait for {blocker}",
-    "task.unlinked": "no longer lets {task} wait for {blocker}",
-    "task.claimed": "took {task}",
-    "task.started": "started {task}",
-    "task.released": "gave back {task}",
-    "task.expired": "found that the lease on {task} is over",
-    "task.due": "found {task} ready again after its rest",
-    "task.waiting": "put {task} on hold",
-    "task.resumed": "goes on with {task}",
-    "task.completed": "finished {task}",
-    "task.late": "finished {task} too late; the result is kept",
-    "task.failed": "failed at {task}",
-    "task.retrying": "failed at {task}, which is tried again",
-    "task.reopened": "reopened {task}",
-    "task.cancel_requested": "asked to cancel {task}",
-    "task.cancelled": "gave up {task}",
-    "task.refused": "was refused {task}",
-    "task.deleted": "removed {task}",
-}
 _LIST_DEEDS = {
     "list.ordered": "put {list} in another order",
     "list.wiped": "cleared {list}, which is finished",
@@ -67,6 +46,8 @@ _LIST_DEEDS = {
 
 def sentence(event: Event, glyphs: Glyphs) -> str:
     """What happened, without the time: `main started “Run tests”`. Unknown kinds are named as they are."""
+    if event.kind.startswith("task."):
+        return task_sentence(event, glyphs)
     agent = shown(event.agent or "")
     author = shown(event.by) or agent or "someone"
     other = bool(agent) and agent != author
@@ -79,8 +60,6 @@ def sentence(event: Event, glyphs: Glyphs) -> str:
         plan = f"the plan of {agent}" if other else "the plan"
         number = f"{plan} (revision {_text(event.data, 'plan_revision')})"
         return f"{author} {_PLAN_DEEDS[event.kind].replace('{plan}', number)}{_why(event.data)}"
-    if event.kind in _TASK_DEEDS:
-        return f"{author} {_task_deed(event.kind, event.data, glyphs)}{_why(event.data)}"
     if event.kind in FLOW_DEEDS:
         return f"{author} {flow_deed(event.kind, event.data, glyphs)}{f' for {agent}' if other else ''}"
     whose = f" for {agent}" if other and event.kind.partition(".")[0] in ("item", "list", "plan") else ""
@@ -134,20 +113,6 @@ def _deed(kind: str, data: Mapping[str, Any], glyphs: Glyphs) -> str:
 def _item_deed(kind: str, data: Mapping[str, Any], glyphs: Glyphs) -> str:
     content = data.get("content") or _inner(data, "item").get("content") or data.get("id") or ""
     return f"{_ITEM_VERBS[kind]} {quoted(str(content), glyphs)}"
-
-
-def _task_deed(kind: str, data: Mapping[str, Any], glyphs: Glyphs) -> str:
-    task = f"task #{_text(data, 'id')} {quoted(str(data.get('subject') or ''), glyphs)}"
-    readied = data.get("readied")
-    ready = f", so that {_ids(cast('list[Any]', readied))} can begin" if isinstance(readied, list) and readied else ""
-    deed = _TASK_DEEDS[kind].replace("{blocker}", f"#{_text(data, 'blocker')}").replace("{task}", task)
-    return f"{deed}{ready}"
-
-
-def _ids(ids: list[Any]) -> str:
-    few = [f"#{shown(str(one))}" for one in ids[:5]]
-    more = [f"{len(ids) - 5} more"] if len(ids) > 5 else []
-    return " and ".join(filter(None, [", ".join([*few, *more][:-1]), [*few, *more][-1]]))
 
 
 def _reason(event: Event) -> str:

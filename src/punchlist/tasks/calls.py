@@ -44,7 +44,7 @@ class _Call:
 
     def decide(self, tx: Transaction, row: AgentRow, now: datetime) -> tuple[Reply, bool]:
         agent, name = self._agent, self._agent.task_list
-        work = Work(tx, name, project=row.project, now=now, by=agent.name, agent=row, signs=False)
+        work = Work(tx, name, project=row.project, now=now, by=agent.name, agent=row)
         if self._refused is not None:
             return self._refusal(work, row), False
         try:

@@ -28,20 +28,11 @@ class Change:
     """What may be done within one transaction. Whoever has one open, a dialect say, uses this as it is.
 
     `by` is the author of what happens, the worker itself where it is empty. `agent` is the agent in whose name it
-    happens, if it is one of this board. `signs`: whoever starts a task is its owner from then on; without it a task
-    stays without one, and only its agent is remembered.
+    happens, if it is one of this board.
     """
 
     def __init__(
-        self,
-        tx: Transaction,
-        name: str,
-        *,
-        project: str,
-        now: datetime,
-        by: str = "",
-        agent: AgentRow | None = None,
-        signs: bool = True,
+        self, tx: Transaction, name: str, *, project: str, now: datetime, by: str = "", agent: AgentRow | None = None
     ) -> None:
         self.tx = tx
         self.tasks = tx.tasks
@@ -49,7 +40,6 @@ class Change:
         self.now = now
         self.by = by
         self.agent = agent
-        self.signs = signs
         self._project = project
         self._where = self.tasks.named(name)
         self.settled = 0 if self._where is None else self._settle(self._where)
@@ -134,7 +124,7 @@ class Change:
         if call_id is None:
             return run()
         name_of("call id", call_id)
-        fingerprint = blake2b(_encode(asked), digest_size=16).digest()
+        fingerprint = _fingerprint(asked)
         known = self.tasks.call(self.where, call_id)
         if known is not None:
             if known.fingerprint != fingerprint:
@@ -144,6 +134,14 @@ class Change:
         if tasks or empty:
             self.tasks.save_call(self.where, call_id, TaskCall(fingerprint, _encode(tasks)), at=self.now)
         return tasks
+
+
+def _fingerprint(asked: Any) -> bytes:
+    try:
+        body = _encode(asked)
+    except (TypeError, ValueError, RecursionError):
+        body = repr(asked).encode("utf-8", "backslashreplace")
+    return blake2b(body, digest_size=16).digest()
 
 
 def number_of(id: str | int) -> int | None:

@@ -64,9 +64,8 @@ class Edits(Change):
             after = self._owned(after, given["owner"])
         if "result" in given:
             after = altered(after, result=plain("result", given["result"]))
-        runs_after = after.runs_after
         row = self.write(row, after, "task.changed", parent=parent)
-        if self._link(row, given) or runs_after != row.task.runs_after or "runs_after" in given:
+        if self._link(row, given) or "runs_after" in given:
             row = self.row(id)
         if "status" in given:
             row = self._set_status(row, status_named(given["status"]), fence)

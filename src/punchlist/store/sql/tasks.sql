@@ -1,6 +1,9 @@
 -- name: find_task_list
 SELECT number, name, project, session FROM task_lists WHERE name = :name;
 
+-- name: any_task_list
+SELECT 1 FROM task_lists LIMIT 1;
+
 -- name: task_list_by_number
 SELECT number, name, project, session FROM task_lists WHERE number = ?;
 
