@@ -134,13 +134,17 @@ class FlowRows:
 
     def steps(self, row: FlowRow) -> Sequence[FlowStep]:
         found = self._rows.all("flow_steps", {"task": row.task.number})
-        return [_step.read(f"{row.task.number} {run}", total, body) for run, total, body in found]
+        return [_read_step(row.task.number, each) for each in found]
 
     def step(self, row: FlowRow, run_id: str) -> FlowStep | None:
         found = self._rows.one("find_flow_step", {"task": row.task.number, "id": run_id})
-        return None if found is None else _step.read(f"{row.task.number} {run_id}", found[1], found[2])
+        return None if found is None else _read_step(row.task.number, found)
 
     def save_step(self, row: FlowRow, step: FlowStep) -> None:
         total, body = _step.written(f"{row.task.number} {step.run_id}", step)
         at = codec.microseconds(step.created_at)
         self._rows.run("save_flow_step", (row.task.number, step.run_id, at, total, body))
+
+
+def _read_step(flow: int, row: Any) -> FlowStep:
+    return readable(lambda row: _step.read(f"{flow} {row[0]}", row[1], row[2]), row)
