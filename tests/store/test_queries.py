@@ -153,7 +153,22 @@ def connection(tmp_path: Path) -> sqlite3.Connection:
     return sqlite3.connect(tmp_path / "board.db")
 
 
-PLANS = {**HOT, **TASKS}
+FLOWS = {
+    "find_flow": ["SEARCH flows USING INDEX sqlite_autoindex_flows_1 (id=?)"],
+    "flows_like": ["SEARCH flows USING INDEX sqlite_autoindex_flows_1 (id>? AND id<?)"],
+    "flows_of_owner": ["SEARCH flows USING INDEX flows_of_owner (owner=?)"],
+    "flows_of_status": ["SEARCH flows USING INDEX flows_of_status (status=?)"],
+    "flows_of_board": ["SCAN flows"],
+    "last_events_of_task": [
+        "SEARCH l USING INTEGER PRIMARY KEY (rowid=?)",
+        "SEARCH e USING INDEX events_of_task (task_list=? AND task=?)",
+        "SEARCH a USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN",
+    ],
+    "find_flow_step": ["SEARCH flow_steps USING INDEX sqlite_autoindex_flow_steps_1 (flow=? AND run_id=?)"],
+}
+"""`SCAN flows` walks backwards by the key and ends at its limit."""
+
+PLANS = {**HOT, **TASKS, **FLOWS}
 
 
 @pytest.mark.parametrize("name", sorted(PLANS))

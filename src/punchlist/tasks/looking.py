@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from punchlist.agent.handle import Handle, joined
 from punchlist.core.events import Event
-from punchlist.core.task import Task
-from punchlist.errors import TaskUnknown
+from punchlist.core.task import FLOWS, Task
+from punchlist.errors import InvalidInput, TaskUnknown
 from punchlist.store import Transaction
 from punchlist.store.task_contract import TaskListRow, TaskRow
 from punchlist.tasks.change import number_of
@@ -41,6 +41,10 @@ class Looking:
     ) -> None:
         self.board = board
         self.name = name_of("name of a list", name)
+        if name == FLOWS:
+            raise InvalidInput(
+                problem=f"The list `{FLOWS}` holds flows, which have rules of their own: use `board.flows()`."
+            )
         self.by = by or ("" if agent is None else agent.name)
         self.lease = lease
         self._project = project
