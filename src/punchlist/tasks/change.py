@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
-from hashlib import blake2b
 from typing import Any
 
 import msgspec
@@ -118,6 +117,8 @@ class Change:
         if call_id is None:
             return run()
         name_of("call id", call_id)
+        from hashlib import blake2b
+
         fingerprint = blake2b(_encode(asked), digest_size=16).digest()
         known = self.tasks.call(self.where, call_id)
         if known is not None:
