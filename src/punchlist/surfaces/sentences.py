@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from punchlist.core.events import Event
 from punchlist.surfaces.spans import Glyphs, quoted, shown
+from punchlist.surfaces.task_sentences import task_sentence
 
 _ITEM_VERBS = {
     "item.added": "added",
@@ -45,6 +46,8 @@ _LIST_DEEDS = {
 def sentence(event: Event, glyphs: Glyphs) -> str:
     """What happened, without the time: `main started “Run tests”`. Unknown kinds are named as they are."""
     agent = shown(event.agent or "")
+    if (said := task_sentence(event.kind, event.data, shown(event.by), glyphs)) is not None:
+        return said
     author = shown(event.by) or agent or "someone"
     other = bool(agent) and agent != author
     if event.kind in _LIST_DEEDS:
