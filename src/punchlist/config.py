@@ -13,6 +13,8 @@ SETTINGS: dict[str, str] = {
     "PUNCHLIST_SESSION": "the session of an agent that names none; by default a new one",
     "PUNCHLIST_DURABILITY": "`full` (a write survives power loss, the default) or `normal` (it survives a crash)",
     "PUNCHLIST_TASK_LIST": "the list that `punchlist tasks` means; by default the project's own",
+    "PUNCHLIST_TASK_ID": "set by `punchlist tasks work`: the task that its command works on",
+    "PUNCHLIST_TASK_FENCE": "set by `punchlist tasks work`: the fence of its claim, shown for that task by default",
     "PUNCHLIST_LEASE": "seconds that a claim on a task lasts without a sign of life; 900 by default",
     "PUNCHLIST_CLAUDE_TODOS": "a folder of Claude Code's own list files to keep in step with; by default none",
     "PUNCHLIST_TODOS": "`off` takes the todo tool from every agent, and all that is said about it; `on` is the default",

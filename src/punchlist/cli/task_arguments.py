@@ -26,16 +26,26 @@ def for_ready(parser: ArgumentParser) -> None:
 
 def for_add(parser: ArgumentParser) -> None:
     parser.add_argument("words", nargs="+", metavar="SUBJECT")
-    parser.add_argument("--description", metavar="TEXT", help="what there is to know; `-` reads standard input")
     parser.add_argument("--blocked-by", action="append", default=[], metavar="TASK", help="a task to wait for")
     parser.add_argument("--blocks", action="append", default=[], metavar="TASK", help="a task that waits for this one")
+    _add_words(parser)
+    add_call_id(parser)
+
+
+def for_edit(parser: ArgumentParser) -> None:
+    for_task(parser)
+    parser.add_argument("--subject", metavar="TEXT", help="what there is to do")
+    _add_words(parser)
+
+
+def _add_words(parser: ArgumentParser) -> None:
+    parser.add_argument("--description", metavar="TEXT", help="what there is to know; `-` reads standard input")
     parser.add_argument("--parent", metavar="TASK", help="the task that this one is part of")
     parser.add_argument("--priority", type=count, metavar="P", help="0 comes first, 4 last (default: 2)")
     parser.add_argument("--label", action="append", default=[], metavar="L", help="a label; may be given again")
     parser.add_argument("--check", action="append", default=[], metavar="TEXT", help="a line of its checklist")
     parser.add_argument("--owner", metavar="W", help="the worker whom it is meant for")
     parser.add_argument("--attempts", type=count, metavar="N", help="try it up to N times before it counts as failed")
-    add_call_id(parser)
 
 
 def for_task(parser: ArgumentParser) -> None:
@@ -62,6 +72,12 @@ def for_reason(parser: ArgumentParser) -> None:
 def for_cancel(parser: ArgumentParser) -> None:
     for_reason(parser)
     parser.add_argument("--request", action="store_true", help="ask whoever works on it to give it up")
+
+
+def for_check(parser: ArgumentParser) -> None:
+    parser.add_argument("task", metavar="TASK", help="its id, or text of its subject in quotes")
+    parser.add_argument("lines", nargs="*", metavar="LINE", help="lines by number, from 1, or text (default: all)")
+    parser.add_argument("--undo", action="store_true", help="take the ticks away again")
 
 
 def for_block(parser: ArgumentParser) -> None:

@@ -5,17 +5,18 @@ from __future__ import annotations
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 from punchlist.cli import FAILED, OK, complain
 from punchlist.cli.arguments import open_board
 from punchlist.cli.target import author
-from punchlist.cli.task_target import chosen_list, report, the_task, the_tasks, value_of
+from punchlist.cli.task_target import chosen_list, fence_of, report, the_task, the_tasks, value_of
 from punchlist.core.task import Task, TaskStatus
+from punchlist.errors import TaskError
 from punchlist.text import repair
 
 if TYPE_CHECKING:
-    from punchlist.tasks import NewTask, Tasks
+    from punchlist.tasks import TaskChanges, Tasks
 
 _LONGEST_INPUT = 1_000_000
 
@@ -23,23 +24,36 @@ _LONGEST_INPUT = 1_000_000
 def add(options: Namespace) -> int:
     with open_board(options) as board:
         tasks = chosen_list(board, options, by=author(options))
-        given = _given(tasks, options)
-        task = tasks.create(repair(" ".join(options.words)).strip(), call_id=options.call_id, **given)
+        task = tasks.create(
+            repair(" ".join(options.words)).strip(),
+            call_id=options.call_id,
+            blocked_by=[the_task(tasks, each).id for each in options.blocked_by],
+            blocks=[the_task(tasks, each).id for each in options.blocks],
+            **_given(tasks, options),
+        )
     after = f" (blocked by {_ids(task.blocked_by)})" if task.blocked_by else ""
     report(options, task, f"Added {named(task)}{after}")
     return OK
 
 
-def _given(tasks: Tasks, options: Namespace) -> NewTask:
-    """What was said about a new task, and nothing else: the rest has its defaults elsewhere."""
-    given: NewTask = {}
+class Given(TypedDict, total=False):
+    """What can be said about a task when it is added, and also later."""
+
+    description: str
+    parent: str | None
+    priority: int
+    labels: Sequence[str]
+    checklist: Sequence[str]
+    owner: str | None
+    max_attempts: int | None
+
+
+def _given(tasks: Tasks, options: Namespace) -> Given:
+    """What was said, and nothing else: the rest has its defaults elsewhere."""
+    given: Given = {}
     if options.description is not None:
         text = sys.stdin.read(_LONGEST_INPUT) if options.description == "-" else options.description
         given["description"] = repair(text).rstrip("\n")
-    if options.blocked_by:
-        given["blocked_by"] = [the_task(tasks, each).id for each in options.blocked_by]
-    if options.blocks:
-        given["blocks"] = [the_task(tasks, each).id for each in options.blocks]
     if options.parent is not None:
         given["parent"] = the_task(tasks, options.parent).id
     if options.priority is not None:
@@ -66,14 +80,14 @@ def done(options: Namespace) -> int:
     result = value_of(options.result)
 
     def complete(tasks: Tasks, task: Task) -> Task:
-        return tasks.complete(task.id, fence=options.fence, result=result, call_id=options.call_id)
+        return tasks.complete(task.id, fence=fence_of(options, task), result=result, call_id=options.call_id)
 
     return each(options, complete, lambda task: f"Completed {named(task)}")
 
 
 def fail(options: Namespace) -> int:
     def give_up(tasks: Tasks, task: Task) -> Task:
-        return tasks.fail(task.id, _reason(options), fence=options.fence)
+        return tasks.fail(task.id, _reason(options), fence=fence_of(options, task))
 
     def said(task: Task) -> str:
         if task.status is TaskStatus.PENDING:
@@ -91,7 +105,7 @@ def retry(options: Namespace) -> int:
 
 def cancel(options: Namespace) -> int:
     def give_up(tasks: Tasks, task: Task) -> Task:
-        return tasks.cancel(task.id, _reason(options) or None, request=options.request, fence=options.fence)
+        return tasks.cancel(task.id, _reason(options) or None, request=options.request, fence=fence_of(options, task))
 
     def said(task: Task) -> str:
         if task.status is TaskStatus.CANCELLED:
@@ -126,6 +140,35 @@ def unblock(options: Namespace) -> int:
     return _one(options, unlink, said)
 
 
+def check(options: Namespace) -> int:
+    def tick(tasks: Tasks, task: Task) -> Task:
+        lines = [_line(task, repair(line)) for line in options.lines] or list(range(len(task.checklist)))
+        return tasks.update(task.id, unchecked=lines) if options.undo else tasks.update(task.id, checked=lines)
+
+    def said(task: Task) -> str:
+        missing = sum(not check.done for check in task.checklist)
+        return f"Checked {named(task)} ({len(task.checklist) - missing} of {len(task.checklist)})"
+
+    return _one(options, tick, said)
+
+
+def _line(task: Task, said: str) -> int | str:
+    """A line of a checklist by its number, from 1, or by its text."""
+    return int(said) - 1 if said.isascii() and said.isdecimal() and 0 < int(said) <= len(task.checklist) else said
+
+
+def edit(options: Namespace) -> int:
+    def change(tasks: Tasks, task: Task) -> Task:
+        given: TaskChanges = {**_given(tasks, options)}
+        if options.subject is not None:
+            given["subject"] = repair(options.subject)
+        if not given:
+            raise TaskError(problem="Say what is to change; see `punchlist tasks edit --help`.")
+        return tasks.update(task.id, **given)
+
+    return each(options, change, lambda task: f"Changed {named(task)}")
+
+
 def claim(options: Namespace) -> int:
     with open_board(options) as board:
         tasks = chosen_list(board, options, by=author(options))
@@ -143,13 +186,13 @@ def _claimed(tasks: Tasks, options: Namespace) -> Sequence[Task]:
         most = 1 if options.limit is None else options.limit
         return tasks.claim(limit=most, label=options.label, lease=lease, reserve=reserve, call_id=call_id)
     ids = [task.id for task in the_tasks(tasks, options.words)]
-    found = [tasks.claim(id=id, lease=lease, reserve=reserve, call_id=call_id) for id in ids]
+    found = [tasks.claim(id=each, lease=lease, reserve=reserve, call_id=call_id) for each in ids]
     return [task for task in found if task is not None]
 
 
 def release(options: Namespace) -> int:
     def give_back(tasks: Tasks, task: Task) -> Task:
-        return tasks.release(task.id, fence=options.fence)
+        return tasks.release(task.id, fence=fence_of(options, task))
 
     def said(task: Task) -> str:
         return f"{'Cancelled' if task.status is TaskStatus.CANCELLED else 'Released'} {named(task)}"

@@ -70,6 +70,16 @@ def _is_id(word: str) -> bool:
     return digits.isascii() and digits.isdecimal()
 
 
+def fence_of(options: Namespace, task: Task) -> int | None:
+    """The fence to show: as given; else, for the task that `tasks work` runs us for, that of its claim."""
+    if options.fence is not None:
+        return options.fence
+    environ = os.environ.get
+    own = (environ("PUNCHLIST_TASK_ID"), environ("PUNCHLIST_TASK_LIST")) == (task.id, task.list)
+    fence = environ("PUNCHLIST_TASK_FENCE", "")
+    return int(fence) if own and fence.isascii() and fence.isdecimal() else None
+
+
 def report(options: Namespace, task: Task, said: str) -> None:
     """What became of a task: a line of JSON, or a sentence."""
     if options.json:

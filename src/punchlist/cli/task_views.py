@@ -27,10 +27,10 @@ def list_(options: Namespace) -> int:
         found = _listed(tasks, options)
         now = board.now()
         said = "" if found else _nothing_listed(tasks, options)
-    more = len(found) > options.limit
-    _rows(options, found[: options.limit], now, said)
-    if more and not options.json:
-        print(f"{look().glyphs.ellipsis} and more, from {found[options.limit].id} on; `--limit N` shows N of them.")
+    most: int = options.limit
+    _rows(options, found[:most], now, said)
+    if len(found) > most and not options.json:
+        print(f"{look().glyphs.ellipsis} and more, from {found[most].id} on; `--limit N` shows N of them.")
     return OK
 
 
