@@ -133,7 +133,7 @@ class Worker:
         why: Why | None = None
         told_at: float | None = None
         while child.code is None:
-            self._wake.wait(pause)
+            self._wake.wait(pause if told_at is None else min(pause, self._options.grace))
             if child.code is not None:
                 break
             self._wake.clear()
