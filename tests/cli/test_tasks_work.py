@@ -14,7 +14,7 @@ import pytest
 
 from punchlist.board import Board
 from punchlist.core.task import Task, TaskStatus
-from tests.cli.conftest import Run
+from tests.cli.conftest import Ran, Run
 
 PUNCHLIST = [sys.executable, "-m", "punchlist"]
 SECONDS = 60
@@ -26,9 +26,13 @@ def _task(id: str = "1") -> Task:
 
 
 @pytest.fixture
-def work(run: Run) -> Callable[..., Any]:
+def work(run: Run) -> Run:
     """Runs a shell script for one task."""
-    return lambda script, *options: run("tasks", "work", "--once", *options, "--", "sh", "-c", script)
+
+    def once(script: str, *options: str) -> Ran:
+        return run("tasks", "work", "--once", *options, "--", "sh", "-c", script)
+
+    return once
 
 
 Start = Callable[..., subprocess.Popen[str]]
@@ -276,7 +280,7 @@ def test_a_claim_is_kept_alive_while_the_command_runs(run: Run, start: Start, bo
     assert _said(worker) == "begun"
     with board:
         tasks = board.tasks()
-        first = tasks.get("1")
+        first = seen = tasks.get("1")
         assert first.lease_until is not None
         while board.now() < first.lease_until:
             seen = tasks.get("1")
