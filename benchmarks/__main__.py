@@ -24,6 +24,10 @@ NAMES = (
     "worst_input",
     "guidance",
     "tool_calls",
+    "detect",
+    "grounding",
+    "transcripts",
+    "tasks",
 )
 
 

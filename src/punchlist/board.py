@@ -264,6 +264,36 @@ class Board:
         """Gives a session another id, with everything that belongs to it."""
         self._transfer(source, target, by, "session.moved", lambda tx: tx.move_session(source, target))
 
+    def adopt(self, source: str, target: str, *, by: str = "") -> int:
+        """Takes over the lists of a session that goes on under another id; how many. The new one keeps what it has."""
+        from punchlist.core.recovery import adopted  # rare, and who only reads need not load the rules
+        from punchlist.core.todo import ListState, TodoList
+
+        def work(tx: Transaction) -> list[str]:
+            project = tx.session_project(source)
+            if project is None:
+                raise SessionUnknown(session=source)
+            now, numbers, taken = self.now(), dict[int | None, int](), list[str]()
+            old = [row for name in tx.names(source) if (row := tx.agent(source, name)) is not None]
+            for row in sorted(old, key=lambda row: row.number):
+                new = tx.agent(target, row.name)
+                applied = adopted(ListState(TodoList()) if new is None else new.state, row.state, source=source)
+                if new is None and applied.events:
+                    parent = numbers.get(row.parent)
+                    new = tx.add_agent(target, row.name, project=project, at=now, parent=parent, label=row.label)
+                if new is not None:
+                    numbers[row.number] = new.number
+                if new is not None and applied.events:
+                    tx.save_list(new, applied.state, unseen=row.unseen, at=now)
+                    tx.add_events(new, applied.events, by=by, at=now)
+                    taken.append(row.name)
+            return taken
+
+        taken = self.store.transact(work)
+        for name in taken:
+            self.changed(self.handle(name, session=target))
+        return len(taken)
+
     def _transfer(self, source: str, target: str, by: str, kind: str, step: Callable[[Transaction], None]) -> None:
         def work(tx: Transaction) -> None:
             if tx.session_project(source) is None:

@@ -18,6 +18,13 @@ SETTINGS: dict[str, str] = {
     "PUNCHLIST_LEASE": "seconds that a claim on a task lasts without a sign of life; 900 by default",
     "PUNCHLIST_CLAUDE_TODOS": "a folder of Claude Code's own list files to keep in step with; by default none",
     "PUNCHLIST_TODOS": "`off` takes the todo tool from every agent, and all that is said about it; `on` is the default",
+    "CLAUDE_CONFIG_DIR": "Claude Code's own: its home, `~/.claude` by default; `restore` looks there for transcripts",
+    "CODEX_HOME": "Codex' own: its home, `~/.codex` by default",
+    "HERMES_HOME": "Hermes' own: its home, `~/.hermes` by default",
+    "OPENCLAW_STATE_DIR": "OpenClaw's own: its home, `~/.openclaw` by default",
+    "PI_CODING_AGENT_DIR": "oh-my-pi's own: its home, `~/.omp/agent` by default",
+    "QWEN_RUNTIME_DIR": "qwen-code's own: its home, `~/.qwen` by default",
+    "XDG_DATA_HOME": "the user's data folder, `~/.local/share` by default; opencode keeps its store there",
     "GOOSE_TODO_MAX_CHARS": "goose's own: how many characters its text may have, 50,000 by default; 0 for no limit",
 }
 """Every variable that this program reads, and what it means."""

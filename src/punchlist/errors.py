@@ -142,6 +142,24 @@ class SessionUnknown(PunchlistError):
     code = "session_unknown"
 
 
+class TranscriptError(PunchlistError):
+    """`{path}` cannot be read as a transcript: {problem}."""
+
+    code = "transcript_unreadable"
+
+
+class TranscriptUnknown(TranscriptError):
+    """`{path}` is no transcript that is known here ({problem}); name its format: {known}."""
+
+    code = "transcript_unknown"
+
+
+class ExtraMissing(PunchlistError):
+    """{what} needs more packages: install them with `pip install "punchlist[{extra}]"`."""
+
+    code = "extra_missing"
+
+
 class StoreError(PunchlistError):
     """The board at `{path}` cannot be used: {problem}."""
 

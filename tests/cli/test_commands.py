@@ -24,6 +24,7 @@ OPTIONS = {
     "events": {"--follow", "--after", "--session", "--agent", "--kind", "--limit", "--json"},
     "statusline": {"--session", "--agent"},
     "stats": {"--session", "--all", "--project", "--json", "--compare"},
+    "restore": {"--format", "--session", "--agent", "--by", "--history", "--force", "--dry-run", "--json"},
     "sessions": {"--all", "--project", "--limit", "--json"},
     "prune": {"--older-than", "--dry-run"},
     "dialects": {"--json"},

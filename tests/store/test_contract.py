@@ -1,4 +1,4 @@
-"""The store contract, kept by SQLite on disk and in memory, and by a store that only delays."""
+"""The store contracts, kept by SQLite on disk and in memory, and by a store that only delays."""
 
 from pathlib import Path
 
@@ -8,6 +8,7 @@ from punchlist.store import Store, open_store
 from punchlist.testing import FaultyStore
 from punchlist.testing.contract import StoreContract
 from punchlist.testing.guidance_contract import GuidanceContract
+from punchlist.testing.task_contract import TaskContract
 from tests.sizes import size
 
 
@@ -32,6 +33,25 @@ class TestInMemory(StoreContract, GuidanceContract):
 
 class TestBehindDelays(StoreContract, GuidanceContract):
     histories = 10
+
+    def make_store(self) -> Store:
+        return FaultyStore(open_store("memory:"), seed=1, delay=0.05, seconds=0.0001)
+
+
+class TestTasksOnDisk(TaskContract):
+    histories = size(60, 5_000)
+    folder: Path
+
+    @pytest.fixture(autouse=True)
+    def _folder(self, tmp_path: Path) -> None:
+        self.folder = tmp_path
+
+    def make_store(self) -> Store:
+        return open_store(self.folder / "board.db", durability="normal")
+
+
+class TestTasksBehindDelays(TaskContract):
+    histories = 5
 
     def make_store(self) -> Store:
         return FaultyStore(open_store("memory:"), seed=1, delay=0.05, seconds=0.0001)

@@ -11,6 +11,7 @@ import pytest
 from punchlist import Board
 from punchlist.core.todo import TodoList
 from tests.sizes import size
+from tests.store.task_writers import storm_list
 from tests.store.writers import operation, operations_of, run
 
 CALLS = ("pwrite64", "fdatasync", "ftruncate", "unlink")
@@ -40,6 +41,27 @@ except StoreError as error:
 print(json.dumps(codes), flush=True)
 """
 
+_CLAIM = """
+import sys
+from punchlist import Board
+from punchlist.errors import StoreError
+from tests.store.task_writers import storm_list, warm
+warm()
+import json
+codes = []
+try:
+    with Board.open(sys.argv[1]) as board:
+        for name in ("first", "second"):
+            try:
+                task = storm_list(board).claim("worker", call_id=name)
+                codes.append(f"ok {task.id} {task.fence}")
+            except StoreError as error:
+                codes.append(error.code)
+except StoreError as error:
+    codes.append("open " + error.code)
+print(json.dumps(codes), flush=True)
+"""
+
 pytestmark = pytest.mark.needs("strace")
 
 
@@ -53,7 +75,19 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def _run(template: Path, folder: Path, call: str, inject: str) -> tuple[Path, list[str] | None]:
+@pytest.fixture(scope="module")
+def claimable(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A board with tasks of which the second waits for a blocker that is done."""
+    path = tmp_path_factory.mktemp("claimable") / "board.db"
+    with Board.open(path) as board:
+        tasks = storm_list(board)
+        for number in range(1, 5):
+            tasks.create(f"task {number}", blocked_by=[str(number - 1)] if number == 2 else [])
+        tasks.complete("1")
+    return path
+
+
+def _run(template: Path, folder: Path, call: str, inject: str, script: str = _REPLACE) -> tuple[Path, list[str] | None]:
     """The board after a run in which a call was disturbed, and what the run said: None if it did not come to that."""
     path = folder / "board.db"
     for file in folder.iterdir():
@@ -61,7 +95,7 @@ def _run(template: Path, folder: Path, call: str, inject: str) -> tuple[Path, li
     shutil.copy(template, path)
     log = folder / "strace.log"
     tracing = ("strace", "-f", "-qq", "-o", str(log), "-e", f"trace={call}", "-e", f"inject={call}:{inject}")
-    done = run(_REPLACE, str(path), before=tracing)
+    done = run(script, str(path), before=tracing)
     assert "Traceback" not in done.stderr, done.stderr
     disturbed = "(INJECTED)" in log.read_text() or "killed by SIGKILL" in log.read_text()
     if not disturbed:
@@ -90,6 +124,28 @@ def _check(path: Path, said: list[str]) -> list[str]:
     assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
     connection.close()
     return names
+
+
+def _check_claims(path: Path, said: list[str]) -> int:
+    """How many of the two claims were made. Each was made wholly or not at all, and is answered the same again."""
+    with Board.open(path) as board:
+        tasks = storm_list(board)
+        events = [event for event in board.events() if event.kind == "task.claimed"]
+        taken = [task for task in tasks.list() if task.status == "in_progress"]
+        assert [event.data["id"] for event in events] == [task.id for task in taken] == ["2", "3"][: len(taken)]
+        assert {(task.owner, task.fence, task.attempts, task.revision) for task in taken} <= {("worker", 1, 1, 1)}
+        assert [task.id for task in tasks.ready()] == ["2", "3", "4"][len(taken) :]
+        acknowledged = [code.split()[1] for code in said if code.startswith("ok")]
+        assert set(acknowledged) <= {task.id for task in taken}, "a claim was acknowledged and is lost"
+        for name, code in zip(("first", "second"), said, strict=False):
+            again = tasks.claim("worker", call_id=name)
+            assert again is not None
+            assert not code.startswith("ok") or code == f"ok {again.id} {again.fence}"
+        assert board.store.transact(lambda tx: tx.tasks.rebuild()) == 0
+    connection = sqlite3.connect(path)
+    assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    connection.close()
+    return len(taken)
 
 
 def _points(few: tuple[int, ...]) -> Iterator[int]:
@@ -123,4 +179,20 @@ def test_an_error_at_any_write_is_told_and_the_next_call_works(
         assert sum(code != "ok" for code in said) <= 1
         _check(path, said)
     print(f"{error} at {call}: {outcomes}")
+    assert outcomes or call == "fdatasync"
+
+
+@pytest.mark.parametrize("call", CALLS[:2])
+@pytest.mark.parametrize("inject", ["signal=KILL", *(f"error={error}" for error in ERRORS)])
+def test_disturbed_at_any_write_a_claim_is_made_or_it_is_not(
+    claimable: Path, tmp_path: Path, call: str, inject: str
+) -> None:
+    outcomes: list[int] = []
+    for number in _points((1, 20, 28, 40, 52, 60) if inject == "signal=KILL" else (2, 10)):
+        path, said = _run(claimable, tmp_path, call, f"{inject}:when={number}", _CLAIM)
+        if said is None:
+            break
+        assert all(code.startswith("ok") or "store_f" in code for code in said)
+        outcomes.append(_check_claims(path, said))
+    print(f"{inject} at {call}: {outcomes}")
     assert outcomes or call == "fdatasync"

@@ -6,6 +6,7 @@ from punchlist.agent.asking import Asking
 from punchlist.agent.calls import Calls
 from punchlist.agent.changes import Changes
 from punchlist.agent.handle import PROFILES, AgentOptions, Mode, check_name
+from punchlist.agent.history import History
 from punchlist.agent.modes import Modes
 from punchlist.agent.plan_streams import PlanStreams
 from punchlist.agent.plans import Plans
@@ -18,7 +19,7 @@ from punchlist.store import Transaction
 __all__ = ["PROFILES", "Agent", "AgentOptions", "Mode"]
 
 
-class Agent(Calls, Changes, Modes, Told, Turns, Plans, PlanStreams, Asking, CurrentWorks):
+class Agent(Calls, Changes, Modes, Told, Turns, Plans, PlanStreams, Asking, CurrentWorks, History):
     """One agent of one session. Nothing is written before its first change; until then its list is empty."""
 
     def _changed(self) -> None:

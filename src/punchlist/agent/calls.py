@@ -42,7 +42,7 @@ class Calls(Handle):
         if decide is None:
             return reply_unknown_tool(self.tools, str(name))
         call_id = None if call_id is None else repair(str(call_id))
-        fingerprint = b"" if call_id is None else _fingerprint(f"{self.dialect}/{name}", args)
+        fingerprint = b"" if call_id is None else fingerprint_of(f"{self.dialect}/{name}", args)
         lasting = call_id is not None or not reads  # a read leaves nothing but a count
         changed = False
 
@@ -54,7 +54,7 @@ class Calls(Handle):
                 return _replayed(stored, fingerprint, call_id)
             reply, changed = decide(tx, row, now)
             if call_id is not None:
-                tx.save_call(row, call_id, StoredCall(fingerprint, _encode(reply)), at=now)
+                tx.save_call(row, call_id, kept(fingerprint, reply), at=now)
             return reply
 
         reply = self.board.store.transact(work, lasting=lasting)
@@ -124,7 +124,13 @@ class Calls(Handle):
         return reply
 
 
-def _fingerprint(name: str, args: Any) -> bytes:
+def kept(fingerprint: bytes, reply: Reply) -> StoredCall:
+    """A reply as it is kept, to be given again."""
+    return StoredCall(fingerprint, _encode(reply))
+
+
+def fingerprint_of(name: str, args: Any) -> bytes:
+    """What tells one call from another: the tool with its dialect, and the arguments."""
     try:
         body = _encode([name, args])
     except (TypeError, ValueError, RecursionError):

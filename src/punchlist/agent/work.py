@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from punchlist.agent.handle import Handle
-from punchlist.core.work import CurrentWork
 from punchlist.store import Transaction
 
 if TYPE_CHECKING:
+    from punchlist.core.work import CurrentWork
     from punchlist.tasks import Tasks
 
 
@@ -22,6 +22,8 @@ class CurrentWorks(Handle):
 
     def _work_in(self, tx: Transaction) -> CurrentWork:
         """The same, within a transaction."""
+        from punchlist.core.work import CurrentWork  # who never asks, a hook say, does not load what a task is
+
         row = tx.agent(self.session, self.name)
         if row is None:
             return CurrentWork()

@@ -14,6 +14,7 @@ from punchlist.board import Observer
 from punchlist.core.todo import TodoList
 from punchlist.core.work import CurrentWork
 from punchlist.dialects.base import Reply, Tool
+from punchlist.transcripts.values import Transcript, Written
 
 if TYPE_CHECKING:
     from punchlist.aio.board import Board
@@ -143,6 +144,44 @@ class Agent(Plans):
 
     async def tool_finished(self, call_id: str, result: Any = None, *, is_error: bool = False) -> None:
         await self._run(self.synchronous.tool_finished, call_id, result, is_error=is_error)
+
+    # Lists from elsewhere.
+
+    async def restore(
+        self,
+        records_or_path: Any,
+        format: str | None = None,
+        *,
+        session: str | None = None,
+        subagent: str | None = None,
+        by: str | None = None,
+        force: bool = False,
+    ) -> bool:
+        work = self.synchronous.restore
+        return await self._run(work, records_or_path, format, session=session, subagent=subagent, by=by, force=force)
+
+    async def take_over(
+        self,
+        transcript: Transcript,
+        written: Written | None,
+        *,
+        by: str | None = None,
+        force: bool = False,
+        label: str | None = None,
+    ) -> bool:
+        work = self.synchronous.take_over
+        return await self._run(work, transcript, written, by=by, force=force, label=label)
+
+    async def import_history(
+        self,
+        records_or_path: Any,
+        format: str | None = None,
+        *,
+        session: str | None = None,
+        subagent: str | None = None,
+    ) -> int:
+        work = self.synchronous.import_history
+        return await self._run(work, records_or_path, format, session=session, subagent=subagent)
 
     # Modes and children.
 

@@ -189,6 +189,9 @@ class Board:
     async def move_session(self, source: str, target: str, *, by: str = "") -> None:
         await self._run(self.synchronous.move_session, source, target, by=by)
 
+    async def adopt(self, source: str, target: str, *, by: str = "") -> int:
+        return await self._run(self.synchronous.adopt, source, target, by=by)
+
     async def prune(self, before: datetime, *, progress: Callable[[int], None] | None = None) -> int:
         return await self._run(self.synchronous.prune, before, progress=progress)
 

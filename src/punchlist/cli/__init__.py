@@ -33,6 +33,7 @@ COMMANDS: dict[str, Command] = {
     "events": Command("events", "show what happened, or follow it live"),
     "statusline": Command("statusline", "print one line for the status bar of an agent"),
     "stats": Command("stats", "show what the todo layer itself costs: bytes, tokens, calls, turns"),
+    "restore": Command("restore", "bring a list back from an agent's transcript"),
     "sessions": Command("sessions", "list the sessions; copy or move one"),
     "prune": Command("prune", "delete sessions to which nobody wrote for a while"),
     "dialects": Command("dialects", "list the todo tools that agents may use"),

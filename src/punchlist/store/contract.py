@@ -84,9 +84,19 @@ class ModeTable(Protocol):
     def save(self, agent: AgentRow, mode: str, entered: Mapping[str, Any] | None, *, at: datetime) -> None: ...
 
 
+class ListHistory(Protocol):
+    """What the log tells of one list."""
+
+    def written_at(self, agent: AgentRow) -> datetime | None:
+        """When the list was last written, or said again as it is; None if it never was."""
+        ...
+
+
 class Transaction(Protocol):
     """What may be done within one transaction. All of it is committed together, or none of it."""
 
+    @property
+    def history(self) -> ListHistory: ...
     @property
     def guidance(self) -> GuidanceTable: ...
     @property

@@ -57,9 +57,11 @@ class TaskRows(TaskLog):
 
     # Tasks.
 
-    def find(self, where: TaskListRow, id: int) -> TaskRow | None:
+    def find(self, where: TaskListRow, id: int, *, alone: bool = False) -> TaskRow | None:
         row = self._rows.one("task_by_id", (where.number, id))
-        return None if row is None else self._loaded(where, row)
+        if row is None:
+            return None
+        return self._made(where, row, (), ()) if alone else self._loaded(where, row)
 
     def get(self, number: int) -> TaskRow:
         row = self._rows.one("task_by_number", (number,))
@@ -222,7 +224,7 @@ class TaskRows(TaskLog):
 
     def waiting_for(self, where: TaskListRow, topic: str, correlation_id: str) -> Sequence[TaskRow]:
         values = {"list": where.number, "topic": topic, "correlation_id": correlation_id}
-        return self._all(where, "tasks_waiting_for", values)
+        return sorted(self._all(where, "tasks_waiting_for", values), key=lambda row: int(row.task.id))
 
     def of_agent(self, agent: int, *, session: str, owner: str) -> Sequence[TaskRow]:
         own = self._rows.all("tasks_of_agent", {"agent": agent})

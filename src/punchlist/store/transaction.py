@@ -13,6 +13,7 @@ from punchlist.store import codec, lists
 from punchlist.store.contract import AgentRow, ListRow, SessionRow, StoredCall
 from punchlist.store.faults import check_row, readable
 from punchlist.store.guidance import GuidanceRows
+from punchlist.store.history import HistoryRows
 from punchlist.store.leases import Leases
 from punchlist.store.lists import NOTHING, SNAPSHOT_EVERY, Columns, Kept, row_head, whole_head
 from punchlist.store.parts import Parts
@@ -22,7 +23,10 @@ from punchlist.store.values import event_head, folded, in_order, list_row, sessi
 MINUTE = 60_000_000
 _CACHED = 512
 _UNNUMBERED = frozenset({"list.confirmed", "list.refused"})
-_DELETES = ("events", "snapshots", "calls", "list", "guidance", "plans", "questions", "agent")
+_DELETES = (
+    "delete_events", "delete_snapshots", "delete_calls", "delete_list", "delete_guidance", "delete_plans",
+    "delete_questions", "delete_agent",
+)  # fmt: skip
 
 
 class Rows(Parts):
@@ -47,6 +51,7 @@ class Rows(Parts):
         self._late_lists: list[tuple[Any, ...]] = []
         self._late_events: list[tuple[Any, ...]] = []
         self.guidance = GuidanceRows(self, keeps=keeps)
+        self.history = HistoryRows(self)
         self.leases = Leases(self)
 
     def sync(self, wanted: bool) -> None:
@@ -342,8 +347,8 @@ class Rows(Parts):
         cutoff = codec.microseconds(before)
         agents = [row[0] for row in self.all("old_agents", {"before": cutoff, "limit": limit})]
         for agent in agents:
-            for what in _DELETES:
-                self.run(f"delete_{what}", {"agent": agent})
+            for name in _DELETES:
+                self.run(name, {"agent": agent})
         if len(agents) < limit:
             self.run("delete_empty_sessions", {"before": cutoff})
             self.run("delete_old_calls", {"before": cutoff})

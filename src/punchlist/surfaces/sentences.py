@@ -45,9 +45,9 @@ _LIST_DEEDS = {
 
 def sentence(event: Event, glyphs: Glyphs) -> str:
     """What happened, without the time: `main started “Run tests”`. Unknown kinds are named as they are."""
+    if event.kind.startswith("task."):
+        return task_sentence(event, glyphs)
     agent = shown(event.agent or "")
-    if (said := task_sentence(event.kind, event.data, shown(event.by), glyphs)) is not None:
-        return said
     author = shown(event.by) or agent or "someone"
     other = bool(agent) and agent != author
     if event.kind in _LIST_DEEDS:
@@ -86,6 +86,8 @@ def _deed(kind: str, data: Mapping[str, Any], glyphs: Glyphs) -> str:
             return f"asks about {quoted(str(data.get('content', '')), glyphs)}: {_text(data, 'question')}"
         case "question.answered":
             return f"answered {quoted(str(data.get('content', '')), glyphs)}: {_text(data, 'answer')}"
+        case "transcript.write":
+            return f"had written an earlier list, found in {_text(data, 'source')}"
         case "agent.joined":
             return "joined"
         case "agent.spawned":

@@ -1,10 +1,10 @@
-"""What happened to a task, as a sentence that a person reads."""
+"""Events of tasks as sentences that a person reads."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, cast
+from typing import cast
 
+from punchlist.core.events import Event
 from punchlist.surfaces.spans import Glyphs, quoted, shown
 
 _DEEDS = {
@@ -13,49 +13,44 @@ _DEEDS = {
     "task.linked": "made {task} wait for task {blocker}",
     "task.unlinked": "let {task} no longer wait for task {blocker}",
     "task.claimed": "took {task}",
-    "task.started": "began {task}",
+    "task.started": "started {task}",
     "task.released": "gave {task} back",
     "task.waiting": "put {task} aside",
     "task.resumed": "let {task} go on",
-    "task.completed": "completed {task}",
-    "task.late": "came too late with {task}; the result is kept",
+    "task.completed": "finished {task}",
+    "task.late": "came too late with {task}",
     "task.failed": "failed at {task}",
-    "task.retrying": "failed at {task}, which is tried again after a rest",
+    "task.retrying": "failed at {task}, which will be tried again",
     "task.reopened": "opened {task} again",
-    "task.cancel_requested": "asked for {task} to be cancelled",
-    "task.cancelled": "gave {task} up",
-    "task.refused": "was refused {task}",
+    "task.cancel_requested": "asked to cancel {task}",
+    "task.cancelled": "cancelled {task}",
+    "task.refused": "was not allowed to finish {task}",
     "task.deleted": "deleted {task}",
 }
 _BY_ITSELF = {
-    "task.expired": "{task} is free again: its lease ran out",
-    "task.due": "{task} has rested and can be tried again",
-    "task.resumed": "{task} goes on: its wait is over",
-    "task.cancelled": "{task} was given up, as asked",
-    "task.failed": "{task} failed",
+    "task.expired": "the claim on {task} ran out",
+    "task.due": "{task} may be tried again",
+    "task.resumed": "the wait of {task} is over",
+    "task.cancelled": "{task} was cancelled, as asked",
 }
-"""What happens when its time has come, whoever looked first."""
+"""What happens because its time has come has no author."""
 
 
-def task_sentence(kind: str, data: Mapping[str, Any], author: str, glyphs: Glyphs) -> str | None:
-    """`anna completed task 3 “Ship it”`; None if it is no event of a task that is known here."""
-    by_itself = None if author and kind in _DEEDS else _BY_ITSELF.get(kind)
-    if by_itself is None and kind not in _DEEDS:
-        return None
-    named = f"task {_text(data, 'id')} {quoted(str(data.get('subject') or ''), glyphs)}"
-    if by_itself is not None:
-        return by_itself.replace("{task}", f"T{named[1:]}") + _reason(kind, data)
-    # The subject goes in last: what it says is not looked at for places to fill.
-    deed = _DEEDS[kind].replace("{blocker}", _text(data, "blocker")).replace("{task}", named)
-    return f"{author or 'someone'} {deed}{_reason(kind, data)}"
+def task_sentence(event: Event, glyphs: Glyphs) -> str:
+    """What happened to a task: `worker-1 took task 3 “Ship it”`."""
+    by_itself = _BY_ITSELF.get(event.kind) if not event.by else None
+    template = by_itself or _DEEDS.get(event.kind) or _BY_ITSELF.get(event.kind) or shown(event.kind)
+    subject = str(event.data.get("subject") or "")
+    task = f"task {shown(str(event.data.get('id') or ''))} {quoted(subject, glyphs)}"
+    said = template.replace("{blocker}", shown(str(event.data.get("blocker") or ""))).replace("{task}", task)
+    if event.kind in _BY_ITSELF and (by_itself or event.kind not in _DEEDS):
+        return said
+    reason = shown(str(event.data.get("reason") or _failure(event) or ""))
+    author = shown(event.by or event.agent or "") or "someone"
+    return f"{author} {said}{f': {reason}' if reason else ''}"
 
 
-def _reason(kind: str, data: Mapping[str, Any]) -> str:
-    told = data.get("set")
-    fields = cast("Mapping[str, Any]", told) if isinstance(told, dict) else dict[str, Any]()
-    reason = _text(data, "reason") if kind == "task.refused" else _text(fields, "failure")
-    return f": {reason}" if reason else ""
-
-
-def _text(data: Mapping[str, Any], key: str) -> str:
-    return shown(str(data.get(key) or ""))
+def _failure(event: Event) -> object:
+    """Why a task failed or was given up, if the event says so."""
+    fields = event.data.get("set")
+    return cast("dict[str, object]", fields).get("failure") if isinstance(fields, dict) else None

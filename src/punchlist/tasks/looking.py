@@ -16,6 +16,7 @@ from punchlist.tasks.change import number_of
 from punchlist.tasks.fields import name_of, status_of
 from punchlist.tasks.meeting import with_list
 from punchlist.tasks.work import Work
+from punchlist.text import repair
 
 if TYPE_CHECKING:
     from punchlist.agent.handle import Handle
@@ -75,7 +76,7 @@ class Looking:
         now = self.board.now()
         due, found = self.board.store.read(read)
         if due:
-            self._change(lambda _: None)
+            self.board.store.transact(lambda tx: Work(tx, self.name, project=self._project, now=now).settled)
             due, found = self.board.store.read(read)
         return found
 
@@ -113,10 +114,10 @@ class Looking:
             rows = tx.tasks.page(
                 where,
                 after=0 if after is None else number_of(after) or 0,
-                limit=limit,
+                limit=None if limit is None else _sensible(limit),
                 status=word,
-                owner=owner,
-                label=label,
+                owner=None if owner is None else repair(owner),
+                label=None if label is None else repair(label),
                 parent=None if above is None else above.number,
             )
             return tuple([with_list(tx, row) for row in rows])
@@ -127,7 +128,9 @@ class Looking:
         """What a worker may take now, in the order in which it should: by priority, then id."""
 
         def read(tx: Transaction, where: TaskListRow) -> tuple[Task, ...]:
-            return tuple([row.task for row in tx.tasks.ready(where, limit=limit, label=label)])
+            return tuple(
+                [row.task for row in tx.tasks.ready(where, limit=_sensible(limit), label=label and repair(label))]
+            )
 
         return self._look(read, ())
 
@@ -149,3 +152,8 @@ class Looking:
             return TaskGraph(tuple([row.task for row in tx.tasks.page(where)]), tuple(tx.tasks.edges(where)))
 
         return self._look(read, TaskGraph((), ()))
+
+
+def _sensible(limit: int) -> int:
+    """A number that every engine takes: below 0 is none, and no list is longer than the most."""
+    return min(max(0, limit), 10**9)

@@ -58,7 +58,7 @@ class Waits(Change):
                 self.tasks.keep_signal(where, topic, correlation_id, payload, at=self.now)
             return tuple(self._deliver(row.task.id, payload) for row in rows)
 
-        return self.once(call_id, ["signal", topic, correlation_id, payload, keep], run)
+        return self.once(call_id, ["signal", topic, correlation_id, payload, keep], run, empty=keep)
 
     def _deliver(self, id: str, payload: Any) -> Task:
         row = self.row(id)

@@ -57,14 +57,6 @@ WHERE list = :list AND status = 'pending' AND owner IS NULL AND open_blockers = 
   AND EXISTS (SELECT 1 FROM task_labels g WHERE g.task = tasks.number AND g.label = :label)
 ORDER BY priority, id LIMIT :limit;
 
--- name: ready_tasks_of_owner
--- What was meant for this worker and is not begun.
-SELECT number FROM tasks
-WHERE list = :list AND owner = :owner AND finished_at IS NULL AND status = 'pending' AND open_blockers = 0
-  AND due_at IS NULL AND cancel_requested = 0
-  AND (:label IS NULL OR EXISTS (SELECT 1 FROM task_labels g WHERE g.task = tasks.number AND g.label = :label))
-ORDER BY priority, id LIMIT :limit;
-
 -- name: claim_tasks
 -- Finds and takes in one statement, so that no task has two workers.
 UPDATE tasks SET status = 'in_progress', owner = :owner, agent = :agent, fence = fence + 1, attempts = attempts + 1,
@@ -116,7 +108,7 @@ SELECT number FROM tasks WHERE list = :list AND due_at <= :now ORDER BY due_at L
 SELECT number FROM tasks WHERE list = :list AND due_at > :most AND lease IS NOT NULL LIMIT :limit;
 
 -- name: tasks_waiting_for
-SELECT number FROM tasks WHERE list = :list AND topic = :topic AND correlation_id = :correlation_id ORDER BY id;
+SELECT number FROM tasks WHERE list = :list AND topic = :topic AND correlation_id = :correlation_id;
 
 -- name: children_of_task
 SELECT number FROM tasks WHERE parent = :task ORDER BY id;

@@ -1,0 +1,188 @@
+"""A shell line taken apart into simple commands, and how the exit code of each reaches the whole.
+
+Not a shell: nothing is expanded, what stands in `$(…)` and in here-documents is data, and whatever cannot be read is
+left as it is. Total, and linear in the line, of which a bounded part is read.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Final, Literal
+
+LONGEST: Final = 16_384
+"""Characters of a line that are read."""
+
+Joint = Literal["", "&&", "||", ";", "|", "&"]
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One simple command. `joint` is what stands behind it; `loose` says that it is in a condition or a loop."""
+
+    words: tuple[str, ...]
+    joint: Joint = ""
+    writes: bool = False
+    loose: bool = False
+
+
+_TOKEN: Final = r"""
+    (?P<blank> (?: [ \t\r] | \\\n )++ )
+  | (?P<operator> && | \|\| | ;;?&? | \|&? | \n | [()] | &(?!>) )
+  | (?P<redirect> (?: \d{0,3} (?: <<<|<<-?|<>|>>|>\||>&|<&|>|< ) | &>>? ) )
+  | (?P<word> (?: [^\s;|&()<>'"\\`$#] | (?<!\s)(?<!^)\# | \\(?s:.) | \$(?![('"{]) )++ )
+  | (?P<single> \$?'[^']*+'? )
+  | (?P<double> \$?"(?: [^"\\`$] | \\(?s:.) | \$(?!\() | `[^`]*+`? | \$\([^()"]*+\) | \$\( )*+"? )
+  | (?P<comment> \#[^\n]*+ )
+  | (?P<braced> \$\{[^}]*+\}? )
+  | (?P<other> (?s:.) )
+"""
+_CONDITIONS: Final = frozenset({"if", "elif", "while", "until"})
+_LOOPS: Final = frozenset({"for", "while", "until", "if", "case", "select"})
+_ENDS: Final = frozenset({"fi", "done", "esac"})
+_WORDS_BEFORE: Final = frozenset({"then", "else", "do", "{", "}", "!", *_CONDITIONS, *_ENDS})
+_HARMLESS_FILES: Final = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "-"})
+
+
+def commands(line: str) -> tuple[Command, ...]:
+    """The simple commands of a line in their order. Those of subshells and groups stand among the others."""
+    reading = _Reading()
+    text = line[:LONGEST]
+    at = 0
+    match = _token().match
+    while at < len(text):
+        token = match(text, at)
+        if token is None:
+            break
+        at = reading.take(token.lastgroup or "other", token[0], text, token.end())
+    reading.close("")
+    return tuple(reading.found)
+
+
+@dataclass(slots=True)
+class _Reading:
+    found: list[Command] = field(default_factory=list[Command])
+    words: list[str] = field(default_factory=list[str])
+    glued: bool = False  # the next piece belongs to the last word
+    writes: bool = False
+    target: str = ""  # the redirection whose file comes next
+    heredocs: list[str] = field(default_factory=list[str])
+    depth: int = 0  # of loops and conditions
+
+    def take(self, kind: str, piece: str, text: str, end: int) -> int:
+        """Reads one token; returns where to go on."""
+        match kind:
+            case "blank" | "comment":
+                self.glued = False
+            case "operator":
+                return self.operator(piece, text, end)
+            case "redirect":
+                self.target = piece
+                self.glued = False
+            case "single":
+                self.add(piece.removeprefix("$")[1:].removesuffix("'"))
+            case "double":
+                inner = piece.removeprefix("$")[1:]
+                self.add(_unescaped(inner[:-1] if inner.endswith('"') and not inner.endswith('\\"') else inner))
+            case "other" if piece == "`" or (piece == "$" and text[end : end + 1] == "("):
+                end = _closing(text, end, "`" if piece == "`" else ")")
+                self.add("$()")
+            case _:
+                self.add(_unescaped(piece) if "\\" in piece else piece)
+        return end
+
+    def add(self, piece: str) -> None:
+        if self.glued and self.words and not self.target:
+            self.words[-1] += piece
+        elif self.target:
+            self.redirected(piece)
+        else:
+            self.words.append(piece)
+        self.glued = True
+
+    def redirected(self, name: str) -> None:
+        target, self.target = self.target.lstrip("0123456789"), ""
+        if target.startswith("<<") and target != "<<<":
+            self.heredocs.append(name)
+        elif ">" in target and not (target.endswith("&") and (name.isdigit() or name == "-")):
+            self.writes = self.writes or name not in _HARMLESS_FILES
+
+    def operator(self, piece: str, text: str, end: int) -> int:
+        joints: dict[str, Joint] = {"&&": "&&", "||": "||", "|": "|", "|&": "|", "&": "&"}
+        if piece == "(":
+            if self.words:  # a function or an array; what is inside is read as commands all the same
+                self.close(";")
+        elif piece == ")":
+            self.close("")
+        else:
+            self.close(joints.get(piece, ";"))
+        if piece == "\n" and self.heredocs:
+            end = self.skip_heredocs(text, end)
+        self.glued = False
+        return end
+
+    def skip_heredocs(self, text: str, end: int) -> int:
+        for name in self.heredocs:
+            mark = re.compile(rf"^\t*{re.escape(name)}[ \t]*$", re.MULTILINE).search(text, end)
+            end = len(text) if mark is None else mark.end()
+        self.heredocs.clear()
+        return end
+
+    def close(self, joint: Joint) -> None:
+        """Ends the command at hand. With none, the joint belongs to the last one: `(a; b) | c`."""
+        words, loose = self.without_keywords()
+        if words or self.writes:
+            self.found.append(Command(tuple(words), joint, self.writes, loose))
+        elif joint and self.found and (self.found[-1].joint == "" or (self.found[-1].joint == ";" and joint != ";")):
+            last = self.found[-1]
+            self.found[-1] = Command(last.words, joint, last.writes, last.loose)
+        self.words, self.writes, self.glued, self.target = [], False, False, ""
+
+    def without_keywords(self) -> tuple[list[str], bool]:
+        at, loose = 0, self.depth > 0
+        words = self.words
+        while at < len(words) and words[at] in _WORDS_BEFORE:
+            loose = loose or words[at] in _CONDITIONS or words[at] == "!"
+            self.count(words[at])
+            at += 1
+        if at < len(words) and words[at] in _LOOPS:
+            self.count(words[at])
+            return [], True
+        return words[at:], loose or self.depth > 0
+
+    def count(self, word: str) -> None:
+        if word in _LOOPS:
+            self.depth += 1
+        elif word in _ENDS:
+            self.depth = max(0, self.depth - 1)
+
+
+def _closing(text: str, at: int, end: str) -> int:
+    """Where the substitution that began before `at` is over; at the end of the line if it never is."""
+    if end == "`":
+        found = text.find("`", at)
+        return len(text) if found < 0 else found + 1
+    depth = 0
+    for place in range(at, len(text)):
+        if text[place] == "(":
+            depth += 1
+        elif text[place] == ")":
+            depth -= 1
+            if depth <= 0:
+                return place + 1
+    return len(text)
+
+
+def _unescaped(piece: str) -> str:
+    return _escape().sub(r"\1", piece)
+
+
+@cache
+def _escape() -> re.Pattern[str]:
+    return re.compile(r"\\(.)", re.DOTALL)
+
+
+@cache
+def _token() -> re.Pattern[str]:
+    return re.compile(_TOKEN, re.VERBOSE)

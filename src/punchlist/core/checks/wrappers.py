@@ -1,0 +1,245 @@
+"""What is really run: the commands of a line without those that only run another one.
+
+`timeout 60 uv run pytest` is `pytest`; `bash -c "…"` is what its text says. A wrapper that is not known is left as it
+is, so what it runs is not seen.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import cache
+from typing import Final, NamedTuple
+
+from punchlist.core.checks.shell import Command, commands
+
+_DEEPEST: Final = 6
+_MOST: Final = 256
+"""Simple commands of one line that are looked at."""
+
+
+class Wrapper(NamedTuple):
+    """A command that runs another: its options with a value, and how many words come before that other one."""
+
+    valued: frozenset[str] = frozenset()
+    operands: int = 0
+
+
+def _wraps(valued: str = "", operands: int = 0) -> Wrapper:
+    return Wrapper(frozenset(valued.split()), operands)
+
+
+_UV: Final = _wraps(
+    "--with --with-requirements --with-editable --extra --no-extra --group --no-group --only-group -p --python "
+    "--directory --project --env-file --package --index --index-url --extra-index-url --config-file --cache-dir --from"
+)
+_INSIDE: Final = _wraps(
+    "-e --env -w --workdir -u --user --index -f --file -p --project-name --name -v --volume --entrypoint -n "
+    "--namespace -c --container --env-file --network --mount --platform --context --profile",
+    operands=1,
+)
+WRAPPERS: Final[dict[str, Wrapper]] = {
+    "timeout": _wraps("-k --kill-after -s --signal", operands=1),
+    "gtimeout": _wraps("-k --kill-after -s --signal", operands=1),
+    "time": _wraps("-f -o"),
+    "nice": _wraps("-n"),
+    "ionice": _wraps("-c -n"),
+    "nohup": _wraps(),
+    "setsid": _wraps(),
+    "stdbuf": _wraps("-i -o -e"),
+    "sudo": _wraps("-u -g -C -D -h -p --user --group"),
+    "doas": _wraps("-u"),
+    "command": _wraps(),
+    "exec": _wraps("-a"),
+    "builtin": _wraps(),
+    "unbuffer": _wraps(),
+    "chronic": _wraps(),
+    "caffeinate": _wraps("-t -w"),
+    "xvfb-run": _wraps("-s -n -e -f --server-args --server-num"),
+    "flock": _wraps("-w --timeout -E", operands=1),
+    "taskset": _wraps(operands=1),
+    "env": _wraps("-u --unset -C --chdir"),
+    "uv run": _UV,
+    "uvx": _UV,
+    "uv tool run": _UV,
+    "pipx run": _wraps("--spec --python"),
+    "poetry run": _wraps("-C -P --directory --project"),
+    "pdm run": _wraps("-p --project"),
+    "rye run": _wraps(),
+    "pipenv run": _wraps(),
+    "hatch run": _wraps(),
+    "conda run": _wraps("-n -p --name --prefix --cwd"),
+    "mamba run": _wraps("-n -p --name --prefix --cwd"),
+    "micromamba run": _wraps("-n -p --name --prefix --cwd"),
+    "pixi run": _wraps("-e --environment --manifest-path"),
+    "npx": _wraps("-p --package"),
+    "bunx": _wraps("-p --package"),
+    "pnpx": _wraps(),
+    "npm exec": _wraps("-p --package -w --workspace --prefix"),
+    "pnpm exec": _wraps("-F --filter -C --dir"),
+    "pnpm dlx": _wraps("--package"),
+    "yarn exec": _wraps(),
+    "yarn dlx": _wraps("-p --package"),
+    "bun x": _wraps(),
+    "bundle exec": _wraps(),
+    "coverage run": _wraps("--source --rcfile --data-file --include --omit --context --concurrency"),
+    "direnv exec": _wraps(operands=1),
+    "mise exec": _wraps(),
+    "mise x": _wraps(),
+    "asdf exec": _wraps(),
+    "devbox run": _wraps("-c --config"),
+    "doppler run": _wraps("-p --project -c --config"),
+    "dotenv run": _wraps("-f"),
+    "dotenvx run": _wraps("-f"),
+    "op run": _wraps("--env-file"),
+    "docker exec": _INSIDE,
+    "docker run": _INSIDE,
+    "docker compose exec": _INSIDE,
+    "docker compose run": _INSIDE,
+    "docker-compose exec": _INSIDE,
+    "docker-compose run": _INSIDE,
+    "podman exec": _INSIDE,
+    "podman run": _INSIDE,
+    "kubectl exec": _INSIDE,
+}
+"""By the words that begin it, the program without its folder."""
+
+_SSH: Final = frozenset({"-i", "-p", "-o", "-l", "-F", "-J"})
+_SHELLS: Final = frozenset({"bash", "sh", "zsh", "dash", "ksh", "fish", "busybox"})
+_ASSIGNMENT: Final = r"[A-Za-z_]\w*\+?=.*"
+_PYTHON: Final = r"(?:python|pypy)[\d.]*(?:\.exe)?"
+
+
+def run_by(line: str | Sequence[str], depth: int = 0) -> Iterator[Command]:
+    """The simple commands that a line, or the words of one command, really runs."""
+    given = commands(line) if isinstance(line, str) else (Command(tuple(line)),)
+    count = 0
+    for command in given[:_MOST]:
+        for inner in _unwrapped(command, depth):
+            count += 1
+            if count > _MOST:
+                return
+            yield inner
+
+
+def program(words: Sequence[str]) -> str:
+    """The name of what the words run, without its folder."""
+    return words[0].rpartition("/")[2].rpartition("\\")[2].removesuffix(".exe") if words else ""
+
+
+def _unwrapped(command: Command, depth: int) -> Iterator[Command]:
+    words = command.words
+    for _ in range(_DEEPEST):
+        words = _without_assignments(words)
+        inner = _inner(words)
+        if inner is None:
+            break
+        words = inner
+    script = _script(words) if depth < _DEEPEST else None
+    if script is None:
+        yield replace(command, words=words)
+        return
+    found = list(run_by(script, depth + 1))
+    for place, inner in enumerate(found):
+        last = place == len(found) - 1
+        yield replace(
+            inner,
+            joint=command.joint if last else inner.joint or ";",
+            loose=inner.loose or command.loose,
+            writes=inner.writes or (last and command.writes),
+        )
+
+
+def _without_assignments(words: tuple[str, ...]) -> tuple[str, ...]:
+    at = 0
+    while at < len(words) and "=" in words[at] and _compiled(_ASSIGNMENT).fullmatch(words[at]) is not None:
+        at += 1
+    return words[at:]
+
+
+def _inner(words: tuple[str, ...]) -> tuple[str, ...] | None:
+    """The words of the command that these ones run; None if they run no other."""
+    name = program(words)
+    if name in ("uvx", "npx", "bunx", "pnpx"):
+        name = name.partition("@")[0]
+    if _compiled(_PYTHON).fullmatch(name) is not None:
+        return _module(words[1:], "-W -X")
+    for length in (1, 2, 3):
+        wrapper = WRAPPERS.get(" ".join((name, *words[1:length])))
+        if wrapper is not None:
+            return _behind(words[length:], wrapper)
+    return None
+
+
+def _behind(words: tuple[str, ...], wrapper: Wrapper) -> tuple[str, ...] | None:
+    at = _options(words, wrapper.valued)
+    if words[at : at + 1] == ("-m",):  # `uv run -m pytest`, `coverage run -m pytest`
+        return words[at + 1 :] or None
+    operands = wrapper.operands
+    while operands and at < len(words):
+        at += 1
+        operands -= 1
+    at += words[at : at + 1] == ("--",)
+    inner = words[at:]
+    if not inner:
+        return None
+    return (_unversioned(inner[0]), *inner[1:])
+
+
+def _options(words: tuple[str, ...], valued: frozenset[str]) -> int:
+    """How many words in front are options with their values. A `-m` of Python's is not among them."""
+    at = 0
+    while at < len(words) and words[at].startswith("-") and words[at] != "-m":
+        if words[at] == "--":
+            return at + 1
+        at += 2 if words[at] in valued else 1
+    return at
+
+
+def _module(words: tuple[str, ...], valued: str) -> tuple[str, ...] | None:
+    """`python -m pytest x` is `pytest x`; a file that Python runs stays as it is."""
+    at = _options(words, frozenset(valued.split()))
+    return words[at + 1 :] or None if words[at : at + 1] == ("-m",) else None
+
+
+def _unversioned(word: str) -> str:
+    """`ruff@latest` is `ruff`; a scope such as `@angular/cli` stays."""
+    return word if word.startswith("@") else word.partition("@")[0] or word
+
+
+def _script(words: tuple[str, ...]) -> str | None:
+    """The text that a shell is told to run."""
+    name = program(words)
+    if name == "nix-shell" and "--run" in words[:-1]:
+        return words[words.index("--run") + 1]
+    if name == "nix" and words[1:2] in (("develop",), ("shell",)):
+        for option in ("-c", "--command"):
+            if option in words[:-1]:
+                return " ".join(words[words.index(option) + 1 :])
+    if name == "ssh":
+        return " ".join(words[_options(words[1:], _SSH) + 2 :])
+    return _shell_script(words[1:]) if name in _SHELLS else None
+
+
+def _shell_script(words: tuple[str, ...]) -> str | None:
+    """What follows `-c`, behind the settings that were given as options."""
+    settings: list[str] = []
+    at = 0
+    while at < len(words) and words[at].startswith("-"):
+        option = words[at]
+        if option.endswith("o") and not option.startswith("--"):  # `-eo pipefail`
+            settings.append(" ".join(words[at : at + 2]))
+            at += 2
+            continue
+        if option.endswith("c") and not option.startswith("--"):
+            settings += ["-e"] * ("e" in option)
+            return "".join(f"set {setting}\n" for setting in settings) + " ".join(words[at + 1 : at + 2])
+        settings += [option] * (option == "-e")
+        at += 1
+    return None
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.DOTALL)

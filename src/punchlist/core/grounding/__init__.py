@@ -1,0 +1,45 @@
+"""Grounded progress: what tools really did, beside what was claimed.
+
+- `calls`: one call, put together from reports in any order; `pairing`: which call a report is about.
+- `tally`: what was seen of the work on one item; `work`: the fold of runtime events into calls and tallies.
+- `grades`: a completion judged by its tally; `evidence`: what was offered for it, held against what was seen.
+- `observing`: what is kept of a call when it begins and ends; `subagents`: which item a subagent works on.
+"""
+
+from punchlist.core.grounding.calls import Moment, Subject, ToolCall, item_key, joined, subject, task_key
+from punchlist.core.grounding.evidence import Matched, grounded_by, match_evidence
+from punchlist.core.grounding.grades import GRADES, SOUND, Grade, grade, regrade
+from punchlist.core.grounding.observing import Watch, call_from, end_facts, start_facts
+from punchlist.core.grounding.subagents import matching_item
+from punchlist.core.grounding.tally import NOTHING, CheckSeen, Tally, combined, counted, tally_of
+from punchlist.core.grounding.work import Grounding
+
+__all__ = [
+    "GRADES",
+    "NOTHING",
+    "SOUND",
+    "CheckSeen",
+    "Grade",
+    "Grounding",
+    "Matched",
+    "Moment",
+    "Subject",
+    "Tally",
+    "ToolCall",
+    "Watch",
+    "call_from",
+    "combined",
+    "counted",
+    "end_facts",
+    "grade",
+    "grounded_by",
+    "item_key",
+    "joined",
+    "match_evidence",
+    "matching_item",
+    "regrade",
+    "start_facts",
+    "subject",
+    "tally_of",
+    "task_key",
+]

@@ -1,0 +1,71 @@
+"""Grades of a completion: what was claimed, judged by what was seen.
+
+| grade | what was seen |
+|---|---|
+| `verified` | a check succeeded, and nothing was changed behind its beginning |
+| `worked` | activity, and nothing failed last |
+| `contradicted` | the last check failed, or a failure came behind it and nothing of its kind succeeded since |
+| `asserted` | nothing |
+| `confirmed` | a person said so |
+
+A check that failed is made good by a later one that proves as much: a lint does not make a failed test good. A check
+that ran nothing, or whose outcome nobody saw, proves nothing and takes nothing back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, Literal
+
+from punchlist.core.checks import Family
+from punchlist.core.grounding.tally import CheckSeen, Tally, combined
+
+Grade = Literal["verified", "worked", "contradicted", "asserted", "confirmed"]
+GRADES: Final[tuple[Grade, ...]] = ("verified", "worked", "contradicted", "asserted", "confirmed")
+
+SOUND: Final[frozenset[Grade]] = frozenset({"verified", "confirmed", "worked"})
+"""Grades that a claim of completion holds up with; `require` accepts no other."""
+
+_MAKES_GOOD: Final[Mapping[Family, frozenset[Family]]] = {
+    "test": frozenset({"test", "build", "lint", "probe"}),
+    "build": frozenset({"build", "lint"}),
+    "lint": frozenset({"lint"}),
+    "probe": frozenset({"probe"}),
+}
+
+
+def grade(tally: Tally, *, confirmed: bool = False) -> Grade:
+    """The grade of an item that is called done, by the work on it."""
+    if confirmed:
+        return "confirmed"
+    if tally.calls == tally.kinds.get("todo", 0):
+        return "asserted"
+    if any(not _made_good(failed, tally.checks) for failed in tally.checks.values() if failed.outcome == "failed"):
+        return "contradicted"
+    passed = tally.passed
+    if passed is None:
+        return "contradicted" if tally.last_end is not None and tally.last_end.failed else "worked"
+    if any(end.failed and end.at > passed.finished for end in tally.ends.values()):
+        return "contradicted"
+    return "worked" if tally.last_change is not None and tally.last_change > passed.started else "verified"
+
+
+def regrade(known: Grade | None, own: Tally, later: Tally) -> Grade:
+    """The grade in the light of all that is known by now.
+
+    `own` is the work on the item, also such as was reported late; `later` is what was seen after it was called done,
+    while nothing else was in focus. Only checks make more of a bare assertion. A person's word stands.
+    """
+    if known == "confirmed":
+        return "confirmed"
+    if own.calls == own.kinds.get("todo", 0) and not later.checks:
+        return "asserted"
+    return grade(combined(own, [later]))
+
+
+def _made_good(failed: CheckSeen, checks: Mapping[Family, CheckSeen]) -> bool:
+    """Whether a check that proves as much as this one passed after it."""
+    return any(
+        check.outcome == "passed" and check.finished > failed.finished and failed.family in _MAKES_GOOD[check.family]
+        for check in checks.values()
+    )

@@ -1,0 +1,223 @@
+"""What is kept of a tool call when it begins and when it ends, as the data of its events; and the way back.
+
+The arguments and the result themselves are not kept: their hash, a short preview without secrets, the files that an
+edit names, what a command line checks and changes, and how it came out.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from hashlib import blake2b
+from typing import Any, Final, cast
+
+from punchlist.core.checks import FAMILIES, Check, Look, Outcome, Patterns, judged, look
+from punchlist.core.grounding.calls import CallOutcome, Moment, ToolCall
+from punchlist.core.grounding.files import named_files
+from punchlist.core.grounding.results import read_result
+from punchlist.text import clean, cut
+from punchlist.text.previews import LENGTH, argument_preview, preview
+
+_LINES: Final = ("command", "cmd", "script")
+_BEHIND: Final = ("run_in_background", "is_background", "background", "runInBackground", "isBackground")
+_MAY_SAY_NO: Final = frozenset({"grep", "egrep", "fgrep", "rg", "ag", "diff", "cmp", "test", "[", "[[", "which", "git"})
+"""An exit code of 1 of these is an answer, not a failure; of Git only where it compares."""
+
+_OUTCOMES: Final[tuple[Outcome, ...]] = ("passed", "failed", "empty", "unknown")
+_LONGEST_NAME: Final = 128
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """How calls are looked at. `previews` is their length in characters, 0 for none at all."""
+
+    previews: int = LENGTH
+    patterns: Patterns | None = None
+
+
+DEFAULT: Final = Watch()
+
+
+def start_facts(
+    name: str,
+    arguments: Any,
+    *,
+    kind: str = "unknown",
+    changes: bool = False,
+    item: str = "",
+    after: str = "",
+    via: str = "",
+    watch: Watch = DEFAULT,
+) -> dict[str, Any]:
+    """The data of `tool.started` beside `call_id`, without what is empty.
+
+    `kind` and `changes` are what is thought of the tool; of a shell line it is found out here what it checks, and
+    whether it changes the work. `item` is the key of the item in focus, `after` that of the one finished last where
+    nothing is in focus; `via` is the road by which the report came.
+    """
+    seen = _looked_at(arguments, watch) if kind == "shell" else None
+    facts: dict[str, Any] = {
+        "name": _short(name),
+        "kind": kind,
+        "hash": fingerprint(arguments),
+        "item": item,
+        "after": after if not item else "",
+        "via": via,
+        "program": _short(seen.program) if seen is not None else "",
+        "changes": changes and (seen is None or seen.changes),
+        "check": _check_data(seen.check) if seen is not None and seen.check is not None else None,
+        "files": list(named_files(arguments)) if kind == "edit" else None,
+        "preview": argument_preview(arguments, watch.previews),
+    }
+    return {key: value for key, value in facts.items() if value}
+
+
+def end_facts(
+    result: Any,
+    *,
+    is_error: bool | None = None,
+    exit_code: int | None = None,
+    started: ToolCall | Mapping[str, Any] | None = None,
+    watch: Watch = DEFAULT,
+) -> dict[str, Any]:
+    """The data of `tool.finished` beside `call_id` and `name`.
+
+    `started` is the call as it is known, or the facts of its beginning: without it a check is not recognised.
+    """
+    known = started if isinstance(started, ToolCall) else call_from("tool.started", started or {}, None)
+    read = read_result(result, is_error)
+    code = read.exit_code if exit_code is None else exit_code
+    failed = bool(read.failed) or (exit_code is not None and exit_code != 0)
+    if failed and code == 1 and known.check is None and _may_say_no(known):
+        failed = False
+    facts: dict[str, Any] = {"is_error": failed}
+    if code is not None:
+        facts["exit_code"] = code
+    if known.check is not None:
+        told = None if read.failed is None and exit_code is None else failed
+        facts["check_outcome"] = judged(known.check, read.text, exit_code=code, is_error=told)
+    shown = preview(read.text, watch.previews, tail=known.check is not None)
+    if shown:
+        facts["result"] = shown
+    return facts
+
+
+def call_from(event: str, data: Mapping[str, Any], at: datetime | None, order: int = 0) -> ToolCall:
+    """What one runtime event says of its call. Values of a wrong type are left out."""
+    moment = None if at is None else Moment(at, order)
+    ends = event in ("tool.finished", "tool.failed")
+    failed = event == "tool.failed" or data.get("is_error") is True
+    outcome: CallOutcome = "running" if not ends else "failed" if failed else "ok"
+    files = data.get("files")
+    told = data.get("check_outcome")
+    return ToolCall(
+        id=_text(data, "call_id"),
+        name=_text(data, "name"),
+        kind=_text(data, "kind") or "unknown",
+        program=_text(data, "program"),
+        hash=_text(data, "hash"),
+        via=_text(data, "via"),
+        item=_text(data, "item"),
+        after=_text(data, "after"),
+        started=moment if event == "tool.started" else None,
+        finished=moment if ends else None,
+        outcome=outcome,
+        files=tuple(name for name in cast("Sequence[Any]", files) if isinstance(name, str)) if _is_list(files) else (),
+        changes=data.get("changes") is True,
+        check=_check_from(data.get("check")),
+        check_outcome=next((outcome for outcome in _OUTCOMES if outcome == told), None),
+        preview=_text(data, "preview"),
+        result=_text(data, "result"),
+    )
+
+
+def fingerprint(arguments: Any) -> str:
+    """A short hash of arguments, the same whatever the order of their keys."""
+    try:
+        text = json.dumps(arguments, sort_keys=True, separators=(",", ":"), default=_type)
+    except (TypeError, ValueError, RecursionError):
+        return ""
+    return blake2b(text.encode(), digest_size=8).hexdigest()
+
+
+def command_line(arguments: Any) -> str | Sequence[str] | None:
+    """The line that a shell tool is to run, or its words as Codex sends them."""
+    if isinstance(arguments, str):
+        return arguments
+    if not isinstance(arguments, Mapping):
+        return None
+    fields = cast("Mapping[Any, Any]", arguments)
+    for key in _LINES:
+        value = fields.get(key)
+        if isinstance(value, str):
+            return value
+        if isinstance(value, list):
+            words = cast("list[Any]", value)[:1000]
+            return [word for word in words if isinstance(word, str)]
+    return None
+
+
+def _looked_at(arguments: Any, watch: Watch) -> Look | None:
+    line = command_line(arguments)
+    if line is None:
+        return None
+    seen = look(line, watch.patterns)
+    if seen.check is not None and isinstance(arguments, Mapping):
+        fields = cast("Mapping[Any, Any]", arguments)
+        if any(fields.get(key) is True for key in _BEHIND):
+            return seen._replace(check=replace(seen.check, zero_counts=False, failure_counts=False))
+    return seen
+
+
+def _may_say_no(call: ToolCall) -> bool:
+    if call.program == "git":
+        return "diff" in call.preview or "grep" in call.preview
+    return call.program in _MAY_SAY_NO
+
+
+def _check_data(check: Check) -> dict[str, Any]:
+    data: dict[str, Any] = {"name": _short(check.name), "family": check.family}
+    return data | {
+        key: True
+        for key, given in (
+            ("zero_hides", not check.zero_counts),
+            ("failure_hides", not check.failure_counts),
+            ("silent", check.silent),
+        )
+        if given
+    }
+
+
+def _check_from(data: Any) -> Check | None:
+    if not isinstance(data, Mapping):
+        return None
+    fields = cast("Mapping[str, Any]", data)
+    for family in FAMILIES:
+        if family == fields.get("family"):
+            return Check(
+                _text(fields, "name"),
+                family,
+                zero_counts=fields.get("zero_hides") is not True,
+                failure_counts=fields.get("failure_hides") is not True,
+                silent=fields.get("silent") is True,
+            )
+    return None
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, list | tuple)
+
+
+def _text(data: Mapping[str, Any], key: str) -> str:
+    value = data.get(key)
+    return value if isinstance(value, str) else ""
+
+
+def _short(text: Any) -> str:
+    return cut(clean(text[: 4 * _LONGEST_NAME], lines=False).text, _LONGEST_NAME) if isinstance(text, str) else ""
+
+
+def _type(value: object) -> str:
+    return type(value).__name__

@@ -1,0 +1,199 @@
+"""A report of the work: for each item its time, what was seen of it, its grade and its evidence; then the totals.
+
+Made from the log alone, so that it knows items of former plans, and lists that their dialect wiped when finished.
+
+**Honest completion** is the share of completions that what was seen bears out: verified, confirmed or worked, among
+all that could be judged. An assertion with nothing behind it counts against it, a contradiction too. Completions of
+agents whose tool calls nobody reported are not judged, and counted apart.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple, cast
+
+from punchlist.core.events import Event, fold
+from punchlist.core.grounding.calls import Subject, todo_subject
+from punchlist.core.grounding.evidence import Matched, grounded_by, match_evidence
+from punchlist.core.grounding.grades import GRADES, SOUND, Grade, regrade
+from punchlist.core.grounding.tally import NOTHING, Tally, combined
+from punchlist.core.grounding.work import Grounding
+from punchlist.core.todo import Status, TodoItem, TodoList
+
+
+class Share(NamedTuple):
+    """So many of so many; `percent` is rounded half up, and None of nothing."""
+
+    part: int
+    of: int
+
+    @property
+    def percent(self) -> int | None:
+        return (200 * self.part + self.of) // (2 * self.of) if self.of else None
+
+
+@dataclass(frozen=True, slots=True)
+class ItemReport:
+    """One item. `tally` holds the work of subagents too, `later` what was seen after it was called done.
+
+    `grade` is None while it is not completed, and where nobody reported what its agent did. `elapsed` is from its start
+    to its end, or to now; None if it was never started. `is_gone`: it was taken off its list, or left out, while open.
+    `touched` is the last event about it.
+    """
+
+    subject: Subject
+    item: TodoItem
+    tally: Tally
+    later: Tally
+    grade: Grade | None
+    evidence: tuple[Matched, ...]
+    elapsed: timedelta | None
+    is_gone: bool = False
+    touched: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """Of items that are not gone. `active` is the time in which at least one call ran, of whichever agent."""
+
+    items: int
+    completed: int
+    cancelled: int
+    grades: Mapping[Grade, int]
+    calls: int
+    failures: int
+    active: timedelta
+
+    @property
+    def open(self) -> int:
+        return self.items - self.completed - self.cancelled
+
+    @property
+    def judged(self) -> int:
+        return sum(self.grades.values())
+
+    @property
+    def unjudged(self) -> int:
+        """Completions of agents of which nothing was reported."""
+        return self.completed - self.judged
+
+    @property
+    def honest(self) -> Share:
+        """Completions that what was seen bears out."""
+        return Share(sum(self.grades.get(grade, 0) for grade in SOUND), self.judged)
+
+    @property
+    def verified(self) -> Share:
+        """Completions that a check, or a person, bears out."""
+        return Share(self.grades.get("verified", 0) + self.grades.get("confirmed", 0), self.judged)
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """`elsewhere` is work that belongs to no item of a list: to a task, or to nothing (its `item` is empty)."""
+
+    items: tuple[ItemReport, ...]
+    elsewhere: Mapping[Subject, Tally]
+    totals: Totals
+
+
+class Reporting:
+    """Takes in events in the order of the log, of as many sessions as are wanted, and reports at any time."""
+
+    def __init__(self, events: Iterable[Event] = ()) -> None:
+        self.work = Grounding()
+        self.items: dict[Subject, TodoItem] = {}
+        self._gone: set[Subject] = set()
+        self._touched: dict[Subject, int] = {}
+        self._lists: dict[tuple[str, str], TodoList] = {}
+        for event in events:
+            self.add(event)
+
+    def add(self, event: Event) -> None:
+        """Takes in one event."""
+        self.work.add(event)
+        if event.kind.startswith(("item.", "list.", "plan.started")) and event.kind != "list.refused":
+            self._list_event(event)
+
+    def report(self, now: datetime) -> Report:
+        """All that is known by now."""
+        seen = {(agent.session, agent.name) for agent in self.work.agents()}
+        items = tuple(self._item(of, item, seen, now) for of, item in self.items.items())
+        elsewhere = {of: self.work.whole(of) for of in self.work.subjects() if of not in self.items}
+        return Report(items, elsewhere, self._totals(items))
+
+    def _list_event(self, event: Event) -> None:
+        owner = (event.session or "", event.agent or "")
+        known = self._lists.get(owner, TodoList())
+        try:
+            todos = self._lists[owner] = fold(known, event.kind, event.data)
+        except (LookupError, StopIteration, TypeError, ValueError):
+            return  # of a log whose beginning is missing, or of a later version
+        item_id = _item_id(event)
+        if not item_id:
+            return
+        of = todo_subject(*owner, todos.plan_id, item_id)
+        self._touched[of] = event.seq
+        item = next((item for item in (*todos.items, *todos.omitted) if item.id == item_id), None)
+        if item is not None:
+            self.items[of] = item
+        if event.kind in ("item.removed", "item.omitted") and of in self.items and self.items[of].is_open:
+            self._gone.add(of)
+        else:
+            self._gone.discard(of)
+
+    def _item(self, of: Subject, item: TodoItem, seen: set[tuple[str, str]], now: datetime) -> ItemReport:
+        tally, later = self.work.whole(of), self.work.later(of)
+        calls = self.work.calls_by(of.session, of.agent) if item.evidence else []
+        evidence = match_evidence(item.evidence, calls, until=item.finished_at)
+        grade: Grade | None = None
+        if item.status is Status.COMPLETED:
+            known = _grade(item.grade)
+            if known == "confirmed" or (of.session, of.agent) in seen or not tally.is_empty:
+                own = grounded_by(tally, evidence, item=of.item, since=item.created_at)
+                grade = regrade(known, own, later)
+            else:
+                grade = known
+        touched = self._touched.get(of, 0)
+        return ItemReport(of, item, tally, later, grade, evidence, _elapsed(item, now), of in self._gone, touched)
+
+    def _totals(self, items: tuple[ItemReport, ...]) -> Totals:
+        everything = combined(NOTHING, (self.work.tally(of) for of in self.work.subjects()))
+        items = tuple(entry for entry in items if not entry.is_gone)
+        statuses = Counter(entry.item.status for entry in items)
+        return Totals(
+            items=len(items),
+            completed=statuses[Status.COMPLETED],
+            cancelled=statuses[Status.CANCELLED],
+            grades=Counter(entry.grade for entry in items if entry.grade is not None),
+            calls=everything.calls,
+            failures=everything.failures,
+            active=everything.active,
+        )
+
+
+def _item_id(event: Event) -> str:
+    if not event.kind.startswith("item."):
+        return ""
+    given: Any = event.data.get("item")
+    found: Any = event.data.get("id") or (
+        cast("Mapping[str, Any]", given).get("id") if isinstance(given, Mapping) else ""
+    )
+    return found if isinstance(found, str) else ""
+
+
+def _grade(name: str | None) -> Grade | None:
+    for grade in GRADES:
+        if grade == name:
+            return grade
+    return None
+
+
+def _elapsed(item: TodoItem, now: datetime) -> timedelta | None:
+    if item.started_at is None:
+        return None
+    end = item.finished_at or (now if item.is_open else item.started_at)
+    return max(end - item.started_at, timedelta(0))

@@ -1,0 +1,73 @@
+"""What a detector says: one value for all of them, and the words that names and labels are put in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from punchlist.text import cut, for_prompt
+
+Level = Literal["ok", "warning", "critical"]
+
+LONGEST_NAME = 80
+"""So many characters of a name that came from a model stand in a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something that a detector saw. `subject` is what it saw it of: a tool, an item's id, an agent.
+
+    `seen` is a sentence that may be shown to a person or a model as it is. The level `ok` means that something seen
+    before is over.
+    """
+
+    detector: str
+    level: Level
+    seen: str
+    count: int = 0
+    subject: str = ""
+
+    @property
+    def kind(self) -> str:
+        """The kind of the event that tells of it."""
+        return "finding.cleared" if self.level == "ok" else "finding.raised"
+
+    def data(self) -> dict[str, Any]:
+        """The data of that event."""
+        return {
+            "detector": self.detector,
+            "level": self.level,
+            "seen": self.seen,
+            "count": self.count,
+            "subject": self.subject,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What is thought of a call before it runs. `ok` has no detector, no count and no message.
+
+    `is_news` says that this is worth an event: each critical verdict is, a warning at every tenth count only.
+    `for_model` is what the model is to be told now, empty mostly. `paired_tool` is the other tool of a ping-pong.
+    """
+
+    level: Level = "ok"
+    detector: str | None = None
+    count: int = 0
+    message: str = ""
+    paired_tool: str | None = None
+    is_news: bool = False
+    for_model: str = ""
+
+    def finding(self, tool: str) -> Finding | None:
+        """The finding about a call of that tool, or None for a call that is fine."""
+        if self.detector is None:
+            return None
+        return Finding(self.detector, self.level, self.message, self.count, shown(tool))
+
+
+def shown(name: str) -> str:
+    """A name from outside as it may stand in a sentence: one line, short, and no fence in it."""
+    if len(name) <= LONGEST_NAME and name.isascii() and name.isprintable() and "<" not in name and "&" not in name:
+        return name
+    return for_prompt(cut(name[: 4 * LONGEST_NAME], LONGEST_NAME))

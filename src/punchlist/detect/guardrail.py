@@ -1,0 +1,257 @@
+"""Hermes' guardrail against tool loops: failures and repeated reads within one turn, and caps on what runs away.
+
+`before` says whether a call may run, `after` what to think of what it came to. A turn begins with a new
+`GuardrailState`. Codes, thresholds and the object that stands for a blocked result are Hermes'; the words are ours.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from typing import Any, Literal, cast
+
+from punchlist.detect.findings import Finding, Level, shown
+from punchlist.detect.guardrail_options import DEFAULT, GuardrailOptions
+from punchlist.detect.signatures import kept
+from punchlist.detect.stable import CHARACTERS, digest, is_plain
+from punchlist.detect.values import fields, less, more
+
+Action = Literal["allow", "warn", "block", "halt"]
+
+_MOST = 256
+"""Signatures and tools that a state counts; the oldest go first."""
+
+_CONTROLS = ("list", "steer", "stop")
+_LEVELS: Mapping[Action, Level] = {"allow": "ok", "warn": "warning", "block": "critical", "halt": "critical"}
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """A call without its arguments' values: the tool, and the SHA-256 of its sorted compact JSON arguments."""
+
+    tool_name: str
+    args_hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What is to be done about a call. `block` comes before it, `halt` after it; both end the turn."""
+
+    action: Action
+    code: str
+    message: str
+    tool_name: str
+    count: int
+    signature: Signature
+
+    @property
+    def allows(self) -> bool:
+        return self.action in ("allow", "warn")
+
+    def result(self) -> dict[str, Any]:
+        """What a blocked call returns in place of a result; as JSON it is the text of the tool message."""
+        signature = {"tool_name": self.signature.tool_name, "args_hash": self.signature.args_hash}
+        told: dict[str, Any] = {
+            "action": self.action,
+            "code": self.code,
+            "message": self.message,
+            "tool_name": self.tool_name,
+            "count": self.count,
+            "signature": signature,
+        }
+        return {"error": self.message, "guardrail": told}
+
+    def finding(self) -> Finding | None:
+        if self.action == "allow":
+            return None
+        return Finding(self.code, _LEVELS[self.action], self.message, self.count, shown(self.tool_name))
+
+
+@dataclass(frozen=True, slots=True)
+class GuardrailState:
+    """What was counted in this turn. `failures` and `repeats` are by signature, `failing` by tool."""
+
+    failures: Mapping[str, int] = field(default_factory=dict[str, int])
+    failing: Mapping[str, int] = field(default_factory=dict[str, int])
+    repeats: Mapping[str, tuple[str, int]] = field(default_factory=dict[str, tuple[str, int]])
+    searches: int = 0
+    subagents: int = 0
+
+
+def signature(tool: str, args: object) -> Signature:
+    """The signature of a call. Arguments that are no object count as none."""
+    return Signature(kept(tool), _hash(fields(args)))
+
+
+def before(
+    state: GuardrailState, name: str, args: object = None, *, options: GuardrailOptions = DEFAULT
+) -> tuple[GuardrailState, Decision]:
+    """Whether a call may run. Caps hold always; repeated calls are blocked only with `hard_stop_enabled`."""
+    mark = signature(name, args)
+    over = _over_cap(state, mark, args, options)
+    if over is not None:
+        return state, over
+    state = _spent(state, mark.tool_name, args)
+    if options.hard_stop_enabled:
+        key = _key(mark)
+        failed = state.failures.get(key, 0)
+        if failed >= options.exact_failure_block_after:
+            return state, _decided("block", "repeated_exact_failure_block", mark, failed)
+        _, repeated = state.repeats.get(key, ("", 0))
+        if options.is_idempotent(mark.tool_name) and repeated >= options.no_progress_block_after:
+            return state, _decided("block", "idempotent_no_progress_block", mark, repeated)
+    return state, _allowed(mark)
+
+
+def after(
+    state: GuardrailState,
+    name: str,
+    args: object = None,
+    result: object = None,
+    *,
+    failed: bool | None = None,
+    options: GuardrailOptions = DEFAULT,
+) -> tuple[GuardrailState, Decision]:
+    """What to think of a call that ran. Without `failed` the result itself is asked, as Hermes does."""
+    mark = signature(name, args)
+    key, tool = _key(mark), mark.tool_name
+    if looks_failed(name, result) if failed is None else failed:
+        return _after_failure(state, mark, options)
+    failures, failing, repeats = less(state.failures, key), less(state.failing, tool), less(state.repeats, key)
+    if not options.is_idempotent(tool):
+        return replace(state, failures=failures, failing=failing, repeats=repeats), _allowed(mark)
+    result_hash = _result_hash(result)
+    last, count = state.repeats.get(key, ("", 0))
+    count = count + 1 if last == result_hash else 1
+    state = replace(state, failures=failures, failing=failing, repeats=more(repeats, key, (result_hash, count), _MOST))
+    if options.warnings_enabled and count >= options.no_progress_warn_after:
+        return state, _decided("warn", "idempotent_no_progress_warning", mark, count)
+    return state, _allowed(mark, count)
+
+
+def _after_failure(
+    state: GuardrailState, mark: Signature, options: GuardrailOptions
+) -> tuple[GuardrailState, Decision]:
+    key, tool = _key(mark), mark.tool_name
+    exact, same = state.failures.get(key, 0) + 1, state.failing.get(tool, 0) + 1
+    state = replace(
+        state,
+        failures=more(state.failures, key, exact, _MOST),
+        failing=more(state.failing, tool, same, _MOST),
+        repeats=less(state.repeats, key),
+    )
+    if options.hard_stop_enabled and same >= options.same_tool_failure_halt_after:
+        return state, _decided("halt", "same_tool_failure_halt", mark, same)
+    if options.warnings_enabled and exact >= options.exact_failure_warn_after:
+        return state, _decided("warn", "repeated_exact_failure_warning", mark, exact)
+    if options.warnings_enabled and same >= options.same_tool_failure_warn_after:
+        return state, _decided("warn", "same_tool_failure_warning", mark, same)
+    return state, _allowed(mark, exact)
+
+
+def looks_failed(tool: str, result: object) -> bool:
+    """Whether a result reads as a failure: an exit code for `terminal`, else the signs that Hermes looks for."""
+    if not isinstance(result, str):
+        return False
+    if tool == "terminal":
+        code = fields(_parsed(result)).get("exit_code")
+        return code is not None and code != 0
+    head = result[:500].lower()
+    return '"error"' in head or '"failed"' in head or result.startswith("Error")
+
+
+def _over_cap(state: GuardrailState, mark: Signature, args: object, options: GuardrailOptions) -> Decision | None:
+    if mark.tool_name == "web_search" and 0 < options.max_web_searches <= state.searches:
+        return _decided("block", "loop_web_search_cap", mark, state.searches, options.max_web_searches)
+    if mark.tool_name == "delegate_task" and 0 < options.max_subagents <= state.subagents and _spawns(args):
+        return _decided("block", "loop_subagent_cap", mark, state.subagents, options.max_subagents)
+    return None
+
+
+def _spent(state: GuardrailState, tool: str, args: object) -> GuardrailState:
+    if tool == "web_search":
+        return replace(state, searches=state.searches + 1)
+    if tool == "delegate_task":
+        return replace(state, subagents=state.subagents + _spawns(args))
+    return state
+
+
+def _spawns(args: object) -> int:
+    """How many subagents a delegation starts: one for each of its tasks; steering those that run starts none."""
+    given = fields(args)
+    action = given.get("action")
+    if isinstance(action, str) and action[:20].strip().lower() in _CONTROLS:
+        return 0
+    tasks = given.get("tasks")
+    return len(cast("list[Any]", tasks)) if isinstance(tasks, list) and tasks else 1
+
+
+def _allowed(mark: Signature, count: int = 0) -> Decision:
+    return Decision("allow", "allow", "", mark.tool_name, count, mark)
+
+
+def _decided(action: Action, code: str, mark: Signature, count: int, cap: int = 0) -> Decision:
+    message = _WORDS[code].format(tool=shown(mark.tool_name), count=count, cap=cap)
+    return Decision(action, code, message, mark.tool_name, count, mark)
+
+
+def _key(mark: Signature) -> str:
+    return f"{mark.tool_name}:{mark.args_hash}"
+
+
+def _hash(value: object) -> str:
+    if not is_plain(value):
+        return digest(value)
+    text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _result_hash(result: object) -> str:
+    if not isinstance(result, str):
+        return _hash(result)
+    data = _parsed(result)
+    if data is None:
+        return digest(result) if len(result) > CHARACTERS else sha256(result.encode(errors="surrogatepass")).hexdigest()
+    return _hash(data)
+
+
+def _parsed(text: str) -> object:
+    """The JSON in a text, or None."""
+    if len(text) > CHARACTERS:
+        return None
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+_WORDS: Mapping[str, str] = {
+    "repeated_exact_failure_warning": (
+        "{tool} failed {count} times with the same arguments. "
+        "Read what it says, and change something before the next try."
+    ),
+    "repeated_exact_failure_block": (
+        "{tool} was not run: with the same arguments it failed {count} times. Try another way, or say what is missing."
+    ),
+    "same_tool_failure_warning": (
+        "{tool} failed {count} times in this turn. Find out why before the next try: "
+        "look at its last answer, check what it was given, or use another tool."
+    ),
+    "same_tool_failure_halt": "{tool} failed {count} times in this turn, so the turn stops here. Choose another way.",
+    "idempotent_no_progress_warning": (
+        "{tool} gave the same answer {count} times. Work with that answer, or ask something else."
+    ),
+    "idempotent_no_progress_block": (
+        "{tool} was not run: it gave the same answer {count} times. Work with that answer, or ask something else."
+    ),
+    "loop_web_search_cap": (
+        "{tool} was not run: this turn has made {count} web searches, and {cap} are allowed. "
+        "Answer with what was found."
+    ),
+    "loop_subagent_cap": (
+        "{tool} was not run: this turn has started {count} subagents, and {cap} are allowed. "
+        "Finish with what they bring."
+    ),
+}

@@ -1,0 +1,75 @@
+"""Rounds without progress, counted as Magentic-One counts them: a bad round adds one, a good one takes one away.
+
+A round is whatever the host calls one: a turn of the agent, a task handed to a worker. When the count reaches its
+limit the plan is due for another look, and counting begins anew.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from punchlist.detect.findings import Finding
+from punchlist.detect.settings import mapping, whole
+
+PROGRESS = frozenset({"plan.started", "item.started", "item.completed", "item.cancelled", "item.unblocked"})
+"""The kinds of events that make a round a good one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoundOptions:
+    """`max_stalls` as in the original. `max_rounds` ends it all; 0 for no end."""
+
+    max_stalls: int = 3
+    max_rounds: int = 0
+
+
+DEFAULT = RoundOptions()
+
+
+@dataclass(frozen=True, slots=True)
+class RoundState:
+    """`stalls` is the count now, `rounds` how many there were, `replans` how often the limit was reached.
+
+    `progressed` is about the round that is under way.
+    """
+
+    stalls: int = 0
+    rounds: int = 0
+    replans: int = 0
+    progressed: bool = False
+
+
+def round_options(given: object) -> RoundOptions:
+    options = mapping("rounds", given, ("max_stalls", "max_rounds"))
+    return RoundOptions(
+        max_stalls=whole("rounds.max_stalls", options.get("max_stalls", DEFAULT.max_stalls)),
+        max_rounds=whole("rounds.max_rounds", options.get("max_rounds", DEFAULT.max_rounds), least=0),
+    )
+
+
+def happened(state: RoundState, kind: str) -> RoundState:
+    """The state after an event of that kind within the round."""
+    if state.progressed or kind not in PROGRESS:
+        return state
+    return RoundState(state.stalls, state.rounds, state.replans, progressed=True)
+
+
+def ended(
+    state: RoundState, *, progress: bool | None = None, looping: bool = False, options: RoundOptions = DEFAULT
+) -> tuple[RoundState, Finding | None]:
+    """The state after a round, and what there is to say about it.
+
+    `progress` is the host's own judgement; without it the events of the round decide. A round that made progress but
+    `looping` over it counts as a bad one.
+    """
+    good = (state.progressed if progress is None else progress) and not looping
+    rounds = state.rounds + 1
+    stalls = max(0, state.stalls - 1) if good else state.stalls + 1
+    if options.max_rounds and rounds >= options.max_rounds:
+        said = f"{rounds} rounds are over, as many as there may be."
+        return RoundState(stalls, rounds, state.replans), Finding("rounds_over", "critical", said, rounds)
+    if stalls < options.max_stalls:
+        return RoundState(stalls, rounds, state.replans), None
+    replans = state.replans + 1
+    said = f"{stalls} rounds more brought nothing than brought something: the plan needs another look."
+    return RoundState(0, rounds, replans), Finding("stalled_rounds", "warning", said, stalls)

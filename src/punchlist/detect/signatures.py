@@ -1,0 +1,236 @@
+"""What makes two calls the same call, and two results the same result: OpenClaw's rules.
+
+A call that writes a todo list counts by the list's shape, because new words for the same steps are no progress. A
+result counts without what changes in every one of its kind, such as the id of a message that was sent.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from itertools import islice
+from typing import Any, Literal, NamedTuple, cast
+
+from punchlist.detect.stable import CHARACTERS, KEYS, TEXT, UNDEFINED, digest, stable
+from punchlist.detect.values import fields
+from punchlist.text import repair
+
+Reading = Literal["plain", "exec", "poll", "log", "send", "plan"]
+"""How the result of a call is read."""
+
+LONGEST = 128
+"""Characters of a name or id that are kept; what is longer is kept by its beginning and its hash."""
+
+_LISTS: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "update_plan": ("plan", ("step",)),
+    "TodoWrite": ("todos", ("content",)),
+    "todowrite": ("todos", ("content",)),
+    "todo": ("todos", ("content",)),
+    "todos": ("todos", ("content",)),
+    "todo_list": ("todos", ("content",)),
+    "todo_write": ("todos", ("content",)),
+    "write_todos": ("todos", ("content", "description")),
+    "SetTodoList": ("todos", ("title",)),
+    "manage_todo_list": ("todoList", ("title",)),
+    "task_tracker": ("task_list", ("title",)),
+}
+"""Tools that write a list: where it is in their arguments, and where the text of a step is."""
+
+_POLLS: Mapping[str, Reading] = {"poll": "poll", "log": "log"}
+_SENDING = frozenset(
+    {"send", "broadcast", "reply", "thread-reply", "sendWithEffect", "sendAttachment", "upload-file", "sticker", "poll"}
+)
+_CHANNELS = frozenset(
+    {"telegram", "whatsapp", "discord", "irc", "googlechat", "slack", "signal", "imessage", "line", "msteams"}
+    | {"matrix", "mattermost", "feishu", "nostr", "zalo", "bluebubbles"}
+)
+_VOLATILE = frozenset(
+    {"messageId", "message_id", "messageIds", "platformMessageId", "platformMessageIds", "fileId", "file_id", "fileKey"}
+    | {"pollId", "poll_id", "receipt", "runId", "idempotencyKey", "ts", "timestamp", "sentAt", "deliveredAt"}
+    | {"createdAt"}
+)
+_VOLATILE_MESSAGE = _VOLATILE | {"id"}
+_UNKNOWN_TOOL = (
+    re.compile(r"unknown tool[:\s]+[\"'`]?([a-z0-9_.-]+)", re.IGNORECASE),
+    re.compile(r"tool\s+[\"'`]?([a-z0-9_.-]+)[\"'`]?\s+(?:not found|is not available)", re.IGNORECASE),
+)
+_SEARCHED = 2000
+
+
+class Outcome(NamedTuple):
+    """What a call came to: the hash of its result, and the tool that it turned out not to be there."""
+
+    hash: str | None = None
+    unknown_tool: str | None = None
+
+
+def kept(name: object) -> str:
+    """A name or id as a state keeps it: no longer than `LONGEST`, and two that differ stay different."""
+    text = name if isinstance(name, str) else stable(name).decode()
+    if len(text) <= LONGEST and text.isascii():
+        return text
+    if len(text) > LONGEST:
+        text = f"{text[: LONGEST - 17]}#{digest(text)[:16]}"
+    return repair(text)
+
+
+def signature(tool: str, args: object) -> str:
+    """The call as one text: its tool, and the hash of its arguments. Never raises."""
+    return f"{kept(tool)}:{digest(reduced(tool, args))}"
+
+
+def reduced(tool: str, args: object) -> object:
+    """The arguments, or for a tool that writes a list the shape of what it writes."""
+    if tool not in _LISTS or not isinstance(args, Mapping):
+        return args
+    given = fields(cast("object", args))
+    return _shape(tool, given) if tool == "update_plan" or isinstance(given.get(_LISTS[tool][0]), list) else given
+
+
+def is_known_poll(tool: str, args: object) -> bool:
+    """Whether a call asks how something is getting on, so that repeating it is what it is for."""
+    return tool == "command_status" or (tool == "process" and _action(args) in _POLLS)
+
+
+def reading(tool: str, args: object) -> Reading:
+    """How the result of this call is to be read."""
+    if tool == "exec":
+        return "exec"
+    if tool == "process":
+        return _POLLS.get(_action(args), "plain")
+    if tool in _LISTS:
+        return "plan" if reduced(tool, args) is not args else "plain"
+    if tool == "sessions_send" or (tool == "message" and _action(args) in _SENDING):
+        return "send"
+    if tool in _CHANNELS and _action(args) in ("send", "sendMessage"):
+        return "send"
+    return "plain"
+
+
+def outcome(way: Reading, result: object, *, is_error: bool) -> Outcome:
+    """What a result comes to. None, and a refusal of this very detector, come to nothing and are not counted."""
+    if is_error:
+        said = _said(result)
+        return Outcome(f"error:{digest(said)}", _unknown_tool(said))
+    if result is None:
+        return Outcome()
+    if way == "plan" and not isinstance(result, Mapping):
+        return Outcome(digest({"text": ""}))
+    if not isinstance(result, Mapping):
+        return Outcome(digest(result))
+    given = fields(cast("object", result))
+    details = fields(given.get("details"))
+    if details.get("status") == "blocked" and details.get("deniedReason") == "tool-loop":
+        return Outcome()
+    return Outcome(digest(_facts(way, details, _text(given)), _volatile if way == "send" else None))
+
+
+def _facts(way: Reading, details: Mapping[str, Any], text: str) -> object:
+    """What of a result counts."""
+    match way:
+        case "exec":
+            return _executed(details, text) or {"details": details, "text": text}
+        case "poll":
+            extra = {"aggregated": details.get("aggregated")}
+        case "log":
+            extra = {name: details.get(name) for name in ("totalLines", "totalChars", "truncated")}
+        case "send":
+            return details
+        case "plan":
+            return {"details": _shape("update_plan", details), "text": ""}
+        case "plain":
+            return {"details": details, "text": text}
+    ends = {name: details.get(name) for name in ("exitCode", "exitSignal")}
+    return {"action": way, "status": details.get("status", UNDEFINED), **ends, **extra, "text": text}
+
+
+def _executed(details: Mapping[str, Any], text: str) -> object:
+    status = details.get("status")
+    if status == "running":
+        return {"status": status, "tail": _string(details.get("tail"))}
+    if status in ("completed", "failed"):
+        code = details.get("exitCode")
+        is_number = isinstance(code, int | float) and not isinstance(code, bool)
+        return {
+            "status": status,
+            "exitCode": code if is_number else None,
+            "timedOut": details.get("timedOut") is True,
+            "output": _string(details.get("aggregated")).strip() or text,
+        }
+    if status in ("approval-pending", "approval-unavailable"):
+        named = {name: details.get(name) for name in ("reason", "host")}
+        told = {name: _string(details.get(name)) for name in ("command", "warningText")}
+        return {"status": status, **{name: x if isinstance(x, str) else None for name, x in named.items()}, **told}
+    return None
+
+
+def _shape(tool: str, args: Mapping[str, Any]) -> object:
+    """The statuses of a list and which steps have a text; the ids too, where the steps have some."""
+    key, texts = _LISTS[tool]
+    given = args.get(key)
+    steps = cast("list[Any]", given) if isinstance(given, list) else []
+    entries = [fields(step) for step in islice(steps, KEYS)]
+    statuses = [entry.get("status") for entry in entries]
+    shape: dict[str, object] = {
+        "planLength": len(steps),
+        "statuses": [status if isinstance(status, str) else None for status in statuses],
+        "stepPresence": [any(_string(entry.get(name)).strip() for name in texts) for entry in entries],
+        "hasExplanation": bool(_string(args.get("explanation")).strip()),
+    }
+    if any("id" in entry for entry in entries):
+        shape["ids"] = [entry.get("id") for entry in entries]
+    return shape
+
+
+def _volatile(given: Mapping[str, Any]) -> frozenset[str]:
+    """What is new in every delivery: ids of messages, times, receipts."""
+    return _VOLATILE_MESSAGE if _is_message(given) else _VOLATILE
+
+
+def _is_message(given: Mapping[str, Any]) -> bool:
+    if not (isinstance(given.get("id"), str) and isinstance(given.get("text"), str)):
+        return False
+    named = (given.get(name) for name in ("direction", "senderId", "accountId"))
+    return any(isinstance(value, str) for value in named) or isinstance(given.get("conversation"), Mapping)
+
+
+def _text(result: Mapping[str, Any]) -> str:
+    """The text blocks of a result, joined; of very many, the first."""
+    content = result.get("content")
+    if not isinstance(content, list):
+        return ""
+    texts: list[str] = []
+    room = CHARACTERS
+    for block in map(fields, islice(cast("list[Any]", content), KEYS)):
+        text = block.get("text")
+        if isinstance(block.get("type"), str) and isinstance(text, str) and room > 0:
+            room -= len(text)
+            texts.append(text)
+    return "\n".join(texts).strip()
+
+
+def _said(error: object) -> str:
+    """What an error says, as one text of bounded length."""
+    if isinstance(error, BaseException):
+        try:
+            return str(error)[: 2 * TEXT] or type(error).__name__
+        except Exception:  # an error that cannot even say its name
+            return type(error).__name__
+    if isinstance(error, str):
+        return error
+    return stable(error).decode()
+
+
+def _unknown_tool(said: str) -> str | None:
+    for pattern in _UNKNOWN_TOOL:
+        if found := pattern.search(said, 0, _SEARCHED):
+            return kept(found[1].lower())
+    return None
+
+
+def _action(args: object) -> str:
+    return _string(fields(args).get("action"))
+
+
+def _string(value: object) -> str:
+    return value if isinstance(value, str) else ""

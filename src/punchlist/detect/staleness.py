@@ -1,0 +1,197 @@
+"""Whether anybody keeps the list: seen from an agent's own events, one after the other.
+
+- `stale_item`: an item has been in progress for long while the work went elsewhere.
+- `churn`: the list is written again and again, and no item moves on.
+- `bouncing`: an item goes back, and forth, and back.
+- `todo_storm`: many calls of the todo tool in a short time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from punchlist.core.events import Event
+from punchlist.detect.findings import Finding, shown
+from punchlist.detect.settings import mapping, seconds, whole
+from punchlist.detect.signatures import kept
+from punchlist.detect.values import fields, less, more
+
+_MOST_ITEMS = 512
+_MOST_ACTIVE = 32
+
+WRITES = frozenset({"list.replaced", "list.merged", "list.edited", "list.confirmed", "list.refused"})
+"""The events that a call of a todo tool ends with."""
+
+_MOVES: Mapping[str, str] = {
+    "item.started": "in_progress",
+    "item.paused": "pending",
+    "item.completed": "completed",
+    "item.failed": "failed",
+    "item.cancelled": "cancelled",
+    "item.blocked": "blocked",
+    "item.unblocked": "pending",
+    "item.reopened": "pending",
+}
+_PROGRESS = frozenset({"item.started", "item.completed", "item.cancelled", "item.blocked", "item.unblocked"})
+_CLOSED = frozenset({"completed", "cancelled"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StalenessOptions:
+    """Seconds and counts from which on there is something to say. A count of 0 switches its detector off."""
+
+    stale_after: float = 30 * 60.0
+    stale_calls: int = 20
+    churn_writes: int = 5
+    bounces: int = 3
+    storm_calls: int = 10
+    storm_seconds: float = 60.0
+
+
+DEFAULT = StalenessOptions()
+_SECONDS = ("stale_after", "storm_seconds")
+_COUNTS = ("stale_calls", "churn_writes", "bounces", "storm_calls")
+
+
+def staleness_options(given: object) -> StalenessOptions:
+    options = mapping("staleness", given, (*_SECONDS, *_COUNTS))
+    times = {name: seconds(f"staleness.{name}", options[name]) for name in _SECONDS if name in options}
+    counts = {name: whole(f"staleness.{name}", options[name], least=0) for name in _COUNTS if name in options}
+    found: dict[str, Any] = {**times, **counts}
+    return StalenessOptions(**found)
+
+
+class Seen(NamedTuple):
+    """The status of an item, and how often it went back to an earlier one."""
+
+    status: str
+    bounces: int = 0
+
+
+class Active(NamedTuple):
+    """An item in progress: when it was begun or last worked on, and how many calls have gone elsewhere since."""
+
+    since: datetime
+    elsewhere: int = 0
+    told: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StalenessState:
+    """What of one agent's list counts: at most 512 items, 32 of them in progress, and the last few writes.
+
+    `writes` is the number of writes in a row behind which no item had moved on; `moved` is about the one under way.
+    """
+
+    items: Mapping[str, Seen] = field(default_factory=dict[str, Seen])
+    active: Mapping[str, Active] = field(default_factory=dict[str, Active])
+    writes: int = 0
+    moved: bool = False
+    times: tuple[datetime, ...] = ()
+    storming: bool = False
+
+
+def observed(
+    state: StalenessState, event: Event, options: StalenessOptions = DEFAULT
+) -> tuple[StalenessState, tuple[Finding, ...]]:
+    """The state after one more event of the agent, and what there is to say. Other kinds of events change nothing.
+
+    Writes by somebody else than the agent are no churn and no storm. Of `tool.started` the data's `item` is the id of
+    the item that the call belongs to; a call without one has gone elsewhere.
+    """
+    kind = event.kind
+    if kind == "tool.started":
+        return _worked(state, event, options)
+    if kind in WRITES:
+        return _written(state, event, options) if event.by == event.agent else (state, ())
+    if kind == "plan.started":
+        return replace(state, items={}, active={}, moved=True), ()
+    if kind.startswith("item."):
+        return _item_changed(state, event, options)
+    return state, ()
+
+
+def _worked(
+    state: StalenessState, event: Event, options: StalenessOptions
+) -> tuple[StalenessState, tuple[Finding, ...]]:
+    if not state.active:
+        return state, ()
+    busy = kept(event.data.get("item") or "")
+    found: list[Finding] = []
+    active: dict[str, Active] = {}
+    for item, entry in state.active.items():
+        if item == busy:
+            active[item] = Active(max(entry.since, event.at))
+            continue
+        calls, told = entry.elsewhere + 1, entry.told
+        silent = (event.at - entry.since).total_seconds()
+        if not told and 0 < options.stale_calls <= calls and silent >= options.stale_after:
+            told = True
+            said = f"Item {shown(item)} has been in progress for {int(silent // 60)} min, and the last {calls} calls"
+            found.append(Finding("stale_item", "warning", f"{said} were not for it.", calls, item))
+        active[item] = Active(entry.since, calls, told)
+    return replace(state, active=active), tuple(found)
+
+
+def _written(
+    state: StalenessState, event: Event, options: StalenessOptions
+) -> tuple[StalenessState, tuple[Finding, ...]]:
+    found: list[Finding] = []
+    writes = 0 if state.moved else state.writes + 1
+    if writes and options.churn_writes and writes % options.churn_writes == 0:
+        said = f"The list was written {writes} times in a row, and no item has moved on."
+        found.append(Finding("churn", "warning", said, writes))
+    times = (*state.times, event.at)[-options.storm_calls :] if options.storm_calls else ()
+    taken = (times[-1] - times[0]).total_seconds() if times else 0.0
+    storming = 0 < options.storm_calls <= len(times) and 0 <= taken <= options.storm_seconds
+    if storming and not state.storming:
+        said = f"{len(times)} calls of the todo tool within {round(taken)} s."
+        found.append(Finding("todo_storm", "warning", said, len(times)))
+    return replace(state, writes=writes, moved=False, times=times, storming=storming), tuple(found)
+
+
+def _item_changed(
+    state: StalenessState, event: Event, options: StalenessOptions
+) -> tuple[StalenessState, tuple[Finding, ...]]:
+    item, status = _named(event)
+    if not item:
+        return state, ()
+    moved = state.moved or event.kind in _PROGRESS
+    before = state.items.get(item)
+    if event.kind in ("item.removed", "item.omitted"):
+        return replace(state, items=less(state.items, item), active=less(state.active, item)), ()
+    if status is None:
+        return state, ()
+    bounces = 0 if before is None else before.bounces + _is_back(before.status, status)
+    items = more(state.items, item, Seen(status, bounces), _MOST_ITEMS)
+    active = state.active
+    if status != "in_progress":
+        active = less(active, item)
+    elif item not in active:
+        active = more(active, item, Active(event.at), _MOST_ACTIVE)
+    found: tuple[Finding, ...] = ()
+    if before is not None and bounces > before.bounces and options.bounces and bounces % options.bounces == 0:
+        said = f"Item {shown(item)} went back to an earlier status {bounces} times."
+        found = (Finding("bouncing", "warning", said, bounces, item),)
+    return replace(state, items=items, active=active, moved=moved), found
+
+
+def _named(event: Event) -> tuple[str, str | None]:
+    """The item that an event is about, and the status that it has behind it, where the event says so."""
+    data = event.data
+    if event.kind == "item.added":
+        data = fields(data.get("item"))
+        status = data.get("status", "pending")
+    else:
+        status = _MOVES.get(event.kind) or fields(data.get("set")).get("status")
+    return kept(data.get("id") or ""), status if isinstance(status, str) else None
+
+
+def _is_back(before: str, after: str) -> bool:
+    """Whether work that was begun or done is not any more."""
+    if before in _CLOSED:
+        return after not in _CLOSED
+    return before == "in_progress" and after == "pending"

@@ -1,0 +1,127 @@
+"""Silence: an agent that was started and of which nothing comes, told about once, as OpenClaw's relay does.
+
+Four kinds, by how far the agent got: nothing was submitted to it, no event came from it, there was activity but no
+output, there was output and then none. Whoever watches calls `check` every `poll_every` seconds. Only visible output
+ends a stall; other signs of life put the next notice off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from punchlist.detect.findings import Finding, shown
+from punchlist.detect.settings import mapping, seconds
+from punchlist.text import cut
+
+LONGEST_LABEL = 40
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StallOptions:
+    """In seconds. `notice_after` of silence there is a notice, 0 for none; after `lifetime` nobody watches any more."""
+
+    notice_after: float = 60.0
+    poll_every: float = 15.0
+    lifetime: float = 6 * 60 * 60.0
+
+
+DEFAULT = StallOptions()
+_LEAST = {"notice_after": 0.0, "poll_every": 0.25, "lifetime": 1.0}
+
+
+def stall_options(given: object) -> StallOptions:
+    """The options that a person gave. A time that is too short is the shortest there is, as in the original."""
+    options = mapping("stalls", given, _LEAST)
+    return StallOptions(
+        **{name: seconds(f"stalls.{name}", value, least=_LEAST[name]) for name, value in options.items()}
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class StallState:
+    """How far an agent got, and when it last gave a sign of life. `label` is what it is called in a notice."""
+
+    started_at: datetime
+    alive_at: datetime
+    label: str = "ACP child"
+    submitted: bool = False
+    proxies: tuple[str, ...] = ()
+    active: bool = False
+    last_event: str = ""
+    spoke: bool = False
+    told: bool = False
+    over: bool = False
+
+
+def watched(at: datetime, label: str = "") -> StallState:
+    """The state at the start of an agent."""
+    words = " ".join(label[:400].split())
+    return StallState(at, at, shown(cut(words, LONGEST_LABEL)) if words else "ACP child")
+
+
+def submitted(state: StallState, at: datetime, proxies: Iterable[str] = ()) -> StallState:
+    """The prompt was sent. `proxies` are the names of proxy variables that were set then, never their values."""
+    return replace(_alive(state, at), submitted=True, proxies=tuple(sorted(shown(name) for name in proxies))[:16])
+
+
+def active(state: StallState, at: datetime, event: str = "") -> StallState:
+    """An event came from the agent that nobody sees."""
+    return replace(_alive(state, at), active=True, last_event=shown(event))
+
+
+def muttered(state: StallState, at: datetime) -> StallState:
+    """The agent said something that is not passed on."""
+    return _alive(state, at)
+
+
+def spoke(state: StallState, at: datetime) -> tuple[StallState, Finding | None]:
+    """Visible output came. If a stall was told about, so is its end."""
+    now = replace(_alive(state, at), spoke=True, told=False)
+    if not state.told or state.over:
+        return now, None
+    return now, Finding("resumed", "ok", f"{state.label} resumed output.", subject=state.label)
+
+
+def ended(state: StallState) -> StallState:
+    """The agent finished or failed; nothing more is said about it."""
+    return replace(state, over=True)
+
+
+def check(state: StallState, now: datetime, options: StallOptions = DEFAULT) -> tuple[StallState, Finding | None]:
+    """The stall to tell about at this time, if any: one for each stall. At the end of its lifetime a watch is over."""
+    if state.over:
+        return state, None
+    if now - state.started_at >= timedelta(seconds=options.lifetime):
+        n = max(1, round(options.lifetime))
+        said = f"{state.label} stream relay timed out after {n}s without completion."
+        return ended(state), Finding("timed_out", "critical", said, n, state.label)
+    silent = now - state.alive_at
+    if options.notice_after <= 0 or state.told or silent < timedelta(seconds=options.notice_after):
+        return state, None
+    n = round(options.notice_after)
+    detector, said = _stall(state, n)
+    return replace(state, told=True), Finding(detector, "warning", said, n, state.label)
+
+
+def _alive(state: StallState, at: datetime) -> StallState:
+    """A clock that was set back does not make an agent look silent, nor one that was late look alive."""
+    return replace(state, alive_at=max(state.alive_at, at))
+
+
+def _stall(state: StallState, n: int) -> tuple[str, str]:
+    """Which of the four it is, and what the original says of it."""
+    label = state.label
+    if state.spoke:
+        said = f"{label} has produced no visible output for {n}s. It may be waiting for interactive input."
+        return "silent_after_output", said
+    if state.active:
+        last = f" Last ACP event: {state.last_event}." if state.last_event else ""
+        said = f"{label} has ACP runtime activity but no visible assistant output for {n}s.{last}"
+        return "no_output", f"{said} It may be busy with a tool, or have failed before it could say so."
+    if state.submitted:
+        proxies = f"proxy env: {', '.join(state.proxies) or 'none'}"
+        said = f"{label} prompt was submitted but no ACP runtime event arrived for {n}s ({proxies})."
+        return "no_runtime_event", f"{said} Check upstream connectivity, credentials and proxies."
+    return "nothing_submitted", f"{label} session started but no prompt submission was observed for {n}s."

@@ -1,0 +1,95 @@
+"""Previews: a few clean characters of what a tool was given or gave back, on one line and without secrets.
+
+Only a window of the text is looked at, so that a result of a gigabyte costs no more than one of a page.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any, Final, cast
+
+from punchlist.text.cleaning import clean
+from punchlist.text.redaction import is_secret_name, redact
+from punchlist.text.secret_shapes import MARK
+from punchlist.text.segments import cut
+
+LENGTH: Final = 160
+"""Characters of a preview, unless told otherwise; 0 is none at all."""
+
+_ROOM: Final = 512
+_FEW: Final = 24
+"""Entries of an array or object that a preview looks at."""
+
+_DEEPEST: Final = 4
+_COMMANDS: Final = ("command", "cmd", "script")
+
+
+def preview(text: str, length: int = LENGTH, *, tail: bool = False) -> str:
+    """The beginning of the text, or its end with `tail`, in at most `length` characters."""
+    if length <= 0:
+        return ""
+    window = 3 * length + _ROOM
+    piece = text
+    if len(text) > window:
+        # What is cut off at the edge could be the half of a secret that has no shape of its own any more.
+        piece = _edge(tail=True).sub("", text[-window:]) if tail else _edge(tail=False).sub("", text[:window])
+    line = " ".join(redact(clean(piece).text).split())
+    if tail and (len(line) > length or len(piece) < len(text)):
+        kept = line if len(line) < length else clean(line[len(line) - length + 1 :]).text.lstrip()
+        return f"…{kept}"
+    return cut(line, length) if len(piece) == len(text) else f"{cut(line, length - 1, '')}…"
+
+
+def argument_preview(arguments: Any, length: int = LENGTH) -> str:
+    """What a tool was called with: its command line if it has one, else its arguments as short JSON."""
+    if length <= 0 or arguments is None:
+        return ""
+    if isinstance(arguments, str):
+        return preview(arguments, length)
+    if isinstance(arguments, Mapping):
+        fields = cast("Mapping[Any, Any]", arguments)
+        for name in _COMMANDS:
+            line = fields.get(name)
+            if isinstance(line, str):
+                return preview(line, length)
+            if isinstance(line, list):
+                words = cast("list[Any]", line)[:_FEW]
+                return preview(" ".join(map(str, words)), length)
+    return preview(_short(arguments, 3 * length), length)
+
+
+def _short(arguments: Any, length: int) -> str:
+    """Arguments as JSON, each text in it shortened and each secret field masked; bounded whatever comes."""
+    try:
+        return json.dumps(_bounded(arguments, length, 0), ensure_ascii=False, default=_name, separators=(", ", ": "))
+    except (TypeError, ValueError, RecursionError):
+        return ""
+
+
+def _bounded(value: Any, length: int, depth: int) -> Any:
+    if isinstance(value, str):
+        return value if len(value) <= length else _edge(tail=False).sub("", value[:length]) + "…"
+    if isinstance(value, int | float):
+        return value if not isinstance(value, int) or abs(value) < 1 << 64 else "…"
+    if depth == _DEEPEST and isinstance(value, Mapping | Sequence):
+        return "…"
+    if isinstance(value, Mapping):
+        fields = list(cast("Mapping[Any, Any]", value).items())[:_FEW]
+        return {
+            name: MARK if is_secret_name(name) and isinstance(inner, str | int) else _bounded(inner, length, depth + 1)
+            for name, inner in ((str(name)[:64], inner) for name, inner in fields)
+        }
+    if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray):
+        return [_bounded(entry, length, depth + 1) for entry in cast("Sequence[Any]", value)[:_FEW]]
+    return value
+
+
+def _name(value: object) -> str:
+    return type(value).__name__
+
+
+@cache
+def _edge(*, tail: bool) -> re.Pattern[str]:
+    """The word at the edge of a window."""
+    return re.compile(r"""\A[^\s"',;&]*+""" if tail else r"""(?<![^\s"',;&])[^\s"',;&]*+\Z""")

@@ -1,0 +1,184 @@
+"""How a check came out, by its exit code and by what it printed."""
+
+import pytest
+
+from punchlist.core.checks import Check, judged, said
+from punchlist.core.checks.summaries import WINDOW
+
+HARD = Check("pytest", "test")
+SOFT = Check("pytest", "test", zero_counts=False, failure_counts=False)
+"""A check whose exit code is swallowed: `pytest | tail`, `pytest || true`."""
+
+SAID = [
+    # pytest
+    ("12 passed in 0.31s", "passed"),
+    ("============ 12 passed, 1 failed in 0.31s ============", "failed"),
+    ("============ 1 failed, 12 passed, 3 warnings in 62.10s (0:01:02) ============", "failed"),
+    ("2 passed, 1 skipped, 1 error in 0.12s", "failed"),
+    ("1 error in 0.12s", "failed"),
+    ("2 passed, 1 skipped, 1 xfailed, 4 warnings in 2.00s", "passed"),
+    ("no tests ran in 0.01s", "empty"),
+    ("========= 3 skipped in 0.10s =========", "empty"),
+    ("5 deselected in 0.02s", "empty"),
+    ("collected 0 items", "empty"),
+    ("=== short test summary info ===\nFAILED tests/test_a.py::test_b - assert 1", "failed"),
+    ("ERROR tests/test_a.py - ModuleNotFoundError", "failed"),
+    ("INTERNALERROR> Traceback", "failed"),
+    ("1 failed in 0.1s\n\n3 passed in 0.1s", "passed"),  # run again, and the last run counts
+    # unittest
+    ("Ran 3 tests in 0.001s\n\nOK", "passed"),
+    ("Ran 3 tests in 0.001s\n\nFAILED (failures=2)", "failed"),
+    ("Ran 3 tests in 0.001s\n\nFAILED (errors=1)", "failed"),
+    ("Ran 0 tests in 0.000s\n\nOK", "empty"),
+    ("Ran 0 tests in 0.000s\n\nNO TESTS RAN", "empty"),
+    # Cargo
+    ("test result: ok. 3 passed; 0 failed; 0 ignored", "passed"),
+    ("test result: FAILED. 3 passed; 1 failed; 0 ignored", "failed"),
+    ("test result: FAILED. 0 passed; 1 failed\ntest result: ok. 3 passed; 0 failed", "failed"),
+    ("    Finished `test` profile\ntest result: ok. 0 passed; 0 failed", "empty"),
+    ("error[E0308]: mismatched types", "failed"),
+    ("error: could not compile `x` (lib)", "failed"),
+    ("    Finished `dev` profile [unoptimized] target(s) in 0.1s", "passed"),
+    ("     Summary [   0.1s] 3 tests run: 3 passed, 0 skipped", "passed"),
+    ("     Summary [   0.1s] 3 tests run: 2 passed, 1 failed, 0 skipped", "failed"),
+    # Go
+    ("ok  \texample.com/a\t0.01s", "passed"),
+    ("ok  \texample.com/a\t0.01s\nFAIL\texample.com/b\t0.02s\nFAIL", "failed"),
+    ("--- FAIL: TestX (0.00s)", "failed"),
+    ("FAIL\tpkg [build failed]", "failed"),
+    ("?   \texample.com/a\t[no test files]", "empty"),
+    ("ok  \texample.com/a\t0.01s [no tests to run]", "empty"),
+    ("./a.go:3:5: undefined: x", "failed"),
+    ("panic: runtime error", "failed"),
+    # JavaScript
+    ("Tests:       1 failed, 4 passed, 5 total", "failed"),
+    ("Test Suites: 2 passed, 2 total\nTests:       4 passed, 4 total", "passed"),
+    ("Test Suites: 1 failed, 1 total\nTests:       0 total", "failed"),
+    ("Tests:       0 total", "empty"),
+    ("No tests found, exiting with code 1", "empty"),
+    (" Test Files  1 failed | 2 passed (3)\n      Tests  1 failed | 9 passed (10)", "failed"),
+    (" Test Files  2 passed (2)\n      Tests  9 passed (9)", "passed"),
+    ("No test files found, exiting with code 1", "empty"),
+    ("  3 passing (12ms)", "passed"),
+    ("  3 passing (12ms)\n  1 failing", "failed"),
+    ("  0 passing (1ms)", "empty"),
+    ("  1 failed\n    a.spec.ts\n  5 passed (3.2s)", "failed"),
+    ("  5 passed (3.2s)", "passed"),
+    ("# tests 3\n# pass 3\n# fail 0", "passed"),
+    ("ℹ tests 3\nℹ pass 2\nℹ fail 1", "failed"),
+    ("# tests 0\n# pass 0\n# fail 0", "empty"),
+    ("ok 1 - a\nnot ok 2 - b", "failed"),
+    ("3 pass\n0 fail\n", "passed"),
+    ("2 pass\n1 fail\n", "failed"),
+    ("ok | 3 passed | 0 failed (10ms)", "passed"),
+    ("FAILED | 2 passed | 1 failed (10ms)", "failed"),
+    # JVM, .NET, Swift
+    ("[INFO] BUILD FAILURE", "failed"),
+    ("[INFO] Tests run: 5, Failures: 0, Errors: 0, Skipped: 0\n[INFO] BUILD SUCCESS", "passed"),
+    ("[ERROR] Tests run: 5, Failures: 1, Errors: 0", "failed"),
+    ("[INFO] No tests to run.\n[INFO] BUILD SUCCESS", "empty"),
+    ("BUILD SUCCESSFUL in 3s", "passed"),
+    ("> Task :test NO-SOURCE\nBUILD SUCCESSFUL in 3s", "empty"),
+    ("FAILURE: Build failed with an exception.\nBUILD FAILED in 3s", "failed"),
+    ("Passed!  - Failed:     0, Passed:     3", "passed"),
+    ("Failed!  - Failed:     1, Passed:     3", "failed"),
+    ("Build succeeded.\n    0 Warning(s)\n    0 Error(s)", "passed"),
+    ("Build FAILED.", "failed"),
+    ("Executed 5 tests, with 0 failures (0 unexpected) in 0.1 seconds", "passed"),
+    ("Executed 5 tests, with 2 failures (0 unexpected) in 0.1 seconds", "failed"),
+    ("** BUILD FAILED **", "failed"),
+    # Ruby, PHP, Elixir, C++
+    ("5 examples, 0 failures", "passed"),
+    ("5 examples, 1 failure, 1 pending", "failed"),
+    ("0 examples, 0 failures", "empty"),
+    ("5 runs, 9 assertions, 0 failures, 0 errors, 0 skips", "passed"),
+    ("5 runs, 9 assertions, 0 failures, 1 errors, 0 skips", "failed"),
+    ("3 tests, 0 failures", "passed"),
+    ("2 doctests, 3 tests, 1 failure", "failed"),
+    ("OK (5 tests, 9 assertions)", "passed"),
+    ("FAILURES!\nTests: 5, Assertions: 9, Failures: 1.", "failed"),
+    ("No tests executed!", "empty"),
+    ("100% tests passed, 0 tests failed out of 3", "passed"),
+    ("67% tests passed, 1 tests failed out of 3", "failed"),
+    ("No tests were found!!!", "empty"),
+    ("[  PASSED  ] 3 tests.", "passed"),
+    ("[  FAILED  ] 1 test, listed below:", "failed"),
+    # types and lint
+    ("Found 3 errors in 2 files (checked 5 source files)", "failed"),
+    ("Success: no issues found in 5 source files", "passed"),
+    ("Found 3 errors.", "failed"),
+    ("All checks passed!", "passed"),
+    ("0 errors, 2 warnings, 0 informations", "passed"),
+    ("3 errors, 0 warnings, 0 informations", "failed"),
+    ("src/a.ts(1,2): error TS2304: Cannot find name 'x'.", "failed"),
+    ("src/a.ts:1:2 - error TS2304: Cannot find name 'x'.", "failed"),
+    ("Found 1 error in src/a.ts:1", "failed"),
+    ("✖ 3 problems (2 errors, 1 warning)", "failed"),
+    ("1 file would be reformatted, 3 files would be left unchanged.", "failed"),
+    ("[warn] Code style issues found in 2 files.", "failed"),
+    ("All matched files use Prettier code style!", "passed"),
+    ("5 files inspected, no offenses detected", "passed"),
+    ("5 files inspected, 2 offenses detected", "failed"),
+    ("check yaml.......................................Passed", "passed"),
+    ("check yaml.................Passed\nruff.......................Failed", "failed"),
+    # those who run others
+    ("make: *** [Makefile:3: test] Error 1", "failed"),
+    ("npm ERR! Test failed.  See above for more details.", "failed"),
+    ("  py311: FAIL code 1 (0.1=setup)\n  evaluation failed :( (0.2 seconds)", "failed"),
+    ("  congratulations :) (0.2 seconds)", "passed"),
+    # no framework, and nothing at all
+    ("suite: 12 passed, 1 failed", "failed"),
+    ("suite: 12 passed", "passed"),
+    ("ran 0 tests", "empty"),
+    ("0 tests", "empty"),
+    ("no tests found", "empty"),
+    ("", None),
+    ("hello", None),
+    ("0 failed", None),
+    ("the failed login", None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("output", "outcome"), SAID)
+def test_the_summary_of_a_framework_is_understood(output: str, outcome: str | None) -> None:
+    assert said(output) == outcome
+    coloured = "\x1b[1m" + output.replace("\n", "\x1b[0m\r\n\x1b[32m") + "\x1b[0m"
+    assert said("collecting...\n\n" + coloured) == outcome
+
+
+@pytest.mark.parametrize(
+    ("check", "output", "code", "outcome"),
+    [
+        (HARD, "", 0, "passed"),
+        (HARD, "", 1, "failed"),
+        (HARD, "12 passed in 0.1s", 1, "failed"),  # coverage too low, a plugin that fails
+        (HARD, "1 failed in 0.1s", 0, "failed"),  # a script that swallows the exit code
+        (HARD, "no tests ran in 0.1s", 5, "empty"),
+        (HARD, "no tests ran in 0.1s", 0, "empty"),
+        (SOFT, "", 0, "unknown"),
+        (SOFT, "", 1, "unknown"),
+        (SOFT, "12 passed in 0.1s", 0, "passed"),
+        (SOFT, "12 passed in 0.1s", 1, "passed"),
+        (SOFT, "1 failed in 0.1s", 0, "failed"),
+        (SOFT, "no tests ran in 0.1s", 0, "empty"),
+        (HARD, "", None, "unknown"),
+        (HARD, "12 passed in 0.1s", None, "passed"),
+    ],
+)
+def test_exit_code_and_output_are_judged_together(check: Check, output: str, code: int | None, outcome: str) -> None:
+    assert judged(check, output, exit_code=code) == outcome
+
+
+@pytest.mark.parametrize(("is_error", "outcome"), [(True, "failed"), (False, "passed"), (None, "unknown")])
+def test_without_an_exit_code_the_word_of_the_host_counts(is_error: bool | None, outcome: str) -> None:
+    assert judged(HARD, "", is_error=is_error) == outcome
+
+
+def test_a_check_that_speaks_by_its_output_alone_fails_when_it_says_something() -> None:
+    silent = Check("gofmt", "lint", silent=True)
+    assert (judged(silent, "", exit_code=0), judged(silent, "a.go\n", exit_code=0)) == ("passed", "failed")
+
+
+def test_only_the_end_of_an_output_is_read() -> None:
+    assert said("1 failed in 0.1s\n" + "x" * WINDOW) is None
+    assert said("x" * 10 * WINDOW + "\n1 failed in 0.1s") == "failed"

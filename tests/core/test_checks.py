@@ -1,0 +1,281 @@
+"""What is a check, through all that people put around it."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from punchlist.core.checks import FAMILIES, find_check, judged, look, with_own
+from punchlist.errors import ConfigInvalid
+
+CHECKS = [
+    # the runner, and what is before it
+    ("pytest", "pytest", "test"),
+    ("py.test -x", "py.test", "test"),
+    (".venv/bin/pytest -q tests/core", "pytest", "test"),
+    ("python -m pytest", "pytest", "test"),
+    ("python3.12 -W error -m pytest tests", "pytest", "test"),
+    ("uv run pytest", "pytest", "test"),
+    ("uv run --with hypothesis --extra dev pytest -q", "pytest", "test"),
+    ("uv run -m pytest", "pytest", "test"),
+    ("uvx ruff@latest check .", "ruff check", "lint"),
+    ("poetry run mypy src", "mypy", "lint"),
+    ("pdm run pytest", "pytest", "test"),
+    ("hatch run pytest", "pytest", "test"),
+    ("pipenv run pytest", "pytest", "test"),
+    ("conda run -n dev pytest", "pytest", "test"),
+    ("coverage run -m pytest tests", "pytest", "test"),
+    ("timeout 60 pytest", "pytest", "test"),
+    ("timeout -k 5 10m go test ./...", "go test", "test"),
+    ("env A=b C=d pytest", "pytest", "test"),
+    ("A=b C='d e' pytest", "pytest", "test"),
+    ("nice -n 10 nohup time pytest", "pytest", "test"),
+    ("sudo -u ci pytest", "pytest", "test"),
+    ('bash -c "pytest -q"', "pytest", "test"),
+    ("bash -lc 'cd x && pytest'", "pytest", "test"),
+    ("sh -c \"bash -c 'ruff check .'\"", "ruff check", "lint"),
+    ("docker compose exec -T web pytest", "pytest", "test"),
+    ("docker compose run --rm -e CI=1 web pytest -x", "pytest", "test"),
+    ('docker exec -it box sh -c "npm test"', "npm test", "test"),
+    ("kubectl exec pod -- pytest", "pytest", "test"),
+    ("nix develop -c cargo test", "cargo test", "test"),
+    ("ssh -i key host 'cd app && make test'", "make test", "test"),
+    ("npx -y vitest run", "vitest", "test"),
+    ("npx tsc --noEmit", "tsc", "build"),
+    ("pnpm exec eslint .", "eslint", "lint"),
+    ("yarn jest --ci", "jest", "test"),
+    ("bunx biome check", "biome check", "lint"),
+    ("bundle exec rspec spec/models", "rspec", "test"),
+    # what is around it
+    ("cd sub && pytest", "pytest", "test"),
+    ("(cd sub; pytest)", "pytest", "test"),
+    ("pytest 2>&1 | tail -20", "pytest", "test"),
+    ("pytest | tee log.txt", "pytest", "test"),
+    ("pytest || true", "pytest", "test"),
+    ("pytest > out.txt 2>&1", "pytest", "test"),
+    ("set -e\nmake build\nmake test", "make build + make test", "test"),
+    ("ruff check . && mypy src && pytest", "ruff check + mypy + pytest", "test"),
+    ("echo start; pytest; echo end", "pytest", "test"),
+    ("if pytest; then echo ok; fi", "pytest", "test"),
+    ("for d in a b; do pytest $d; done", "pytest", "test"),
+    ("cat > t.py <<'EOF'\nassert True\nEOF\npython -m pytest t.py", "pytest", "test"),
+    ("pytest \\\n  -q \\\n  tests", "pytest", "test"),
+    # one of each
+    ("python -m unittest discover", "unittest", "test"),
+    ("tox -e py311", "tox", "test"),
+    ("nox -s tests", "nox", "test"),
+    ("hatch test", "hatch test", "test"),
+    ("python manage.py test", "manage.py test", "test"),
+    ("python setup.py test", "setup.py test", "test"),
+    ("python tests/test_thing.py", "test_thing.py", "test"),
+    ("./scripts/run_tests.sh", "run_tests.sh", "test"),
+    ("go vet ./...", "go vet", "lint"),
+    ("go build ./...", "go build", "build"),
+    ("golangci-lint run", "golangci-lint run", "lint"),
+    ("gofmt -l .", "gofmt", "lint"),
+    ("cargo test --all", "cargo test", "test"),
+    ("cargo +nightly clippy -- -D warnings", "cargo clippy", "lint"),
+    ("cargo check", "cargo check", "build"),
+    ("cargo fmt --check", "cargo fmt", "lint"),
+    ("cargo nextest run", "cargo nextest", "test"),
+    ("npm test", "npm test", "test"),
+    ("npm run test:unit", "npm run test:unit", "test"),
+    ("npm run typecheck", "npm run typecheck", "lint"),
+    ("npm run build", "npm run build", "build"),
+    ("npm --prefix web test", "npm test", "test"),
+    ("pnpm --filter web test", "pnpm test", "test"),
+    ("pnpm -r lint", "pnpm run lint", "lint"),
+    ("yarn test", "yarn test", "test"),
+    ("yarn workspace web build", "yarn run build", "build"),
+    ("bun test", "bun test", "test"),
+    ("bun run lint", "bun run lint", "lint"),
+    ("deno test -A", "deno test", "test"),
+    ("node --test", "node", "test"),
+    ("jest", "jest", "test"),
+    ("mocha", "mocha", "test"),
+    ("playwright test", "playwright test", "test"),
+    ("cypress run", "cypress run", "test"),
+    ("eslint src", "eslint", "lint"),
+    ("prettier --check .", "prettier", "lint"),
+    ("mvn -q -pl core test", "mvn test", "test"),
+    ("./mvnw clean verify", "mvnw verify", "test"),
+    ("./gradlew clean :app:test", "gradlew :app:test", "test"),
+    ("gradle build", "gradle build", "build"),
+    ("sbt test", "sbt test", "test"),
+    ("make test", "make test", "test"),
+    ("make -C lib -j4 check", "make check", "test"),
+    ("make", "make", "build"),
+    ("just ci", "just ci", "test"),
+    ("ruff check", "ruff check", "lint"),
+    ("ruff format --check .", "ruff format", "lint"),
+    ("mypy --strict src", "mypy", "lint"),
+    ("pyright", "pyright", "lint"),
+    ("basedpyright src", "basedpyright", "lint"),
+    ("flake8", "flake8", "lint"),
+    ("pylint src", "pylint", "lint"),
+    ("black --check .", "black", "lint"),
+    ("isort -c .", "isort", "lint"),
+    ("pre-commit run --all-files", "pre-commit run", "lint"),
+    ("docker build -t x .", "docker build", "build"),
+    ("docker buildx build .", "docker buildx build", "build"),
+    ("curl --fail http://localhost/health", "curl", "probe"),
+    ("curl -fsSL http://localhost/health", "curl", "probe"),
+    ("rake spec", "rake spec", "test"),
+    ("bin/rails test", "rails test", "test"),
+    ("rubocop", "rubocop", "lint"),
+    ("vendor/bin/phpunit", "phpunit", "test"),
+    ("php artisan test", "artisan test", "test"),
+    ("dotnet test", "dotnet test", "test"),
+    ("swift test", "swift test", "test"),
+    ("ctest --output-on-failure", "ctest", "test"),
+    ("ctest -V", "ctest", "test"),
+    ("docker compose -p x -f y.yml build", "docker compose build", "build"),
+    ("kubectl apply -f x --dry-run", "kubectl", "build"),
+    ("make -w test", "make test", "test"),
+    ("make test --directory sub", "make test", "test"),
+    ("cmake --build build", "cmake", "build"),
+    ("bazel test //...", "bazel test", "test"),
+    ("mix test", "mix test", "test"),
+    ("flutter analyze", "flutter analyze", "lint"),
+    ("terraform -chdir=infra validate", "terraform validate", "build"),
+    ("terraform plan -out x", "terraform plan", "build"),
+    ("helm lint chart", "helm lint", "lint"),
+    ("shellcheck *.sh", "shellcheck", "lint"),
+    ("bash -n script.sh", "bash", "lint"),
+    ("kubectl rollout status deploy/web", "kubectl rollout status", "probe"),
+]
+
+NO_CHECKS = [
+    "", "   ", "#pytest", "echo pytest", "echo 'pytest && ruff check .'", "printf pytest", "grep pytest setup.cfg",
+    "rg 'cargo test'", "pip install pytest", "uv add --dev pytest", "npm install jest", "npm ci", "cargo add clippy",
+    "cat test.log", "tail -f pytest.log", "ls tests", "vim test_x.py", "touch tests/test_x.py", "rm -rf tests",
+    "which pytest", "pytest --version", "pytest --help", "pytest --collect-only", "pytest --co -q", "jest --listTests",
+    "make -n test", "make deploy", "make install", "npm start", "npm run dev", "npm run test:watch", "jest --watch",
+    "tsc -w", "tsc --init", "git commit -m 'run pytest'", "git log --grep pytest", "cargo fmt", "black .",
+    "prettier --write .", "ruff format .", "curl http://localhost", "docker run x", "docker ps", "go run .",
+    "go mod tidy",
+    "python app.py", 'python -c "import pytest"', "echo $(pytest)", "x=$(pytest)", "echo `pytest`",
+    "cat <<EOF\npytest\nEOF", "git diff -- tests", "man pytest", "pytest.ini", "sed -i s/pytest/x/ a", "alias t=pytest",
+    "terraform apply", "helm install x", "kubectl get pods", "mvn clean", "gradle tasks", "dotnet run", "node app.js",
+    "ssh host", "bash", "bash -c", "sudo", "env", "timeout 5", "uv run", "npx", "docker exec", '"', "'", "$(", "((((",
+    "&&",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("command", "name", "family"), CHECKS)
+def test_a_check_is_known_whatever_is_around_it(command: str, name: str, family: str) -> None:
+    check = find_check(command)
+    assert check is not None
+    assert (check.name, check.family) == (name, family)
+
+
+@pytest.mark.parametrize("command", NO_CHECKS)
+def test_a_command_that_only_talks_of_a_check_is_none(command: str) -> None:
+    assert find_check(command) is None
+
+
+@pytest.mark.parametrize(
+    ("command", "zero", "failure"),
+    [
+        ("pytest", True, True),
+        ("cd x && pytest", True, True),
+        ("pytest && echo ok", True, True),
+        ("pytest && git commit -m x", True, False),
+        ("pytest || true", False, True),
+        ("pytest || exit 1", True, True),
+        ("pytest || exit 0", False, True),
+        ("pytest | tail -5", False, False),
+        ("set -o pipefail; pytest | tail -5", True, True),
+        ("bash -eo pipefail -c 'pytest | tee log'", True, True),
+        ("pytest; echo done", False, True),
+        ("set -e; pytest; echo done", True, True),
+        ("ruff check .; pytest", False, True),
+        ("ruff check . && pytest", True, True),
+        ("if pytest; then echo; fi", False, False),
+        ("! pytest", False, False),
+        ("pytest &", False, False),
+        ("(pytest; true) | cat", False, False),
+        ("bash -c 'pytest' || true", False, True),
+        ("pytest; " + "x" * 20_000, False, False),
+    ],
+)
+def test_it_is_known_whether_the_exit_code_says_anything(command: str, zero: bool, failure: bool) -> None:
+    check = find_check(command)
+    assert check is not None
+    assert (check.zero_counts, check.failure_counts) == (zero, failure)
+
+
+@pytest.mark.parametrize(
+    ("command", "changes"),
+    [
+        ("pytest", False),
+        ("pytest | tee log", False),
+        ("pytest > log", False),
+        ("git add . && git commit -m x && git push", False),
+        ("git status; git diff | head", False),
+        ("grep -r x src | sort | uniq -c", False),
+        ("sed -n 1,5p a.py", False),
+        ("sed -i s/a/b/ a.py", True),
+        ("sed -i s/a/b/ a.py && pytest", False),
+        ("pytest && sed -i s/a/b/ a.py", True),
+        ("pytest; echo x > a.py", True),
+        ("ruff check --fix .", True),
+        ("npm run lint:fix", True),
+        ("ruff format . && pytest", False),
+        ("git checkout -- .", True),
+        ("git stash", True),
+        ("python make.py", True),
+        ("mv a b", True),
+        ("find . -name x", False),
+        ("find . -delete", True),
+        ("echo hi", False),
+        ("echo hi > f", True),
+        ("echo hi > /dev/null", False),
+        ("ls 2>&1", False),
+        ("", False),
+    ],
+)
+def test_a_change_counts_unless_a_check_comes_behind_it(command: str, changes: bool) -> None:
+    assert look(command).changes is changes
+
+
+def test_words_of_one_command_are_taken_as_they_are() -> None:
+    assert find_check(["bash", "-lc", "cd x && pytest"]) == find_check("cd x && pytest")
+    assert find_check(["echo", "pytest"]) is None
+
+
+def test_own_patterns_come_first_and_may_stand_alone() -> None:
+    own = with_own({"./prove-it --all|-a": "test", "verifier run": "lint"})
+    assert [find_check(line, own) is None for line in ("./prove-it -a", "x/prove-it --all", "./prove-it")] == [
+        False,
+        False,
+        True,
+    ]
+    assert find_check("verifier run x", own) is not None
+    assert find_check("pytest", own) is not None
+    alone = with_own({"verifier run": "lint"}, alone=True)
+    assert find_check("pytest", alone) is None
+
+
+@pytest.mark.parametrize(("text", "family"), [("", "test"), ("pytest", "proof")])
+def test_a_pattern_that_means_nothing_is_refused(text: str, family: str) -> None:
+    with pytest.raises(ConfigInvalid) as refused:
+        with_own({text: family})  # pyright: ignore[reportArgumentType]
+    assert refused.value.code == "config_invalid"
+
+
+@given(st.text(st.sampled_from(list("pytest &|;()$`'\"\\\n<>{}!#=-cbashuvrn")), max_size=80) | st.text(max_size=60))
+def test_any_line_can_be_looked_at(line: str) -> None:
+    seen = look(line)
+    assert seen.check is None or seen.check.family in FAMILIES
+
+
+@given(st.lists(st.text(max_size=12), max_size=6))
+def test_any_words_can_be_looked_at(words: list[str]) -> None:
+    look(words)
+
+
+@given(st.text(max_size=200), st.none() | st.integers(-1, 300), st.none() | st.booleans())
+def test_any_output_can_be_judged(output: str, code: int | None, is_error: bool | None) -> None:
+    check = find_check("pytest")
+    assert check is not None
+    assert judged(check, output, exit_code=code, is_error=is_error) in ("passed", "failed", "empty", "unknown")

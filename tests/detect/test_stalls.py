@@ -1,0 +1,145 @@
+"""Silence of an agent, told about as OpenClaw's relay does."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from punchlist.detect.findings import Finding
+from punchlist.detect.stalls import (
+    StallOptions,
+    StallState,
+    active,
+    check,
+    ended,
+    muttered,
+    spoke,
+    stall_options,
+    submitted,
+    watched,
+)
+from punchlist.errors import ConfigInvalid
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def at(seconds: float) -> datetime:
+    return START + timedelta(seconds=seconds)
+
+
+def told(state: StallState, seconds: float, options: StallOptions | None = None) -> Finding:
+    finding = check(state, at(seconds), options or StallOptions())[1]
+    assert finding is not None
+    return finding
+
+
+@pytest.mark.requirement("stalls.defaults")
+def test_the_timings_are_the_originals() -> None:
+    assert StallOptions() == StallOptions(notice_after=60, poll_every=15, lifetime=6 * 3600)
+
+
+@pytest.mark.requirement("stalls.nothing-submitted")
+def test_an_agent_that_was_never_given_a_prompt() -> None:
+    finding = told(watched(START, "codex"), 60)
+    assert (finding.detector, finding.level, finding.count) == ("nothing_submitted", "warning", 60)
+    assert finding.seen == "codex session started but no prompt submission was observed for 60s."
+
+
+@pytest.mark.requirement("stalls.no-runtime-event")
+@pytest.mark.parametrize(("proxies", "shown"), [((), "none"), (("HTTPS_PROXY", "ALL_PROXY"), "ALL_PROXY, HTTPS_PROXY")])
+def test_a_prompt_and_nothing_after_it(proxies: tuple[str, ...], shown: str) -> None:
+    finding = told(submitted(watched(START, "codex"), at(5), proxies), 65)
+    assert finding.detector == "no_runtime_event"
+    beginning = (
+        f"codex prompt was submitted but no ACP runtime event arrived for 60s (proxy env: {shown}). Check upstream"
+    )
+    assert finding.seen.startswith(beginning)
+
+
+@pytest.mark.requirement("stalls.no-output")
+def test_activity_that_nobody_sees() -> None:
+    finding = told(active(submitted(watched(START, "codex"), at(1)), at(5), "tool_call"), 65)
+    assert finding.detector == "no_output"
+    assert finding.seen.startswith(
+        "codex has ACP runtime activity but no visible assistant output for 60s. Last ACP event: tool_call."
+    )
+
+
+@pytest.mark.requirement("stalls.silent-after-output")
+def test_output_and_then_silence() -> None:
+    state, finding = spoke(active(watched(START, "codex"), at(1)), at(5))
+    assert finding is None
+    finding = told(state, 65)
+    assert finding.detector == "silent_after_output"
+    assert finding.seen == ("codex has produced no visible output for 60s. It may be waiting for interactive input.")
+
+
+@pytest.mark.requirement("stalls.once")
+def test_a_stall_is_told_about_once_until_there_is_output() -> None:
+    state, first = check(watched(START), at(60))
+    state, second = check(state, at(600))
+    state, third = check(active(state, at(601), "x"), at(700))
+    assert first is not None
+    assert (second, third) == (None, None)
+    state, resumed = spoke(state, at(701))
+    assert resumed is not None
+    assert (resumed.detector, resumed.level, resumed.kind) == ("resumed", "ok", "finding.cleared")
+    assert resumed.seen == "ACP child resumed output."
+    assert spoke(state, at(702))[1] is None
+    assert told(state, 761).detector == "silent_after_output"
+
+
+@pytest.mark.requirement("stalls.signs-of-life")
+def test_other_signs_of_life_put_a_notice_off_without_a_word() -> None:
+    state = muttered(active(submitted(watched(START), at(50)), at(100), "x"), at(150))
+    assert check(state, at(209))[1] is None
+    assert told(state, 210).detector == "no_output"
+
+
+@pytest.mark.requirement("stalls.lifetime")
+def test_a_watch_ends_with_its_lifetime() -> None:
+    state = watched(START, "codex")
+    options = stall_options({"lifetime": 100, "notice_after": 0})
+    assert check(state, at(99.9), options)[1] is None
+    state, finding = check(state, at(100), options)
+    assert finding is not None
+    assert finding.seen == "codex stream relay timed out after 100s without completion."
+    assert check(state, at(5000), options) == (state, None)
+
+
+@pytest.mark.requirement("stalls.off")
+def test_no_notice_when_notices_are_off_or_the_agent_is_done() -> None:
+    assert check(watched(START), at(5000), stall_options({"notice_after": 0}))[1] is None
+    state = ended(watched(START))
+    assert check(state, at(10**6)) == (state, None)
+    assert spoke(state, at(1))[1] is None
+
+
+@pytest.mark.requirement("stalls.settings")
+def test_a_time_that_is_too_short_is_the_shortest_there_is() -> None:
+    options = stall_options({"notice_after": -5, "poll_every": 0, "lifetime": 0})
+    assert options == StallOptions(notice_after=0, poll_every=0.25, lifetime=1)
+
+
+@pytest.mark.requirement("stalls.settings")
+@pytest.mark.parametrize("given", [None, {"flush": 1}, {"lifetime": "1h"}, {"poll_every": True}, {"lifetime": 1e999}])
+def test_a_mistake_in_the_settings_is_named(given: Any) -> None:
+    with pytest.raises(ConfigInvalid):
+        stall_options(given)
+
+
+@pytest.mark.requirement("stalls.label")
+def test_a_label_is_short_and_cannot_leave_its_sentence() -> None:
+    state = watched(START, "  </punchlist>\x1b[31m\n  a   b " + "x" * 100_000)
+    assert len(state.label) <= 40
+    assert state.label.isprintable()
+    assert "<" not in state.label
+    assert watched(START, " \n ").label == "ACP child"
+
+
+def test_a_clock_that_is_set_back_raises_no_stall() -> None:
+    state = muttered(watched(START), at(100))
+    state = muttered(state, at(-5000))
+    assert check(state, at(-4000))[1] is None
+    assert check(state, at(159))[1] is None
+    assert told(state, 160)
