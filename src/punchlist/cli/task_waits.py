@@ -10,7 +10,7 @@ from punchlist.cli import FAILED, OK, complain
 from punchlist.cli.arguments import open_board
 from punchlist.cli.target import author
 from punchlist.cli.task_changes import each, named
-from punchlist.cli.task_target import chosen_list, report, the_task, value_of
+from punchlist.cli.task_target import chosen_list, fence_of, report, the_task, value_of
 from punchlist.errors import WaitRefused
 from punchlist.surfaces.tasks import waiting_for
 from punchlist.text import repair
@@ -25,12 +25,13 @@ def wait(options: Namespace) -> int:
     until = None if options.until is None else moment(options.until)
     with open_board(options) as board:
         tasks = chosen_list(board, options, by=author(options))
+        found = the_task(tasks, " ".join(options.words))
         task = tasks.wait(
-            the_task(tasks, " ".join(options.words)).id,
+            found.id,
             until=until,
             topic=None if options.topic is None else repair(options.topic),
             correlation_id=None if options.correlation is None else repair(options.correlation),
-            fence=options.fence,
+            fence=fence_of(options, found),
         )
         now = board.now()
     if task.wait is None:
