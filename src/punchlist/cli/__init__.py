@@ -54,7 +54,7 @@ Start with `punchlist demo`, then `punchlist todo append "My first item"`.
 
 
 def program() -> int:
-    """The whole program, for a process of its own. What a short life makes is hardly ever worth collecting: 15 % of it."""
+    """The whole program, for a process of its own: what so short a life leaves is not worth collecting."""
     gc.set_threshold(100_000, 50, 50)
     try:
         return main()
