@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
-from hashlib import blake2b
 from typing import Any
 
 import msgspec
@@ -138,6 +137,8 @@ class Change:
 
 
 def _fingerprint(asked: Any) -> bytes:
+    from hashlib import blake2b
+
     try:
         body = _encode(asked)
     except (TypeError, ValueError, RecursionError):
