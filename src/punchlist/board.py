@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from punchlist.agent import Agent, AgentOptions
     from punchlist.agent.handle import Handle
+    from punchlist.flows import Flows
     from punchlist.guidance.ledger import AgentCost
     from punchlist.store.task_contract import TaskListRow
     from punchlist.store.waiting import PlanRow, QuestionRow
@@ -140,6 +141,12 @@ class Board:
         name = f"project:{where}" if list is None else list
         return Tasks(self, name, project=where, agent=agent, by=by, lease=configured_lease(lease))
 
+    def flows(self, *, agent: Handle | None = None, by: str = "") -> Flows:
+        """The flows of this board: work in named steps, with waits. New ones belong to the session of the `agent`."""
+        from punchlist.flows import Flows
+
+        return Flows(self, agent=agent, by=by)
+
     @property
     def gates(self) -> tuple[Gate, ...]:
         """Who is asked before a task is created or completed, in this process."""
@@ -155,7 +162,7 @@ class Board:
         self._gates.append(gate(on, check, list=list, seconds=seconds))
 
     def tick(self) -> int:
-        """Does what has come due in any list of tasks: leases, timers and rests that are over. How much that was.
+        """Does what has come due: leases, timers and rests of tasks that are over, and flows. How much that was.
 
         Nothing needs it, because whoever looks at a list does the same; it makes things happen while nobody looks.
         Any number of processes may call it, as often as they like: only one of them acts.
@@ -165,8 +172,12 @@ class Board:
         return sum(self._settle(row) for row in due)
 
     def _settle(self, row: TaskListRow) -> int:
+        from punchlist.core.task import FLOWS
         from punchlist.tasks import Work
 
+        if row.name == FLOWS:
+            report = self.flows().tick()
+            return report.resumed + report.cancelled
         return self.store.transact(lambda tx: Work(tx, row.name, project=row.project, now=self.now()).settled)
 
     # What happened.

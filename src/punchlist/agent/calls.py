@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 Decide = Callable[[Transaction, AgentRow, datetime], tuple[Reply, bool]]
 """Gives the reply, and says whether something changed."""
 
-LAYERS = {"tasks": "punchlist.tasks.calls"}
+LAYERS = {
+    "tasks": "punchlist.tasks.calls",
+    "flows": "punchlist.flows.calls",
+}
 """Who answers the calls of a dialect that does not write todos. Each module has
 
 - `answering(agent, command) -> Decide`, which is asked within the transaction and may raise `Repeat`, and

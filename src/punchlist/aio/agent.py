@@ -18,6 +18,7 @@ from punchlist.transcripts.values import Transcript, Written
 
 if TYPE_CHECKING:
     from punchlist.aio.board import Board
+    from punchlist.aio.flows import Flows
     from punchlist.aio.tasks import Tasks
     from punchlist.core.verdict import Verdict
     from punchlist.guidance.injection import Injection
@@ -96,6 +97,12 @@ class Agent(Plans):
         from punchlist.aio.tasks import Tasks
 
         return Tasks(self.board, self.synchronous.tasks(list, lease=lease))
+
+    def flows(self) -> Flows:
+        """The flows of the board, in this agent's name."""
+        from punchlist.aio.flows import Flows
+
+        return Flows(self.board, self.synchronous.flows())
 
     # The model's calls.
 

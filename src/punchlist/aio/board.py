@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from punchlist.agent import AgentOptions
     from punchlist.agent.handle import Handle
     from punchlist.aio.agent import Agent
+    from punchlist.aio.flows import Flows
     from punchlist.aio.tasks import Tasks
     from punchlist.guidance.ledger import AgentCost
     from punchlist.store.waiting import PlanRow, QuestionRow
@@ -97,6 +98,14 @@ class Board:
 
         whose = agent.synchronous if isinstance(agent, Agent) else agent
         return Tasks(self, self.synchronous.tasks(list, project=project, agent=whose, by=by, lease=lease))
+
+    def flows(self, *, agent: Agent | Handle | None = None, by: str = "") -> Flows:
+        """The flows of this board, as `punchlist.Board.flows` gives them; nothing of the store is touched yet."""
+        from punchlist.aio.agent import Agent
+        from punchlist.aio.flows import Flows
+
+        whose = agent.synchronous if isinstance(agent, Agent) else agent
+        return Flows(self, self.synchronous.flows(agent=whose, by=by))
 
     @property
     def gates(self) -> tuple[Gate, ...]:

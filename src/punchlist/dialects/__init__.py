@@ -13,6 +13,7 @@ REGISTRY: dict[str, str] = {
     "claude-code": "punchlist.dialects.claude_code",
     "claude-tasks": "punchlist.dialects.claude_tasks",
     "nexo": "punchlist.dialects.nexo",
+    "taskflow": "punchlist.dialects.taskflow",
     "oh-my-pi": "punchlist.dialects.oh_my_pi",
     "gencode": "punchlist.dialects.gencode",
     "codex": "punchlist.dialects.codex",

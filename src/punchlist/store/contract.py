@@ -10,6 +10,7 @@ from punchlist.core.events import Draft, Event
 from punchlist.core.todo import ListState, TodoList
 
 if TYPE_CHECKING:
+    from punchlist.store.flow_contract import FlowTable
     from punchlist.store.task_contract import TaskTransaction
     from punchlist.store.waiting import PlanTable, QuestionTable
 
@@ -95,6 +96,8 @@ class ListHistory(Protocol):
 class Transaction(Protocol):
     """What may be done within one transaction. All of it is committed together, or none of it."""
 
+    @property
+    def flows(self) -> FlowTable: ...
     @property
     def history(self) -> ListHistory: ...
     @property
