@@ -28,6 +28,7 @@ NAMES = (
     "grounding",
     "transcripts",
     "tasks",
+    "tasks_cli",
 )
 
 

@@ -13,7 +13,12 @@ SETTINGS: dict[str, str] = {
     "PUNCHLIST_DB": "the board to use: `memory:`, a path or `sqlite:///…`; by default the user's own",
     "PUNCHLIST_SESSION": "the session of an agent that names none; by default a new one",
     "PUNCHLIST_DURABILITY": "`full` (a write survives power loss, the default) or `normal` (it survives a crash)",
+    "PUNCHLIST_TASK_LIST": "the list that `punchlist tasks` means; by default the project's own",
+    "PUNCHLIST_TASK_ID": "set by `punchlist tasks work`: the task that its command works on",
+    "PUNCHLIST_TASK_FENCE": "set by `punchlist tasks work`: the fence of its claim, shown for that task by default",
     "PUNCHLIST_LEASE": "seconds that a claim on a task lasts without a sign of life; 900 by default",
+    "PUNCHLIST_CLAUDE_TASKS": "a folder of Claude Code's own task files to keep in step with; by default none",
+    "CLAUDE_CODE_TASK_LIST_ID": "Claude Code's own: a list of tasks for all sessions, instead of one for each",
     "PUNCHLIST_TIMER_HORIZON": "how far away a timer may be that a model sets for a flow: `12h`, `30d` (the default)",
     "PUNCHLIST_CLAUDE_TODOS": "a folder of Claude Code's own list files to keep in step with; by default none",
     "PUNCHLIST_TODOS": "`off` takes the todo tool from every agent, and all that is said about it; `on` is the default",
@@ -59,6 +64,11 @@ def lease(wanted: float | None = None) -> float:
     if not 0 < seconds <= 86_400:
         raise ConfigInvalid(name="lease", value=value, problem="use a number of seconds, up to a day")
     return seconds
+
+
+def task_list(given: str | None, session: str) -> str:
+    """The list of tasks that a task tool writes: the one asked for, by the caller or the environment, else its own."""
+    return given or os.environ.get("CLAUDE_CODE_TASK_LIST_ID") or f"session:{session}"
 
 
 def timer_horizon() -> timedelta:

@@ -8,7 +8,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, cast, get_args
 
-from punchlist.config import todos_offered
+from punchlist.config import task_list, todos_offered
 from punchlist.core.commands import Focus, Policy
 from punchlist.core.events import Draft
 from punchlist.core.todo import TodoList
@@ -46,7 +46,8 @@ class AgentOptions(TypedDict, total=False):
     `guidance`: where what is put before the model differs from the profile; a mapping with any fields of
     `punchlist.guidance.settings.GuidanceSettings`.
 
-    `task_list`: the list of tasks that a task tool writes; by default that of the session, `session:<id>`.
+    `task_list`: the list of tasks that a task tool writes; by default `$CLAUDE_CODE_TASK_LIST_ID`, else that of the
+    session, `session:<id>`.
 
     `plan_tools`: offer the tools of plan mode, in the dialects that have them; a mapping says how: `require_approval`,
     `approval_timeout_secs`, `interactive`, `operator`.
@@ -94,7 +95,7 @@ class Handle:
         self._policy = _policy(self._dialect, options)
         self._offered = _offered(self._dialect, options)
         self._planning = _planning(self._dialect, options)
-        self.task_list = options.get("task_list") or f"session:{session}"
+        self.task_list = task_list(options.get("task_list"), session)
         if options.get("layers") is not None:
             _check_layers(options)
         if options.get("guidance"):

@@ -191,6 +191,9 @@ class Agent(Plans):
         work = self.synchronous.import_history
         return await self._run(work, records_or_path, format, session=session, subagent=subagent)
 
+    async def restore_tasks(self, records_or_path: Any, format: str | None = None) -> int:
+        return await self._run(self.synchronous.restore_tasks, records_or_path, format)
+
     # Modes and children.
 
     @property

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from punchlist.core.events import Event
 from punchlist.surfaces.spans import Glyphs, quoted, shown
 
@@ -43,6 +45,12 @@ def task_sentence(event: Event, glyphs: Glyphs) -> str:
     said = template.replace("{blocker}", shown(str(event.data.get("blocker") or ""))).replace("{task}", task)
     if event.kind in _BY_ITSELF and (by_itself or event.kind not in _DEEDS):
         return said
-    reason = shown(str(event.data.get("reason") or "")) if event.kind == "task.refused" else ""
+    reason = shown(str(event.data.get("reason") or _failure(event) or ""))
     author = shown(event.by or event.agent or "") or "someone"
     return f"{author} {said}{f': {reason}' if reason else ''}"
+
+
+def _failure(event: Event) -> object:
+    """Why a task failed or was given up, if the event says so."""
+    fields = event.data.get("set")
+    return cast("dict[str, object]", fields).get("failure") if isinstance(fields, dict) else None

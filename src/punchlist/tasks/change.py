@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
-from hashlib import blake2b
 from typing import Any
 
 import msgspec
@@ -41,8 +40,9 @@ class Change:
         self.by = by
         self.agent = agent
         self._project = project
-        self._where = self.tasks.named(name)
-        self.settled = 0 if self._where is None else self._settle(self._where)
+        found = self.tasks.named(name, now)
+        self._where, due = found or (None, False)
+        self.settled = self._settle(self._where) if due and self._where is not None else 0
 
     @property
     def where(self) -> TaskListRow:
@@ -137,6 +137,8 @@ class Change:
 
 
 def _fingerprint(asked: Any) -> bytes:
+    from hashlib import blake2b
+
     try:
         body = _encode(asked)
     except (TypeError, ValueError, RecursionError):

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, TypeVar
 
-from punchlist.agent.handle import Handle, joined
 from punchlist.core.events import Event
 from punchlist.core.task import FLOWS, Task
 from punchlist.errors import InvalidInput, TaskUnknown
@@ -20,6 +19,7 @@ from punchlist.tasks.work import Work
 from punchlist.text import repair
 
 if TYPE_CHECKING:
+    from punchlist.agent.handle import Handle
     from punchlist.board import Board
 
 T = TypeVar("T")
@@ -56,7 +56,11 @@ class Looking:
     def within(self, tx: Transaction, *, now: datetime | None = None) -> Work:
         """The same, in a transaction that is already open. Gates are not asked there."""
         now = now or self.board.now()
-        row = None if self._agent is None else joined(self._agent, tx, now)
+        row = None
+        if self._agent is not None:
+            from punchlist.agent.handle import joined  # who is no agent starts without it
+
+            row = joined(self._agent, tx, now)
         return Work(tx, self.name, project=self._project, now=now, by=self.by, agent=row)
 
     def _change(self, work: Callable[[Work], T]) -> T:
@@ -68,12 +72,11 @@ class Looking:
         """Reads; only if something has come due meanwhile, that is written first."""
 
         def read(tx: Transaction) -> tuple[bool, T]:
-            where = tx.tasks.named(self.name)
-            if where is None:
+            known = tx.tasks.named(self.name, now)
+            if known is None:
                 return False, nothing
-            if tx.tasks.due(where, now, limit=1):
-                return True, nothing
-            return False, what(tx, where)
+            where, due = known
+            return (True, nothing) if due else (False, what(tx, where))
 
         now = self.board.now()
         due, found = self.board.store.read(read)
