@@ -21,6 +21,7 @@ OPTIONS = {
     "tasks": set[str](),
     "plan": set[str](),
     "answer": {"--session", "--agent", "--by", "--all", "--project", "--json"},
+    "flows": set[str](),
     "events": {"--follow", "--after", "--session", "--agent", "--kind", "--limit", "--json"},
     "statusline": {"--session", "--agent"},
     "stats": {"--session", "--all", "--project", "--json", "--compare"},
@@ -52,6 +53,14 @@ VERBS = {
         "approve": {"--session", "--agent", "--all", "--project", "--json", "--by", "--todos"},
         "reject": {"--session", "--agent", "--all", "--project", "--json", "--by"},
         "history": {"--session", "--agent", "--all", "--project", "--json"},
+    },
+    "flows": {
+        "list": {"--status", "--owner", "--limit", "--json"},
+        "show": {"--json"},
+        "cancel": {"--request", "--by", "--json"},
+        "resume": {"--state", "--by", "--json"},
+        "tick": {"--json"},
+        "prune": {"--older-than", "--json"},
     },
     "sessions": {"copy": {"--by"}, "move": {"--by"}},
 }

@@ -10,6 +10,7 @@ import pytest
 from punchlist.board import Board
 from tests.cli.conftest import Run
 from tests.transcripts.records import SESSION, meta, output, plan, result, save, todos, write
+from tests.transcripts.test_claude_tasks import RECORDS, create
 
 HOMES = (
     "CLAUDE_CONFIG_DIR",
@@ -154,3 +155,21 @@ def test_what_is_no_transcript_is_said_in_one_sentence(run: Run, tmp_path: Path,
     ran = run("restore", str(path))
     assert (ran.code, ran.out, len(ran.err.splitlines())) == (1, "", 1)
     assert "name its format" in ran.err
+
+
+def test_tasks_come_with_the_list_and_from_subagents(run: Run, own_home: Path, project: Path) -> None:
+    path = claude_file(own_home, project)
+    save(path, [*RECORDS, *records(project, "> Saw")])
+    save(path.with_suffix("") / "subagents" / "agent-7.jsonl", create(3, "Lock up"))
+    ran = run("restore", str(path))
+    assert ran.code == 0
+    assert ran.out.strip().endswith(f"Replayed 6 task calls on the list session:{SESSION}.")
+    with Board.open() as board:
+        assert [task.subject for task in board.tasks(f"session:{SESSION}").list()] == ["Paint", "Sweep", "Lock up"]
+    assert json.loads(run("restore", str(path), "--json").out)["task_calls"] == 0
+
+
+def test_a_transcript_of_tasks_alone_is_one_too(run: Run, tmp_path: Path) -> None:
+    ran = run("restore", str(save(tmp_path / "run.jsonl", RECORDS)))
+    assert ran.code == 0
+    assert "Replayed 5 task calls" in ran.out

@@ -6,10 +6,10 @@ from punchlist.agent.asking import Asking
 from punchlist.agent.calls import Calls
 from punchlist.agent.changes import Changes
 from punchlist.agent.handle import PROFILES, AgentOptions, Mode, check_name
-from punchlist.agent.history import History
 from punchlist.agent.modes import Modes
 from punchlist.agent.plan_streams import PlanStreams
 from punchlist.agent.plans import Plans
+from punchlist.agent.task_recovery import TaskRecovery
 from punchlist.agent.told import Told
 from punchlist.agent.turns import Turns
 from punchlist.agent.work import CurrentWorks
@@ -19,7 +19,7 @@ from punchlist.store import Transaction
 __all__ = ["PROFILES", "Agent", "AgentOptions", "Mode"]
 
 
-class Agent(Calls, Changes, Modes, Told, Turns, Plans, PlanStreams, Asking, CurrentWorks, History):
+class Agent(Calls, Changes, Modes, Told, Turns, Plans, PlanStreams, Asking, CurrentWorks, TaskRecovery):
     """One agent of one session. Nothing is written before its first change; until then its list is empty."""
 
     def _changed(self) -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime
 from hashlib import blake2b
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from punchlist.agent.handle import Handle
 from punchlist.core.apply import Applied, apply
-from punchlist.core.commands import Command, Problem, Query
+from punchlist.core.commands import Command, Elsewhere, Problem, Query
 from punchlist.core.events import Draft
 from punchlist.core.todo import ListState
 from punchlist.dialects.base import Invalid, Reply, Result, reply_invalid, reply_unknown_tool
@@ -23,10 +24,28 @@ if TYPE_CHECKING:
     from punchlist.guidance.ledger import Size
 
 Decide = Callable[[Transaction, AgentRow, datetime], tuple[Reply, bool]]
-"""Gives the reply, and says whether the list changed."""
+"""Gives the reply, and says whether something changed."""
+
+LAYERS = {
+    "tasks": "punchlist.tasks.calls",
+    "flows": "punchlist.flows.calls",
+}
+"""Who answers the calls of a dialect that does not write todos. Each module has
+
+- `answering(agent, command) -> Decide`, which is asked within the transaction and may raise `Repeat`, and
+- `changed(agent)`, which is called after the commit of a call that changed something.
+"""
 
 _encode = msgspec.json.Encoder(order="deterministic").encode
 _decode_reply = msgspec.json.Decoder(Reply).decode
+
+
+class Repeat(Exception):
+    """Raised within a call to take back what it wrote, do something outside the transaction, and be asked again."""
+
+    def __init__(self, meanwhile: Callable[[], None] = lambda: None) -> None:
+        super().__init__()
+        self.meanwhile = meanwhile
 
 
 class Calls(Handle):
@@ -57,15 +76,29 @@ class Calls(Handle):
                 tx.save_call(row, call_id, kept(fingerprint, reply), at=now)
             return reply
 
-        reply = self.board.store.transact(work, lasting=lasting)
+        while True:
+            try:
+                reply = self.board.store.transact(work, lasting=lasting)
+                break
+            except Repeat as repeat:
+                repeat.meanwhile()
         if changed:
-            self._changed()
+            self._tell_others()
         return reply
+
+    def _tell_others(self) -> None:
+        if self._dialect.layer == "todos":
+            self._changed()
+        else:
+            import_module(LAYERS[self._dialect.layer]).changed(self)
 
     def _deciding(self, name: str, args: Any, arguments: Size) -> tuple[Decide | None, bool]:
         """What answers the call, and whether it only reads; None for a tool that this handle does not offer."""
         if self.offered and self._dialect.has_tool(name):
             parsed = self._dialect.parse(name, args)
+            if isinstance(parsed, Elsewhere):
+                answer: Decide = import_module(LAYERS[self._dialect.layer]).answering(self, parsed)
+                return self._accounted(answer, arguments), parsed.reads
             return lambda tx, row, now: self._answer(tx, row, parsed, now, arguments), isinstance(parsed, Query)
         if self._planning is not None and self._planning.has_tool(name):
             from punchlist.agent.plan_calls import answering  # only with plan tools
@@ -78,7 +111,7 @@ class Calls(Handle):
 
         def work(tx: Transaction, row: AgentRow, now: datetime) -> tuple[Reply, bool]:
             reply, changed = decide(tx, row, now)
-            tx.save_ledger(row, self._accounts.after(row.ledger, arguments, reply, ()))
+            tx.save_ledger(row, self._accounts.after(row.ledger, arguments, reply, wrote=changed))
             return reply, changed
 
         return work

@@ -9,6 +9,7 @@ from punchlist.store import Transaction
 
 if TYPE_CHECKING:
     from punchlist.core.work import CurrentWork
+    from punchlist.flows import Flows
     from punchlist.tasks import Tasks
 
 
@@ -33,3 +34,7 @@ class CurrentWorks(Handle):
     def tasks(self, list: str | None = None, *, lease: float | None = None) -> Tasks:
         """A list of tasks in this agent's name, by default the project's. Its activity keeps its claims alive."""
         return self.board.tasks(list, project=self._project, agent=self, lease=lease)
+
+    def flows(self) -> Flows:
+        """The flows of the board, in this agent's name: new ones belong to it and its session."""
+        return self.board.flows(agent=self)

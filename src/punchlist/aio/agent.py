@@ -18,6 +18,7 @@ from punchlist.transcripts.values import Transcript, Written
 
 if TYPE_CHECKING:
     from punchlist.aio.board import Board
+    from punchlist.aio.flows import Flows
     from punchlist.aio.tasks import Tasks
     from punchlist.core.verdict import Verdict
     from punchlist.guidance.injection import Injection
@@ -39,6 +40,7 @@ class Agent(Plans):
         self.name = agent.name
         self.session = agent.session
         self.profile = agent.profile
+        self.task_list = agent.task_list
         self._lane = lane
         self._announce = announce
 
@@ -95,6 +97,12 @@ class Agent(Plans):
         from punchlist.aio.tasks import Tasks
 
         return Tasks(self.board, self.synchronous.tasks(list, lease=lease))
+
+    def flows(self) -> Flows:
+        """The flows of the board, in this agent's name."""
+        from punchlist.aio.flows import Flows
+
+        return Flows(self.board, self.synchronous.flows())
 
     # The model's calls.
 
@@ -182,6 +190,9 @@ class Agent(Plans):
     ) -> int:
         work = self.synchronous.import_history
         return await self._run(work, records_or_path, format, session=session, subagent=subagent)
+
+    async def restore_tasks(self, records_or_path: Any, format: str | None = None) -> int:
+        return await self._run(self.synchronous.restore_tasks, records_or_path, format)
 
     # Modes and children.
 

@@ -31,6 +31,7 @@ COMMANDS: dict[str, Command] = {
     "tasks": Command("tasks", "durable tasks: add, ready, claim, done, graph, work, …"),
     "plan": Command("plan", "show the plan that an agent proposes; approve or reject it"),
     "answer": Command("answer", "answer what waits on you, or list it"),
+    "flows": Command("flows", "list, show, cancel and resume the flows that agents run"),
     "events": Command("events", "show what happened, or follow it live"),
     "statusline": Command("statusline", "print one line for the status bar of an agent"),
     "stats": Command("stats", "show what the todo layer itself costs: bytes, tokens, calls, turns"),

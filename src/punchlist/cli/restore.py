@@ -63,17 +63,36 @@ def run(options: Namespace) -> int:
         before = agent.todos.revision
         if options.history:
             count = agent.import_history(place.path, transcript.format, session=conversation)
+            tasks = _tasks(agent, transcript)
             text = f"Imported {count} {'write' if count == 1 else 'writes'} of {_whose(agent)}{_source(transcript)}."
-            _say(options, transcript, {**_told(options, transcript, written), "imported": count}, text)
+            told = {**_told(options, transcript, written), "imported": count, "task_calls": tasks}
+            _say(options, transcript, told, text + _of_tasks(agent, tasks))
             return OK
         label = f"from {os.path.basename(place.path)}"
         taken = agent.take_over(transcript, written, by=author(options), force=options.force, label=label)
         children = _subagents(agent, transcript, options)
         changed = agent.todos.revision != before
+        tasks = _tasks(agent, transcript)
         told = {**_told(options, transcript, written), "restored": taken, "changed": changed, "subagents": children}
         text = _outcome(agent, transcript, written, taken=taken, changed=changed)
-        _say(options, transcript, told, text if not children else f"{text} Subagents: {', '.join(children)}.")
-    return OK if taken else FAILED
+        text += "" if not children else f" Subagents: {', '.join(children)}."
+        _say(options, transcript, {**told, "task_calls": tasks}, text + _of_tasks(agent, tasks))
+    return OK if taken or tasks else FAILED
+
+
+def _tasks(agent: Agent, transcript: Transcript) -> int:
+    """Replays the task calls of a Claude Code session, those of its subagents too; how many were new."""
+    from punchlist.bridges.homes import subagents
+
+    if transcript.format != "claude-code" or not os.path.isfile(transcript.source):
+        return 0
+    files = [transcript.source, *(file for _, file in subagents(transcript.source))]
+    return sum(agent.restore_tasks(file, transcript.format) for file in files)
+
+
+def _of_tasks(agent: Agent, count: int) -> str:
+    calls = "1 task call" if count == 1 else f"{count} task calls"
+    return f" Replayed {calls} on the list {shown(agent.task_list)}." if count else ""
 
 
 def _place(options: Namespace) -> Place:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 from punchlist.core.todo import Blocker, Evidence, Status, TodoItem
 
@@ -269,6 +269,13 @@ Command = Replace | Merge | Edit
 @dataclass(frozen=True, slots=True)
 class Query:
     """A read: changes nothing."""
+
+
+class Elsewhere:
+    """A command for another layer than the list of todos; that layer knows what it means. `reads`: changes nothing."""
+
+    __slots__ = ()
+    reads: ClassVar[bool] = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,6 +77,20 @@ KINDS: Mapping[str, str] = {
     "task.cancelled": "a task was given up: {list, id, subject, set}",
     "task.refused": "a gate refused a task or its completion: {list, id, subject, on, reason}",
     "task.deleted": "a task was taken off its list: {list, id, subject, readied}",
+    "flow.created": "a flow came in: {flow, goal, revision, controller_id, current_step, after}",
+    "flow.started": "a flow began to run: {flow, goal, revision}",
+    "flow.waiting": "a flow waits: {flow, goal, revision, wait}",
+    "flow.resumed": "the wait of a flow is over: {flow, goal, revision, state_patch}",
+    "flow.finished": "a flow is done: {flow, goal, revision, final_state, readied}",
+    "flow.failed": "a flow failed: {flow, goal, revision, reason}",
+    "flow.cancel_requested": "a flow is to be cancelled, and nothing else may happen to it: {flow, goal, revision}",
+    "flow.cancelled": "a flow was cancelled: {flow, goal, revision}",
+    "flow.state_updated": "a flow moved on within its status: {flow, goal, revision, patch, next_step}",
+    "flow.step_observed": "a step of a flow was seen: {flow, goal, revision, run_id, status, runtime}",
+    "flow.linked": "a flow comes after another one: {flow, goal, revision, before}",
+    "flow.unlinked": "a flow need no longer come after another one: {flow, goal, revision, before}",
+    "flow.pruned": "a flow that ended long ago was deleted: {flow, goal, revision}",
+    "flow.refused": "a call about flows was refused and changed nothing: {code, problem}",
 }
 """Every kind that this program writes, with what its data holds. Unknown kinds are kept and passed on."""
 

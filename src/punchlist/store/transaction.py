@@ -325,6 +325,7 @@ class Rows(Parts):
         self.run("move_session", {"source": source, "target": target})
         self.run("move_agents", {"source": source, "target": target})
         self.run("move_task_lists", {"source": source, "target": target, "name": f"session:{target}"})
+        self.flows.move(source, target)
 
     def copy_session(self, source: str, target: str, *, at: datetime) -> None:
         """The copy's lists keep their revisions; their history begins with a snapshot."""

@@ -40,8 +40,9 @@ class Change:
         self.by = by
         self.agent = agent
         self._project = project
-        self._where = self.tasks.named(name)
-        self.settled = 0 if self._where is None else self._settle(self._where)
+        found = self.tasks.named(name, now)
+        self._where, due = found or (None, False)
+        self.settled = self._settle(self._where) if due and self._where is not None else 0
 
     @property
     def where(self) -> TaskListRow:

@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING, TypeVar
 
 from punchlist.core.events import Event
-from punchlist.core.task import Task
-from punchlist.errors import TaskUnknown
+from punchlist.core.task import FLOWS, Task
+from punchlist.errors import InvalidInput, TaskUnknown
 from punchlist.store import Transaction
 from punchlist.store.task_contract import TaskListRow, TaskRow
 from punchlist.tasks.change import number_of
@@ -41,6 +41,10 @@ class Looking:
     ) -> None:
         self.board = board
         self.name = name_of("name of a list", name)
+        if name == FLOWS:
+            raise InvalidInput(
+                problem=f"The list `{FLOWS}` holds flows, which have rules of their own: use `board.flows()`."
+            )
         self.by = by or ("" if agent is None else agent.name)
         self.lease = lease
         self._project = project
@@ -60,18 +64,19 @@ class Looking:
         return Work(tx, self.name, project=self._project, now=now, by=self.by, agent=row)
 
     def _change(self, work: Callable[[Work], T]) -> T:
-        return self.board.store.transact(lambda tx: work(self.within(tx)))
+        done = self.board.store.transact(lambda tx: work(self.within(tx)))
+        self.board.tasks_changed(self.name)
+        return done
 
     def _look(self, what: Callable[[Transaction, TaskListRow], T], nothing: T) -> T:
         """Reads; only if something has come due meanwhile, that is written first."""
 
         def read(tx: Transaction) -> tuple[bool, T]:
-            where = tx.tasks.named(self.name)
-            if where is None:
+            known = tx.tasks.named(self.name, now)
+            if known is None:
                 return False, nothing
-            if tx.tasks.due(where, now, limit=1):
-                return True, nothing
-            return False, what(tx, where)
+            where, due = known
+            return (True, nothing) if due else (False, what(tx, where))
 
         now = self.board.now()
         due, found = self.board.store.read(read)

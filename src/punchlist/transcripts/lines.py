@@ -32,6 +32,14 @@ class Heads(NamedTuple):
     sessions: tuple[str, ...] = ()
 
 
+class Answered(NamedTuple):
+    """A call, its outcome if there is one, and where it stands."""
+
+    at: int
+    call: Call
+    outcome: Outcome | None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LineFormat:
     """One format. `said` reads a record, of any shape, and never raises.
@@ -185,19 +193,29 @@ class LineTranscript(_Reading):
                 if written is not None and _is_new(written.call_id, seen):
                     yield written
 
+    @property
+    def end(self) -> int:
+        """The place behind the last whole line."""
+        return self._end if self._torn is None else self._end - len(self._torn)
+
     def calls(self, *names: str) -> Iterator[tuple[Call, Outcome | None]]:
         """Calls of these tools, by whichever agent, in order, each with its outcome if there is one."""
+        return ((call, outcome) for _, call, outcome in self.answered(*names))
+
+    def answered(self, *names: str, start: int = 0) -> Iterator[Answered]:
+        """The same, from the line at a place on, each with the place of its line."""
         self._forget()
         words = tuple(f'"{name}"'.encode() for name in names)
         with Log(self._path) as log:
             answers = _Answers(log, self._form)
-            for line in log.forwards(words):
+            for line in log.forwards(words, start, self.end):
                 found = self._record(line)
                 for said in () if found is None else self._form.said(found):
                     if isinstance(said, Call) and said.name in names:
                         whole = self._whole(said)
                         assert isinstance(whole, Call)
-                        yield whole, answers.to(whole.call_id, line.end + 1) if whole.call_id else None
+                        outcome = answers.to(whole.call_id, line.end + 1) if whole.call_id else None
+                        yield Answered(line.start, whole, outcome)
 
 
 class RecordTranscript(_Reading):
@@ -214,6 +232,21 @@ class RecordTranscript(_Reading):
                 self._records.append(found)
         super().__init__(form, source, form.heads(self._records[:20], self._records[-20:], source))
         self._broken = broken
+
+    @property
+    def end(self) -> int:
+        """How many records there are."""
+        return len(self._records)
+
+    def answered(self, *names: str, start: int = 0) -> Iterator[Answered]:
+        """Calls of these tools, by whichever agent, from a record on, each with its outcome if there is one."""
+        outcomes = self._outcomes()
+        for place, found in enumerate(self._records[start:], start):
+            for said in self._form.said(found):
+                if isinstance(said, Call) and said.name in names:
+                    whole = self._whole(said)
+                    assert isinstance(whole, Call)
+                    yield Answered(place, whole, outcomes.get(whole.call_id) if whole.call_id else None)
 
     def _outcomes(self) -> dict[str, Outcome]:
         said = (entry for found in self._records for entry in self._form.said(found))

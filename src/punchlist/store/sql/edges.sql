@@ -1,8 +1,8 @@
--- name: blockers_of_task
-SELECT t.id, t.status FROM task_edges e JOIN tasks t ON t.number = e.blocker WHERE e.task = ? ORDER BY t.id;
-
--- name: dependents_of_task
-SELECT t.id FROM task_edges e JOIN tasks t ON t.number = e.task WHERE e.blocker = ? ORDER BY t.id;
+-- name: neighbours_of_task
+-- The blockers of a task (0) with how they stand, and its dependents (1).
+SELECT 0, t.id, t.status FROM task_edges e JOIN tasks t ON t.number = e.blocker WHERE e.task = :task
+UNION ALL
+SELECT 1, t.id, t.status FROM task_edges e JOIN tasks t ON t.number = e.task WHERE e.blocker = :task;
 
 -- name: edges_of_list
 -- All edges of a list: the task, its blocker, and how the blocker stands.
