@@ -55,7 +55,7 @@ def told(agent: Agent) -> list[Any]:
     return [listed, [agent.call("TaskGet", {"taskId": row["id"]}).data for row in listed], more]
 
 
-@settings(max_examples=size(40, 5_000), deadline=None)
+@settings(max_examples=size(25, 5_000), deadline=None)
 @given(st.lists(UPDATES, max_size=8))
 def test_files_bring_back_what_was_exported(updates: list[dict[str, Any]]) -> None:
     with tempfile.TemporaryDirectory() as folder, Board.open("memory:") as one, Board.open("memory:") as other:
@@ -70,7 +70,7 @@ def test_files_bring_back_what_was_exported(updates: list[dict[str, Any]]) -> No
         assert {path.name: path.read_bytes() for path in Path(folder, "s1").glob("*.json*")} == before
 
 
-@settings(max_examples=size(40, 5_000), deadline=None)
+@settings(max_examples=size(25, 5_000), deadline=None)
 @given(st.lists(UPDATES, max_size=8), st.integers(0, 40))
 def test_a_transcript_brings_back_what_was_done(updates: list[dict[str, Any]], cut: int) -> None:
     with Board.open("memory:") as one, Board.open("memory:") as other:
