@@ -1,0 +1,242 @@
+"""Updates as a real client gets them: the SDK's own, at the other end of two pipes; and the published schemas."""
+
+import asyncio
+import json
+import logging
+import os
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from acp import InitializeResponse, connect_to_agent, run_agent, session_notification
+from acp.contrib import SessionAccumulator
+from acp.schema import ClientCapabilities, PlanCapabilities, SessionNotification
+from jsonschema import Draft202012Validator
+
+from punchlist import Agent, Board
+from punchlist.bridges.acp.plan import plan_entries
+from punchlist.bridges.acp.reporter import Reporter, takes_plans
+from punchlist.bridges.acp.updates import replay
+from tests.bridges.acp_session import events_of, worked
+from tests.dialects.boards import memory_board, todo
+
+
+@pytest.fixture
+def board() -> Iterator[Board]:
+    with memory_board() as board:
+        yield board
+
+
+class Editor:
+    """The client's side: keeps what it is told, as an editor would."""
+
+    def __init__(self) -> None:
+        self.updates: list[dict[str, Any]] = []
+        self.state = SessionAccumulator()
+        self._told = asyncio.Condition()
+
+    async def session_update(self, session_id: str, update: Any, **_: Any) -> None:
+        self.updates.append(update.model_dump(mode="json", by_alias=True, exclude_none=True))
+        self.state.apply(session_notification(session_id, update))
+        async with self._told:
+            self._told.notify_all()
+
+    async def until(self, count: int) -> None:
+        async with asyncio.timeout(60), self._told:
+            await self._told.wait_for(lambda: len(self.updates) >= count)
+
+    def on_connect(self, conn: Any) -> None:
+        pass
+
+
+class Host:
+    """The agent's side, as far as a client sees it here."""
+
+    def __init__(self) -> None:
+        self.connection: Any = None
+        self.capabilities: ClientCapabilities | None = None
+
+    def on_connect(self, conn: Any) -> None:
+        self.connection = conn
+
+    async def initialize(
+        self, protocol_version: int, client_capabilities: ClientCapabilities | None = None, **_: Any
+    ) -> InitializeResponse:
+        self.capabilities = client_capabilities
+        return InitializeResponse(protocol_version=protocol_version)
+
+
+@asynccontextmanager
+async def pipe() -> AsyncGenerator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
+    loop = asyncio.get_running_loop()
+    ends = os.pipe()
+    reader = asyncio.StreamReader()
+    source, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(ends[0], "rb"))
+    sink, flow = await loop.connect_write_pipe(asyncio.streams.FlowControlMixin, os.fdopen(ends[1], "wb"))
+    try:
+        yield reader, asyncio.StreamWriter(sink, flow, None, loop)
+    finally:
+        sink.close()
+        source.close()
+        await asyncio.sleep(0)
+
+
+@asynccontextmanager
+async def connected(*, plans: bool = False) -> AsyncGenerator[tuple[Editor, Host]]:
+    """A client and a host that have met over two pipes."""
+    editor, host = Editor(), Host()
+    async with pipe() as (client_reads, host_writes), pipe() as (host_reads, client_writes):
+        serving = asyncio.create_task(run_agent(cast("Any", host), host_writes, host_reads))
+        client = connect_to_agent(cast("Any", editor), client_writes, client_reads)
+        try:
+            said = ClientCapabilities(plan=PlanCapabilities()) if plans else ClientCapabilities()
+            await client.initialize(1, client_capabilities=said)
+            yield editor, host
+        finally:
+            await client.close()
+            serving.cancel()
+            with suppress(asyncio.CancelledError):
+                await serving
+
+
+def test_the_sdks_client_gets_the_list_and_the_calls_over_a_pipe(board: Board) -> None:
+    async def run() -> None:
+        async with connected() as (editor, host):
+            agent = board.agent("main", session="s1")
+            todo(agent, set=["Read", "Write"])
+            reporter = Reporter(host.connection, agent)
+            assert await reporter.send() == 1
+            agent.tool_started("c1", "Bash", {"command": "make"})
+            agent.tool_finished("c1", "ok")
+            todo(agent, done="1")
+            assert await reporter.send() == 3
+            assert await reporter.send() == 0
+            await editor.until(4)
+            state = editor.state.snapshot()
+            assert [entry.status for entry in state.plan_entries] == ["completed", "in_progress"]
+            assert [entry.field_meta for entry in state.plan_entries] == [{"punchlist/id": "1"}, {"punchlist/id": "2"}]
+            assert (state.tool_calls["c1"].kind, state.tool_calls["c1"].status) == ("execute", "completed")
+
+    asyncio.run(run())
+
+
+def test_a_loaded_session_is_replayed_and_then_goes_on(board: Board) -> None:
+    async def run() -> None:
+        async with connected(plans=True) as (editor, host):
+            agent = worked(board)
+            reporter = Reporter(host.connection, agent, session_id="editor-7", capabilities=host.capabilities)
+            sent = await reporter.replay()
+            expected = list(replay(events_of(board), "s1", plans=True))
+            assert sent == len(expected)
+            todo(agent, done="2")
+            assert await reporter.send() == 1
+            await editor.until(sent + 1)
+            assert [update["sessionUpdate"] for update in editor.updates[:-1]] == [
+                update["sessionUpdate"] for update in expected
+            ]
+            assert editor.updates[-1]["plan"]["entries"] == plan_entries(agent.todos)
+
+    asyncio.run(run())
+
+
+def test_what_happens_is_followed_until_the_board_is_closed() -> None:
+    async def run() -> None:
+        async with connected() as (editor, host):
+            with memory_board() as board:
+                agent = board.agent("main", session="s1")
+                todo(agent, set=["A"])
+                following = asyncio.create_task(Reporter(host.connection, agent).follow())
+                await editor.until(1)
+                await asyncio.to_thread(todo, agent, done="1")
+                await editor.until(2)
+            await following
+            assert editor.updates[-1]["entries"][0]["status"] == "completed"
+
+    asyncio.run(run())
+
+
+def test_a_host_that_has_more_to_say_of_a_call_says_it_and_the_board_does_not_repeat_it(board: Board) -> None:
+    async def run() -> None:
+        async with connected() as (editor, host):
+            agent = board.agent("main", session="s1")
+            reporter = Reporter(host.connection, agent)
+            await reporter.send()
+            agent.tool_started("c1", "read", {"path": "/a.py"})
+            await reporter.tool_started("c1", "read", {"path": "/a.py"})
+            await reporter.tool_updated("c1", "half")
+            await reporter.tool_finished("c1", "whole")
+            agent.tool_finished("c1", "whole")
+            assert await reporter.send() == 0
+            await editor.until(3)
+            assert [update.get("rawOutput") for update in editor.updates] == [None, "half", "whole"]
+            assert editor.updates[0]["rawInput"] == {"path": "/a.py"}
+
+    asyncio.run(run())
+
+
+class Gone:
+    """A connection whose other end has left."""
+
+    async def session_update(self, session_id: str, update: Any, **kwargs: Any) -> None:
+        raise ConnectionResetError
+
+
+def test_a_client_that_is_gone_never_reaches_the_agent(board: Board, caplog: pytest.LogCaptureFixture) -> None:
+    async def run() -> None:
+        agent = board.agent("main", session="s1")
+        todo(agent, set=["A"])
+        reporter = Reporter(Gone(), agent)
+        assert await reporter.send() == 0
+        assert reporter.is_broken
+        await reporter.follow()
+
+    with caplog.at_level(logging.ERROR, "punchlist.bridges.acp.reporter"):
+        asyncio.run(run())
+    assert "s1" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("capabilities", "takes"),
+    [
+        (None, False),
+        ({}, False),
+        ({"plan": None}, False),
+        ({"plan": {}}, True),
+        (ClientCapabilities(), False),
+        (ClientCapabilities(plan=PlanCapabilities()), True),
+    ],
+)
+@pytest.mark.requirement("acp.plan-update")
+def test_only_a_client_that_says_so_is_sent_plans_by_id(capabilities: object, takes: bool) -> None:
+    assert takes_plans(capabilities) is takes
+
+
+def _notifications(board: Board, *, plans: bool) -> list[dict[str, Any]]:
+    agent: Agent = worked(board)
+    agent.reject_plan("no", by="ada")
+    return [{"sessionId": "s1", "update": update} for update in replay(events_of(board), "s1", plans=plans)]
+
+
+@pytest.mark.parametrize("plans", [False, True])
+def test_every_update_is_one_of_the_sdks(board: Board, plans: bool) -> None:
+    for notification in _notifications(board, plans=plans):
+        read = SessionNotification.model_validate(notification)
+        assert read.model_dump(mode="json", by_alias=True, exclude_none=True) == notification
+
+
+@pytest.mark.needs("acp-schemas")
+@pytest.mark.parametrize(
+    ("plans", "file"), [(False, "schema.json"), (False, "schema.unstable.json"), (True, "schema.unstable.json")]
+)
+def test_every_update_is_valid_by_the_published_schema(board: Board, plans: bool, file: str) -> None:
+    folder = Path(os.environ["PUNCHLIST_ACP_SCHEMAS"])
+    schema = json.loads((folder / "v1" / file).read_text(encoding="utf-8"))
+    strict = cast("Any", Draft202012Validator({"$ref": "#/$defs/SessionNotification", "$defs": schema["$defs"]}))
+    notifications = _notifications(board, plans=plans)
+    assert notifications
+    for notification in notifications:
+        strict.validate(json.loads(json.dumps(notification)))
+    with pytest.raises(Exception, match="plan_of_another_kind"):
+        strict.validate({"sessionId": "s1", "update": {"sessionUpdate": "plan_of_another_kind"}})
