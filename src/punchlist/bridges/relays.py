@@ -5,25 +5,21 @@ A child's list is its visible progress, and so is what it is reported to have sa
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any, Final
 
 from punchlist.agent import Agent
-from punchlist.board import cursor_of
 from punchlist.bridges.changes import Change, change
+from punchlist.bridges.following import pass_on
 from punchlist.bridges.lists import Lists, Look, looking_into
 from punchlist.bridges.relay import Notice, Relay, RelayOptions
 from punchlist.core.events import Event
-from punchlist.errors import StoreClosed
 from punchlist.text import cut
 
-logger = logging.getLogger(__name__)
 _LONGEST_ITEM: Final = 60
 _MOST_CHILDREN: Final = 1_000
-_POLL: Final = 0.5
 
 
 class Relays:
@@ -91,36 +87,15 @@ def told(news: Change) -> str:
 
 def relay_children(
     parent: Agent,
-    deliver: Callable[[Notice], None],
+    deliver: Callable[[Notice], object],
     *,
     stop: threading.Event,
     after: int | str | None = None,
     options: RelayOptions | None = None,
 ) -> None:
-    """Relays until `stop` is set or the board is closed; run it on a thread of its own. By default from now on.
-
-    What `deliver` raises is logged. It should be quick: see `bridges.sinks` for one that is.
-    """
-    board = parent.board
-    relays = Relays(parent.session, parent.name, options=options, look=looking_into(board))
-    try:
-        cursor = board.store.last_seq() if after is None else cursor_of(after)
-        while not stop.is_set():
-            for event in board.events(cursor):
-                cursor = event.seq
-                _deliver([*relays.add(event), *relays.tick(event.at)], deliver)
-            _deliver(relays.tick(board.now()), deliver)
-            board.store.wait(cursor, _POLL)
-    except StoreClosed:
-        return
-
-
-def _deliver(notices: list[Notice], deliver: Callable[[Notice], None]) -> None:
-    for notice in notices:
-        try:
-            deliver(notice)
-        except Exception:
-            logger.exception("a notice for the parent (`%s`) could not be delivered", notice.context)
+    """Relays until `stop` is set or the board is closed; run it on a thread of its own. By default from now on."""
+    relays = Relays(parent.session, parent.name, options=options, look=looking_into(parent.board))
+    pass_on(parent.board, relays, deliver, stop=stop, after=after)
 
 
 def _error(data: Mapping[str, Any]) -> str | None:
