@@ -296,6 +296,12 @@ class TaskRevisionConflict(RevisionConflict):
     """Task `{id}` is at revision {actual}, not {expected}: read it again, then repeat the change."""
 
 
+class ExtraMissing(PunchlistError):
+    """{what} needs a package that is not installed: `pip install 'punchlist[{extra}]'`."""
+
+    code = "extra_missing"
+
+
 class CallReused(PunchlistError):
     """The call id `{call_id}` was used before with other arguments; nothing was changed, use a new id."""
 

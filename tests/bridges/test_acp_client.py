@@ -4,6 +4,7 @@ import asyncio
 import json
 import logging
 import os
+import sys
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -19,6 +20,7 @@ from punchlist import Agent, Board
 from punchlist.bridges.acp.plan import plan_entries
 from punchlist.bridges.acp.reporter import Reporter, takes_plans
 from punchlist.bridges.acp.updates import replay
+from punchlist.errors import ExtraMissing
 from tests.bridges.acp_session import events_of, worked
 from tests.dialects.boards import memory_board, todo
 
@@ -116,7 +118,7 @@ def test_the_sdks_client_gets_the_list_and_the_calls_over_a_pipe(board: Board) -
             await editor.until(4)
             state = editor.state.snapshot()
             assert [entry.status for entry in state.plan_entries] == ["completed", "in_progress"]
-            assert [entry.field_meta for entry in state.plan_entries] == [{"punchlist/id": "1"}, {"punchlist/id": "2"}]
+            assert [(entry.field_meta or {})["punchlist/id"] for entry in state.plan_entries] == ["1", "2"]
             assert (state.tool_calls["c1"].kind, state.tool_calls["c1"].status) == ("execute", "completed")
 
     asyncio.run(run())
@@ -195,6 +197,13 @@ def test_a_client_that_is_gone_never_reaches_the_agent(board: Board, caplog: pyt
     with caplog.at_level(logging.ERROR, "punchlist.bridges.acp.reporter"):
         asyncio.run(run())
     assert "s1" in caplog.text
+
+
+def test_without_the_sdk_one_sentence_says_what_to_install(board: Board, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "acp", None)
+    monkeypatch.setattr("sys.meta_path", [])
+    with pytest.raises(ExtraMissing, match=r"pip install 'punchlist\[acp\]'"):
+        Reporter(Gone(), board.agent("main", session="s1"))
 
 
 @pytest.mark.parametrize(

@@ -82,6 +82,11 @@ def test_the_lines_of_exec_start_update_and_complete_one_item_a_turn(board: Boar
     }
 
 
+def test_a_grade_is_no_write_of_the_list() -> None:
+    graded = tool("list.graded", revision=1)
+    assert CodexFeed("s1").add(graded) == ExecFeed("s1").add(graded) == []
+
+
 def test_other_agents_are_not_told_of(board: Board, agent: Agent) -> None:
     todo(board.agent("other", session="s1"), set=["x"])
     feeds = (CodexFeed("s1", "nobody"), ExecFeed("s2"))

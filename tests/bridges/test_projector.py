@@ -336,6 +336,7 @@ def test_a_session_on_a_board_is_told_to_a_chat() -> None:
 def test_a_chat_hears_nothing_of_lists_and_calls_unless_it_wants_to() -> None:
     feed = ChatFeed("s1")
     assert feed.add(tool("tool.started", call_id="a", name="Bash")) == []
-    assert feed.add(tool("agent.output", text="Hello")) == []
-    assert lines(list(feed.add(tool("turn.ended")))) == ["Hello"]
-    assert feed.tick(at(9)) == feed.flush() == []
+    for text in ("Hello", "Bye"):
+        assert feed.add(tool("agent.output", preview=text)) == []
+    assert lines(feed.add(tool("turn.ended"))) == ["Hello\n\nBye\n\n"]
+    assert feed.tick(at(9)) == feed.turn_ended(at(9)) == []

@@ -264,15 +264,17 @@ def test_a_child_that_only_works_is_alive_but_not_seen(clock: FakeClock) -> None
     ("data", "said"),
     [
         ({}, "explore run completed in 1s."),
-        ({"error": "no key"}, "explore run failed: no key"),
-        ({"is_error": True}, "explore run failed."),
+        ({"outcome": "completed", "preview": "All good"}, "explore run completed in 1s."),
+        ({"outcome": "failed", "preview": "no key"}, "explore run failed: no key"),
+        ({"outcome": "failed"}, "explore run failed."),
+        ({"outcome": "cancelled"}, "explore run failed: cancelled"),
     ],
 )
 def test_a_childs_end_is_told_and_then_it_is_forgotten(data: dict[str, Any], said: str) -> None:
     relays = Relays("s1")
     relays.add(tool("agent.spawned", child="explore"))
-    assert texts(relays.add(tool("agent.output", agent="explore", text="Hello\n\n"))) == ["explore: Hello"]
-    assert texts(relays.add(tool("agent.finished", agent="explore", **data))) == [said]
+    assert relays.add(tool("agent.output", agent="explore", preview="Hello")) == []
+    assert texts(relays.add(tool("agent.finished", agent="explore", **data))) == ["explore: Hello", said]
     assert relays.add(tool("agent.finished", agent="explore")) == []
 
 

@@ -18,9 +18,10 @@ _DONE: Final = RuntimeEvent(type="done")
 
 
 class ChatFeed:
-    """Lists and tool calls of a session, for `following.pass_on`. A turn ends where its agent's does.
+    """Lists and tool calls of a session, for `following.pass_on`.
 
-    By default nothing of them is shown: `tags={"plan": True}` shows lists, `tool_call` and `tool_call_update` calls.
+    A turn ends when the board is told so; a host that reports no turns calls `turn_ended` itself. By default nothing of
+    lists and calls is shown: `tags={"plan": True}` shows lists, `tool_call` and `tool_call_update` calls.
     """
 
     def __init__(
@@ -42,13 +43,13 @@ class ChatFeed:
         if event.kind in TURN_ENDS and (event.session, event.agent) == self._whose:
             found.append(_DONE)
         elif event.kind == "agent.output" and (event.session, event.agent) == self._whose:
-            text = str(event.data.get("text") or event.data.get("preview") or "")
+            text = f"{event.data.get('preview', '')}\n\n"
             found.append(RuntimeEvent(type="text_delta", text=text, tag="agent_message_chunk"))
         return [message for each in found if each is not None for message in self._projector.add(each, event.at)]
 
     def tick(self, now: datetime) -> list[Message]:
         return self._projector.tick(now)
 
-    def flush(self) -> list[Message]:
-        """Everything that is held back."""
-        return self._projector.flush()
+    def turn_ended(self, at: datetime) -> list[Message]:
+        """Everything that is held back; the next turn begins anew."""
+        return self._projector.add(_DONE, at)

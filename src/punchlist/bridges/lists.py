@@ -56,7 +56,9 @@ class Lists:
         before, waiting = self._known.get(key, TodoList()), self._waiting.pop(key, [])
         if revision <= before.revision:
             return None
-        after = _folded(before, [*waiting, event]) if revision == before.revision + 1 else None
+        # Whoever joins in the middle may have missed a part of the first change that is seen here.
+        whole = revision == before.revision + 1 and (key in self._known or self._look is None)
+        after = _folded(before, [*waiting, event]) if whole else None
         if after is None and self._look is not None:
             after = self._look(*key, revision)
         if after is None:

@@ -50,7 +50,7 @@ class Relays:
             error = _error(event.data)
             return relay.ended(event.at, began=began) if error is None else relay.failed(event.at, error)
         if event.kind == "agent.output":
-            return relay.said(str(event.data.get("text") or event.data.get("preview") or ""), event.at)
+            return relay.said(f"{event.data.get('preview', '')} ", event.at)
         found = self._lists.add(event)
         if found is not None:
             return relay.progressed(told(change(found.before, found.after)), event.at)
@@ -100,11 +100,12 @@ def relay_children(
 
 def _error(data: Mapping[str, Any]) -> str | None:
     """Why a child failed, empty if nobody said; None if it did not."""
-    error = data.get("error")
-    if isinstance(error, str) and error:
-        return error
-    failed = data.get("is_error") is True or data.get("outcome") in {"failed", "error"}
-    return "" if failed else None
+    outcome, error = data.get("outcome"), data.get("error")
+    if outcome == "cancelled":
+        return "cancelled"
+    if outcome != "failed" and not error:
+        return None
+    return str(error or data.get("preview") or "")
 
 
 def _quoted(text: str) -> str:

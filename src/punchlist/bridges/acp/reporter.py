@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Iterable, Mapping
+from importlib.util import find_spec
 from typing import Any, Protocol, cast
 
 from punchlist.agent import Agent
@@ -16,7 +17,7 @@ from punchlist.bridges.acp.plan import Update
 from punchlist.bridges.acp.updates import Updates
 from punchlist.bridges.lists import looking_into
 from punchlist.core.events import Event
-from punchlist.errors import StoreClosed
+from punchlist.errors import ExtraMissing, StoreClosed
 
 logger = logging.getLogger(__name__)
 _PAGE = 1_000
@@ -40,12 +41,15 @@ class Reporter:
     """One ACP session, told what happens to one agent and those that it started.
 
     `session_id` is the protocol's; by default it is the agent's session. `capabilities` are those that the client gave
-    with `initialize`. The first update is the list as it stands; `replay` sends all that is recorded instead.
+    with `initialize`. The first update is the list as it stands; `replay` sends all that is recorded instead. Raises
+    `ExtraMissing` without the SDK.
     """
 
     def __init__(
         self, connection: Connection, agent: Agent, *, session_id: str | None = None, capabilities: object = None
     ) -> None:
+        if find_spec("acp") is None:
+            raise ExtraMissing(what="The Agent Client Protocol", extra="acp")
         self.session_id = agent.session if session_id is None else session_id
         self.is_broken = False
         self._connection = connection

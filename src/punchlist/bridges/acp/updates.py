@@ -95,7 +95,7 @@ class Updates:
             failed = report.outcome == "failed"
             updates.append(self.calls.finished(call_id, report.result or None, is_error=failed, meta=meta))
         elif report.started is None:
-            updates.append(self.calls.updated(call_id, report.result or None, meta=meta))
+            updates.append(self.calls.updated(call_id, report.preview or None, meta=meta))
         return [update for update in updates if update is not None]
 
 
