@@ -13,14 +13,23 @@ from typing import Any, cast
 import pytest
 from acp import InitializeResponse, connect_to_agent, run_agent, session_notification
 from acp.contrib import SessionAccumulator
-from acp.schema import ClientCapabilities, PlanCapabilities, SessionNotification
+from acp.schema import (
+    AllowedOutcome,
+    ClientCapabilities,
+    DeniedOutcome,
+    PlanCapabilities,
+    RequestPermissionResponse,
+    SessionNotification,
+)
 from jsonschema import Draft202012Validator
 
 from punchlist import Agent, Board
+from punchlist.bridges.acp.approval import ask_approval
 from punchlist.bridges.acp.plan import plan_entries
 from punchlist.bridges.acp.reporter import Reporter, takes_plans
 from punchlist.bridges.acp.updates import replay
-from punchlist.errors import ExtraMissing
+from punchlist.core.approval import PlanState
+from punchlist.errors import ExtraMissing, PlanMissing
 from tests.bridges.acp_session import events_of, worked
 from tests.dialects.boards import memory_board, todo
 
@@ -37,6 +46,8 @@ class Editor:
     def __init__(self) -> None:
         self.updates: list[dict[str, Any]] = []
         self.state = SessionAccumulator()
+        self.choice: str | None = None
+        self.asked: list[str] = []
         self._told = asyncio.Condition()
 
     async def session_update(self, session_id: str, update: Any, **_: Any) -> None:
@@ -44,6 +55,15 @@ class Editor:
         self.state.apply(session_notification(session_id, update))
         async with self._told:
             self._told.notify_all()
+
+    async def request_permission(
+        self, session_id: str, tool_call: Any, options: list[Any], **_: Any
+    ) -> RequestPermissionResponse:
+        self.asked.append(tool_call.content[0].content.text)
+        if self.choice is None:
+            return RequestPermissionResponse(outcome=DeniedOutcome(outcome="cancelled"))
+        (option,) = [option for option in options if option.option_id == self.choice]
+        return RequestPermissionResponse(outcome=AllowedOutcome(outcome="selected", option_id=option.option_id))
 
     async def until(self, count: int) -> None:
         async with asyncio.timeout(60), self._told:
@@ -176,6 +196,67 @@ def test_a_host_that_has_more_to_say_of_a_call_says_it_and_the_board_does_not_re
             assert editor.updates[0]["rawInput"] == {"path": "/a.py"}
 
     asyncio.run(run())
+
+
+@pytest.mark.requirement("acp.todo-call")
+def test_a_call_of_a_todo_tool_shows_the_list(board: Board) -> None:
+    async def run() -> None:
+        async with connected() as (editor, host):
+            agent = board.agent("main", session="s1", dialect="hermes")
+            reporter = Reporter(host.connection, agent)
+            arguments = {"todos": [{"id": "a", "content": "Read", "status": "in_progress"}]}
+            await reporter.tool_started("c1", "todo", arguments)
+            reply = agent.call("todo", arguments)
+            await reporter.tool_finished("c1", reply.text)
+            await reporter.tool_finished("c1", reply.text)
+            assert await reporter.send() == 1
+            await editor.until(3)
+            started, ended, plan = editor.updates
+            assert (started["title"], started["kind"]) == ("todo (1 item)", "other")
+            assert "rawInput" not in started
+            assert "rawOutput" not in ended
+            assert ended["content"][0]["content"]["text"].startswith("**Todo list**")
+            assert plan["entries"][0]["content"] == "Read"
+
+    asyncio.run(run())
+
+
+@pytest.mark.requirement("acp.approval")
+@pytest.mark.parametrize(
+    ("choice", "state"),
+    [("approve", PlanState.APPROVED), ("reject", PlanState.REJECTED), (None, PlanState.PROPOSED)],
+)
+def test_the_person_at_the_editor_decides_on_a_plan(board: Board, choice: str | None, state: PlanState) -> None:
+    async def run() -> None:
+        async with connected() as (editor, host):
+            agent = worked(board)
+            editor.choice = choice
+            plan = await ask_approval(host.connection, agent, by="ada")
+            assert (plan.state, agent.mode) == (state, "execute" if choice == "approve" else "plan")
+            assert editor.asked == ["# Plan\n\n1. First"]
+            if choice is not None:
+                assert plan.decided_by == "ada"
+                with pytest.raises(PlanMissing):
+                    await ask_approval(host.connection, agent)
+
+    asyncio.run(run())
+
+
+@pytest.mark.requirement("acp.approval")
+def test_a_decision_is_about_the_revision_that_was_shown_and_a_client_may_be_gone(board: Board) -> None:
+    class Slow:
+        async def request_permission(self, session_id: str, tool_call: Any, options: list[Any], **_: Any) -> Any:
+            agent.propose_plan("# Another plan")
+            return RequestPermissionResponse(outcome=AllowedOutcome(outcome="selected", option_id="approve"))
+
+    class Silent:
+        async def request_permission(self, session_id: str, tool_call: Any, options: list[Any], **_: Any) -> Any:
+            raise ConnectionResetError
+
+    agent = worked(board)
+    for connection in (Slow(), Silent()):
+        plan = asyncio.run(ask_approval(connection, agent))
+        assert (plan.state, plan.text) == (PlanState.PROPOSED, "# Another plan")
 
 
 class Gone:

@@ -14,14 +14,18 @@ from typing import Any, Protocol, cast
 
 from punchlist.agent import Agent
 from punchlist.bridges.acp.plan import Update
+from punchlist.bridges.acp.titles import call_content
+from punchlist.bridges.acp.todo_calls import todo_end, todo_start, todo_title
 from punchlist.bridges.acp.updates import Updates
 from punchlist.bridges.lists import looking_into
 from punchlist.core.events import Event
 from punchlist.errors import ExtraMissing, StoreClosed
+from punchlist.guidance.tools import kind as known_kind
 
 logger = logging.getLogger(__name__)
 _PAGE = 1_000
 _WAIT = 1.0
+_MOST_TODO_CALLS = 64
 
 
 class Connection(Protocol):
@@ -57,6 +61,7 @@ class Reporter:
         self._plans = takes_plans(capabilities)
         self._updates = self._fresh()
         self._cursor: int | None = None
+        self._todo_calls: dict[str, None] = {}
         self._alone = asyncio.Lock()
 
     async def send(self) -> int:
@@ -87,12 +92,27 @@ class Reporter:
     # For a host that has more to say of a call than the board keeps: its arguments and what it returned.
 
     async def tool_started(self, call_id: str, name: str, arguments: Any = None) -> None:
-        await self._one(self._updates.calls.started(call_id, name, arguments))
+        """A call begins. One of a todo tool is shown as Hermes does: the list, not the arguments that write it."""
+        calls = self._updates.calls
+        if known_kind(name) != "todo":
+            await self._one(calls.started(call_id, name, arguments))
+            return
+        update = calls.started(call_id, name, title=todo_title(name, arguments), kind="other")
+        if update is not None:
+            self._todo_calls[call_id] = None
+            if len(self._todo_calls) > _MOST_TODO_CALLS:
+                del self._todo_calls[next(iter(self._todo_calls))]
+            await self._one(update | {"content": call_content(todo_start(arguments))})
 
     async def tool_updated(self, call_id: str, partial: Any = None) -> None:
         await self._one(self._updates.calls.updated(call_id, partial))
 
     async def tool_finished(self, call_id: str, result: Any = None, *, is_error: bool = False) -> None:
+        if self._todo_calls.pop(call_id, "") is None and not is_error:
+            update = self._updates.calls.finished(call_id)
+            content = call_content(todo_end(await asyncio.to_thread(lambda: self._agent.todos)))
+            await self._one(None if update is None else update | {"content": content})
+            return
         await self._one(self._updates.calls.finished(call_id, result, is_error=is_error))
 
     def _fresh(self) -> Updates:
