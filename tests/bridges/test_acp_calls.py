@@ -10,9 +10,11 @@ from punchlist.bridges.acp.calls import Calls
 from punchlist.bridges.acp.places import places
 from punchlist.bridges.acp.titles import call_content, call_kind, call_title
 
+KEYS = st.text(max_size=4) | st.sampled_from(["path", "line", "content", "text"])
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
-    lambda inner: st.lists(inner) | st.dictionaries(st.text() | st.sampled_from(["path", "line", "content"]), inner),
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=3),
+    max_leaves=6,
 )
 
 

@@ -4,6 +4,7 @@ import asyncio
 import json
 import logging
 import os
+import subprocess
 import sys
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager, suppress
@@ -185,8 +186,8 @@ def test_a_host_that_has_more_to_say_of_a_call_says_it_and_the_board_does_not_re
             agent = board.agent("main", session="s1")
             reporter = Reporter(host.connection, agent)
             await reporter.send()
-            agent.tool_started("c1", "read", {"path": "/a.py"})
             await reporter.tool_started("c1", "read", {"path": "/a.py"})
+            agent.tool_started("c1", "read", {"path": "/a.py"})
             await reporter.tool_updated("c1", "half")
             await reporter.tool_finished("c1", "whole")
             agent.tool_finished("c1", "whole")
@@ -285,6 +286,14 @@ def test_without_the_sdk_one_sentence_says_what_to_install(board: Board, monkeyp
     monkeypatch.setattr("sys.meta_path", [])
     with pytest.raises(ExtraMissing, match=r"pip install 'punchlist\[acp\]'"):
         Reporter(Gone(), board.agent("main", session="s1"))
+
+
+def test_the_sdk_is_not_imported_before_something_is_sent() -> None:
+    """It takes most of a second."""
+    program = (
+        "import sys, punchlist.bridges.acp.reporter, punchlist.bridges.acp.approval; sys.exit('acp' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 
 
 @pytest.mark.parametrize(

@@ -82,6 +82,6 @@ def _folded(todos: TodoList, events: list[Event]) -> TodoList | None:
     try:
         for event in events:
             todos = fold(todos, event.kind, event.data)
-    except (KeyError, IndexError, StopIteration, TypeError, ValueError):
+    except (LookupError, StopIteration, TypeError, ValueError, AttributeError):
         return None
     return todos

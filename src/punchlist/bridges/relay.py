@@ -150,7 +150,7 @@ class Relay:
 
     def ended(self, at: datetime, *, began: datetime | None = None) -> list[Notice]:
         """The child is done; `began` is when it began, if that is known."""
-        took = None if began is None or at < began else max(1, round((at - began).total_seconds()))
+        took = None if began is None or at < began else max(1, int((at - began).total_seconds() + 0.5))
         said = f"{self.label} run completed." if took is None else f"{self.label} run completed in {took}s."
         return self._close("done", said, at, phase="end")
 

@@ -80,9 +80,9 @@ class Reporter:
 
     async def follow(self) -> None:
         """Sends what is new as it happens, until the board is closed, the client is gone, or this task is cancelled."""
-        await self.send()
         store = self._agent.board.store
         try:
+            await self.send()
             while not self.is_broken:
                 await asyncio.to_thread(store.wait, self._cursor or 0, _WAIT)
                 await self.send()
