@@ -26,6 +26,9 @@ NAMES = (
     "tool_calls",
     "detect",
     "grounding",
+    "transcripts",
+    "tasks",
+    "tasks_cli",
 )
 
 

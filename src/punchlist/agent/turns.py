@@ -58,6 +58,7 @@ class Turns(Handle):
             accounts=self._accounts,
             host=self._own_tools,
             tools=self.tools,
+            tasks=self._tasks_before,
             join=self._joined,
         )
         return Steps(ground)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
+    from punchlist.store.flows import FlowRows
     from punchlist.store.modes import ModeRows
     from punchlist.store.plans import PlanRows
     from punchlist.store.questions import QuestionRows
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 class Parts:
     """What the parts stand on: named queries within one transaction."""
 
+    _flows: FlowRows | None = None
     _plans: PlanRows | None = None
     _questions: QuestionRows | None = None
     _tasks: TaskRows | None = None
@@ -52,6 +54,19 @@ class Parts:
 
             self._tasks = TaskRows(cast("Rows", self))
         return self._tasks
+
+    @property
+    def flows(self) -> FlowRows:
+        if self._flows is None:
+            from punchlist.store.flows import FlowRows
+
+            self._flows = FlowRows(cast("Rows", self))
+        return self._flows
+
+    @property
+    def has_tasks(self) -> bool:
+        """Whether there is any list of tasks on the board."""
+        return self.one("any_task_list", ()) is not None
 
     @property
     def modes(self) -> ModeRows:
