@@ -380,12 +380,6 @@ class FlowRevisionMismatch(FlowError, RevisionConflict):
     code = "flow_revision_mismatch"
 
 
-class ExtraMissing(PunchlistError):
-    """{what} needs a package that is not installed: `pip install 'punchlist[{extra}]'`."""
-
-    code = "extra_missing"
-
-
 class CallReused(PunchlistError):
     """The call id `{call_id}` was used before with other arguments; nothing was changed, use a new id."""
 
