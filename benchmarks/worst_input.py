@@ -9,8 +9,8 @@ from typing import Any
 from benchmarks.report import Row
 from benchmarks.scale import Scale
 from punchlist import Board
-from punchlist.dialects import dialects_of
 from punchlist.dialects import dialect as dialect_named
+from punchlist.dialects import dialects_of
 
 NOTE = "Milliseconds of one call in memory, the slowest of all kinds of input; nothing is demanded here."
 _TEXTS = ("content", "text", "description", "title", "step", "task")

@@ -158,6 +158,7 @@ def test_claude_codes_clearing_takes_nothing_off_the_board(board: Board, root: P
         agent.call("TaskCreate", {"subject": subject, "description": ""})
     for number in "12":
         agent.call("TaskUpdate", {"taskId": number, "status": "completed"})
+    for number in "12":
         (folder / f"{number}.json").unlink()
     (folder / ".highwatermark").write_text("2")
     agent.call("TaskCreate", {"subject": "Three", "description": ""})

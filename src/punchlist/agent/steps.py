@@ -162,6 +162,7 @@ class Steps:
             todos=self._current(tx, row),
             tally=ground.accounts.tally(row.ledger),
             policy=ground.policy,
+            # as the texts put it between backticks
             tool="` or `".join(ground.dialect.writers) or ground.dialect.tools[0].name,
             own=self._own,
             writers=frozenset(ground.dialect.writers),

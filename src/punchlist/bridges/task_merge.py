@@ -44,7 +44,7 @@ class ListState(NamedTuple):
 
 
 def state_of(tx: Transaction, list: str) -> ListState:
-    where = tx.tasks.named(list)
+    where = tx.tasks.find_list(list)
     if where is None:
         return ListState({})
     files = {int(row.task.id): file for row in tx.tasks.page(where) if (file := told(row.task)) is not None}
