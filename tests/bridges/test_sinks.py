@@ -113,6 +113,12 @@ def test_a_command_that_fails_is_dropped_and_the_next_one_tried(
     assert "was dropped" in caplog.text
 
 
+def test_a_command_is_called_by_its_program_alone() -> None:
+    assert Command("TOKEN=secret /usr/bin/curl --header secret").name == "curl"
+    assert Command(["/bin/cat", "secret"]).name == "cat"
+    assert Command("TOKEN=secret").name == "command"
+
+
 class Stuck:
     """A sink that takes its time until it is let go."""
 

@@ -66,7 +66,8 @@ class Command:
         if not command:
             raise ConfigInvalid(name="command", value=command, problem="name a program")
         words = command.split() if isinstance(command, str) else command
-        self.name = os.path.basename(words[0]) if words else "command"
+        program = next((word for word in words if "=" not in word), "command")  # not a variable, which may be secret
+        self.name = os.path.basename(program)
         self._command = command
         self._seconds = _seconds(seconds)
 
