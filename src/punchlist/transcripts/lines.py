@@ -20,6 +20,8 @@ WINDOW = 32 * 1024 * 1024
 _SAFE_ID = re.compile(r"[\w.:|-]{1,200}", re.ASCII)
 _MOST_SEEN = 4096
 _NEAR, _NEXT = 8192, 65_536
+_NEAR_CALLS = 1024 * 1024
+"""Bytes before a call in which others are looked for."""
 
 
 class Heads(NamedTuple):
@@ -123,6 +125,7 @@ class LineTranscript(_Reading):
         with Log(path) as log:
             first, last = log.edges()
             self._end = log.size
+        self._last = 0
         self._torn = last[-1] if last and record(last[-1]) is None else None
         known = [[entry for line in lines if (entry := record(line))] for lines in (first[:20], last[-20:])]
         super().__init__(form, os.path.abspath(path), form.heads(known[0], known[1], path))
@@ -150,8 +153,19 @@ class LineTranscript(_Reading):
                 for said in reversed(list(self._form.said(found))):
                     written = self._written(said, subagent, lambda name, line=line: answers.to(name, line.end + 1))
                     if written is not None:
+                        self._last = line.start
                         return written
         return None
+
+    def before(self, *, subagent: str | None = None) -> Iterator[Call]:
+        """Calls that stand before the list that `latest` found last, the newest first, as far as they are near it."""
+        needles = self._form.calls or self._form.needles
+        with Log(self._path) as log:
+            for line in log.backwards(needles, self._last, max(0, self._last - _NEAR_CALLS)):
+                found = None if line.body is None else record(line.body)
+                for said in reversed([] if found is None else list(self._form.said(found))):
+                    if isinstance(said, Call) and self._wanted(self._whole(said).origin, subagent):
+                        yield said
 
     def history(self, *, subagent: str | None = None, session: str | None = None) -> Iterator[Written]:
         """Every write, by its call; by its result where the call cannot be read, or where no calls were recorded."""
