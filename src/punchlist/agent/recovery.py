@@ -104,9 +104,9 @@ class Recovery(Handle):
                 row = row or self._welcomed(tx, now, label)
                 tx.save_list(row, state, unseen=row.unseen, at=now)
                 tx.add_events(row, events, by=author, at=now)
-            for key, answer in calls.items() if row is not None else ():
-                if tx.call(row, key) is None:
-                    tx.save_call(row, key, answer, at=now)
+            if row is not None:
+                for key in [key for key in calls if tx.call(row, key) is None]:
+                    tx.save_call(row, key, calls[key], at=now)
             return taken
 
         taken = self.board.store.transact(work)
