@@ -10,7 +10,7 @@ import pytest
 from punchlist import Agent, Board
 from punchlist.testing import FakeClock
 from tests.dialects.boards import lines
-from tests.transcripts.records import SESSION, meta, output, plan, save, todos, write
+from tests.transcripts.records import SESSION, line, meta, output, plan, result, save, todos, write
 
 NINE = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 FIRST = write("t1", "> Paint", "Dry", second=1)
@@ -144,3 +144,64 @@ def test_a_call_whose_arguments_a_rollout_keeps_as_text_is_known_again(board: Bo
     given = {"plan": [{"step": "Saw", "status": "in_progress"}]}
     reply = main.call("update_plan", given, call_id="c1")
     assert (reply.text, reply.is_error, main.todos) == ("Plan updated", False, before)
+
+
+# Its session had other ids before.
+
+
+def resumed(session: str, *records: dict[str, Any]) -> list[dict[str, Any]]:
+    return [{**record, "sessionId": session} for record in records]
+
+
+def chat(session: str, count: int) -> list[dict[str, Any]]:
+    return resumed(session, *[line("assistant", {"type": "text", "text": "So be it. " * 40})] * count)
+
+
+@pytest.mark.parametrize("as_file", [True, False])
+@pytest.mark.parametrize("count", [1, 30, 3000])
+def test_of_a_session_that_was_resumed_twice_the_latest_predecessor_is_adopted(
+    board: Board, clock: FakeClock, tmp_path: Path, count: int, as_file: bool
+) -> None:
+    clock.set(NINE + timedelta(seconds=1))
+    agent(board, "a").call("TodoWrite", {"todos": todos("> Paint", "Dry")}, call_id="t1")
+    records = [*resumed("a", FIRST), *chat("a", count)]
+    clock.set(NINE + timedelta(seconds=30))
+    second = agent(board, "b")
+    second.restore(records + chat("b", 2))
+    second.call("TodoWrite", {"todos": todos("x Paint", "> Dry")}, call_id="t2")
+    second.edit({"op": "append", "items": "Sweep"}, by="ada")
+    records += [*chat("b", 30), *resumed("b", SECOND), *chat("b", 30), *chat("c", count)]
+    third = agent(board, "c")
+    assert third.restore(save(tmp_path / "c.jsonl", records) if as_file else records) is True
+    assert lines(third.todos) == ["1 x Paint", "2 > Dry", "3   Sweep"]
+
+
+@pytest.mark.parametrize("as_file", [True, False])
+def test_lines_without_an_id_in_front_do_not_hide_the_session_before(
+    board: Board, clock: FakeClock, tmp_path: Path, as_file: bool
+) -> None:
+    clock.set(NINE)
+    old = agent(board, "a")
+    old.call("TodoWrite", {"todos": todos("> Paint", "Dry")}, call_id="t1")
+    old.edit({"op": "append", "items": "Sweep"}, by="ada")
+    summaries: list[dict[str, Any]] = [{"type": "summary", "summary": "x", "leafUuid": "u"}] * 25
+    records = [*summaries, *resumed("a", FIRST), *chat("a", 30), *chat("b", 30)]
+    new = agent(board, "b")
+    assert new.restore(save(tmp_path / "b.jsonl", records) if as_file else records) is True
+    assert lines(new.todos) == ["1 > Paint", "2   Dry", "3   Sweep"]
+
+
+def test_a_copy_whose_ids_were_rewritten_is_known_by_its_calls(board: Board, clock: FakeClock, tmp_path: Path) -> None:
+    clock.set(NINE)
+    old = agent(board, "a")
+    old.call("TodoWrite", {"todos": todos("> Paint", "Dry")}, call_id="t1")
+    old.edit({"op": "append", "items": "Sweep"}, by="ada")
+    answer = result("t1", "> Paint", "Dry", second=2)
+    new = agent(board, "b")
+    assert new.restore(save(tmp_path / "b.jsonl", resumed("b", FIRST, answer))) is True
+    assert lines(new.todos) == ["1 > Paint", "2   Dry", "3   Sweep"]
+    assert new.restore(resumed("b", FIRST, answer, SECOND)) is True
+    assert lines(new.todos) == ["1 x Paint", "2 > Dry", "3   Sweep"]
+    other = agent(board, "c")
+    assert other.restore(resumed("c", write("t1", "Something else", second=1))) is True
+    assert [item.content for item in other.todos.items] == ["Something else"]  # the id alone proves nothing

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from hashlib import blake2b
+from itertools import chain
 from typing import Any, NamedTuple
 
 from punchlist.agent.calls import PASSED, RECORDED, fingerprint_of, kept
@@ -33,6 +34,13 @@ class _Base(NamedTuple):
     last: LastWrite | None = None
     session: str | None = None
     events: tuple[Draft, ...] = ()
+
+
+class _Past(NamedTuple):
+    """What a transcript tells of the time before: ids of sessions, and calls near its latest list; latest first."""
+
+    sessions: Sequence[str] = ()
+    calls: Sequence[Call] = ()
 
 
 class Recovery(Handle):
@@ -78,26 +86,27 @@ class Recovery(Handle):
         """`restore`, for a transcript that was read already. `label` is for an agent that is not on the board yet."""
         author = by or self.name
         check_name("author", author)
-        earlier = () if written is None else _calls_before(transcript, written)
+        past = self._past(transcript, written)
         changed, before = False, None
 
         def work(tx: Transaction) -> bool:
             nonlocal changed, before
             now = self.board.now()
             row = tx.agent(self.session, self.name)
-            base = self._base(tx, row, transcript)
+            base = self._base(tx, row, transcript, past)
             state, before, events, taken = base.state, base.session, base.events, bool(base.events)
             calls: dict[str, StoredCall] = {}
             if written is not None:
                 at = min(written.origin.at or now, now)
                 applied = self._recovered(state, written, transcript, at, by=author)
                 known = base.row is not None and tx.call(base.row, key_of(written)) is not None
-                late = not force and (known or _is_late(base.last, written, earlier))
+                late = not force and (known or _is_late(base.last, written, past.calls))
                 taken = taken or not late or not applied.events
+                if not late:
+                    calls |= {call.call_id: PASSED for call in past.calls if call.call_id is not None}
                 if known or not late:
                     calls[key_of(written)] = self._reply(written, state, applied, transcript, at)
                 if not late:
-                    calls |= {call.call_id: PASSED for call in earlier if call.call_id is not None}
                     state, events = applied.state, (*events, *applied.events)
             changed = bool(events)
             if changed:
@@ -116,11 +125,22 @@ class Recovery(Handle):
             self.board.adopt(before, self.session, by=author)
         return taken
 
-    def _base(self, tx: Transaction, row: AgentRow | None, transcript: Transcript) -> _Base:
+    def _past(self, transcript: Transcript, written: Written | None) -> _Past:
+        from punchlist.transcripts.past import calls_before, sessions_of  # loads what reads lines
+
+        calls: Sequence[Call] = ()
+        if written is not None:
+            agent = written.origin.agent
+            calls = calls_before(transcript, subagent=None if agent == MAIN else agent)
+        row = self._row()
+        has_list = row is not None and row.state.todos.revision > 0
+        return _Past(() if has_list else sessions_of(transcript), calls)
+
+    def _base(self, tx: Transaction, row: AgentRow | None, transcript: Transcript, past: _Past) -> _Base:
         if row is not None and row.state.todos.revision:
             return _Base(row.state, row, tx.history.last_write(row))
         state = ListState(TodoList()) if row is None else row.state
-        for session in () if transcript.is_store else transcript.sessions:
+        for session in chain(past.sessions, self._answered(tx, transcript, past.calls)):
             before = tx.agent(session, self.name) if session != self.session else None
             if before is not None and before.state.todos.revision and before.project == self._project:
                 last = tx.history.last_write(before)
@@ -128,6 +148,14 @@ class Recovery(Handle):
                 applied = adopted(state, before.state, source=f"session {session}", written_at=written_at)
                 return _Base(applied.state, before, last, session, applied.events)
         return _Base(state)
+
+    def _answered(self, tx: Transaction, transcript: Transcript, calls: Sequence[Call]) -> Iterator[str]:
+        """Sessions in which the board answered these very calls: a copy may have its ids rewritten, not its calls."""
+        for call in () if transcript.is_store else calls:
+            fingerprint = _fingerprint(transcript.dialect, call)
+            session = tx.history.answered(self._project, self.name, call.call_id or "", fingerprint)
+            if session is not None:
+                yield session
 
     def _recovered(
         self, state: ListState, written: Written, transcript: Transcript, at: datetime, *, by: str
@@ -180,12 +208,6 @@ def key_of(written: Written) -> str:
         return written.call_id
     said = repr((written.origin.at, written.command)).encode("utf-8", "backslashreplace")
     return f"transcript {blake2b(said, digest_size=12).hexdigest()}"
-
-
-def _calls_before(transcript: Transcript, written: Written) -> Sequence[Call]:
-    from punchlist.transcripts.past import calls_before  # loads what reads lines
-
-    return calls_before(transcript, written, subagent=None if written.origin.agent == MAIN else written.origin.agent)
 
 
 def _fingerprint(dialect: str, call: Call) -> bytes:

@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from punchlist.core.commands import Replace
-from punchlist.transcripts.decoding import fields, record
+from punchlist.transcripts.decoding import fields, name, record
+from punchlist.transcripts.lineage import sessions_in
 from punchlist.transcripts.reverse import Line, Log, Needles
 from punchlist.transcripts.values import MAIN, Call, Origin, Outcome, Written, admitted
 
@@ -50,6 +51,8 @@ class LineFormat:
     knows: Callable[[dict[str, Any]], bool]
     said: Callable[[dict[str, Any]], Iterable[Said]]
     heads: Callable[[Sequence[dict[str, Any]], Sequence[dict[str, Any]], str], Heads]
+    session_key: str = ""
+    """Under which each record names its session, where a transcript may hold records of several."""
     writes: Callable[[Call], object] = lambda _: None
     accepts: Callable[[Outcome | None], bool] = lambda _: True
     follows: Callable[[], Callable[[dict[str, Any]], bool]] | None = None
@@ -151,11 +154,18 @@ class LineTranscript(_Reading):
                 if found is None or (follows is not None and not follows(found)):
                     continue
                 for said in reversed(list(self._form.said(found))):
-                    written = self._written(said, subagent, lambda name, line=line: answers.to(name, line.end + 1))
+                    written = self._written(said, subagent, lambda own, line=line: answers.to(own, line.end + 1))
                     if written is not None:
                         self._last = line.start
                         return written
         return None
+
+    def lineage(self) -> Iterator[str]:
+        """The ids of the sessions of the conversation, the latest first; some more than once."""
+        if self._form.session_key:
+            with Log(self._path) as log:
+                yield from sessions_in(log, self._form.session_key)
+        yield from self.sessions
 
     def before(self, *, subagent: str | None = None) -> Iterator[Call]:
         """Calls that stand before the list that `latest` found last, the newest first, as far as they are near it."""
@@ -180,7 +190,7 @@ class LineTranscript(_Reading):
                     yield from self._results(log, line.end + 1, line.end + 1 + _NEXT, subagent, seen)
                 for said in () if found is None else self._form.said(found):
                     any_call = any_call or isinstance(said, Call)
-                    written = self._written(said, subagent, lambda name, line=line: answers.to(name, line.end + 1))
+                    written = self._written(said, subagent, lambda own, line=line: answers.to(own, line.end + 1))
                     if written is not None and _is_new(written.call_id, seen):
                         yield written
             if not any_call and needles is self._form.calls:
@@ -202,7 +212,7 @@ class LineTranscript(_Reading):
     def calls(self, *names: str) -> Iterator[tuple[Call, Outcome | None]]:
         """Calls of these tools, by whichever agent, in order, each with its outcome if there is one."""
         self._forget()
-        words = tuple(f'"{name}"'.encode() for name in names)
+        words = tuple(f'"{tool}"'.encode() for tool in names)
         with Log(self._path) as log:
             answers = _Answers(log, self._form)
             for line in log.forwards(words):
@@ -228,6 +238,12 @@ class RecordTranscript(_Reading):
                 self._records.append(found)
         super().__init__(form, source, form.heads(self._records[:20], self._records[-20:], source))
         self._broken = broken
+
+    def lineage(self) -> Iterator[str]:
+        """The ids of the sessions of the conversation, the latest first; some more than once."""
+        if key := self._form.session_key:
+            yield from (session for found in reversed(self._records) if (session := name(found.get(key))) is not None)
+        yield from self.sessions
 
     def _outcomes(self) -> dict[str, Outcome]:
         said = (entry for found in self._records for entry in self._form.said(found))
