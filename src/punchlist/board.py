@@ -290,7 +290,10 @@ class Board:
             old = [row for name in tx.names(source) if (row := tx.agent(source, name)) is not None]
             for row in sorted(old, key=lambda row: row.number):
                 new = tx.agent(target, row.name)
-                applied = adopted(ListState(TodoList()) if new is None else new.state, row.state, source=source)
+                last = tx.history.last_write(row)
+                written_at = None if last is None else last.at
+                state = ListState(TodoList()) if new is None else new.state
+                applied = adopted(state, row.state, source=source, written_at=written_at)
                 if new is None and applied.events:
                     parent = numbers.get(row.parent)
                     new = tx.add_agent(target, row.name, project=project, at=now, parent=parent, label=row.label)

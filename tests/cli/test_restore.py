@@ -138,6 +138,49 @@ def test_subagents_that_still_owe_something_come_along(run: Run, project: Path, 
     assert run("todos").out.count("agent-a") == 2
 
 
+def test_the_transcript_of_a_subagent_goes_to_a_child_of_its_own(run: Run, project: Path, homes: Path) -> None:
+    main = save(claude_file(homes, project), records(project, "Saw"))
+    file = main.with_suffix("") / "subagents" / "agent-a1.jsonl"
+    save(file, [write("t1", "> Look", isSidechain=True, agentId="a1", cwd=str(project))])
+    file.with_suffix(".meta.json").write_text('{"agentType": "explorer"}')
+    assert run("restore", str(main)).out.rstrip().endswith("Subagents: explorer.")
+    ran = run("restore", str(file), "--force")
+    assert ran.out.startswith(f"The list of explorer in session {SESSION} is already")
+    with file.open("a") as log:
+        log.write(json.dumps(write("t2", "x Look", "> Tell", isSidechain=True, agentId="a1", second=9)) + "\n")
+    assert run("restore", str(file)).out.startswith(f"Restored 1/2 for explorer in session {SESSION}")
+    kept = {row["agent"]: row["items"][0]["content"] for row in json.loads(run("todos", "--json").out)}
+    assert kept == {"main": "Saw", "explorer": "Look"}
+    assert run("restore", str(file), "--history", "--agent", "by-hand").out.startswith("Imported 2 writes of by-hand")
+
+
+@pytest.mark.parametrize(
+    ("told", "name"),
+    [({"agent_nickname": "Mole"}, "Mole"), ({"agent_nickname": "\x1b[2J"}, "agent-t-2"), ({}, "agent-t-2")],
+)
+def test_the_rollout_of_a_subagent_goes_to_a_child_of_its_own(
+    run: Run, project: Path, tmp_path: Path, told: dict[str, Any], name: str
+) -> None:
+    whole = [meta("t-1", cwd=str(project)), plan("c1", "> Saw"), output("c1")]
+    run("restore", str(save(tmp_path / "rollout-t-1.jsonl", whole)))
+    source = {"subagent": {"thread_spawn": {"parent_thread_id": "t-1", "depth": 1, **told}}}
+    part = [meta("t-2", cwd=str(project), source=source), plan("c1", "> Dig"), output("c1")]
+    path = save(tmp_path / "rollout-t-2.jsonl", part)
+    assert run("restore", str(path)).out.startswith(f"Restored 0/1 for {name} in session t-1")
+    rows = json.loads(run("todos", "--session", "t-1", "--json").out)
+    assert {row["agent"]: row["items"][0]["content"] for row in rows} == {"main": "Saw", name: "Dig"}
+
+
+def test_a_subagent_without_a_list_leaves_no_trace(run: Run, board: Board, project: Path, tmp_path: Path) -> None:
+    source = {"subagent": "review"}
+    path = save(tmp_path / "rollout-t-2.jsonl", [meta("t-2", cwd=str(project), source=source)])
+    assert run("restore", str(path)).code == 1
+    with board:
+        assert list(board.events()) == []
+    whole = [meta("t-2", cwd=str(project), source=source), plan("c1", "> Dig"), output("c1")]
+    assert run("restore", str(save(path, whole))).out.startswith("Restored 0/1 for agent-t-2 in session t-2")
+
+
 def test_the_whole_history_is_imported(run: Run, project: Path, tmp_path: Path) -> None:
     more = write("t2", "x Saw", second=9, cwd=str(project))
     path = save(

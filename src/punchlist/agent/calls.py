@@ -12,9 +12,13 @@ import msgspec
 
 from punchlist.agent.handle import Handle
 from punchlist.core.apply import Applied, apply
+<<<<<<< ours
 from punchlist.core.commands import Command, Elsewhere, Problem, Query
+=======
+from punchlist.core.commands import Command, Problem, Query, Replace
+>>>>>>> theirs
 from punchlist.core.events import Draft
-from punchlist.core.todo import ListState
+from punchlist.core.todo import WORDS, ListState
 from punchlist.dialects.base import Invalid, Reply, Result, reply_invalid, reply_unknown_tool
 from punchlist.store import AgentRow, Transaction
 from punchlist.store.contract import StoredCall
@@ -70,7 +74,11 @@ class Calls(Handle):
             now = self.board.now()
             row = self._joined(tx, now)
             if call_id is not None and (stored := tx.call(row, call_id)) is not None:
-                return _replayed(stored, fingerprint, call_id)
+                if stored.reply or not self._dialect.has_tool(name):
+                    return _replayed(stored, fingerprint, call_id)
+                reply = self._seen_late(tx, row, stored, (name, args, call_id), now)
+                tx.save_call(row, call_id, kept(fingerprint, reply), at=now)
+                return reply
             reply, changed = decide(tx, row, now)
             if call_id is not None:
                 tx.save_call(row, call_id, kept(fingerprint, reply), at=now)
@@ -126,16 +134,8 @@ class Calls(Handle):
         if isinstance(parsed, Invalid):
             return self._refused(tx, row, reply_invalid(parsed), parsed.code, parsed.text, now, arguments), False
         before = row.state
-        if isinstance(parsed, Query):
-            applied = Applied(before)
-        else:
-            applied = apply(before, parsed, self._policy, now, by=self.name)
-        state, durable = applied.state, self.board.store.durable
-        behind = state.shown is not None
-        result = Result(
-            parsed, before.todos, state.todos, applied.problems, row.unseen, behind, durable, now, self._policy
-        )
-        reply = self._dialect.render(result)
+        applied, reply = self._judged(row, parsed, now)
+        state = applied.state
         unseen = 0 if reply.shows_list else row.unseen + 1
         if reply.shows_list and not reply.is_error:
             state = ListState(state.todos)
@@ -147,6 +147,31 @@ class Calls(Handle):
         tx.add_events(row, applied.events, by=self.name, at=now)
         return reply, state.todos is not before.todos
 
+    def _judged(self, row: AgentRow, parsed: Command | Query, now: datetime) -> tuple[Applied, Reply]:
+        """What the call makes of the list, and what the original says to it."""
+        before = row.state
+        applied = (
+            Applied(before) if isinstance(parsed, Query) else apply(before, parsed, self._policy, now, by=self.name)
+        )
+        state, durable = applied.state, self.board.store.durable
+        behind = state.shown is not None
+        result = Result(
+            parsed, before.todos, state.todos, applied.problems, row.unseen, behind, durable, now, self._policy
+        )
+        return applied, self._dialect.render(result)
+
+    def _seen_late(
+        self, tx: Transaction, row: AgentRow, stored: StoredCall, call: tuple[str, Any, str], now: datetime
+    ) -> Reply:
+        """The reply to a call that a transcript told of before: it is history, and changes nothing."""
+        name, args, call_id = call
+        parsed = self._dialect.parse(name, args)
+        if isinstance(parsed, Invalid):
+            return reply_invalid(parsed)
+        if stored == PASSED and isinstance(parsed, Replace):
+            tx.add_events(row, [noted(parsed, source=f"call of {name}", call_id=call_id)], by=self.name, at=now)
+        return self._judged(row, parsed, now)[1]
+
     def _refused(
         self, tx: Transaction, row: AgentRow, reply: Reply, code: str, problem: str, now: datetime, arguments: Size
     ) -> Reply:
@@ -155,6 +180,19 @@ class Calls(Handle):
         refused = Draft("list.refused", {"code": code, "problem": problem[:500]})
         tx.add_events(row, [refused], by=self.name, at=now)
         return reply
+
+
+RECORDED = StoredCall(b"", b"")
+"""Stands for a call of a transcript that is in the log, whose reply is not known."""
+
+PASSED = StoredCall(b"passed", b"")
+"""The same for one that came before a list that was restored: known as history, and not in the log yet."""
+
+
+def noted(command: Replace, *, source: str, call_id: str | None) -> Draft:
+    """The event of a write that was seen late."""
+    items = [{"content": entry.content, "status": WORDS[entry.status]} for entry in command.entries]
+    return Draft("transcript.write", {"source": source, "call_id": call_id, "items": items})
 
 
 def kept(fingerprint: bytes, reply: Reply) -> StoredCall:

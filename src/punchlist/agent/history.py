@@ -5,17 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from datetime import datetime
-from hashlib import blake2b
 from itertools import islice
 from typing import Any
 
-from punchlist.agent.calls import fingerprint_of, kept
-from punchlist.agent.recovery import Recovery
+from punchlist.agent.calls import PASSED, RECORDED, noted
+from punchlist.agent.recovery import Recovery, key_of
 from punchlist.core.apply import Applied, apply
 from punchlist.core.events import Draft
-from punchlist.core.todo import WORDS, ListState
-from punchlist.dialects import dialect as dialect_named
-from punchlist.dialects.base import Result
+from punchlist.core.todo import ListState
 from punchlist.store import AgentRow, Transaction
 from punchlist.store.contract import StoredCall
 from punchlist.store.transaction import SNAPSHOT_EVERY
@@ -26,9 +23,6 @@ SLICE = 0.01
 
 _READ, _WRITTEN = 128, 32
 """How many writes are read ahead, and how many are written at once at most."""
-
-_UNANSWERED = StoredCall(b"", b"")
-"""Stands for a reply that is not known."""
 
 
 class History(Recovery):
@@ -85,29 +79,33 @@ class History(Recovery):
         ends = time.monotonic() + SLICE
         now = self.board.now()
         row = self._joined(tx, min(writes[0].origin.at or now, now))
-        since, state = tx.history.written_at(row), row.state
-        keys = [written.call_id or _key(written) for written in writes]
-        known = {key for key in keys if tx.call(row, key) is not None}
+        last, state = tx.history.last_write(row), row.state
+        since = None if last is None else last.at
+        keys = [key_of(written) for written in writes]
+        stored = {key: call for key in keys if (call := tx.call(row, key)) is not None}
+        known = {key for key, call in stored.items() if call != PASSED}
         calls: list[tuple[str, StoredCall, datetime]] = []
         seen = 0
         for written, key in zip(writes, keys, strict=True):
             seen += 1
             if key not in known:
                 known.add(key)
-                at = min(written.origin.at or since or now, now)
-                if since is not None and at < since:
-                    tx.add_events(row, [_note(written, transcript.source)], by=self.name, at=at)
-                    calls.append((key, _UNANSWERED, at))
+                told = written.origin.at or since or now
+                at = min(told, now)
+                if key in stored or (since is not None and told < since):
+                    note = noted(written.command, source=transcript.source, call_id=written.call_id)
+                    tx.add_events(row, [note], by=self.name, at=at)
+                    calls.append((key, RECORDED, at))
                 else:
                     applied = self._replay(tx, row, state, written, transcript, at)
                     calls.append((key, self._reply(written, state, applied, transcript, at), at))
-                    state, since = applied.state, at
+                    state, since = applied.state, told
                     if state.todos.revision % SNAPSHOT_EVERY == 0:
                         row = _saved(tx, row, state, at)
             if time.monotonic() > ends:
                 break
         if calls and since is not None:
-            _saved(tx, row, state, since)
+            _saved(tx, row, state, min(since, now))
         for key, answer, at in calls:
             tx.save_call(row, key, answer, at=at)
         return seen, len(calls)
@@ -128,29 +126,7 @@ class History(Recovery):
         tx.add_events(row, (*events, last), by=self.name, at=at)
         return applied
 
-    def _reply(
-        self, written: Written, before: ListState, applied: Applied, transcript: Transcript, at: datetime
-    ) -> StoredCall:
-        """The reply, for the same call coming again by another road."""
-        call, dialect = written.call, dialect_named(transcript.dialect)
-        if call is None or not dialect.has_tool(call.name):
-            return _UNANSWERED
-        todos, after, durable = before.todos, applied.state.todos, self.board.store.durable
-        result = Result(written.command, todos, after, applied.problems, durable=durable, now=at)
-        return kept(fingerprint_of(f"{dialect.name}/{call.name}", call.args), dialect.render(result))
-
 
 def _saved(tx: Transaction, row: AgentRow, state: ListState, at: datetime) -> AgentRow:
     tx.save_list(row, state, unseen=row.unseen, at=at)
     return tx.agent(row.session, row.name) or row
-
-
-def _key(written: Written) -> str:
-    """What a write without a call id is known by: its time and what it says."""
-    said = repr((written.origin.at, written.command)).encode("utf-8", "backslashreplace")
-    return f"transcript {blake2b(said, digest_size=12).hexdigest()}"
-
-
-def _note(written: Written, source: str) -> Draft:
-    items = [{"content": entry.content, "status": WORDS[entry.status]} for entry in written.command.entries]
-    return Draft("transcript.write", {"source": source, "call_id": written.call_id, "items": items})

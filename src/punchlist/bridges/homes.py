@@ -12,16 +12,19 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from punchlist.config import project_of
 from punchlist.errors import PunchlistError
 from punchlist.transcripts import zst
+from punchlist.transcripts.decoding import LARGEST, name, object_at, record
 from punchlist.transcripts.formats import LINES, open_transcript
 from punchlist.transcripts.values import MAIN, Origin
 
 _LOOKED_AT = 200
 """Of files that name their project only inside, at most so many are opened, the newest first."""
+
+_LARGEST_META = 65_536
 
 
 class Place(NamedTuple):
@@ -79,6 +82,40 @@ def subagents(path: str) -> Iterator[tuple[str, str]]:
         yield os.path.basename(file).removeprefix("agent-").removesuffix(".jsonl"), file
 
 
+def subagent_name(path: str, format: str, own: str) -> str:
+    """What to call the subagent whose transcript this is: by its type or nickname if it has one, else by its id."""
+    if format == "claude-code":
+        told = name(_beside(path).get("agentType"))
+    elif format == "codex":
+        first = next(iter(_first(path)), {})
+        spawn = object_at(first, "payload", "source", "subagent", "thread_spawn")
+        told = name(spawn.get("agent_nickname")) or name(object_at(first, "payload").get("agent_role"))
+    else:
+        told = None
+    return told or f"agent-{own}"[:200]
+
+
+def _beside(path: str) -> dict[str, Any]:
+    """What Claude Code keeps beside a subagent's transcript."""
+    try:
+        with open(f"{path.removesuffix('.jsonl')}.meta.json", "rb") as file:
+            return record(file.read(_LARGEST_META)) or {}
+    except OSError:
+        return {}
+
+
+def _first(path: str) -> list[dict[str, Any]]:
+    """The first record of a rollout; none if it cannot be read."""
+    if path.endswith(".zst"):
+        return zst.first(path, 1)
+    try:
+        with open(path, "rb") as file:
+            found = record(file.readline(LARGEST))
+    except OSError:
+        return []
+    return [] if found is None else [found]
+
+
 # Claude Code names a folder after the project; the others say it inside.
 
 
@@ -88,7 +125,7 @@ def _claude(*parts: str) -> str:
 
 def _claude_of(project: str, folder: str) -> Place | None:
     names = {re.sub(r"[^A-Za-z0-9]", "-", one) for one in (project, folder)}
-    files = [file for name in names for file in glob.iglob(_claude(glob.escape(name), "*.jsonl"))]
+    files = [file for one in names for file in glob.iglob(_claude(glob.escape(one), "*.jsonl"))]
     own = [file for file in _by_time(files) if not os.path.basename(file).startswith("agent-")]
     return Place(own[0], "claude-code", None, _changed(own[0])) if own else None
 

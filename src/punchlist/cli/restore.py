@@ -36,7 +36,9 @@ def parser() -> Parser:
     made.add_argument("what", nargs="?", metavar="PATH|SESSION", help="a transcript, or the id of its session")
     made.add_argument("--format", metavar="F", help="whose transcript it is (default: told from the transcript)")
     made.add_argument("--session", metavar="S", help="the session to restore to (default: the transcript's own)")
-    made.add_argument("--agent", metavar="A", help="the agent to restore to (default: main)")
+    made.add_argument(
+        "--agent", metavar="A", help="the agent to restore to (default: main, or the subagent whose it is)"
+    )
     made.add_argument("--by", metavar="NAME", help="who does it (default: your login name)")
     made.add_argument("--history", action="store_true", help="import every write, not only the last")
     made.add_argument("--force", action="store_true", help="even over a list that was written later")
@@ -120,12 +122,27 @@ def _agent(board: Board, options: Namespace, transcript: Transcript, written: Wr
     # The transcript's present session comes first: a resumed one begins with a copy of that before, under its old id.
     own = transcript.origin.session or origin.session
     session = options.session or own or own_session(project_of(origin.cwd))
+    subagent = transcript.origin.agent
+    if options.agent is None and subagent != MAIN:
+        return _child(board, session, transcript, written)
     return board.agent(options.agent or MAIN, session=session, dialect=transcript.dialect, project=origin.cwd)
+
+
+def _child(board: Board, session: str, transcript: Transcript, written: Written | None) -> Agent:
+    """The subagent whose own transcript this is: a child of the session's main agent, if the session is not its own."""
+    from punchlist.bridges.homes import subagent_name
+
+    own, project = transcript.origin.agent, transcript.origin.cwd
+    name = subagent_name(transcript.source, transcript.format, own)
+    if written is None or session == own:
+        return board.agent(name, session=session, dialect=transcript.dialect, project=project, subagent=True)
+    main = board.agent(MAIN, session=session, dialect=transcript.dialect, project=project)
+    return main.spawn(name, id=own, label=f"from {os.path.basename(transcript.source)}")
 
 
 def _subagents(agent: Agent, transcript: Transcript, options: Namespace) -> list[str]:
     """Restores the lists of a Claude Code session's subagents that still have something open; their names."""
-    from punchlist.bridges.homes import subagents
+    from punchlist.bridges.homes import subagent_name, subagents
     from punchlist.transcripts.formats import open_transcript
 
     if transcript.format != "claude-code" or transcript.origin.agent != MAIN:
@@ -135,7 +152,9 @@ def _subagents(agent: Agent, transcript: Transcript, options: Namespace) -> list
         inner = open_transcript(file, transcript.format)
         written = inner.latest()
         if written is not None and written.counts[0] < written.counts[1]:
-            child = agent.spawn(f"agent-{own}"[:200], id=own, label=f"from {os.path.basename(file)}")
+            child = agent.spawn(
+                subagent_name(file, transcript.format, own), id=own, label=f"from {os.path.basename(file)}"
+            )
             if child.take_over(inner, written, by=author(options), force=options.force):
                 names.append(child.name)
     return names

@@ -11,41 +11,61 @@ from punchlist.core.events import Draft, diff, header
 from punchlist.core.todo import ListState, TodoItem, TodoList, altered
 
 
-def recovered(state: ListState, command: Replace, policy: Policy, now: datetime, *, by: str, source: str) -> Applied:
+def recovered(
+    state: ListState,
+    command: Replace,
+    policy: Policy,
+    now: datetime,
+    *,
+    by: str,
+    source: str,
+    written_at: datetime | None = None,
+    call_id: str | None = None,
+) -> Applied:
     """What is so after a recorded list was taken over: a write by its own agent, under the rules of its dialect.
 
     It is taken as it was recorded: nothing is refused or promoted that the original had let stand. Without events
     where it says what is already so. Where the dialect hides what was closed some time ago, an item that comes closed
-    has no `finished_at`: when it was closed is not known, only that it was before.
+    has no `finished_at`: when it was closed is not known, only that it was before. `written_at` and `call_id` are those
+    of the record; the event keeps them, so that the next record is compared with this one.
     """
+    origin = _origin(source, written_at, call_id)
     applied = apply(state, command, replace(policy, focus="accept", promote=False), now, by=by)
     before, todos = state.todos, applied.state.todos
     if applied.refused or todos is before:
         return Applied(state, (), applied.problems)
     if policy.hide_closed_after < 0:
         *events, last = applied.events
-        return applied._replace(events=(*events, Draft("list.restored", {**last.data, "source": source})))
+        return applied._replace(events=(*events, Draft("list.restored", {**last.data, **origin})))
     known = {item.id: item for item in before.items}
     items = (item if known.get(item.id) == item else _timeless(item) for item in todos.items)
     todos = replace(todos, items=tuple(items))
-    return Applied(ListState(todos, applied.state.shown), _events(before, todos, source), applied.problems)
+    return Applied(ListState(todos, applied.state.shown), _events(before, todos, origin), applied.problems)
 
 
 def _timeless(item: TodoItem) -> TodoItem:
     return item if item.is_open else altered(item, finished_at=None)
 
 
-def adopted(state: ListState, other: ListState, *, source: str) -> Applied:
-    """The list of another session as this one's, with everything that it holds. Only where this one has none yet."""
+def adopted(state: ListState, other: ListState, *, source: str, written_at: datetime | None = None) -> Applied:
+    """The list of another session as this one's, with everything that it holds. Only where this one has none yet.
+
+    `written_at` is when its agent last wrote it there.
+    """
     before = state.todos
     if before.revision or not other.todos.revision:
         return Applied(state)
     todos = replace(other.todos, revision=1, plan_id="p1")
-    return Applied(ListState(todos, other.shown), _events(before, todos, source))
+    return Applied(ListState(todos, other.shown), _events(before, todos, _origin(source, written_at)))
 
 
-def _events(before: TodoList, after: TodoList, source: str) -> tuple[Draft, ...]:
-    drafts = [*diff(before, after), header("list.restored", before, after, source=source)]
+def _origin(source: str, written_at: datetime | None, call_id: str | None = None) -> dict[str, str]:
+    told = {"source": source, "written_at": None if written_at is None else written_at.isoformat(), "call_id": call_id}
+    return {key: value for key, value in told.items() if value is not None}
+
+
+def _events(before: TodoList, after: TodoList, origin: dict[str, str]) -> tuple[Draft, ...]:
+    drafts = [*diff(before, after), header("list.restored", before, after, **origin)]
     for draft in drafts:
         draft.data.setdefault("revision", after.revision)
     return tuple(drafts)

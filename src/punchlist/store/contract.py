@@ -85,11 +85,22 @@ class ModeTable(Protocol):
     def save(self, agent: AgentRow, mode: str, entered: Mapping[str, Any] | None, *, at: datetime) -> None: ...
 
 
+class LastWrite(NamedTuple):
+    """A write of a list by its own agent: when it was made there, and by which call if it came from a transcript."""
+
+    at: datetime
+    call_id: str | None = None
+
+
 class ListHistory(Protocol):
     """What the log tells of one list."""
 
-    def written_at(self, agent: AgentRow) -> datetime | None:
-        """When the list was last written, or said again as it is; None if it never was."""
+    def last_write(self, agent: AgentRow) -> LastWrite | None:
+        """When the agent last wrote its list, or said it again as it is; None if it never did."""
+        ...
+
+    def answered(self, project: str, name: str, call_id: str, fingerprint: bytes) -> str | None:
+        """The session of the project in which an agent of that name, with a list, had this very call answered."""
         ...
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from punchlist.store import codec
-from punchlist.store.contract import AgentRow
+from punchlist.store.contract import AgentRow, LastWrite
+from punchlist.store.faults import readable
 
 if TYPE_CHECKING:
     from punchlist.store.transaction import Rows
@@ -18,11 +19,25 @@ class HistoryRows:
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
 
-    def written_at(self, agent: AgentRow) -> datetime | None:
-        """When the list was last written, or said again as it is; None if it never was."""
-        revision = agent.state.todos.revision
-        if not revision:
-            return None
-        (at,) = self._rows.one("written_at", {"agent": agent.number, "upto": revision})
-        confirmed = self._rows.one("confirmed_at", {"agent": agent.number})
-        return codec.moment(at if confirmed is None else max(at, confirmed[0]))
+    def last_write(self, agent: AgentRow) -> LastWrite | None:
+        values = {"agent": agent.number, "author": agent.name}
+        found = self._rows.one("last_write", values)
+        written = None if found is None else readable(_write, found)
+        again = self._rows.one("said_again", values)
+        said = None if again is None else LastWrite(codec.moment(again[0]))
+        return max((write for write in (written, said) if write is not None), key=lambda write: write.at, default=None)
+
+    def answered(self, project: str, name: str, call_id: str, fingerprint: bytes) -> str | None:
+        values = {"project": project, "name": name, "call_id": call_id, "fingerprint": fingerprint}
+        found = self._rows.one("answered", values)
+        return None if found is None else found[0]
+
+
+def _write(row: Any) -> LastWrite:
+    """A list that came from a transcript was written when that says, not when it was brought here."""
+    at, data = row
+    told = codec.decode_data(data)
+    written_at = told.get("written_at")
+    return LastWrite(
+        codec.moment(at) if written_at is None else datetime.fromisoformat(written_at), told.get("call_id")
+    )

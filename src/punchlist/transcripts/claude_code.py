@@ -125,6 +125,7 @@ FORMAT = LineFormat(
     knows=knows,
     said=said,
     heads=heads,
+    session_key="sessionId",
     writes=writes,
     accepts=accepts,
 )

@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from punchlist.core.commands import Replace
-from punchlist.transcripts.decoding import fields, record
+from punchlist.transcripts.decoding import fields, name, record
+from punchlist.transcripts.lineage import sessions_in
 from punchlist.transcripts.reverse import Line, Log, Needles
 from punchlist.transcripts.values import MAIN, Call, Origin, Outcome, Written, admitted
 
@@ -20,6 +21,8 @@ WINDOW = 32 * 1024 * 1024
 _SAFE_ID = re.compile(r"[\w.:|-]{1,200}", re.ASCII)
 _MOST_SEEN = 4096
 _NEAR, _NEXT = 8192, 65_536
+_NEAR_CALLS = 1024 * 1024
+"""Bytes before a call in which others are looked for."""
 
 
 class Heads(NamedTuple):
@@ -56,6 +59,8 @@ class LineFormat:
     knows: Callable[[dict[str, Any]], bool]
     said: Callable[[dict[str, Any]], Iterable[Said]]
     heads: Callable[[Sequence[dict[str, Any]], Sequence[dict[str, Any]], str], Heads]
+    session_key: str = ""
+    """Under which each record names its session, where a transcript may hold records of several."""
     writes: Callable[[Call], object] = lambda _: None
     accepts: Callable[[Outcome | None], bool] = lambda _: True
     follows: Callable[[], Callable[[dict[str, Any]], bool]] | None = None
@@ -131,6 +136,7 @@ class LineTranscript(_Reading):
         with Log(path) as log:
             first, last = log.edges()
             self._end = log.size
+        self._last = 0
         self._torn = last[-1] if last and record(last[-1]) is None else None
         known = [[entry for line in lines if (entry := record(line))] for lines in (first[:20], last[-20:])]
         super().__init__(form, os.path.abspath(path), form.heads(known[0], known[1], path))
@@ -156,10 +162,28 @@ class LineTranscript(_Reading):
                 if found is None or (follows is not None and not follows(found)):
                     continue
                 for said in reversed(list(self._form.said(found))):
-                    written = self._written(said, subagent, lambda name, line=line: answers.to(name, line.end + 1))
+                    written = self._written(said, subagent, lambda own, line=line: answers.to(own, line.end + 1))
                     if written is not None:
+                        self._last = line.start
                         return written
         return None
+
+    def lineage(self) -> Iterator[str]:
+        """The ids of the sessions of the conversation, the latest first; some more than once."""
+        if self._form.session_key:
+            with Log(self._path) as log:
+                yield from sessions_in(log, self._form.session_key)
+        yield from self.sessions
+
+    def before(self, *, subagent: str | None = None) -> Iterator[Call]:
+        """Calls that stand before the list that `latest` found last, the newest first, as far as they are near it."""
+        needles = self._form.calls or self._form.needles
+        with Log(self._path) as log:
+            for line in log.backwards(needles, self._last, max(0, self._last - _NEAR_CALLS)):
+                found = None if line.body is None else record(line.body)
+                for said in reversed([] if found is None else list(self._form.said(found))):
+                    if isinstance(said, Call) and self._wanted(self._whole(said).origin, subagent):
+                        yield said
 
     def history(self, *, subagent: str | None = None, session: str | None = None) -> Iterator[Written]:
         """Every write, by its call; by its result where the call cannot be read, or where no calls were recorded."""
@@ -174,7 +198,7 @@ class LineTranscript(_Reading):
                     yield from self._results(log, line.end + 1, line.end + 1 + _NEXT, subagent, seen)
                 for said in () if found is None else self._form.said(found):
                     any_call = any_call or isinstance(said, Call)
-                    written = self._written(said, subagent, lambda name, line=line: answers.to(name, line.end + 1))
+                    written = self._written(said, subagent, lambda own, line=line: answers.to(own, line.end + 1))
                     if written is not None and _is_new(written.call_id, seen):
                         yield written
             if not any_call and needles is self._form.calls:
@@ -205,7 +229,7 @@ class LineTranscript(_Reading):
     def answered(self, *names: str, start: int = 0) -> Iterator[Answered]:
         """The same, from the line at a place on, each with the place of its line."""
         self._forget()
-        words = tuple(f'"{name}"'.encode() for name in names)
+        words = tuple(f'"{tool}"'.encode() for tool in names)
         with Log(self._path) as log:
             answers = _Answers(log, self._form)
             for line in log.forwards(words, start, self.end):
@@ -233,6 +257,7 @@ class RecordTranscript(_Reading):
         super().__init__(form, source, form.heads(self._records[:20], self._records[-20:], source))
         self._broken = broken
 
+<<<<<<< ours
     @property
     def end(self) -> int:
         """How many records there are."""
@@ -247,6 +272,13 @@ class RecordTranscript(_Reading):
                     whole = self._whole(said)
                     assert isinstance(whole, Call)
                     yield Answered(place, whole, outcomes.get(whole.call_id) if whole.call_id else None)
+=======
+    def lineage(self) -> Iterator[str]:
+        """The ids of the sessions of the conversation, the latest first; some more than once."""
+        if key := self._form.session_key:
+            yield from (session for found in reversed(self._records) if (session := name(found.get(key))) is not None)
+        yield from self.sessions
+>>>>>>> theirs
 
     def _outcomes(self) -> dict[str, Outcome]:
         said = (entry for found in self._records for entry in self._form.said(found))

@@ -58,11 +58,11 @@ class Log:
             found += more
         return found
 
-    def backwards(self, needles: Needles) -> Iterator[Line]:
-        """Lines that hold a needle, the last one first."""
+    def backwards(self, needles: Needles, end: int | None = None, stop: int = 0) -> Iterator[Line]:
+        """Lines that hold a needle, the last one first; only those that begin before `end`, and down to `stop`."""
         reach = _reach(needles)
-        end = self.size
-        while end > 0:
+        end = self.size if end is None else end
+        while end > stop:
             start = max(0, end - BLOCK)
             block = self.read(start, min(self.size, end + reach))
             if not holds(block, needles):

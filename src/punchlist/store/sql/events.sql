@@ -40,4 +40,7 @@ INSERT INTO snapshots (agent, revision, sum, todos) VALUES (?, ?, ?, ?) ON CONFL
 SELECT sum, fingerprint, reply FROM calls WHERE agent = ? AND call_id = ?;
 
 -- name: add_call
-INSERT INTO calls (agent, call_id, at, sum, fingerprint, reply) VALUES (?, ?, ?, ?, ?, ?);
+-- A call that was only known from a transcript may be answered later.
+INSERT INTO calls (agent, call_id, at, sum, fingerprint, reply) VALUES (?, ?, ?, ?, ?, ?)
+ON CONFLICT (agent, call_id)
+DO UPDATE SET at = excluded.at, sum = excluded.sum, fingerprint = excluded.fingerprint, reply = excluded.reply;
