@@ -12,7 +12,8 @@ VALUES: dict[str, int] = dict.fromkeys(
     (
         "session", "name", "agent", "project", "limit", "after", "upto", "author", "parent", "spawn_id", "before",
         "list", "label", "owner", "now", "until", "lease", "reserved", "task", "topic", "correlation_id", "blocker",
-        "by", "runs_after", "status", "most", "id", "item", "plan_id", "source", "place", "sum", "mark",
+        "by", "runs_after", "status", "most", "id", "item", "plan_id", "source", "place", "sum", "mark", "call_id",
+        "fingerprint",
     ),
     1,
 )  # fmt: skip
@@ -40,12 +41,12 @@ HOT = {
     "last_seq": ["SEARCH events"],
     "events_of_list": ["SEARCH events USING INDEX events_of_agent (agent=? AND revision>? AND revision<?)"],
     "changes_by_author": ["SEARCH events USING INDEX events_of_agent (agent=? AND revision>?)"],
-    "written_at": [
-        "SEARCH agents USING INTEGER PRIMARY KEY (rowid=?)",
-        "SCALAR SUBQUERY 1",
-        "SEARCH events USING INDEX events_of_agent (agent=? AND revision=?)",
+    "last_write": ["SEARCH events USING INDEX events_of_agent (agent=? AND revision>?)"],
+    "said_again": ["SEARCH events USING INDEX events_of_agent (agent=? AND revision=?)"],
+    "answered": [
+        "SEARCH a USING INDEX agents_by_project (project=?)",
+        "SEARCH c USING PRIMARY KEY (agent=? AND call_id=?)",
     ],
-    "confirmed_at": ["SEARCH events USING INDEX events_of_agent (agent=? AND revision=?)"],
     "snapshot_before": ["SEARCH snapshots USING PRIMARY KEY (agent=? AND revision<?)"],
     "find_guidance": ["SEARCH guidance USING INTEGER PRIMARY KEY (rowid=?)"],
     "save_guidance": ["SEARCH guidance USING INTEGER PRIMARY KEY (rowid=?)"],

@@ -87,7 +87,7 @@ def subagent_name(path: str, format: str, own: str) -> str:
     if format == "claude-code":
         told = name(_beside(path).get("agentType"))
     elif format == "codex":
-        first = next(iter(_first(path)), {})
+        first = _first(path)
         spawn = object_at(first, "payload", "source", "subagent", "thread_spawn")
         told = name(spawn.get("agent_nickname")) or name(object_at(first, "payload").get("agent_role"))
     else:
@@ -104,16 +104,15 @@ def _beside(path: str) -> dict[str, Any]:
         return {}
 
 
-def _first(path: str) -> list[dict[str, Any]]:
-    """The first record of a rollout; none if it cannot be read."""
+def _first(path: str) -> dict[str, Any] | None:
+    """The first record of a rollout; None if it cannot be read."""
     if path.endswith(".zst"):
-        return zst.first(path, 1)
+        return next(iter(zst.first(path, 1)), None)
     try:
         with open(path, "rb") as file:
-            found = record(file.readline(LARGEST))
+            return record(file.readline(LARGEST))
     except OSError:
-        return []
-    return [] if found is None else [found]
+        return None
 
 
 # Claude Code names a folder after the project; the others say it inside.
