@@ -165,7 +165,8 @@ def _told(samples: list[dict[str, Any]], path: str) -> str:
         kinds = {kind for pattern, kind in _HINTS if not samples and pattern.search(path)}
     if len(kinds) == 1:
         return kinds.pop()
-    problem = f"it could be {' or '.join(sorted(kinds))}" if kinds else "its lines tell nothing" if samples else "empty"
+    nothing = "its lines tell nothing" if samples else "no line of it can be read"
+    problem = f"it could be {' or '.join(sorted(kinds))}" if kinds else nothing
     raise TranscriptUnknown(path=path, problem=problem, known=", ".join(FORMATS))
 
 
