@@ -55,7 +55,9 @@ def test_a_call_without_an_answer_counts(opened: Any) -> None:
 
 def test_the_result_tells_the_list_where_the_call_was_lost(opened: Any) -> None:
     torn = json.dumps(write("t2", "> Paint"))[:-40]
-    for before in ([], [write("t1", "Paint"), torn], [write("t1", "Paint"), torn, USE]):
+    nameless = torn.partition(', "name"')[0]
+    first = write("t1", "Paint")
+    for before in ([], [first, torn], [first, torn, USE], [first, nameless], [first, nameless, USE]):
         found = opened([*before, result("t2", "> Paint")])
         assert told(found.latest()) == ["> Paint"]
         assert told(list(found.history())[-1]) == ["> Paint"]

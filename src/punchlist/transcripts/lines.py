@@ -207,7 +207,15 @@ class LineTranscript(_Reading):
     def history(self, *, subagent: str | None = None, session: str | None = None) -> Iterator[Written]:
         """Every write, by its call; by its result where the call was lost. In a tree, those of the present branch."""
         self._forget()
-        return distinct(changes(self._all(subagent)))
+        last: Written | None = None
+        for last in distinct(changes(self._all(subagent))):
+            yield last
+        if last is not None and self._form.tells is not None:
+            broken = self._broken
+            newest = self.latest(subagent=subagent)
+            self._broken |= broken
+            if newest is not None and newest.call is None and newest.command != last.command:
+                yield newest  # its call was cut off before the name of the tool
 
     def _all(self, subagent: str | None) -> Iterator[Written | Removed]:
         with Log(self._path) as log:
@@ -226,14 +234,27 @@ class LineTranscript(_Reading):
                 if (found := record(log.read(start, end))) is not None:
                     yield start, end, found
             return
-        for line in log.forwards(self._form.needles):
-            if line.start in answering:
-                answering.discard(line.start)
-                continue
-            if len(answering) > _MOST_ANSWERING:
-                answering.difference_update([place for place in answering if place < line.start])
-            if (found := self._record(line)) is not None:
-                yield line.start, line.end, found
+        start, may_be_lost = 0, True
+        while start < log.size:
+            # Results are looked for only where a call may be lost: at the beginning, and behind a broken line.
+            needles = self._form.needles if may_be_lost else self._form.calls or self._form.needles
+            for line in log.forwards(needles, start):
+                start = line.end + 1
+                if line.start in answering:
+                    answering.discard(line.start)
+                    continue
+                if len(answering) > _MOST_ANSWERING:
+                    answering.difference_update([place for place in answering if place < line.start])
+                found = self._record(line)
+                if found is not None:
+                    yield line.start, line.end, found
+                before = may_be_lost
+                has_call = found is not None and any(isinstance(said, Call) for said in self._form.said(found))
+                may_be_lost = found is None or (before and not has_call)
+                if may_be_lost != before and self._form.calls:
+                    break
+            else:
+                return
 
     def calls(self, *names: str) -> Iterator[tuple[Call, Outcome | None]]:
         """Calls of these tools, by whichever agent, in order, each with its outcome if there is one."""
