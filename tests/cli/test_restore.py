@@ -95,7 +95,7 @@ def test_a_dry_run_shows_the_list_and_changes_nothing(run: Run, project: Path, t
     ran = run("restore", str(path), "--dry-run")
     assert ran.code == 0
     assert ran.out.splitlines() == [
-        f"Found 1/2, written 2026-03-01 09:00:04 UTC, in {path} (claude-code).",
+        f"Found 1/2, written 2026-03-01 09:00:03 UTC, in {path} (claude-code).",
         "  ☒ Saw",
         "  ▸ Oil",
     ]

@@ -1,5 +1,6 @@
 """The list in a transcript of Claude Code."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,8 @@ from punchlist.transcripts.formats import open_transcript
 from punchlist.transcripts.lines import LineTranscript
 from punchlist.transcripts.values import Transcript
 from tests.transcripts.records import SESSION, line, result, save, todos, told, write
+
+USE = line("assistant", {"type": "tool_use", "id": "x9", "name": "mcp__other__get", "input": {}})
 
 
 @pytest.fixture(params=["records", "file", "spaced file"])
@@ -51,7 +54,48 @@ def test_a_call_without_an_answer_counts(opened: Any) -> None:
 
 
 def test_the_result_tells_the_list_where_the_call_was_lost(opened: Any) -> None:
-    assert told(opened([write("t1", "Paint"), result("t2", "> Paint")]).latest()) == ["> Paint"]
+    torn = json.dumps(write("t2", "> Paint"))[:-40]
+    nameless = torn.partition(', "name"')[0]
+    first = write("t1", "Paint")
+    for before in ([], [first, torn], [first, torn, USE], [first, nameless], [first, nameless, USE]):
+        found = opened([*before, result("t2", "> Paint")])
+        assert told(found.latest()) == ["> Paint"]
+        assert told(list(found.history())[-1]) == ["> Paint"]
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        pytest.param([USE, result("x9", "Forged")], id="another tool's result"),
+        pytest.param([result("zz", "Forged")], id="an answer to no call"),
+        pytest.param([result("t1", "Forged")], id="a second answer"),
+        pytest.param([{**write("t2", "Forged"), "type": "user"}], id="a call by the user"),
+        pytest.param([{**result("zz", "Forged"), "type": "assistant"}], id="a result by the assistant"),
+    ],
+)
+def test_only_results_of_the_tool_itself_tell_a_list(opened: Any, forged: list[Any]) -> None:
+    found = opened([write("t1", "Paint"), result("t1", "Paint"), *forged])
+    assert told(found.latest()) == ["Paint"]
+    assert [told(written) for written in found.history()] == [["Paint"]]
+
+
+@pytest.mark.parametrize("call_id", ["to=lu/1", "t 2", "<&>", "日本", 'q"\\', "line\nend", "", "x" * 300, "\ud800/"])
+def test_an_id_may_be_any_text(opened: Any, call_id: str) -> None:
+    found = opened([write("t1", "Paint"), write(call_id, "Burn"), result(call_id, error=True)])
+    assert told(found.latest()) == ["Paint"]
+    assert [told(written) for written in found.history()] == [["Paint"]]
+
+
+def test_each_call_of_an_id_that_comes_again_has_its_own_answer(opened: Any) -> None:
+    first = [write("call_0", "Paint", second=1), result("call_0", "Paint", second=2)]
+    found = opened([*first, write("call_0", "Burn", second=3), result("call_0", error=True, second=4)])
+    assert told(found.latest()) == ["Paint"]
+    found = opened([*first, write("call_0", "Dry", second=3), result("call_0", "Dry", second=4)])
+    writes = list(found.history())
+    assert [(told(written), written.call_id) for written in writes] == [(["Paint"], "call_0"), (["Dry"], None)]
+    assert (found.latest().command, found.latest().call_id) == (writes[-1].command, None)
+    found = opened([*first, *first])  # the same call, told twice
+    assert [told(written) for written in found.history()] == [["Paint"]]
 
 
 def test_two_calls_in_one_message_are_read_in_their_order(opened: Any) -> None:

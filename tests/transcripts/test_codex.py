@@ -1,5 +1,6 @@
 """The plan in a rollout of Codex."""
 
+import hashlib
 import json
 import subprocess
 from pathlib import Path
@@ -84,6 +85,26 @@ def test_arguments_that_are_no_plan_are_passed_over(opened: Any) -> None:
     assert told(opened([meta(), plan("c1", "Saw"), output("c1"), bad, output("c2")]).latest()) == ["Saw"]
 
 
+@pytest.mark.parametrize("call_id", ["call=/2", "call 2", "é", '"'])
+def test_an_id_may_be_any_text(opened: Any, call_id: str) -> None:
+    found = opened([meta(), plan("c1", "Saw"), output("c1"), plan(call_id, "x Saw"), output(call_id)])
+    assert told(found.latest()) == ["x Saw"]
+    assert [told(written) for written in found.history()] == [["Saw"], ["x Saw"]]
+
+
+def test_each_call_of_an_id_that_comes_again_has_its_own_answer(opened: Any) -> None:
+    records = [meta(), plan("c0", "Saw", second=1), output("c0"), plan("c0", "Burn", second=2), plan("c0", "x Saw")]
+    found = opened([*records, output("c0")])
+    assert [told(written) for written in found.history()] == [["Saw"], ["x Saw"]]
+    assert told(opened([*records, output("c0", "no")]).latest()) == ["Saw"]
+
+
+def test_of_many_calls_at_once_none_is_forgotten(opened: Any) -> None:
+    calls = [plan(f"c{number}", f"Saw {number}") for number in range(60)]
+    answers = [output(f"c{number}", "Plan updated" if number == 2 else "no") for number in range(60)]
+    assert told(opened([meta(), *calls, *NOISE * 20, *answers]).latest()) == ["Saw 2"]
+
+
 def test_a_subagents_rollout_belongs_to_its_parents_session(opened: Any) -> None:
     source = {"subagent": {"thread_spawn": {"parent_thread_id": "t-0", "depth": 1, "agent_nickname": "mole"}}}
     origin = opened([meta("t-7", source=source), plan("c1", "Saw"), output("c1")]).latest().origin
@@ -116,6 +137,32 @@ def test_a_compressed_file_that_breaks_off_gives_what_came_before(tmp_path: Path
     assert told(open_transcript(path).latest()) == ["Saw"]
     path.write_bytes(body[: len(body) - 3])
     assert told(open_transcript(path).latest()) in (["Saw"], None)
+
+
+def _damaged() -> list[Any]:
+    body = "".join(
+        json.dumps(record) + "\n" for record in [meta(), plan("c1", "Saw"), output("c1"), *NOISE * 30]
+    ).encode()
+    frame = zstandard.ZstdCompressor(write_checksum=True).compress(body)
+    more = "".join(json.dumps(record) + "\n" for record in [plan("c2", "x Saw"), output("c2")]).encode()
+    noisy = body + b"".join(hashlib.sha256(str(number).encode()).hexdigest().encode() for number in range(9000))
+    long = zstandard.ZstdCompressor().compress(noisy)
+    return [
+        pytest.param(frame + b"garbage", ["Saw"], id="garbage"),
+        pytest.param(frame[:-1] + bytes([frame[-1] ^ 1]), ["Saw"], id="checksum"),
+        pytest.param(long[: len(long) // 2] + b"\xff" * 5000, ["Saw"], id="unfinished"),
+        pytest.param(long[: len(long) // 2], ["Saw"], id="cut"),
+        pytest.param(frame + b"noise" + zstandard.ZstdCompressor().compress(more), ["x Saw"], id="between"),
+    ]
+
+
+@pytest.mark.parametrize(("body", "left"), _damaged())
+def test_of_a_damaged_file_what_can_be_read_counts(tmp_path: Path, body: bytes, left: list[str]) -> None:
+    path = tmp_path / "rollout-1.jsonl.zst"
+    path.write_bytes(body)
+    found = open_transcript(path)
+    assert told(found.latest()) == left
+    assert found.skipped >= 1
 
 
 def test_a_file_that_is_not_compressed_after_all_is_said_to_be_so(tmp_path: Path) -> None:

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from punchlist.errors import InvalidInput, TranscriptError, TranscriptUnknown, UnknownName
+from punchlist.transcripts import reverse
 from punchlist.transcripts.formats import FORMATS, open_transcript
-from tests.transcripts.records import line, meta, output, plan, save, told, write
+from tests.transcripts.records import SESSION, line, meta, output, plan, save, told, write
 from tests.transcripts.test_hermes import BASE
 from tests.transcripts.test_oh_my_pi import HEAD, edit, phase
 from tests.transcripts.test_openclaw import logged, v1
@@ -121,3 +122,21 @@ def test_broken_lines_are_skipped_and_counted(tmp_path: Path) -> None:
     assert found.skipped == 3
     at_hand = open_transcript([write("t1", "Paint"), "no JSON", 7])
     assert (told(at_hand.latest()), at_hand.skipped) == (["Paint"], 2)
+
+
+@pytest.mark.parametrize("long", [300_000, 2_000_000])
+def test_long_lines_at_both_ends_do_not_hide_the_format(tmp_path: Path, long: int) -> None:
+    talk = line("user", {"type": "text", "text": "x" * long})
+    found = open_transcript(save(tmp_path / "run.jsonl", [talk, write("t1", "Paint"), talk]))
+    assert (found.format, told(found.latest()), found.skipped) == ("claude-code", ["Paint"], 0)
+    assert found.sessions == (SESSION,)
+
+
+def test_lines_too_long_to_read_at_both_ends_do_not_hide_the_format(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reverse, "LARGEST", 400_000)
+    talk = line("user", {"type": "text", "text": "x" * 500_000})
+    assert told(open_transcript(save(tmp_path / "run.jsonl", [talk, write("t1", "Paint"), talk])).latest()) == ["Paint"]
+    with pytest.raises(TranscriptUnknown, match="no line of it can be read"):
+        open_transcript(save(tmp_path / "all.jsonl", [talk, talk]))

@@ -5,8 +5,10 @@ from typing import Any
 
 import pytest
 
+from punchlist.transcripts import reverse
 from punchlist.transcripts.formats import open_transcript
 from punchlist.transcripts.values import Transcript
+from tests.sizes import size
 from tests.transcripts.records import save, told
 
 HEAD = {"type": "session", "id": "s1", "timestamp": "2026-03-01T09:00:00Z", "cwd": "/projects/shed"}
@@ -80,3 +82,49 @@ def test_only_the_branch_of_the_last_entry_counts(opened: Any) -> None:
     )
     assert told(opened(*records).latest()) == ["> a1"]
     assert told(opened(*records[:2]).latest()) == ["x a1"]
+
+
+def talk(own: str, parent: str | None, text: str = "go on") -> dict[str, Any]:
+    return {"type": "message", "id": own, "parentId": parent, "message": {"role": "user", "content": text}}
+
+
+def test_history_has_the_present_branch_only(opened: Any) -> None:
+    records = (
+        result(phase("A", "> a1"), id="e1", parentId=None),
+        result(phase("A", "- a1"), id="e2", parentId="e1"),
+        result(phase("A", "x a1"), id="e3", parentId="e1"),
+        talk("e4", "e3"),
+    )
+    assert [told(written) for written in opened(*records).history()] == [["> a1"], ["x a1"]]
+    again = (*records[:2], talk("e5", None))  # begun anew before the first entry
+    assert opened(*again).latest() is None
+
+
+@pytest.mark.parametrize("kept", ['{"type":"message","id":"e3","parentId":"e2","mess', '{"type":"mess', ""])
+def test_a_lost_link_is_bridged(opened: Any, kept: str) -> None:
+    records = [talk("e1", None), result(phase("A", "> a1"), id="e2", parentId="e1"), kept, talk("e4", "e3")]
+    found = opened(*(entry for entry in records if entry))
+    assert told(found.latest()) == ["> a1"]
+    assert found.skipped == (1 if kept else 0)
+    assert [told(written) for written in found.history()] == [["> a1"]]
+
+
+def test_a_broken_entry_still_tells_its_parent(opened: Any) -> None:
+    branches = [result(phase("A", "> a1"), id="e1", parentId=None), result(phase("A", "- a1"), id="e2", parentId="e1")]
+    broken = '{"type":"message","id":"e3","parentId":"e1","mess'
+    assert told(opened(*branches, broken, talk("e4", "e3")).latest()) == ["> a1"]
+    assert told(opened(branches[0], broken, branches[1], talk("e4", "e3")).latest()) == ["> a1"]
+
+
+def test_an_entry_too_long_to_read_still_tells_its_parent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reverse, "LARGEST", 100_000)
+    long = [talk("e3", "e2", "x" * 200_000), {**talk("e4", "e3", "x" * 200_000), "id": "e4"}, talk("e5", "e4")]
+    long[1]["type"] = long[1].pop("type")  # its ids do not stand where they are looked for
+    given = [HEAD, talk("e1", None), result(phase("A", "> a1"), id="e2", parentId="e1"), *long]
+    assert told(open_transcript(save(tmp_path / "s.jsonl", given)).latest()) == ["> a1"]
+
+
+def test_links_that_all_lead_nowhere_are_followed_in_linear_time(tmp_path: Path) -> None:
+    records = [HEAD, result(phase("A", "> a1"), id="e", parentId=None)]
+    records += [talk(f"e{number}", f"gone{number}") for number in range(size(3_000, 30_000))]
+    assert told(open_transcript(save(tmp_path / "s.jsonl", records)).latest()) == ["> a1"]

@@ -93,6 +93,18 @@ def test_the_draft_of_version_2_is_read_and_a_removed_plan_is_an_empty_list(open
     assert told(opened(v2("> Saw"), {"sessionUpdate": "plan_removed", "id": "main"}).latest()) == []
 
 
+def test_a_removed_plan_leaves_those_beside_it(opened: Any) -> None:
+    first, second = [{**v2(item), "plan": {**v2(item)["plan"], "planId": item}} for item in ("p", "q")]
+    for removed, left in (("q", ["p"]), ("p", ["q"]), ("other", ["q"])):
+        found = opened(first, second, {"sessionUpdate": "plan_removed", "id": removed})
+        assert told(found.latest()) == left
+        assert [told(written) for written in found.history()][-1] == left
+    both = [{"sessionUpdate": "plan_removed", "id": item} for item in ("p", "q")]
+    assert told(opened(first, second, *both).latest()) == []
+    assert [told(written) for written in opened(first, second, *both).history()] == [["p"], ["q"], []]
+    assert told(opened(first, *both, second).latest()) == ["q"]
+
+
 def test_a_plan_that_is_none_is_passed_over(opened: Any) -> None:
     bad = (
         {"sessionUpdate": "plan"},

@@ -12,11 +12,7 @@ import msgspec
 
 from punchlist.agent.handle import Handle
 from punchlist.core.apply import Applied, apply
-<<<<<<< ours
-from punchlist.core.commands import Command, Elsewhere, Problem, Query
-=======
-from punchlist.core.commands import Command, Problem, Query, Replace
->>>>>>> theirs
+from punchlist.core.commands import Command, Elsewhere, Problem, Query, Replace
 from punchlist.core.events import Draft
 from punchlist.core.todo import WORDS, ListState
 from punchlist.dialects.base import Invalid, Reply, Result, reply_invalid, reply_unknown_tool
@@ -166,6 +162,10 @@ class Calls(Handle):
         """The reply to a call that a transcript told of before: it is history, and changes nothing."""
         name, args, call_id = call
         parsed = self._dialect.parse(name, args)
+        if isinstance(parsed, Elsewhere):
+            parsed = Invalid(
+                f"The call `{call_id}` is known from a transcript; nothing was changed.", code="call_known"
+            )
         if isinstance(parsed, Invalid):
             return reply_invalid(parsed)
         if stored == PASSED and isinstance(parsed, Replace):

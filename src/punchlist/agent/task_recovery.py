@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from punchlist.core.task import Task
     from punchlist.core.task_commands import TaskResult
     from punchlist.tasks import Work
+    from punchlist.transcripts.at_hand import RecordTranscript
     from punchlist.transcripts.claude_tasks import TaskReading, TaskWrite
-    from punchlist.transcripts.lines import LineTranscript, RecordTranscript
+    from punchlist.transcripts.lines import LineTranscript
 
 _SLICE = 0.01
 _AT_ONCE = 128
@@ -62,9 +63,10 @@ class TaskRecovery(History):
         Of a file only what was added since the last time is read. A call that the board has answered itself, or read
         before, is passed over; a task that was changed on the board later than the transcript says keeps its state.
         """
+        from punchlist.transcripts.at_hand import RecordTranscript
         from punchlist.transcripts.claude_tasks import TaskReading
         from punchlist.transcripts.formats import open_transcript
-        from punchlist.transcripts.lines import LineTranscript, RecordTranscript
+        from punchlist.transcripts.lines import LineTranscript
 
         transcript = open_transcript(records_or_path, format)
         if transcript.format != "claude-code" or not isinstance(transcript, LineTranscript | RecordTranscript):
@@ -127,7 +129,7 @@ class TaskRecovery(History):
             if call_id is None or tx.call(row, call_id) is None:
                 at = min(write.call.origin.at or now, now)
                 work = Work(tx, self.task_list, project=row.project, now=at, by=self.name, agent=row)
-                answer = self._answered(work, write)
+                answer = self._done_again(work, write)
                 if call_id is not None:
                     tx.save_call(row, call_id, answer, at=at)
                 new += 1
@@ -135,7 +137,7 @@ class TaskRecovery(History):
                 break
         return seen, new
 
-    def _answered(self, work: Work, write: TaskWrite) -> StoredCall:
+    def _done_again(self, work: Work, write: TaskWrite) -> StoredCall:
         """Does what the call did; its reply, for the same call coming again."""
         result = _replayed(work, write)
         if result is None:

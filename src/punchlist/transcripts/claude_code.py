@@ -1,9 +1,10 @@
 """Claude Code's transcripts: `projects/<folder>/<session>.jsonl`, a subagent's own file, and the SDK's stream.
 
-The list is that of the last `TodoWrite` that validates and was not answered by an error; the result's `newTodos` tells
-the same where the call itself was lost. Lists of mid-2025, with a priority and an id for each item and no active
-form, are read too. A subagent's lines are told by `isSidechain`, in the stream by `parent_tool_use_id`; where
-neither names it, as in the oldest transcripts, all of them count as one subagent, `sidechain`.
+The list is that of the last `TodoWrite` that validates and was not answered by an error; its result's `newTodos` counts
+where the two differ, and tells the list alone where the call itself was lost (`answers`). Lists of mid-2025, with a
+priority and an id for each item and no active form, are read too. A subagent's lines are told by `isSidechain`, in the
+stream by `parent_tool_use_id`; where neither names it, as in the oldest transcripts, all of them count as one subagent,
+`sidechain`.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ from typing import Any
 from punchlist.core.commands import Entry, Replace
 from punchlist.dialects.base import THREE, sound
 from punchlist.dialects.claude_code import parse
-from punchlist.transcripts.decoding import moment, name, object_at, objects, path, text_of
+from punchlist.transcripts.decoding import call_key, moment, name, object_at, objects, path, text_of
 from punchlist.transcripts.lines import Heads, LineFormat, Said
-from punchlist.transcripts.values import MAIN, Call, Origin, Outcome, Written
+from punchlist.transcripts.values import MAIN, Call, Origin, Outcome
 
 TOOL = "TodoWrite"
 SIDECHAIN = "sidechain"
@@ -27,26 +28,22 @@ _TYPES = frozenset({"user", "assistant", "system", "summary", "attachment", "fil
 
 
 def said(record: dict[str, Any]) -> Iterator[Said]:
-    """Tool calls and their outcomes; a result that holds the new list is a write of its own."""
-    blocks = objects(object_at(record, "message").get("content"))
-    calls = [block for block in blocks if block.get("type") == "tool_use"]
-    results = [block for block in blocks if block.get("type") == "tool_result"]
+    """Tool calls, which only an assistant makes, and their outcomes, which only come with a user's record."""
+    kind = record.get("type")
+    blocks = objects(object_at(record, "message").get("content")) if kind in ("assistant", "user") else []
+    calls = [block for block in blocks if block.get("type") == "tool_use" and kind == "assistant"]
+    results = [block for block in blocks if block.get("type") == "tool_result" and kind == "user"]
     if not calls and not results:
         return
     origin = _origin(record)
     for block in calls:
-        yield Call(str(block.get("name")), block.get("input"), name(block.get("id")), origin)
+        yield Call(str(block.get("name")), block.get("input"), call_key(block.get("id")), origin)
     data = record.get("toolUseResult", record.get("tool_use_result"))
     for block in results:
-        call_id = name(block.get("tool_use_id"))
-        failed = block.get("is_error") is True
-        alone = len(results) == 1
+        call_id, failed = call_key(block.get("tool_use_id")), block.get("is_error") is True
         if call_id is not None:
-            yield Outcome(call_id, text_of(block.get("content")), data if alone else None, failed)
-        todos = object_at(data).get("newTodos") if alone and not failed else None
-        command = None if todos is None else todos_of({"todos": todos})
-        if command is not None:
-            yield Written(command, origin, call_id)
+            own = data if len(results) == 1 else None
+            yield Outcome(call_id, text_of(block.get("content")), own, failed, origin)
 
 
 def _origin(record: dict[str, Any]) -> Origin:
@@ -64,6 +61,12 @@ def _session(record: dict[str, Any]) -> str | None:
 
 def writes(call: Call) -> Replace | None:
     return todos_of(call.args) if call.name == TOOL else None
+
+
+def tells(call: Call | None, outcome: Outcome) -> Replace | None:
+    """The list in the result of a `TodoWrite`. Whatever another tool answers is no list, whatever it looks like."""
+    todos = None if outcome.is_error else object_at(outcome.data).get("newTodos")
+    return None if todos is None or (call is not None and call.name != TOOL) else todos_of({"todos": todos})
 
 
 def todos_of(args: Any) -> Replace | None:
@@ -120,12 +123,15 @@ def heads(first: Sequence[dict[str, Any]], last: Sequence[dict[str, Any]], sourc
 FORMAT = LineFormat(
     name="claude-code",
     dialect="claude-code",
+    tool=TOOL,
     needles=(b'"TodoWrite"', b'"newTodos"'),
     calls=(b'"TodoWrite"',),
+    callers=(b'"tool_use"', b'"TodoWrite"'),
     knows=knows,
     said=said,
     heads=heads,
     session_key="sessionId",
     writes=writes,
     accepts=accepts,
+    tells=tells,
 )

@@ -14,8 +14,9 @@ from hashlib import blake2b
 
 from punchlist.core.task_commands import CreateTask, UpdateTask
 from punchlist.dialects.claude_tasks import parse
+from punchlist.transcripts.at_hand import RecordTranscript
 from punchlist.transcripts.decoding import name, object_at
-from punchlist.transcripts.lines import LineTranscript, RecordTranscript
+from punchlist.transcripts.lines import LineTranscript
 from punchlist.transcripts.reverse import Log
 from punchlist.transcripts.values import Call, Outcome
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from punchlist.dialects.codex import parse
-from punchlist.transcripts.decoding import decode, fields, moment, name, object_at, path, text_of
+from punchlist.transcripts.decoding import call_key, decode, fields, moment, name, object_at, path, text_of
 from punchlist.transcripts.lines import Heads, LineFormat, Said
 from punchlist.transcripts.values import MAIN, Call, Origin, Outcome
 
@@ -33,7 +33,7 @@ _TYPES = frozenset(
 
 def said(record: dict[str, Any]) -> Iterator[Said]:
     payload = object_at(record, "payload")
-    call_id = name(payload.get("call_id"))
+    call_id = call_key(payload.get("call_id"))
     match payload.get("type"):
         case "function_call":
             origin = Origin(at=moment(record.get("timestamp")))
@@ -88,6 +88,7 @@ def heads(first: Sequence[dict[str, Any]], _last: Sequence[dict[str, Any]], _sou
 FORMAT = LineFormat(
     name="codex",
     dialect="codex",
+    tool=TOOL,
     needles=(b'"update_plan"',),
     knows=knows,
     said=said,

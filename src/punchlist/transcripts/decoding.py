@@ -60,6 +60,11 @@ def name(value: Any) -> str | None:
     return text if text.isprintable() and len(text) <= _LONGEST_ID else None
 
 
+def call_key(value: Any) -> str | None:
+    """The id of a call, whatever text it is: what tells which answer is its own."""
+    return repair(value) if isinstance(value, str) else None
+
+
 def path(value: Any) -> str | None:
     """A folder as a transcript gives it."""
     return repair(value) if isinstance(value, str) and value and "\0" not in value else None

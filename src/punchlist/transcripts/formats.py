@@ -11,8 +11,9 @@ from typing import Any, cast
 
 from punchlist.errors import InvalidInput, TranscriptError, TranscriptUnknown, UnknownName
 from punchlist.transcripts import claude_code, codex, hermes, ledger, oh_my_pi, openclaw, opencode, qwen, sqlite, zst
+from punchlist.transcripts.at_hand import RecordTranscript
 from punchlist.transcripts.decoding import decode, fields, name, object_at, record
-from punchlist.transcripts.lines import LineFormat, LineTranscript, RecordTranscript
+from punchlist.transcripts.lines import LineFormat, LineTranscript
 from punchlist.transcripts.reverse import Log
 from punchlist.transcripts.states import State, StateTranscript
 from punchlist.transcripts.values import MAIN, Origin, Transcript, Written
@@ -165,7 +166,8 @@ def _told(samples: list[dict[str, Any]], path: str) -> str:
         kinds = {kind for pattern, kind in _HINTS if not samples and pattern.search(path)}
     if len(kinds) == 1:
         return kinds.pop()
-    problem = f"it could be {' or '.join(sorted(kinds))}" if kinds else "its lines tell nothing" if samples else "empty"
+    nothing = "its lines tell nothing" if samples else "no line of it can be read"
+    problem = f"it could be {' or '.join(sorted(kinds))}" if kinds else nothing
     raise TranscriptUnknown(path=path, problem=problem, known=", ".join(FORMATS))
 
 

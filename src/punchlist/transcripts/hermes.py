@@ -15,6 +15,7 @@ from punchlist.core.commands import Replace
 from punchlist.dialects.hermes import parse
 from punchlist.transcripts import sqlite
 from punchlist.transcripts.decoding import decode, fields, moment, name, object_at, objects
+from punchlist.transcripts.distinct import distinct
 from punchlist.transcripts.values import MAIN, Call, Origin, Written, admitted
 
 NAME = "hermes"
@@ -93,7 +94,7 @@ class MessageTranscript:
 
     def history(self, *, subagent: str | None = None, session: str | None = None) -> Iterator[Written]:
         own = self.sessions[0] if self.sessions else None
-        return iter([] if subagent else reversed(list(writes(self._newest_first(), own))))
+        return distinct([] if subagent else reversed(list(writes(self._newest_first(), own))))
 
 
 def _plain(message: dict[str, Any]) -> dict[str, Any]:
@@ -121,7 +122,7 @@ class StoreTranscript:
             return next(found, None)
 
     def history(self, *, subagent: str | None = None, session: str | None = None) -> Iterator[Written]:
-        return iter(reversed(list(self._writes(subagent, session))))
+        return distinct(reversed(list(self._writes(subagent, session))))
 
     def _writes(self, subagent: str | None, session: str | None) -> Generator[Written]:
         if subagent:

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from punchlist.transcripts import sqlite
+from punchlist.transcripts.at_hand import RecordTranscript
 from punchlist.transcripts.decoding import decode, name, object_at, objects
-from punchlist.transcripts.lines import RecordTranscript
 from punchlist.transcripts.openclaw import FORMAT
 from punchlist.transcripts.values import Origin, Written
 

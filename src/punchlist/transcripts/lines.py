@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from punchlist.core.commands import Replace
-from punchlist.transcripts.decoding import fields, name, record
+from punchlist.transcripts.answers import Answers
+from punchlist.transcripts.branch import Linking, LogEntries, present
+from punchlist.transcripts.decoding import name, record
+from punchlist.transcripts.distinct import distinct
 from punchlist.transcripts.lineage import sessions_in
 from punchlist.transcripts.reverse import Line, Log, Needles
-from punchlist.transcripts.values import MAIN, Call, Origin, Outcome, Written, admitted
+from punchlist.transcripts.standing import Standing, changes
+from punchlist.transcripts.values import MAIN, Call, Origin, Outcome, Removed, Written, admitted
 
-Said = Call | Outcome | Written
-WINDOW = 32 * 1024 * 1024
-"""How far behind a call its outcome is looked for; it is nearly always the next line but one."""
-
-_SAFE_ID = re.compile(r"[\w.:|-]{1,200}", re.ASCII)
-_MOST_SEEN = 4096
-_NEAR, _NEXT = 8192, 65_536
+Said = Call | Outcome | Written | Removed
+_MOST_ANSWERING = 4096
 _NEAR_CALLS = 1024 * 1024
 """Bytes before a call in which others are looked for."""
 
@@ -53,9 +51,13 @@ class LineFormat:
 
     name: str
     dialect: str
+    tool: str | None = None
+    """The one whose calls write lists; None: each call is looked at."""
     needles: Needles
     calls: Needles = ()
-    """Those needles that a call holds, where there are others for its result; the history is told by the calls."""
+    """Those needles that a call holds, where there are others for its result."""
+    callers: Needles = ()
+    """What every line holds that calls a tool, whichever; needed only with `tells`."""
     knows: Callable[[dict[str, Any]], bool]
     said: Callable[[dict[str, Any]], Iterable[Said]]
     heads: Callable[[Sequence[dict[str, Any]], Sequence[dict[str, Any]], str], Heads]
@@ -63,15 +65,17 @@ class LineFormat:
     """Under which each record names its session, where a transcript may hold records of several."""
     writes: Callable[[Call], object] = lambda _: None
     accepts: Callable[[Outcome | None], bool] = lambda _: True
-    follows: Callable[[], Callable[[dict[str, Any]], bool]] | None = None
-    """Makes a judge of records, shown the newest first, that tells those of the present branch; None: all are."""
+    tells: Callable[[Call | None, Outcome], object] | None = None
+    """The list that an outcome tells itself, None if it tells none; its call is None where that was lost."""
+    linking: Linking | None = None
+    """How records form a tree, of which only the present branch counts; None: all do."""
 
 
 def writes_list(form: LineFormat, call: Call) -> Replace | None:
     return admitted(form.writes(call), form.dialect)
 
 
-class _Reading:
+class Reading:
     """What plain and other transcripts of lines have in common."""
 
     is_store = False
@@ -103,40 +107,56 @@ class _Reading:
         """Whose transcript this is, and of which folder."""
         return self._heads.origin
 
-    def _whole(self, said: Call | Written) -> Call | Written:
-        """What was said, with what only the transcript as a whole says."""
-        own, more = said.origin, self._heads.origin
+    def _whole(self, call: Call) -> Call:
+        return call._replace(origin=self._complete(call.origin))
+
+    def _complete(self, own: Origin) -> Origin:
+        """Who said something and when, with what only the transcript as a whole says."""
+        more = self._heads.origin
         agent = more.agent if more.agent != MAIN else own.agent
-        origin = Origin(agent, own.session or more.session, own.cwd or more.cwd, own.at or more.at)
-        return said._replace(origin=origin) if isinstance(said, Call) else replace(said, origin=origin)
+        return Origin(agent, own.session or more.session, own.cwd or more.cwd, own.at or more.at)
 
     def _wanted(self, origin: Origin, subagent: str | None) -> bool:
-        return origin.agent == (subagent or self._heads.origin.agent)
+        return self._complete(origin).agent == (subagent or self._heads.origin.agent)
 
-    def _written(self, said: Said, subagent: str | None, outcome_of: Callable[[str], Outcome | None]) -> Written | None:
-        """The list that this says was written, if it is that of the agent meant and the write was accepted."""
-        if isinstance(said, Outcome):
+    def _by_call(self, call: Call, outcome: Outcome | None) -> Written | None:
+        """The list that a call wrote, if it was accepted. What its result says counts, where the two differ."""
+        form = self._form
+        if not form.accepts(outcome):
             return None
-        whole = self._whole(said)
-        if not self._wanted(whole.origin, subagent):
+        told = form.tells(call, outcome) if form.tells is not None and outcome is not None else None
+        command = admitted(told, form.dialect) or writes_list(form, call)
+        if command is None:
             return None
-        if isinstance(whole, Written):
-            return whole if admitted(whole.command, self._form.dialect) else None
-        command = writes_list(self._form, whole)
-        if command is None or not self._form.accepts(outcome_of(whole.call_id) if whole.call_id else None):
+        whole = self._whole(call)
+        return Written(command, whole.origin, name(call.call_id), whole)
+
+    def _by_result(self, outcome: Outcome) -> Written | None:
+        """The list that a result tells, if it tells one; for a call that was lost."""
+        told = None if self._form.tells is None else self._form.tells(None, outcome)
+        command = admitted(told, self._form.dialect)
+        return None if command is None else Written(command, self._complete(outcome.origin), name(outcome.call_id))
+
+    def _names(self, call: Call) -> bool:
+        """Whether a call may be about a list at all: the others' answers need not be looked for."""
+        return self._form.tool in (None, call.name)
+
+    def _by_itself(self, told: Written | Removed) -> Written | Removed | None:
+        if isinstance(told, Removed):
+            return told._replace(origin=self._complete(told.origin))
+        if admitted(told.command, self._form.dialect) is None:
             return None
-        return Written(command, whole.origin, whole.call_id, whole)
+        return replace(told, origin=self._complete(told.origin))
 
 
-class LineTranscript(_Reading):
+class LineTranscript(Reading):
     """A plain file. The latest list is looked for from the end; the history from the beginning."""
 
     def __init__(self, path: str, form: LineFormat) -> None:
         self._path = path
         with Log(path) as log:
             first, last = log.edges()
-            self._end = log.size
-        self._last = 0
+            self._end = self._last = log.size
         self._torn = last[-1] if last and record(last[-1]) is None else None
         known = [[entry for line in lines if (entry := record(line))] for lines in (first[:20], last[-20:])]
         super().__init__(form, os.path.abspath(path), form.heads(known[0], known[1], path))
@@ -153,20 +173,49 @@ class LineTranscript(_Reading):
 
     def latest(self, *, subagent: str | None = None, session: str | None = None) -> Written | None:
         self._forget()
+        standing = Standing()
         with Log(self._path) as log:
-            answers = _Answers(log, self._form)
-            follows = None if self._form.follows is None else self._form.follows()
-            needles = self._form.needles if follows is None else (b"{",)  # a branch is known by all its records
-            for line in log.backwards(needles):
-                found = self._record(line)
-                if found is None or (follows is not None and not follows(found)):
-                    continue
+            answers = Answers(log, self._form)
+            for start, end, found in self._backwards(log):
                 for said in reversed(list(self._form.said(found))):
-                    written = self._written(said, subagent, lambda own, line=line: answers.to(own, line.end + 1))
-                    if written is not None:
-                        self._last = line.start
-                        return written
-        return None
+                    told = self._told(said, subagent, answers, start, end)
+                    written = None if told is None else standing.judge(told)
+                    if written is None:
+                        continue
+                    self._last = start + 1  # with the call itself
+                    if written.call is not None and answers.is_reused(written.call, start):
+                        return replace(written, call_id=None)
+                    return written
+        return standing.nothing()
+
+    def _backwards(self, log: Log) -> Iterator[tuple[int, int, dict[str, Any]]]:
+        """Records of the present branch that may tell of a list, the newest first, with where they begin and end."""
+        if self._form.linking is None:
+            for line in log.backwards(self._form.needles):
+                if (found := self._record(line)) is not None:
+                    yield line.start, line.end, found
+            return
+        entries = LogEntries(log, self._form.linking, self._form.needles)
+        for entry in present(entries):
+            self._broken |= entries.broken
+            entries.broken.clear()
+            if entry.body is not None:
+                yield entry.start, entry.end, entry.body
+
+    def _told(
+        self, said: Said, subagent: str | None, answers: Answers, start: int, end: int
+    ) -> Written | Removed | None:
+        """What something in the line from `start` to `end` says of the list of the agent meant."""
+        if not self._wanted(said.origin, subagent):
+            return None
+        if isinstance(said, Call):
+            if not self._names(said):
+                return None
+            return self._by_call(said, None if said.call_id is None else answers.to(said.call_id, end + 1))
+        if isinstance(said, Outcome):
+            written = self._by_result(said)
+            return written if written is not None and answers.is_orphan(said, start) else None
+        return self._by_itself(said)
 
     def lineage(self) -> Iterator[str]:
         """The ids of the sessions of the conversation, the latest first; some more than once."""
@@ -179,43 +228,63 @@ class LineTranscript(_Reading):
         """Calls that stand before the list that `latest` found last, the newest first, as far as they are near it."""
         needles = self._form.calls or self._form.needles
         with Log(self._path) as log:
-            for line in log.backwards(needles, self._last, max(0, self._last - _NEAR_CALLS)):
+            for line in log.backwards(needles, self._last, self._last - _NEAR_CALLS):
                 found = None if line.body is None else record(line.body)
                 for said in reversed([] if found is None else list(self._form.said(found))):
-                    if isinstance(said, Call) and self._wanted(self._whole(said).origin, subagent):
+                    if isinstance(said, Call) and self._wanted(said.origin, subagent):
                         yield said
 
     def history(self, *, subagent: str | None = None, session: str | None = None) -> Iterator[Written]:
-        """Every write, by its call; by its result where the call cannot be read, or where no calls were recorded."""
+        """Every write, by its call; by its result where the call was lost. In a tree, those of the present branch."""
         self._forget()
-        seen: dict[str, None] = {}
-        needles = self._form.calls or self._form.needles
-        with Log(self._path) as log:
-            answers, any_call = _Answers(log, self._form), False
-            for line in log.forwards(needles):
-                found = self._record(line)
-                if found is None and needles is self._form.calls:
-                    yield from self._results(log, line.end + 1, line.end + 1 + _NEXT, subagent, seen)
-                for said in () if found is None else self._form.said(found):
-                    any_call = any_call or isinstance(said, Call)
-                    written = self._written(said, subagent, lambda own, line=line: answers.to(own, line.end + 1))
-                    if written is not None and _is_new(written.call_id, seen):
-                        yield written
-            if not any_call and needles is self._form.calls:
-                yield from self._results(log, 0, log.size, subagent, seen)
+        last: Written | None = None
+        for last in distinct(changes(self._all(subagent))):
+            yield last
+        if last is not None and self._form.tells is not None:
+            broken = self._broken
+            newest = self.latest(subagent=subagent)
+            self._broken |= broken
+            if newest is not None and newest.call is None and newest.command != last.command:
+                yield newest  # its call was cut off before the name of the tool
 
-    def _results(
-        self, log: Log, start: int, stop: int, subagent: str | None, seen: dict[str, None]
-    ) -> Iterator[Written]:
-        """The writes that results tell of, up to the next call."""
-        for line in log.forwards(self._form.needles, start, stop, block_size=_NEAR):
-            told = list(self._form.said(found)) if (found := self._record(line)) is not None else []
-            if any(isinstance(said, Call) for said in told):
+    def _all(self, subagent: str | None) -> Iterator[Written | Removed]:
+        with Log(self._path) as log:
+            answers = Answers(log, self._form)
+            for start, end, found in self._forwards(log, answers.answering):
+                for said in self._form.said(found):
+                    told = self._told(said, subagent, answers, start, end)
+                    if told is not None:
+                        yield told
+
+    def _forwards(self, log: Log, answering: set[int]) -> Iterator[tuple[int, int, dict[str, Any]]]:
+        """The same records, the oldest first, without those that answer a call that was read before them."""
+        if self._form.linking is not None:
+            spots = [(start, end) for start, end, found in self._backwards(log) if any(self._form.said(found))]
+            for start, end in reversed(spots):
+                if (found := record(log.read(start, end))) is not None:
+                    yield start, end, found
+            return
+        start, may_be_lost = 0, True
+        while start < log.size:
+            # Results are looked for only where a call may be lost: at the beginning, and behind a broken line.
+            needles = self._form.needles if may_be_lost else self._form.calls or self._form.needles
+            for line in log.forwards(needles, start):
+                start = line.end + 1
+                if line.start in answering:
+                    answering.discard(line.start)
+                    continue
+                if len(answering) > _MOST_ANSWERING:
+                    answering.difference_update([place for place in answering if place < line.start])
+                found = self._record(line)
+                if found is not None:
+                    yield line.start, line.end, found
+                before = may_be_lost
+                has_call = found is not None and any(isinstance(said, Call) for said in self._form.said(found))
+                may_be_lost = found is None or (before and not has_call)
+                if may_be_lost != before and self._form.calls:
+                    break
+            else:
                 return
-            for said in told:
-                written = self._written(said, subagent, lambda _: None)
-                if written is not None and _is_new(written.call_id, seen):
-                    yield written
 
     @property
     def end(self) -> int:
@@ -231,110 +300,10 @@ class LineTranscript(_Reading):
         self._forget()
         words = tuple(f'"{tool}"'.encode() for tool in names)
         with Log(self._path) as log:
-            answers = _Answers(log, self._form)
+            answers = Answers(log, self._form)
             for line in log.forwards(words, start, self.end):
                 found = self._record(line)
                 for said in () if found is None else self._form.said(found):
                     if isinstance(said, Call) and said.name in names:
-                        whole = self._whole(said)
-                        assert isinstance(whole, Call)
-                        outcome = answers.to(whole.call_id, line.end + 1) if whole.call_id else None
-                        yield Answered(line.start, whole, outcome)
-
-
-class RecordTranscript(_Reading):
-    """Records at hand, oldest first: objects, or lines of JSON."""
-
-    def __init__(self, records: Iterable[Any], form: LineFormat, *, source: str = "records") -> None:
-        self._records: list[dict[str, Any]] = []
-        broken: set[int] = set()
-        for place, entry in enumerate(records):
-            found = record(entry) if isinstance(entry, str | bytes) else fields(entry)
-            if found is None:
-                broken.add(place)
-            else:
-                self._records.append(found)
-        super().__init__(form, source, form.heads(self._records[:20], self._records[-20:], source))
-        self._broken = broken
-
-<<<<<<< ours
-    @property
-    def end(self) -> int:
-        """How many records there are."""
-        return len(self._records)
-
-    def answered(self, *names: str, start: int = 0) -> Iterator[Answered]:
-        """Calls of these tools, by whichever agent, from a record on, each with its outcome if there is one."""
-        outcomes = self._outcomes()
-        for place, found in enumerate(self._records[start:], start):
-            for said in self._form.said(found):
-                if isinstance(said, Call) and said.name in names:
-                    whole = self._whole(said)
-                    assert isinstance(whole, Call)
-                    yield Answered(place, whole, outcomes.get(whole.call_id) if whole.call_id else None)
-=======
-    def lineage(self) -> Iterator[str]:
-        """The ids of the sessions of the conversation, the latest first; some more than once."""
-        if key := self._form.session_key:
-            yield from (session for found in reversed(self._records) if (session := name(found.get(key))) is not None)
-        yield from self.sessions
->>>>>>> theirs
-
-    def _outcomes(self) -> dict[str, Outcome]:
-        said = (entry for found in self._records for entry in self._form.said(found))
-        return {entry.call_id: entry for entry in said if isinstance(entry, Outcome)}
-
-    def latest(self, *, subagent: str | None = None, session: str | None = None) -> Written | None:
-        outcomes = self._outcomes()
-        follows = None if self._form.follows is None else self._form.follows()
-        for found in reversed(self._records):
-            if follows is not None and not follows(found):
-                continue
-            for said in reversed(list(self._form.said(found))):
-                written = self._written(said, subagent, outcomes.get)
-                if written is not None:
-                    return written
-        return None
-
-    def history(self, *, subagent: str | None = None, session: str | None = None) -> Iterator[Written]:
-        outcomes = self._outcomes()
-        seen: dict[str, None] = {}
-        for found in self._records:
-            for said in self._form.said(found):
-                written = self._written(said, subagent, outcomes.get)
-                if written is not None and _is_new(written.call_id, seen):
-                    yield written
-
-
-def _is_new(call_id: str | None, seen: dict[str, None]) -> bool:
-    """Whether a write is told for the first time: a call and its result may both tell of it."""
-    if call_id is None:
-        return True
-    if call_id in seen:
-        return False
-    if len(seen) >= _MOST_SEEN:
-        del seen[next(iter(seen))]
-    seen[call_id] = None
-    return True
-
-
-class _Answers:
-    """Finds the outcome of a call behind it. All searches together read the file twice at most."""
-
-    def __init__(self, log: Log, form: LineFormat) -> None:
-        self._log = log
-        self._form = form
-        self._left = 2 * log.size + WINDOW
-
-    def to(self, call_id: str, start: int) -> Outcome | None:
-        if not _SAFE_ID.fullmatch(call_id) or self._left <= 0:
-            return None
-        stop = min(start + WINDOW, start + self._left)
-        for line in self._log.forwards((f'"{call_id}"'.encode(),), start, stop, block_size=_NEAR):
-            found = None if line.body is None else record(line.body)
-            for said in () if found is None else self._form.said(found):
-                if isinstance(said, Outcome) and said.call_id == call_id:
-                    self._left -= line.end - start
-                    return said
-        self._left -= min(stop, self._log.size) - start
-        return None
+                        outcome = None if said.call_id is None else answers.to(said.call_id, line.end + 1)
+                        yield Answered(line.start, self._whole(said), outcome)

@@ -7,16 +7,22 @@ of the list that it restores; here they stay for people to see and are hidden fr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from punchlist.core.commands import Entry, Replace
 from punchlist.core.todo import Status
 from punchlist.dialects.base import sound
-from punchlist.transcripts.decoding import moment, name, object_at, objects, path
+from punchlist.transcripts.branch import Link
+from punchlist.transcripts.decoding import call_key, moment, name, object_at, objects, path
 from punchlist.transcripts.lines import Heads, LineFormat, Said
 from punchlist.transcripts.values import MAIN, Origin, Written
 
+_IDS = re.compile(
+    rb'\s*\{\s*"type"\s*:\s*"(?P<type>[\w-]+)"\s*,\s*"id"\s*:\s*"(?P<own>[ -!#-\[\]-~]*)"'
+    rb'\s*,\s*"parentId"\s*:\s*(?:null|"(?P<parent>[ -!#-\[\]-~]*)")\s*[,}]'
+)
 _STATUSES = {
     "pending": Status.PENDING,
     "in_progress": Status.IN_PROGRESS,
@@ -62,21 +68,23 @@ def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []  # pyright: ignore[reportUnknownVariableType]
 
 
-def branch() -> Callable[[dict[str, Any]], bool]:
-    """Judges entries from the newest on: whether one is an ancestor of the last. Files without parents are one line."""
-    awaited: str | None = None
+class Tree:
+    """Each entry but the first names the one that it follows; a file without ids is one line."""
 
-    def follows(record: dict[str, Any]) -> bool:
-        nonlocal awaited
-        own = name(record.get("id"))
-        if own is None or record.get("type") == "session":
-            return True
-        if awaited is not None and own != awaited:
-            return False
-        awaited = name(record.get("parentId"))
-        return True
+    def of(self, record: dict[str, Any]) -> Link:
+        own = None if record.get("type") == "session" else call_key(record.get("id"))
+        if own is None:
+            return Link()
+        parent = call_key(record.get("parentId"))
+        return Link(own, parent, "parentId" in record and record["parentId"] is None)
 
-    return follows
+    def at(self, head: bytes) -> Link | None:
+        """By the ids that entries begin with; an entry without a parent, and one of another form, must be decoded."""
+        found = _IDS.match(head)
+        if found is None or found["type"] == b"session":
+            return None
+        own, parent = found["own"].decode("ascii"), found["parent"]
+        return Link(own, None, True) if parent is None else Link(own, parent.decode("ascii"))
 
 
 def knows(record: dict[str, Any]) -> bool:
@@ -102,5 +110,5 @@ FORMAT = LineFormat(
     knows=knows,
     said=said,
     heads=heads,
-    follows=branch,
+    linking=Tree(),
 )

@@ -15,9 +15,9 @@ from punchlist.core.todo import Status
 from punchlist.dialects.base import sound
 from punchlist.dialects.openclaw import parse
 from punchlist.dialects.repair import as_status
-from punchlist.transcripts.decoding import fields, moment, name, object_at, objects, path
+from punchlist.transcripts.decoding import call_key, fields, moment, name, object_at, objects, path
 from punchlist.transcripts.lines import Heads, LineFormat, Said
-from punchlist.transcripts.values import MAIN, Call, Origin, Outcome, Written
+from punchlist.transcripts.values import MAIN, Call, Origin, Outcome, Removed, Written
 
 TOOL = "update_plan"
 _DEEPEST, _MOST = 6, 200
@@ -30,13 +30,15 @@ def said(record: dict[str, Any]) -> Iterator[Said]:
         yield Written(steps, origin)
         return
     update = _update(record)
-    kind, call_id = update.get("sessionUpdate"), name(update.get("toolCallId"))
+    kind, call_id = update.get("sessionUpdate"), call_key(update.get("toolCallId"))
     if kind == "tool_call" and call_id is not None and _is_plan_tool(update.get("title")):
         yield Call(TOOL, update.get("rawInput"), call_id, origin)
     elif kind == "tool_call_update" and call_id is not None and update.get("status") in _ENDED:
         yield Outcome(call_id, "", update.get("rawOutput"), _ENDED[update["status"]])
+    elif kind == "plan_removed" and (plan := _plan_id(update)) is not None:
+        yield Removed(plan, origin)
     elif (command := plan_of(update)) is not None:
-        yield Written(command, origin)
+        yield Written(command, origin, plan=_plan_id(object_at(update, "plan")))
 
 
 def _origin(record: dict[str, Any]) -> Origin:
@@ -64,7 +66,7 @@ def _update(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def plan_of(update: dict[str, Any]) -> Replace | None:
-    """The list of a `plan` of version 1, or of a `plan_update` or `plan_removed` of version 2; else None."""
+    """The list of a `plan` of version 1, or of a `plan_update` or a `plan_removed` without an id of version 2."""
     match update.get("sessionUpdate"):
         case "plan":
             return _entries(update.get("entries"))
@@ -75,6 +77,10 @@ def plan_of(update: dict[str, Any]) -> Replace | None:
             return Replace(())
         case _:
             return None
+
+
+def _plan_id(plan: dict[str, Any]) -> str | None:
+    return call_key(plan.get("planId")) or call_key(plan.get("id"))
 
 
 def _entries(given: Any) -> Replace | None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from itertools import islice
 
-from punchlist.transcripts.lines import LineTranscript, RecordTranscript
+from punchlist.transcripts.at_hand import RecordTranscript
+from punchlist.transcripts.lines import LineTranscript
 from punchlist.transcripts.values import Call, Transcript
 
 MOST = 32

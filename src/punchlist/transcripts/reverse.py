@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from types import TracebackType
 from typing import NamedTuple, Self
 
@@ -16,6 +17,7 @@ from punchlist.transcripts.search import find, holds
 
 BLOCK = 1 << 18
 _NEWLINE = b"\n"
+_MOST_LONG = 20
 
 
 class Line(NamedTuple):
@@ -58,12 +60,16 @@ class Log:
             found += more
         return found
 
-    def backwards(self, needles: Needles, end: int | None = None, stop: int = 0) -> Iterator[Line]:
+    def backwards(
+        self, needles: Needles, end: int | None = None, stop: int = 0, *, block_size: int | None = None
+    ) -> Iterator[Line]:
         """Lines that hold a needle, the last one first; only those that begin before `end`, and down to `stop`."""
         reach = _reach(needles)
+        size = block_size or BLOCK
         end = self.size if end is None else end
-        while end > stop:
-            start = max(0, end - BLOCK)
+        while end > max(0, stop):
+            start = max(0, end - size)
+            size = min(BLOCK, 2 * size)
             block = self.read(start, min(self.size, end + reach))
             if not holds(block, needles):
                 end = start
@@ -136,7 +142,10 @@ class Log:
         return base + found if found >= 0 else self.size
 
     def edges(self, size: int = BLOCK) -> tuple[list[bytes], list[bytes]]:
-        """Whole lines at the beginning and at the end of the file, and a last one that has no end yet."""
+        """Whole lines at the beginning and at the end of the file, and a last one that has no end yet.
+
+        Where a line is longer than that, the first one from there on that can be read.
+        """
         head = self.read(0, min(size, self.size))
         first = head.split(_NEWLINE)
         if len(head) < self.size:
@@ -145,7 +154,13 @@ class Log:
         last = tail.split(_NEWLINE)
         if len(tail) < self.size:
             last = last[1:]
-        return [line for line in first if line.strip()], [line for line in last if line.strip()]
+        first, last = [line for line in first if line.strip()], [line for line in last if line.strip()]
+        return first or _some(self.forwards((b"{",))), last or _some(self.backwards((b"{",)))
+
+
+def _some(lines: Iterator[Line]) -> list[bytes]:
+    found = next((line.body for line in islice(lines, _MOST_LONG) if line.body is not None), None)
+    return [] if found is None else [found]
 
 
 def _reach(words: Sequence[bytes]) -> int:

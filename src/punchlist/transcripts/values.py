@@ -40,16 +40,29 @@ class Outcome(NamedTuple):
     text: str
     data: Any = None
     is_error: bool = False
+    origin: Origin = Origin()
+
+
+class Removed(NamedTuple):
+    """A plan that was taken away; those beside it stand."""
+
+    plan: str
+    origin: Origin
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A whole list as it was written. `call` is the tool call that wrote it, where there was one."""
+    """A whole list as it was written. `call` is the tool call that wrote it, where there was one.
+
+    `call_id` names the write: it is None where there is no id, or where an earlier write has the same. `plan` is the id
+    of a plan that has others beside it.
+    """
 
     command: Replace
     origin: Origin
     call_id: str | None = None
     call: Call | None = None
+    plan: str | None = None
 
     @property
     def counts(self) -> tuple[int, int]:

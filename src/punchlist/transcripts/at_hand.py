@@ -1,0 +1,120 @@
+"""Records at hand, instead of a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Any
+
+from punchlist.transcripts.answers import word
+from punchlist.transcripts.branch import Link, Linking, RecordEntries, present
+from punchlist.transcripts.decoding import fields, name, record
+from punchlist.transcripts.distinct import distinct
+from punchlist.transcripts.lines import Answered, LineFormat, Reading, Said
+from punchlist.transcripts.search import holds
+from punchlist.transcripts.standing import Standing, changes
+from punchlist.transcripts.values import Call, Outcome, Removed, Written
+
+
+class RecordTranscript(Reading):
+    """Records at hand, oldest first: objects, or lines of JSON."""
+
+    def __init__(self, records: Iterable[Any], form: LineFormat, *, source: str = "records") -> None:
+        self._records: list[dict[str, Any] | None] = []
+        self._torn: dict[int, Any] = {}
+        for place, entry in enumerate(records):
+            found = record(entry) if isinstance(entry, str | bytes) else fields(entry)
+            if found is None:
+                self._torn[place] = entry.encode("utf-8", "replace") if isinstance(entry, str) else entry
+            self._records.append(found)
+        sound = [found for found in self._records if found is not None]
+        super().__init__(form, source, form.heads(sound[:20], sound[-20:], source))
+        self._broken = set(self._torn)
+
+    def latest(self, *, subagent: str | None = None, session: str | None = None) -> Written | None:
+        standing, pairs = Standing(), self._paired()
+        for place in reversed(range(len(pairs))):
+            said, outcome = pairs[place]
+            told = self._told(said, outcome, subagent)
+            written = None if told is None else standing.judge(told)
+            if written is not None:
+                own = (said.call_id, said.name) if isinstance(said, Call) else None
+                others = (one for one, _ in pairs[:place] if isinstance(one, Call))
+                if own is not None and any((one.call_id, one.name) == own for one in others):
+                    return replace(written, call_id=None)
+                return written
+        return standing.nothing()
+
+    @property
+    def end(self) -> int:
+        """How many records there are."""
+        return len(self._records)
+
+    def answered(self, *names: str, start: int = 0) -> Iterator[Answered]:
+        """Calls of these tools, by whichever agent, from a record on, each with its outcome if there is one."""
+        said = (entry for found in self._records if found is not None for entry in self._form.said(found))
+        outcomes = {entry.call_id: entry for entry in said if isinstance(entry, Outcome)}
+        for place, found in enumerate(self._records[start:], start):
+            for call in () if found is None else self._form.said(found):
+                if isinstance(call, Call) and call.name in names:
+                    outcome = outcomes.get(call.call_id) if call.call_id is not None else None
+                    yield Answered(place, self._whole(call), outcome)
+
+    def lineage(self) -> Iterator[str]:
+        """The ids of the sessions of the conversation, the latest first; some more than once."""
+        if key := self._form.session_key:
+            said = (found.get(key) for found in reversed(self._records) if found is not None)
+            yield from (session for value in said if (session := name(value)) is not None)
+        yield from self.sessions
+
+    def history(self, *, subagent: str | None = None, session: str | None = None) -> Iterator[Written]:
+        told = (self._told(said, outcome, subagent) for said, outcome in self._paired())
+        return distinct(changes(one for one in told if one is not None))
+
+    def _told(self, said: Said, outcome: Outcome | None, subagent: str | None) -> Written | Removed | None:
+        if not self._wanted(said.origin, subagent):
+            return None
+        if isinstance(said, Call):
+            return self._by_call(said, outcome) if self._names(said) else None
+        return self._by_result(said) if isinstance(said, Outcome) else self._by_itself(said)
+
+    def _paired(self) -> list[tuple[Said, Outcome | None]]:
+        """What the present branch says, in order, each call with its outcome; of outcomes else those of lost calls."""
+        pairs: list[tuple[Said, Outcome | None]] = []
+        waiting: dict[str, int] = {}
+        torn: list[bytes] = []
+        may_be_lost = True
+        for place in self._places():
+            found = self._records[place]
+            if found is None:
+                entry = self._torn[place]
+                if not isinstance(entry, bytes) or holds(entry, self._form.callers):
+                    may_be_lost = True
+                    torn += [entry] if isinstance(entry, bytes) else []
+                continue
+            for said in self._form.said(found):
+                if not isinstance(said, Outcome):
+                    if isinstance(said, Call):
+                        may_be_lost = False
+                        if said.call_id is not None:
+                            waiting[said.call_id] = len(pairs)
+                    pairs.append((said, None))
+                elif (call := waiting.pop(said.call_id, None)) is not None:
+                    pairs[call] = pairs[call][0], said
+                elif may_be_lost or any(word(said.call_id) in entry for entry in torn):
+                    pairs.append((said, None))
+        return pairs
+
+    def _places(self) -> Iterable[int]:
+        linking = self._form.linking
+        if linking is None:
+            return range(len(self._records))
+        links = [
+            linking.of(found) if found is not None else _torn_link(linking, self._torn[place])
+            for place, found in enumerate(self._records)
+        ]
+        return reversed([entry.start for entry in present(RecordEntries(links))])
+
+
+def _torn_link(linking: Linking, entry: Any) -> Link:
+    return (linking.at(entry) if isinstance(entry, bytes) else None) or Link()
