@@ -182,7 +182,7 @@ class LineTranscript(Reading):
                     written = None if told is None else standing.judge(told)
                     if written is None:
                         continue
-                    self._last = start + 1  # with the call itself
+                    self._last = end  # with the call itself
                     if written.call is not None and answers.is_reused(written.call, start):
                         return replace(written, call_id=None)
                     return written
