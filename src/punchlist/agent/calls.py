@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
+from functools import cached_property
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from punchlist.agent.handle import Handle
+from punchlist.agent.turns import Turns
 from punchlist.core.apply import Applied, apply
 from punchlist.core.commands import Command, Problem, Query
 from punchlist.core.events import Draft
@@ -20,6 +21,7 @@ from punchlist.store.contract import StoredCall
 from punchlist.text import repair
 
 if TYPE_CHECKING:
+    from punchlist.agent.grading import Judging
     from punchlist.guidance.ledger import Size
 
 Decide = Callable[[Transaction, AgentRow, datetime], tuple[Reply, bool]]
@@ -29,7 +31,7 @@ _encode = msgspec.json.Encoder(order="deterministic").encode
 _decode_reply = msgspec.json.Decoder(Reply).decode
 
 
-class Calls(Handle):
+class Calls(Turns):
     """Answers the model."""
 
     def call(self, name: str, args: Any = None, *, call_id: str | None = None) -> Reply:
@@ -97,6 +99,41 @@ class Calls(Handle):
             applied = Applied(before)
         else:
             applied = apply(before, parsed, self._policy, now, by=self.name)
+            if self._accounts.tally(row.ledger).watched or self._grading != "show":
+                return self._judged(tx, row, parsed, applied, now, arguments)
+        return self._reply(tx, row, parsed, applied, now, arguments)
+
+    def _judged(
+        self, tx: Transaction, row: AgentRow, command: Command, applied: Applied, now: datetime, arguments: Size
+    ) -> tuple[Reply, bool]:
+        """The same where completions are held against what was seen."""
+        from punchlist.agent.grading import doubt, graded, refusal
+
+        if not applied.events:
+            return self._reply(tx, row, command, applied, now, arguments)
+        given = self._judging.judged(tx, row, applied)
+        if self._grading == "require" and (problem := refusal(given)) is not None:
+            refused = reply_invalid(Invalid(problem.text, code=problem.code))
+            return self._refused(tx, row, refused, problem.code, problem.text, now, arguments), False
+        applied = graded(applied, given)
+        if self._grading == "tell" and (problem := doubt(given)) is not None:
+            applied = applied._replace(problems=(*applied.problems, problem))
+        watched = self._accounts.tally(row.ledger).watched
+        answer = self._reply(tx, row, command, applied, now, arguments)
+        if watched:
+            self._watching.wrote(tx, row, applied.events, now, by=self.name)
+        return answer
+
+    def _reply(
+        self,
+        tx: Transaction,
+        row: AgentRow,
+        parsed: Command | Query,
+        applied: Applied,
+        now: datetime,
+        arguments: Size,
+    ) -> tuple[Reply, bool]:
+        before = row.state
         state, durable = applied.state, self.board.store.durable
         behind = state.shown is not None
         result = Result(
@@ -113,6 +150,12 @@ class Calls(Handle):
         tx.save_list(row, state, unseen=unseen, at=now, events=applied.events, ledger=ledger)
         tx.add_events(row, applied.events, by=self.name, at=now)
         return reply, state.todos is not before.todos
+
+    @cached_property
+    def _judging(self) -> Judging:
+        from punchlist.agent.grading import Judging
+
+        return Judging()
 
     def _refused(
         self, tx: Transaction, row: AgentRow, reply: Reply, code: str, problem: str, now: datetime, arguments: Size

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 
-from punchlist.detect.findings import Verdict, shown
+from punchlist.core.verdict import Verdict
+from punchlist.detect.findings import shown
 from punchlist.detect.loop_options import DEFAULT, LoopOptions
 from punchlist.detect.loop_rules import Call, Judged, judge
 from punchlist.detect.signatures import is_known_poll, kept, outcome, reading, signature

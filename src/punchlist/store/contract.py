@@ -12,6 +12,7 @@ from punchlist.core.todo import ListState, TodoList
 if TYPE_CHECKING:
     from punchlist.store.task_contract import TaskTransaction
     from punchlist.store.waiting import PlanTable, QuestionTable
+    from punchlist.store.work import WorkTable
 
 T = TypeVar("T")
 Durability = Literal["full", "normal"]
@@ -98,6 +99,11 @@ class Transaction(Protocol):
     @property
     def tasks(self) -> TaskTransaction:
         """Durable tasks, their lists and their edges."""
+        ...
+
+    @property
+    def work(self) -> WorkTable:
+        """What is remembered of tool calls."""
         ...
 
     def renew(self, agent: AgentRow, at: datetime) -> None:

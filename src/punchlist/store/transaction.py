@@ -24,7 +24,7 @@ _CACHED = 512
 _UNNUMBERED = frozenset({"list.confirmed", "list.refused"})
 _DELETES = (
     "delete_events", "delete_snapshots", "delete_calls", "delete_list", "delete_guidance", "delete_plans",
-    "delete_questions", "delete_agent",
+    "delete_questions", "delete_work", "delete_agent",
 )  # fmt: skip
 
 
@@ -71,6 +71,8 @@ class Rows(Parts):
         self._agents.clear()
         self.guidance.forget()
         self.leases.forget()
+        if self._work is not None:
+            self._work.forget()
         self._last_seq = None
         self._late_wholes.clear()
         self._late_lists.clear()
@@ -342,6 +344,7 @@ class Rows(Parts):
         """Deletes up to `limit` agents of sessions that nobody wrote to since; how many it deleted."""
         self._agents.clear()
         self.guidance.forget()
+        self.work.forget()
         cutoff = codec.microseconds(before)
         agents = [row[0] for row in self.all("old_agents", {"before": cutoff, "limit": limit})]
         for agent in agents:
