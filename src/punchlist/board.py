@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
     from punchlist.agent import Agent, AgentOptions
     from punchlist.agent.handle import Handle
+    from punchlist.agent.stalling import Stall
+    from punchlist.core.brief import Brief
+    from punchlist.core.report import Report
     from punchlist.guidance.ledger import AgentCost
     from punchlist.store.task_contract import TaskListRow
     from punchlist.store.waiting import PlanRow, QuestionRow
@@ -153,14 +156,17 @@ class Board:
         self._gates.append(gate(on, check, list=list, seconds=seconds))
 
     def tick(self) -> int:
-        """Does what has come due in any list of tasks: leases, timers and rests that are over. How much that was.
+        """Does what has come due: in any list of tasks leases, timers and rests that are over; an agent that has fallen
+        silent is told of by an event. How much that was.
 
         Nothing needs it, because whoever looks at a list does the same; it makes things happen while nobody looks.
         Any number of processes may call it, as often as they like: only one of them acts.
         """
+        from punchlist.agent.stalling import tell
+
         now = self.now()
         due = self.store.read(lambda tx: tx.tasks.lists_due(now))
-        return sum(self._settle(row) for row in due)
+        return sum(self._settle(row) for row in due) + tell(self.store, now)
 
     def _settle(self, row: TaskListRow) -> int:
         from punchlist.tasks import Work
@@ -253,6 +259,45 @@ class Board:
         from punchlist.agent.waiting import resolve_message
 
         return resolve_message(self.store, message, by=by, now=self.now)
+
+    def stalls(self, *, project: str | os.PathLike[str] | None = None) -> Sequence[Stall]:
+        """Agents that were at work and of which nothing has been heard for too long, the longest silence first.
+
+        Of an agent whose host reports neither tool calls nor output nothing is known.
+        """
+        from punchlist.agent.stalling import stalled
+
+        return stalled(self.store, self.now(), project=None if project is None else project_of(project))
+
+    # What became of the work.
+
+    def report(self, *, session: str | None = None, project: str | os.PathLike[str] | None = None) -> Report:
+        """For each item time, work, grade and evidence, and the totals: of a session, a project, or of everything."""
+        from punchlist.core.report import Reporting
+
+        return Reporting(self._log(session, project)).report(self.now())
+
+    def brief(
+        self,
+        after: int | str = 0,
+        *,
+        session: str | None = None,
+        project: str | os.PathLike[str] | None = None,
+    ) -> Brief:
+        """What somebody has to know who has seen all events up to `after`; `brief.until` is where to go on."""
+        from punchlist.core.brief import brief
+
+        return brief(self._log(session, project), after=cursor_of(after), now=self.now())
+
+    def _log(self, session: str | None, project: str | os.PathLike[str] | None) -> Iterator[Event]:
+        """The events of the agents of a session or a project, or all events."""
+        if session is None and project is None:
+            yield from self.events()
+            return
+        where, cursor = None if project is None else project_of(project), 0
+        while page := self.store.read(lambda tx: tx.work.log(session, where, cursor)):
+            yield from page
+            cursor = page[-1].seq
 
     # Sessions as a whole.
 

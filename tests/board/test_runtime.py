@@ -22,11 +22,11 @@ from tests.sizes import size
 
 
 @contextmanager
-def at_work(**options: Unpack[AgentOptions]) -> Generator[tuple[Agent, FakeClock]]:
+def at_work(profile: str = "quiet", **options: Unpack[AgentOptions]) -> Generator[tuple[Agent, FakeClock]]:
     """An agent with one item in progress and one to come."""
     clock = FakeClock()
     with Board.open("memory:", clock=clock) as board:
-        agent = board.agent("main", session="s1", **options)
+        agent = board.agent("main", session="s1", profile=profile, **options)
         agent.call("todo", {"set": ["Paint", "Sand"]})
         yield agent, clock
 

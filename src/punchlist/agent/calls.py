@@ -160,10 +160,13 @@ class Calls(Turns):
     def _refused(
         self, tx: Transaction, row: AgentRow, reply: Reply, code: str, problem: str, now: datetime, arguments: Size
     ) -> Reply:
+        watched = self._accounts.tally(row.ledger).watched
         ledger = self._accounts.after(row.ledger, arguments, reply)
         tx.save_list(row, row.state, unseen=row.unseen, at=now, ledger=ledger)
         refused = Draft("list.refused", {"code": code, "problem": problem[:500]})
         tx.add_events(row, [refused], by=self.name, at=now)
+        if watched:
+            self._watching.wrote(tx, row, [refused], now, by=self.name)
         return reply
 
 

@@ -12,6 +12,7 @@ from punchlist.core.grounding import NOTHING, Grounding, Tally, ToolCall, combin
 from punchlist.core.grounding.watched import Settled, Watched
 from punchlist.detect.loops import LoopState
 from punchlist.detect.staleness import StalenessState
+from punchlist.detect.stalls import StallState
 from punchlist.store import AgentRow, Transaction
 
 LATER: Final = "later:"
@@ -25,11 +26,15 @@ Raised = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What the next report needs. `raised` are findings about loops that still hold."""
+    """What the next report needs. `raised` are findings about loops that still hold.
+
+    `stall` says how far the agent got since a person last spoke to it.
+    """
 
     watched: Watched = field(default_factory=Watched)
     loops: LoopState = field(default_factory=LoopState)
     raised: Raised = ()
+    stall: StallState | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +47,8 @@ class Stale:
 
 NEW: Final = Head()
 FRESH: Final = Stale()
-_encode = msgspec.msgpack.Encoder().encode
-_decode_head = msgspec.msgpack.Decoder(Head).decode
+encode = msgspec.msgpack.Encoder().encode
+decode_head = msgspec.msgpack.Decoder(Head).decode
 _decode_stale = msgspec.msgpack.Decoder(Stale).decode
 _decode_tally = msgspec.msgpack.Decoder(Tally).decode
 
@@ -62,12 +67,12 @@ class KeptWork:
             return NEW
         known, head = self._head
         if known is not body:
-            head = _decode_head(body)
+            head = decode_head(body)
             self._head = body, head
         return head
 
     def save_head(self, tx: Transaction, number: int, head: Head) -> None:
-        body = _encode(head)
+        body = encode(head)
         tx.work.save(number, body)
         self._head = body, head
 
@@ -82,7 +87,7 @@ class KeptWork:
         return stale
 
     def save_stale(self, tx: Transaction, number: int, stale: Stale) -> None:
-        body = _encode(stale)
+        body = encode(stale)
         tx.work.save(number, body, STALENESS)
         self._stale = body, stale
 
@@ -102,7 +107,7 @@ class KeptWork:
             tally = _decode_tally(stored)
         grown = counted(tally, before, call)
         if grown is not None:
-            body = _encode(grown)
+            body = encode(grown)
             tx.work.save(number, body, part)
             self._tally = body, grown
 
@@ -117,7 +122,7 @@ class KeptWork:
                 self._replace(tx, row, part, work.calls_later(of))
 
     def _replace(self, tx: Transaction, row: AgentRow, part: str, calls: Iterable[ToolCall]) -> None:
-        tx.work.save(row.number, _encode(tally_of(call for call in calls if not call.is_open)), part)
+        tx.work.save(row.number, encode(tally_of(call for call in calls if not call.is_open)), part)
 
 
 def tallies(tx: Transaction, number: int) -> dict[str, Tally]:
@@ -131,7 +136,7 @@ def tallies(tx: Transaction, number: int) -> dict[str, Tally]:
 
 def running(parts: Mapping[str, bytes]) -> list[ToolCall]:
     body = parts.get("")
-    head = NEW if body is None else _decode_head(body)
+    head = NEW if body is None else decode_head(body)
     return [call for call in head.watched.open.values() if call.is_open]
 
 
@@ -141,7 +146,7 @@ def whole(tx: Transaction, number: int, item: str, own: Tally | None = None) -> 
     body = tx.work.get(number)
     if body is None:
         return mine
-    first = _decode_head(body).watched.children.get(item, ())
+    first = decode_head(body).watched.children.get(item, ())
     return combined(mine, _work_of(tx, first), as_children=True) if first else mine
 
 
@@ -172,5 +177,5 @@ def _work_of(tx: Transaction, children: Iterable[int]) -> list[Tally]:
         found.append(combined(NOTHING, tallies(tx, child).values()))
         body = tx.work.get(child)
         if body is not None:
-            waiting.extend(one for group in _decode_head(body).watched.children.values() for one in group)
+            waiting.extend(one for group in decode_head(body).watched.children.values() for one in group)
     return found

@@ -9,7 +9,7 @@ from punchlist.agent.steps import Steps, short
 from punchlist.core.events import Draft
 from punchlist.core.verdict import FINE, Verdict
 from punchlist.guidance.memory import Record
-from punchlist.guidance.running import ended, started
+from punchlist.guidance.running import ended, noticed, started
 from punchlist.guidance.situation import is_own
 from punchlist.store import AgentRow, Transaction
 from punchlist.text.previews import LENGTH, preview
@@ -30,7 +30,10 @@ class Reports(Steps):
             def decide(tx: Transaction, row: AgentRow, record: Record) -> tuple[Record, Verdict]:
                 row, now = self._watched(tx, row), self._ground.board.now()
                 key, verdict = self._ground.watching.started(tx, row, short(call_id or ""), seen, now)
-                return started(record, key, tool, changes=seen.changes, ours=ours), verdict
+                after = started(record, key, tool, changes=seen.changes, ours=ours)
+                if verdict.for_model or (verdict.is_news and self._ground.rules.tell_findings):
+                    after = noticed(after, verdict.for_model or verdict.message)
+                return after, verdict
 
             return decide
 
@@ -71,7 +74,9 @@ class Reports(Steps):
         data: dict[str, Any] = {"characters": len(said), "preview": self._preview(said)}
 
         def decide(tx: Transaction, row: AgentRow, record: Record) -> tuple[Record, None]:
-            self._add(tx, self._watched(tx, row), Draft("agent.output", _given(data)))
+            row = self._watched(tx, row)
+            self._add(tx, row, Draft("agent.output", _given(data)))
+            self._ground.watching.spoke(tx, row, self._ground.board.now())
             return record, None
 
         if said:

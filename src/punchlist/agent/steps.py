@@ -71,7 +71,7 @@ class Steps:
 
     def person_spoke(self) -> None:
         def decide(tx: Transaction, row: AgentRow, record: Record) -> tuple[Record, None]:
-            self._over(tx, row, record)
+            self._over(tx, row, record, asked=True)
             return replace(record, memory=person_spoke(record.memory)), None
 
         self._step(decide, None)
@@ -103,10 +103,10 @@ class Steps:
 
         return self._step(decide, None)
 
-    def _over(self, tx: Transaction, row: AgentRow, record: Record) -> None:
+    def _over(self, tx: Transaction, row: AgentRow, record: Record, *, asked: bool = False) -> None:
         """A turn is over: what its host reported as begun, and not as ended, is given up."""
         if record.memory.reported:
-            self._ground.watching.turn_ended(tx, row, self._ground.board.now())
+            self._ground.watching.turn_ended(tx, row, self._ground.board.now(), asked=asked)
 
     def _step(self, decide: Decide[T], otherwise: T) -> T:
         ground = self._ground

@@ -18,7 +18,7 @@ from punchlist.core.grounding.watched import Heard, given_up, heard, started_for
 from punchlist.core.task import TaskStatus
 from punchlist.core.verdict import FINE, Verdict
 from punchlist.core.work import focus_key
-from punchlist.detect import loops, staleness
+from punchlist.detect import loops, staleness, stalls
 from punchlist.detect.findings import Finding, finding_of
 from punchlist.guidance.tools import OwnTools, changes, kind
 from punchlist.store import AgentRow, Transaction
@@ -27,6 +27,7 @@ from punchlist.text.previews import preview
 if TYPE_CHECKING:
     from punchlist.detect.loop_options import LoopOptions
     from punchlist.detect.staleness import StalenessOptions
+    from punchlist.detect.stalls import StallState
 
 _AT_WORK: Final = 60.0
 """Seconds within which an item that is worked on need not be noted as such again."""
@@ -93,7 +94,8 @@ class Watching:
         drafts = [Draft("tool.started", facts)] if outcome.call is not None else []
         found, raised = _loop_findings(head.raised, verdict, seen.name)
         drafts.extend(found)
-        after_head = Head(outcome.state, state, raised)
+        stall = _alive(head.stall, row, now, seen.name) if outcome.call is not None else head.stall
+        after_head = Head(outcome.state, state, raised, stall)
         if after_head != head:
             self._kept.save_head(tx, row.number, after_head)
         self._kept.settle(tx, row.number, outcome.settled)
@@ -132,7 +134,9 @@ class Watching:
         state = head.loops
         if self._settings.loops.enabled:
             state = loops.finished(state, call_id, result, failed, options=self._settings.loops)
-        self._kept.save_head(tx, row.number, Head(outcome.state, state, head.raised))
+        self._kept.save_head(
+            tx, row.number, Head(outcome.state, state, head.raised, _alive(head.stall, row, now, data["name"]))
+        )
         self._add(tx, row, [Draft(event, data)], now)
         self._settle(tx, row, outcome, now)
         return call_id, failed
@@ -146,16 +150,30 @@ class Watching:
         data = {"call_id": call_id, "name": known.name, "preview": preview(text, self._settings.watch.previews)}
         self._add(tx, row, [Draft("tool.updated", {name: value for name, value in data.items() if value})], now)
 
-    def turn_ended(self, tx: Transaction, row: AgentRow, now: datetime, draft: Draft | None = None) -> int:
-        """The turn is over: calls that still run are given up, and how many they were. `draft` is said in any case."""
+    def turn_ended(
+        self, tx: Transaction, row: AgentRow, now: datetime, draft: Draft | None = None, *, asked: bool = False
+    ) -> int:
+        """The turn is over: calls that still run are given up, and how many they were. `draft` is said in any case.
+
+        Nobody who is done with a turn is stalled; `asked` says that the next one has begun.
+        """
         head = self._kept.head(tx, row.number)
         watched, settled = given_up(head.watched, Moment(now, head.watched.reports + 1))
         if settled or draft is not None:
             self._add(tx, row, [draft or Draft("turn.ended", {"abandoned": len(settled)})], now)
-        if settled:
-            self._kept.save_head(tx, row.number, replace(head, watched=replace(watched, reports=watched.reports + 1)))
+            watched = replace(watched, reports=watched.reports + 1)
+        stall = stalls.submitted(_watch(row, now), now) if asked else head.stall and stalls.ended(head.stall)
+        if settled or stall != head.stall:
+            self._kept.save_head(tx, row.number, replace(head, watched=watched, stall=stall))
             self._kept.settle(tx, row.number, settled)
         return len(settled)
+
+    def spoke(self, tx: Transaction, row: AgentRow, now: datetime) -> None:
+        """The agent said something that people see."""
+        head = self._kept.head(tx, row.number)
+        stall, resumed = stalls.spoke(head.stall or _watch(row, now), now)
+        self._kept.save_head(tx, row.number, replace(head, stall=stall))
+        self._add(tx, row, [] if resumed is None else [Draft(resumed.kind, resumed.data())], now)
 
     def compacted(self, tx: Transaction, row: AgentRow) -> None:
         """The agent's context was compacted: its next calls are watched closely."""
@@ -240,6 +258,20 @@ def _loop_findings(raised: Raised, verdict: Verdict, tool: str) -> tuple[list[Dr
         return [], raised
     over = [Finding(detector, "ok", "Another call was made.", subject=subject) for detector, subject in raised]
     return [Draft(one.kind, one.data()) for one in over], ()
+
+
+def _watch(row: AgentRow, now: datetime) -> StallState:
+    return stalls.watched(now, row.label or row.name)
+
+
+def _alive(state: StallState | None, row: AgentRow, now: datetime, name: str) -> StallState:
+    """A sign of life that nobody sees, noted once a second at most."""
+    state = state or _watch(row, now)
+    if state.over:
+        state = _watch(row, now)
+    elif state.active and not (now - state.alive_at).total_seconds() >= 1:
+        return state
+    return stalls.active(state, now, name)
 
 
 def _focus(tx: Transaction, row: AgentRow, done: str) -> tuple[str, str]:

@@ -43,6 +43,10 @@ class WorkTable(Protocol):
         """The name of the agent that started this one."""
         ...
 
+    def log(self, session: str | None, project: str | None, after: int, limit: int = 1000) -> Sequence[Event]:
+        """The events of all agents of a session, else of a project, behind a cursor, in order."""
+        ...
+
     def events(self, number: int, limit: int) -> Sequence[Event]:
         """The latest events of an agent that changed no list, oldest first."""
         ...
@@ -95,6 +99,11 @@ class WorkRows:
     def parent_of(self, number: int) -> str | None:
         found = self._rows.one("parent_of_agent", (number,))
         return None if found is None else found[0]
+
+    def log(self, session: str | None, project: str | None, after: int, limit: int = 1000) -> Sequence[Event]:
+        name = "log_of_project" if session is None else "log_of_session"
+        values = {"session": session, "project": project, "after": after, "limit": limit}
+        return self._rows.events_in_order(self._rows.all(name, values))
 
     def events(self, number: int, limit: int) -> Sequence[Event]:
         return self._rows.events_in_order(self._rows.all("runtime_events", {"agent": number, "limit": limit})[::-1])

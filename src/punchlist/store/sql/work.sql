@@ -23,6 +23,16 @@ WHERE w.part = '' AND (:project IS NULL OR a.project = :project) ORDER BY a.id;
 -- name: parent_of_agent
 SELECT p.name FROM agents a JOIN agents p ON p.id = a.parent WHERE a.id = ?;
 
+-- name: log_of_session
+SELECT e.seq, e.at, e.kind, e.author, e.agent, e.revision, e.v, e.sum, e.data, a.project, a.session, a.name
+FROM agents a JOIN events e ON e.agent = a.id
+WHERE a.session = :session AND e.seq > :after ORDER BY e.seq LIMIT :limit;
+
+-- name: log_of_project
+SELECT e.seq, e.at, e.kind, e.author, e.agent, e.revision, e.v, e.sum, e.data, a.project, a.session, a.name
+FROM sessions s JOIN agents a ON a.session = s.id JOIN events e ON e.agent = a.id
+WHERE s.project = :project AND e.seq > :after ORDER BY e.seq LIMIT :limit;
+
 -- name: runtime_events
 -- The latest events of an agent that changed no list, newest first.
 SELECT e.seq, e.at, e.kind, e.author, e.agent, e.revision, e.v, e.sum, e.data, a.project, a.session, a.name
