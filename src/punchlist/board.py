@@ -295,7 +295,7 @@ class Board:
             yield from self.events()
             return
         where, cursor = None if project is None else project_of(project), 0
-        while page := self.store.read(lambda tx: tx.work.log(session, where, cursor)):
+        while page := self.store.read(lambda tx, after=cursor: tx.work.log(session, where, after)):
             yield from page
             cursor = page[-1].seq
 

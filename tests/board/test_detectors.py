@@ -8,6 +8,7 @@ import pytest
 from punchlist import Agent, Board
 from punchlist.agent import AgentOptions
 from punchlist.testing import FakeClock
+from tests.dialects.boards import write
 
 LOOP = {"warning_threshold": 3, "critical_threshold": 5, "global_threshold": 8}
 
@@ -97,16 +98,23 @@ def test_after_a_compaction_the_same_calls_again_are_judged_at_once() -> None:
 
 def test_the_same_list_again_and_again_is_churn_until_something_moves() -> None:
     with Board.open("memory:") as board:
+        agent = board.agent("main", session="s1", dialect="claude-code")
+        call(agent, 0)
+        write(agent, "> Paint", "Sand")
+        for _ in range(5):
+            write(agent, "> Paint", "Sand")
+        assert findings(board) == [("finding.raised", "churn", "")]
+        write(agent, "x Paint", "> Sand")
+        assert findings(board)[-1] == ("finding.cleared", "churn", "")
+
+
+def test_calls_of_the_todo_tool_that_are_refused_make_a_storm_too() -> None:
+    with Board.open("memory:", clock=FakeClock()) as board:
         agent = agent_on(board)
         call(agent, 0)
-        agent.call("todo", {"set": ["Paint", "Sand"]})
-        for number in range(6):
-            agent.call("todo", {"note": f"thought {number}", "on": "1"}) if number % 2 else agent.call(
-                "todo", {"add": [f"More {number}"]}
-            )
-        assert ("finding.raised", "churn", "") in findings(board)
-        agent.call("todo", {"done": "1"})
-        assert findings(board)[-1] == ("finding.cleared", "churn", "")
+        for _ in range(12):
+            agent.call("todo", {"done": "99"})
+        assert ("finding.raised", "todo_storm", "") in findings(board)
 
 
 def test_an_item_that_nobody_works_on_while_work_goes_elsewhere_is_stale() -> None:
