@@ -31,6 +31,8 @@ COMMANDS: dict[str, Command] = {
     "answer": Command("answer", "answer what waits on you, or list it"),
     "events": Command("events", "show what happened, or follow it live"),
     "statusline": Command("statusline", "print one line for the status bar of an agent"),
+    "report": Command("report", "show for each item the time, the work that was seen, its grade and evidence"),
+    "brief": Command("brief", "show what happened since you last looked: done, doubtful, waiting, stalled"),
     "stats": Command("stats", "show what the todo layer itself costs: bytes, tokens, calls, turns"),
     "sessions": Command("sessions", "list the sessions; copy or move one"),
     "prune": Command("prune", "delete sessions to which nobody wrote for a while"),

@@ -39,6 +39,11 @@ class WorkTable(Protocol):
         """All agents of a project, or of the board, of which tool calls were reported."""
         ...
 
+    def mark(self, name: str) -> int:
+        """The event up to which somebody has looked, 0 at first."""
+        ...
+
+    def save_mark(self, name: str, seq: int) -> None: ...
     def parent_of(self, number: int) -> str | None:
         """The name of the agent that started this one."""
         ...
@@ -95,6 +100,13 @@ class WorkRows:
             WatchedRow(number, session, agent, where, _checked(number, "", total, body))
             for number, session, agent, where, total, body in rows
         ]
+
+    def mark(self, name: str) -> int:
+        found = self._rows.one("find_mark", (name,))
+        return 0 if found is None else found[0]
+
+    def save_mark(self, name: str, seq: int) -> None:
+        self._rows.run("save_mark", (name, seq))
 
     def parent_of(self, number: int) -> str | None:
         found = self._rows.one("parent_of_agent", (number,))

@@ -8,3 +8,9 @@ CREATE TABLE work (
     body BLOB NOT NULL,
     PRIMARY KEY (agent, part)
 );
+
+-- Up to which event somebody has looked, by what they look at.
+CREATE TABLE marks (
+    name TEXT PRIMARY KEY,
+    seq INTEGER NOT NULL
+);

@@ -23,6 +23,12 @@ WHERE w.part = '' AND (:project IS NULL OR a.project = :project) ORDER BY a.id;
 -- name: parent_of_agent
 SELECT p.name FROM agents a JOIN agents p ON p.id = a.parent WHERE a.id = ?;
 
+-- name: find_mark
+SELECT seq FROM marks WHERE name = ?;
+
+-- name: save_mark
+INSERT INTO marks (name, seq) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET seq = excluded.seq;
+
 -- name: log_of_session
 SELECT e.seq, e.at, e.kind, e.author, e.agent, e.revision, e.v, e.sum, e.data, a.project, a.session, a.name
 FROM agents a JOIN events e ON e.agent = a.id
