@@ -22,7 +22,7 @@ OPTIONS = {
     "answer": {"--session", "--agent", "--by", "--all", "--project", "--json"},
     "events": {"--follow", "--after", "--session", "--agent", "--kind", "--limit", "--json"},
     "statusline": {"--session", "--agent"},
-    "report": {"--session", "--all", "--project", "--format", "--output"},
+    "report": {"--session", "--all", "--project", "--format", "-o", "--output"},
     "brief": {"--all", "--project", "--by", "--after", "--keep", "--push", "--json"},
     "stats": {"--session", "--all", "--project", "--json", "--compare"},
     "sessions": {"--all", "--project", "--limit", "--json"},
