@@ -122,7 +122,9 @@ class KeptWork:
                 self._replace(tx, row, part, work.calls_later(of))
 
     def _replace(self, tx: Transaction, row: AgentRow, part: str, calls: Iterable[ToolCall]) -> None:
-        tx.work.save(row.number, encode(tally_of(call for call in calls if not call.is_open)), part)
+        """An end whose beginning nobody has told of is not counted yet."""
+        tally = tally_of(call for call in calls if not call.is_open and call.started is not None)
+        tx.work.save(row.number, encode(tally), part)
 
 
 def tallies(tx: Transaction, number: int) -> dict[str, Tally]:

@@ -22,9 +22,17 @@ class GuidanceRows:
         self._rows = rows
         self._keeps = keeps
         self._known: dict[int, bytes] = {}
+        self.late: dict[int, tuple[int, int, bytes]] = {}
 
     def forget(self) -> None:
         self._known.clear()
+        self.late.clear()
+
+    def flush(self) -> None:
+        """Writes what was put off, each row once however often it was saved."""
+        if self.late:
+            self._rows.many("add_guidance", self.late.values())
+            self.late.clear()
 
     def get(self, number: int) -> bytes | None:
         body = self._known.get(number)
@@ -38,11 +46,11 @@ class GuidanceRows:
 
     def save(self, number: int, body: bytes) -> None:
         total = codec.checksum(f"guidance {number}", body)
-        if number in self._known:
-            self._rows.run("save_guidance", (total, body, number))
+        self.late[number] = (number, total, body)
+        if self._keeps:
+            self._keep(number, body)
         else:
-            self._rows.run("add_guidance", (number, total, body))
-        self._keep(number, body)
+            self.flush()
 
     def _keep(self, number: int, body: bytes) -> None:
         if self._keeps:

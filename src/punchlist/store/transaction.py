@@ -92,11 +92,19 @@ class Rows(Parts):
         if self._late_events:
             self.connection.executemany(self._sql["add_event"], self._late_events)
             self._late_events.clear()
+        self.guidance.flush()
+        if self._work is not None:
+            self._work.flush()
 
     @property
     def put_off(self) -> int:
         """How many rows wait to be written."""
-        return len(self._late_wholes) + len(self._late_lists) + len(self._late_events)
+        late = len(self._late_wholes) + len(self._late_lists) + len(self._late_events) + len(self.guidance.late)
+        return late if self._work is None else late + len(self._work.late)
+
+    def many(self, name: str, rows: Iterable[Any]) -> None:
+        """Runs a named statement for each of these rows."""
+        self.connection.executemany(self._sql[name], rows)
 
     def one(self, name: str, values: Any) -> Any:
         """The first row that a named query finds, or None."""

@@ -64,9 +64,17 @@ class WorkRows:
         self._rows = rows
         self._keeps = keeps
         self._known: dict[tuple[int, str], bytes] = {}
+        self.late: dict[tuple[int, str], tuple[int, str, int, bytes]] = {}
 
     def forget(self) -> None:
         self._known.clear()
+        self.late.clear()
+
+    def flush(self) -> None:
+        """Writes what was put off, each row once however often it was saved."""
+        if self.late:
+            self._rows.many("add_work", self.late.values())
+            self.late.clear()
 
     def get(self, number: int, part: str = "") -> bytes | None:
         body = self._known.get((number, part))
@@ -80,14 +88,15 @@ class WorkRows:
 
     def save(self, number: int, body: bytes, part: str = "") -> None:
         total = codec.checksum(f"work {number} {part}", body)
-        if (number, part) in self._known:
-            self._rows.run("save_work", (total, body, number, part))
+        self.late[number, part] = (number, part, total, body)
+        if self._keeps:
+            self._keep(number, part, body)
         else:
-            self._rows.run("add_work", (number, part, total, body))
-        self._keep(number, part, body)
+            self.flush()
 
     def drop(self, number: int, part: str) -> None:
         self._known.pop((number, part), None)
+        self.late.pop((number, part), None)
         self._rows.run("delete_part_of_work", (number, part))
 
     def parts(self, number: int) -> Mapping[str, bytes]:

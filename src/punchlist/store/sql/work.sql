@@ -5,9 +5,6 @@ SELECT sum, body FROM work WHERE agent = ? AND part = ?;
 INSERT INTO work (agent, part, sum, body) VALUES (?, ?, ?, ?)
 ON CONFLICT (agent, part) DO UPDATE SET sum = excluded.sum, body = excluded.body;
 
--- name: save_work
-UPDATE work SET sum = ?, body = ? WHERE agent = ? AND part = ?;
-
 -- name: parts_of_work
 SELECT part, sum, body FROM work WHERE agent = ? ORDER BY part;
 
