@@ -23,10 +23,16 @@ class GuidanceRows:
         self._keeps = keeps
         self._known: dict[int, bytes] = {}
         self.late: dict[int, tuple[int, int, bytes]] = {}
+        self.saved = 0
 
     def forget(self) -> None:
         self._known.clear()
         self.late.clear()
+
+    @property
+    def put_off(self) -> int:
+        """A number that every save changes, and that falls by as many rows as a flush writes."""
+        return len(self.late) + self.saved
 
     def flush(self) -> None:
         """Writes what was put off, each row once however often it was saved."""
@@ -46,6 +52,7 @@ class GuidanceRows:
 
     def save(self, number: int, body: bytes) -> None:
         total = codec.checksum(f"guidance {number}", body)
+        self.saved += 1
         self.late[number] = (number, total, body)
         if self._keeps:
             self._keep(number, body)

@@ -98,9 +98,9 @@ class Rows(Parts):
 
     @property
     def put_off(self) -> int:
-        """How many rows wait to be written."""
-        late = len(self._late_wholes) + len(self._late_lists) + len(self._late_events) + len(self.guidance.late)
-        return late if self._work is None else late + len(self._work.late)
+        """A number that everything put off changes, and that falls by as many rows as a flush writes."""
+        late = len(self._late_wholes) + len(self._late_lists) + len(self._late_events) + self.guidance.put_off
+        return late if self._work is None else late + self._work.put_off
 
     def many(self, name: str, rows: Iterable[Any]) -> None:
         """Runs a named statement for each of these rows."""

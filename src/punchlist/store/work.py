@@ -65,10 +65,16 @@ class WorkRows:
         self._keeps = keeps
         self._known: dict[tuple[int, str], bytes] = {}
         self.late: dict[tuple[int, str], tuple[int, str, int, bytes]] = {}
+        self.saved = 0
 
     def forget(self) -> None:
         self._known.clear()
         self.late.clear()
+
+    @property
+    def put_off(self) -> int:
+        """A number that every save changes, and that falls by as many rows as a flush writes."""
+        return len(self.late) + self.saved
 
     def flush(self) -> None:
         """Writes what was put off, each row once however often it was saved."""
@@ -88,6 +94,7 @@ class WorkRows:
 
     def save(self, number: int, body: bytes, part: str = "") -> None:
         total = codec.checksum(f"work {number} {part}", body)
+        self.saved += 1
         self.late[number, part] = (number, part, total, body)
         if self._keeps:
             self._keep(number, part, body)
