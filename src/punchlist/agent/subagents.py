@@ -7,7 +7,6 @@ from datetime import datetime
 from punchlist.agent.changes import edited
 from punchlist.agent.runtime import Runtime
 from punchlist.core.commands import Done, Edit, Target
-from punchlist.core.grounding import item_key, matching_item
 from punchlist.store import AgentRow, Transaction
 
 
@@ -46,5 +45,7 @@ class Subagents(Runtime):
 
 def _named(row: AgentRow, label: str | None) -> str:
     """The key of the one open item that a label names; empty if there is none."""
+    from punchlist.core.grounding import item_key, matching_item  # not for those who only show a list
+
     item = matching_item(label, row.state.todos.items) if label else None
     return "" if item is None else item_key(row.state.todos.plan_id, item.id)

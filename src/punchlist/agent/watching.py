@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from punchlist.agent.grading import regraded
 from punchlist.agent.kept_work import Head, KeptWork, Raised, Stale
 from punchlist.core.events import Draft, Event
-from punchlist.core.grounding import Moment, Watch, call_from, end_facts, start_facts, task_key
+from punchlist.core.grounding import Moment, Watch, call_from, end_facts, item_key, start_facts, task_key
 from punchlist.core.grounding.watched import Heard, given_up, heard, started_for
 from punchlist.core.task import TaskStatus
 from punchlist.core.verdict import FINE, Verdict
-from punchlist.core.work import focus_key
 from punchlist.detect import loops, staleness, stalls
 from punchlist.detect.findings import Finding, finding_of
 from punchlist.guidance.tools import OwnTools, changes, kind
@@ -276,9 +275,9 @@ def _alive(state: StallState | None, row: AgentRow, now: datetime, name: str) ->
 
 def _focus(tx: Transaction, row: AgentRow, done: str) -> tuple[str, str]:
     """The key of what is in focus; else that of the item that was finished last."""
-    key = focus_key(row.state.todos)
-    if key:
-        return key, ""
+    item = row.state.todos.focus
+    if item is not None:
+        return item_key(row.state.todos.plan_id, item.id), ""
     tasks = tx.tasks.of_agent(row.number, session=row.session, owner=row.name)
     for one in reversed(tasks):
         if one.task.status is TaskStatus.IN_PROGRESS:

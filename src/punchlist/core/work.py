@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from punchlist.core.grounding.calls import item_key
 from punchlist.core.task import Task, TaskStatus
 from punchlist.core.todo import TodoItem, TodoList
 
@@ -32,9 +31,3 @@ class CurrentWork:
     def is_finished(self) -> bool:
         """Whether nothing is owed."""
         return not self.tasks and self.todos.is_finished
-
-
-def focus_key(todos: TodoList) -> str:
-    """The key of the item in progress, as runtime events name it; empty if there is none."""
-    item = todos.focus
-    return "" if item is None else item_key(todos.plan_id, item.id)

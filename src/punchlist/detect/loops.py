@@ -20,8 +20,8 @@ STEP = 10
 """A warning is news again when its count has reached the next multiple of this."""
 
 _MOST_WARNINGS = 256
-_UNKEPT = 40
-"""Digits of a hash that a state does not keep: 24 of 64 tell calls apart as well, and the state is stored each time."""
+_UNKEPT = 48
+"""Digits of a hash that a state does not keep: 16 of 64 tell calls apart as well, and the state is stored each time."""
 
 
 @dataclass(frozen=True, slots=True)

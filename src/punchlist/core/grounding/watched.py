@@ -16,7 +16,7 @@ from punchlist.core.grounding.calls import Moment, ToolCall, joined
 OPEN: Final = 64
 """Calls without an end that are remembered, the latest ones."""
 
-ENDED: Final = 64
+ENDED: Final = 32
 """Calls with an end that are known again, the latest ones."""
 
 _CHILDREN: Final = 256
