@@ -17,7 +17,6 @@ TIMEOUT: Final = 5.0
 """Seconds for one question to Git."""
 
 _MOST_COMMITS: Final = 1000
-_MARK: Final = "\x01"
 
 
 class Lines(NamedTuple):
@@ -83,12 +82,13 @@ class GitFacts:
 def git_facts(folder: str, since: datetime, *, timeout: float = TIMEOUT) -> GitFacts | None:
     """What Git knows of the work in a folder since then; None where there is no repository, or no answer in time."""
     stamp = f"--since={int(since.timestamp())}"
-    form = f"--format={_MARK}%H%x00%ct%x00%s"
+    mark = os.urandom(8).hex()  # nobody can have written it into a commit
+    form = f"--format={mark}%H%x00%ct%x00%s"
     log = _asked(folder, ["log", "--no-show-signature", "-n", str(_MOST_COMMITS), stamp, form, *_NUMBERS], timeout)
     if log is None:
         return None
     changed = _asked(folder, ["diff", *_NUMBERS, "HEAD"], timeout)
-    return GitFacts(tuple(reversed(_commits(log))), _numbers((changed or "").splitlines()))
+    return GitFacts(tuple(reversed(_commits(log, mark))), _numbers((changed or "").splitlines()))
 
 
 _NUMBERS: Final = ("--numstat", "--no-ext-diff", "--no-textconv", "--no-color", "--no-renames")
@@ -113,9 +113,9 @@ def _asked(folder: str, words: list[str], timeout: float) -> str | None:
     return done.stdout.decode("utf-8", "replace") if done.returncode == 0 else None
 
 
-def _commits(log: str) -> list[Commit]:
+def _commits(log: str, mark: str) -> list[Commit]:
     found: list[Commit] = []
-    for part in log.split(_MARK)[1:]:
+    for part in log.split(mark)[1:]:
         head, *rows = part.splitlines()
         name, _, rest = head.partition("\x00")
         at, _, subject = rest.partition("\x00")
