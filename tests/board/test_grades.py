@@ -1,10 +1,14 @@
 """Completions are graded when they are written, anew when later facts say otherwise, and by policy not accepted."""
 
+import logging
 from typing import Any
 
 import pytest
 
 from punchlist import Agent, Board
+from punchlist.store.sqlite import SqliteStore
+from punchlist.testing import FakeClock, FaultyStore
+from tests.dialects.calls import REAL
 
 
 def todo(content: str, status: str) -> dict[str, str]:
@@ -249,4 +253,28 @@ def test_a_child_that_fails_completes_nothing() -> None:
         agent = board.agent("main", session="s1", complete_by_subagents=True)
         agent.call("todo", {"set": ["Paint the door"]})
         agent.spawn("explore", label="Paint the door").finished("no", outcome="failed")
+        assert agent.todos.items[0].is_open
+
+
+@pytest.mark.parametrize("dialect", sorted(set(REAL) - {"punchlist"}))
+def test_no_reply_of_another_dialect_changes_because_the_model_is_told(dialect: str) -> None:
+    said: list[list[tuple[str, Any, bool]]] = []
+    for policy in ("show", "tell"):
+        with Board.open("memory:", clock=FakeClock()) as board:
+            agent = board.agent("main", session="s1", dialect=dialect, grades=policy)
+            replies = [agent.call(agent.tools[0].name, args) for args in REAL[dialect]]
+            said.append([(reply.text, reply.data, reply.is_error) for reply in replies])
+    assert said[0] == said[1]
+
+
+def test_a_fault_while_a_child_completes_an_item_is_no_reason_to_raise(caplog: pytest.LogCaptureFixture) -> None:
+    store = FaultyStore(SqliteStore(""))
+    with Board(store) as board:
+        agent = board.agent("main", session="s1", complete_by_subagents=True)
+        agent.call("todo", {"set": ["Paint the door"]})
+        child = agent.spawn("explore", label="Paint the door")
+        with caplog.at_level(logging.ERROR, "punchlist.guidance"):
+            store.plan("fail_before", at=2)
+            child.finished("done")
+        assert len(caplog.records) == 1
         assert agent.todos.items[0].is_open

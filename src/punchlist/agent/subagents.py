@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 from datetime import datetime
 
 from punchlist.agent.changes import edited
 from punchlist.agent.runtime import Runtime
 from punchlist.core.commands import Done, Edit, Target
 from punchlist.store import AgentRow, Transaction
+
+_log = logging.getLogger("punchlist.guidance")
 
 
 class Subagents(Runtime):
@@ -21,7 +24,11 @@ class Subagents(Runtime):
         """Completes the item that this agent was started for, if that was asked for."""
         if outcome != "completed" or not self._options.get("complete_by_subagents"):
             return
-        parent = self.board.store.transact(lambda tx: self._complete(tx, self.board.now()))
+        try:
+            parent = self.board.store.transact(lambda tx: self._complete(tx, self.board.now()))
+        except Exception:
+            _log.exception("the item that %s in session %s was started for is not completed", self.name, self.session)
+            return
         if parent is not None:
             self.board.changed(self.board.handle(parent, session=self.session, project=self._project))
 

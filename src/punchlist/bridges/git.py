@@ -88,7 +88,7 @@ def git_facts(folder: str, since: datetime, *, timeout: float = TIMEOUT) -> GitF
     if log is None:
         return None
     changed = _asked(folder, ["diff", *_NUMBERS, "HEAD"], timeout)
-    return GitFacts(tuple(reversed(_commits(log, mark))), _numbers((changed or "").splitlines()))
+    return GitFacts(tuple(reversed(_commits(log, mark))), _numbers((changed or "").split("\n")))
 
 
 _NUMBERS: Final = ("--numstat", "--no-ext-diff", "--no-textconv", "--no-color", "--no-renames")
@@ -116,7 +116,7 @@ def _asked(folder: str, words: list[str], timeout: float) -> str | None:
 def _commits(log: str, mark: str) -> list[Commit]:
     found: list[Commit] = []
     for part in log.split(mark)[1:]:
-        head, *rows = part.splitlines()
+        head, *rows = part.split("\n")
         name, _, rest = head.partition("\x00")
         at, _, subject = rest.partition("\x00")
         if at.isdigit():
