@@ -27,6 +27,9 @@ NAMES = (
     "detect",
     "grounding",
     "runtime",
+    "transcripts",
+    "tasks",
+    "tasks_cli",
 )
 
 

@@ -14,11 +14,20 @@ from typing import IO, cast
 from benchmarks.measure import ROOT, child_environment
 from punchlist import Board
 from punchlist.store.lock import SidecarLock
-from punchlist.store.queries import queries
 
 LIST = "bench"
 _EVENT = b'{"list":"bench","id":"1234","subject":"task 1234","set":{"status":"in_progress"}}'.ljust(200, b" ")
 _LEASE = 900_000_000
+_CLAIM = """
+UPDATE tasks SET status = 'in_progress', owner = :owner, fence = fence + 1, attempts = attempts + 1, lease = :lease,
+  due_at = :until, started_at = :now, updated_at = :now, revision = revision + 1
+WHERE number IN (
+  SELECT number FROM tasks
+  WHERE list = :list AND status = 'pending' AND owner IS NULL AND open_blockers = 0 AND due_at IS NULL
+    AND cancel_requested = 0
+  ORDER BY priority, id LIMIT 1)
+RETURNING number, list, id
+"""
 
 
 def fill(path: Path, count: int) -> None:
@@ -72,7 +81,6 @@ def bare(path: str) -> int:
     connection = sqlite3.connect(path, isolation_level=None)
     connection.execute("PRAGMA synchronous = FULL")
     lock = SidecarLock(f"{path}.lock")
-    claim = queries()["claim_tasks"]
     complete = "UPDATE tasks SET status = 'completed', due_at = NULL, finished_at = ?, revision = 2 WHERE number = ?"
     event = "INSERT INTO events (at, kind, author, data, task_list, task) VALUES (?, 'task.claimed', 'worker', ?, 1, ?)"
     execute = connection.execute
@@ -80,10 +88,10 @@ def bare(path: str) -> int:
     _wait_for_the_start()
     while True:
         now = time.time_ns() // 1000
-        values = {"list": 1, "owner": "worker", "agent": None, "now": now, "until": now + _LEASE, "lease": _LEASE}
+        values = {"list": 1, "owner": "worker", "now": now, "until": now + _LEASE, "lease": _LEASE}
         with lock.held():
             execute("BEGIN IMMEDIATE")
-            rows: Sequence[tuple[int]] = execute(claim, {**values, "limit": 1, "reserved": None}).fetchall()
+            rows: Sequence[tuple[int]] = execute(_CLAIM, values).fetchall()
             if rows:
                 execute(event, (now, _EVENT, rows[0][2]))
             execute("COMMIT")

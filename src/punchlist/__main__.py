@@ -2,7 +2,7 @@
 
 import sys
 
-from punchlist.cli import main
+from punchlist.cli import program
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(program())

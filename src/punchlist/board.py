@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from punchlist.agent.stalling import Stall
     from punchlist.core.brief import Brief
     from punchlist.core.report import Report
+    from punchlist.flows import Flows
     from punchlist.guidance.ledger import AgentCost
     from punchlist.store.task_contract import TaskListRow
     from punchlist.store.waiting import PlanRow, QuestionRow
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 Clock = Callable[[], datetime]
 Observer = Callable[["Agent"], None]
+TasksObserver = Callable[[str], None]
 
 
 def system_clock() -> datetime:
@@ -59,6 +61,7 @@ class Board:
         self._latest = datetime.min.replace(tzinfo=UTC)
         self._on_agent: list[Observer] = []
         self._on_change: list[Observer] = []
+        self._on_tasks: list[TasksObserver] = []
         self._gates: list[Gate] = []
 
     @classmethod
@@ -141,6 +144,12 @@ class Board:
         name = f"project:{where}" if list is None else list
         return Tasks(self, name, project=where, agent=agent, by=by, lease=configured_lease(lease))
 
+    def flows(self, *, agent: Handle | None = None, by: str = "") -> Flows:
+        """The flows of this board: work in named steps, with waits. New ones belong to the session of the `agent`."""
+        from punchlist.flows import Flows
+
+        return Flows(self, agent=agent, by=by)
+
     @property
     def gates(self) -> tuple[Gate, ...]:
         """Who is asked before a task is created or completed, in this process."""
@@ -156,8 +165,8 @@ class Board:
         self._gates.append(gate(on, check, list=list, seconds=seconds))
 
     def tick(self) -> int:
-        """Does what has come due: in any list of tasks leases, timers and rests that are over; an agent that has fallen
-        silent is told of by an event. How much that was.
+        """Does what has come due: leases, timers and rests of tasks that are over, flows, and an event for each agent
+        that has fallen silent. How much that was.
 
         Nothing needs it, because whoever looks at a list does the same; it makes things happen while nobody looks.
         Any number of processes may call it, as often as they like: only one of them acts.
@@ -169,8 +178,12 @@ class Board:
         return sum(self._settle(row) for row in due) + tell(self.store, now)
 
     def _settle(self, row: TaskListRow) -> int:
+        from punchlist.core.task import FLOWS
         from punchlist.tasks import Work
 
+        if row.name == FLOWS:
+            report = self.flows().tick()
+            return report.resumed + report.cancelled
         return self.store.transact(lambda tx: Work(tx, row.name, project=row.project, now=self.now()).settled)
 
     # What happened.
@@ -309,6 +322,36 @@ class Board:
         """Gives a session another id, with everything that belongs to it."""
         self._transfer(source, target, by, "session.moved", lambda tx: tx.move_session(source, target))
 
+    def adopt(self, source: str, target: str, *, by: str = "") -> int:
+        """Takes over the lists of a session that goes on under another id; how many. The new one keeps what it has."""
+        from punchlist.core.recovery import adopted  # rare, and who only reads need not load the rules
+        from punchlist.core.todo import ListState, TodoList
+
+        def work(tx: Transaction) -> list[str]:
+            project = tx.session_project(source)
+            if project is None:
+                raise SessionUnknown(session=source)
+            now, numbers, taken = self.now(), dict[int | None, int](), list[str]()
+            old = [row for name in tx.names(source) if (row := tx.agent(source, name)) is not None]
+            for row in sorted(old, key=lambda row: row.number):
+                new = tx.agent(target, row.name)
+                applied = adopted(ListState(TodoList()) if new is None else new.state, row.state, source=source)
+                if new is None and applied.events:
+                    parent = numbers.get(row.parent)
+                    new = tx.add_agent(target, row.name, project=project, at=now, parent=parent, label=row.label)
+                if new is not None:
+                    numbers[row.number] = new.number
+                if new is not None and applied.events:
+                    tx.save_list(new, applied.state, unseen=row.unseen, at=now)
+                    tx.add_events(new, applied.events, by=by, at=now)
+                    taken.append(row.name)
+            return taken
+
+        taken = self.store.transact(work)
+        for name in taken:
+            self.changed(self.handle(name, session=target))
+        return len(taken)
+
     def _transfer(self, source: str, target: str, by: str, kind: str, step: Callable[[Transaction], None]) -> None:
         def work(tx: Transaction) -> None:
             if tx.session_project(source) is None:
@@ -338,16 +381,31 @@ class Board:
 
     # Others who want to know.
 
-    def observe(self, *, on_agent: Observer | None = None, on_change: Observer | None = None) -> None:
-        """Calls back in this process: when a handle is made, and after each committed change to a list."""
+    def observe(
+        self,
+        *,
+        on_agent: Observer | None = None,
+        on_change: Observer | None = None,
+        on_tasks: TasksObserver | None = None,
+    ) -> None:
+        """Calls back in this process: when a handle is made, and after each committed change to a list.
+
+        `on_tasks` gets the name of a list of tasks that may have changed.
+        """
         if on_agent is not None:
             self._on_agent.append(on_agent)
         if on_change is not None:
             self._on_change.append(on_change)
+        if on_tasks is not None:
+            self._on_tasks.append(on_tasks)
 
     def changed(self, agent: Agent) -> None:
         for observer in self._on_change:
             observer(agent)
+
+    def tasks_changed(self, list: str) -> None:
+        for observer in self._on_tasks:
+            observer(list)
 
     def close(self) -> None:
         self.store.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from datetime import timedelta
 from typing import get_args
 
 from punchlist.errors import ConfigInvalid
@@ -12,12 +13,28 @@ SETTINGS: dict[str, str] = {
     "PUNCHLIST_DB": "the board to use: `memory:`, a path or `sqlite:///…`; by default the user's own",
     "PUNCHLIST_SESSION": "the session of an agent that names none; by default a new one",
     "PUNCHLIST_DURABILITY": "`full` (a write survives power loss, the default) or `normal` (it survives a crash)",
+    "PUNCHLIST_TASK_LIST": "the list that `punchlist tasks` means; by default the project's own",
+    "PUNCHLIST_TASK_ID": "set by `punchlist tasks work`: the task that its command works on",
+    "PUNCHLIST_TASK_FENCE": "set by `punchlist tasks work`: the fence of its claim, shown for that task by default",
     "PUNCHLIST_LEASE": "seconds that a claim on a task lasts without a sign of life; 900 by default",
+    "PUNCHLIST_CLAUDE_TASKS": "a folder of Claude Code's own task files to keep in step with; by default none",
+    "CLAUDE_CODE_TASK_LIST_ID": "Claude Code's own: a list of tasks for all sessions, instead of one for each",
+    "PUNCHLIST_TIMER_HORIZON": "how far away a timer may be that a model sets for a flow: `12h`, `30d` (the default)",
     "PUNCHLIST_CLAUDE_TODOS": "a folder of Claude Code's own list files to keep in step with; by default none",
     "PUNCHLIST_TODOS": "`off` takes the todo tool from every agent, and all that is said about it; `on` is the default",
+    "CLAUDE_CONFIG_DIR": "Claude Code's own: its home, `~/.claude` by default; `restore` looks there for transcripts",
+    "CODEX_HOME": "Codex' own: its home, `~/.codex` by default",
+    "HERMES_HOME": "Hermes' own: its home, `~/.hermes` by default",
+    "OPENCLAW_STATE_DIR": "OpenClaw's own: its home, `~/.openclaw` by default",
+    "PI_CODING_AGENT_DIR": "oh-my-pi's own: its home, `~/.omp/agent` by default",
+    "QWEN_RUNTIME_DIR": "qwen-code's own: its home, `~/.qwen` by default",
+    "XDG_DATA_HOME": "the user's data folder, `~/.local/share` by default; opencode keeps its store there",
     "GOOSE_TODO_MAX_CHARS": "goose's own: how many characters its text may have, 50,000 by default; 0 for no limit",
 }
 """Every variable that this program reads, and what it means."""
+
+
+_UNITS = {"h": "hours", "d": "days", "w": "weeks"}
 
 
 def durability(wanted: str | None = None) -> Durability:
@@ -47,6 +64,20 @@ def lease(wanted: float | None = None) -> float:
     if not 0 < seconds <= 86_400:
         raise ConfigInvalid(name="lease", value=value, problem="use a number of seconds, up to a day")
     return seconds
+
+
+def task_list(given: str | None, session: str) -> str:
+    """The list of tasks that a task tool writes: the one asked for, by the caller or the environment, else its own."""
+    return given or os.environ.get("CLAUDE_CODE_TASK_LIST_ID") or f"session:{session}"
+
+
+def timer_horizon() -> timedelta:
+    """How far away a timer may be that a model sets for a flow, by the environment."""
+    value = os.environ.get("PUNCHLIST_TIMER_HORIZON") or "30d"
+    number, unit = value[:-1], _UNITS.get(value[-1:])
+    if unit is None or not (number.isascii() and number.isdigit() and len(number) <= 5 and int(number)):
+        raise ConfigInvalid(name="PUNCHLIST_TIMER_HORIZON", value=value, problem="use a time such as `12h` or `30d`")
+    return timedelta(**{unit: int(number)})
 
 
 def session_id(given: str | None = None) -> str:

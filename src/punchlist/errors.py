@@ -142,6 +142,24 @@ class SessionUnknown(PunchlistError):
     code = "session_unknown"
 
 
+class TranscriptError(PunchlistError):
+    """`{path}` cannot be read as a transcript: {problem}."""
+
+    code = "transcript_unreadable"
+
+
+class TranscriptUnknown(TranscriptError):
+    """`{path}` is no transcript that is known here ({problem}); name its format: {known}."""
+
+    code = "transcript_unknown"
+
+
+class ExtraMissing(PunchlistError):
+    """{what} needs more packages: install them with `pip install "punchlist[{extra}]"`."""
+
+    code = "extra_missing"
+
+
 class StoreError(PunchlistError):
     """The board at `{path}` cannot be used: {problem}."""
 
@@ -294,6 +312,72 @@ class GateRefused(TaskError):
 
 class TaskRevisionConflict(RevisionConflict):
     """Task `{id}` is at revision {actual}, not {expected}: read it again, then repeat the change."""
+
+
+class FlowError(PunchlistError):
+    """{problem}"""
+
+    code = "flow_error"
+
+
+class FlowUnknown(FlowError):
+    """There is no flow `{id}` on this board; `punchlist flows list` shows those that there are."""
+
+    code = "flow_unknown"
+
+
+class FlowForeign(FlowError):
+    """Flow `{id}` belongs to `{owner}`; only that session may touch it."""
+
+    code = "flow_foreign"
+
+
+class FlowTransitionRefused(FlowError):
+    """Flow `{id}` is {status} and cannot become {to} from there, only {ways}."""
+
+    code = "flow_transition_refused"
+
+
+class FlowEnded(FlowError):
+    """Flow `{id}` has ended, it is {status}; start another one."""
+
+    code = "flow_ended"
+
+
+class FlowStarted(FlowError):
+    """Flow `{id}` is {status}; what comes before it can be changed only until it begins."""
+
+    code = "flow_started"
+
+
+class FlowCancelPending(FlowError):
+    """Flow `{id}` is to be cancelled: cancel it; nothing else is accepted."""
+
+    code = "flow_cancel_pending"
+
+
+class FlowHeld(FlowError):
+    """Flow `{id}` cannot begin before {before}; finish those first, or take the dependency away."""
+
+    code = "flow_held"
+
+
+class FlowCycle(FlowError):
+    """Flow `{flow}` cannot come after `{before}`, which comes after it: {path}."""
+
+    code = "flow_cycle"
+
+
+class FlowWaitRefused(FlowError):
+    """{problem}"""
+
+    code = "flow_wait_refused"
+
+
+class FlowRevisionMismatch(FlowError, RevisionConflict):
+    """Flow `{id}` is at revision {actual}, not {expected}: read it again, then repeat the change."""
+
+    code = "flow_revision_mismatch"
 
 
 class CallReused(PunchlistError):

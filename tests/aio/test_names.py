@@ -8,11 +8,13 @@ import pytest
 
 import punchlist
 from punchlist import aio
+from punchlist.flows import Flows
 
 PLAIN = {
-    "Board": {"open", "now", "agent", "store", "observe", "tasks", "gate", "gates"},
-    "Agent": {"dialect", "layers", "offered", "prompt", "tasks", "tools", "unjudged_tools"},
+    "Board": {"open", "now", "agent", "store", "observe", "tasks", "flows", "gate", "gates"},
+    "Agent": {"dialect", "layers", "offered", "prompt", "tasks", "flows", "tools", "unjudged_tools"},
     "Tasks": {"within"},
+    "Flows": {"within"},
 }
 """What is known without asking the store; everything else is awaited or iterated over."""
 
@@ -30,7 +32,12 @@ WITHIN = {"handle", "announce"}
 
 CASES = [
     (there, here, name)
-    for there, here in ((punchlist.Board, aio.Board), (punchlist.Agent, aio.Agent), (punchlist.Tasks, aio.Tasks))
+    for there, here in (
+        (punchlist.Board, aio.Board),
+        (punchlist.Agent, aio.Agent),
+        (punchlist.Tasks, aio.Tasks),
+        (Flows, aio.Flows),
+    )
     for name in _public(there)
     if name not in WITHIN
 ]
@@ -64,6 +71,9 @@ def test_every_public_attribute_is_there_too() -> None:
         tasks = ours.tasks("default")
         assert {name for name in vars(board.tasks("default")) if not name.startswith("_")} <= set(dir(tasks))
         assert (tasks.name, repr(tasks)) == ("default", "Tasks('default')")
+        flows = ours.flows(agent=theirs)
+        assert {name for name in vars(board.flows()) if not name.startswith("_")} <= set(dir(flows))
+        assert repr(flows) == repr(theirs.flows()) == "Flows('agent:main:session:s')"
 
 
 def test_board_and_agent_are_made_by_the_same_parameters() -> None:

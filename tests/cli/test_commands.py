@@ -18,13 +18,16 @@ OPTIONS = {
     "demo": {"--speed"},
     "todos": {"--all", "--project", "--session", "--agent", "--ids", "--limit", "--json"},
     "todo": set[str](),
+    "tasks": set[str](),
     "plan": set[str](),
     "answer": {"--session", "--agent", "--by", "--all", "--project", "--json"},
+    "flows": set[str](),
     "events": {"--follow", "--after", "--session", "--agent", "--kind", "--limit", "--json"},
     "statusline": {"--session", "--agent"},
     "report": {"--session", "--all", "--project", "--format", "-o", "--output"},
     "brief": {"--all", "--project", "--by", "--after", "--keep", "--push", "--json"},
     "stats": {"--session", "--all", "--project", "--json", "--compare"},
+    "restore": {"--format", "--session", "--agent", "--by", "--history", "--force", "--dry-run", "--json"},
     "sessions": {"--all", "--project", "--limit", "--json"},
     "prune": {"--older-than", "--dry-run"},
     "dialects": {"--json"},
@@ -53,7 +56,46 @@ VERBS = {
         "reject": {"--session", "--agent", "--all", "--project", "--json", "--by"},
         "history": {"--session", "--agent", "--all", "--project", "--json"},
     },
+    "flows": {
+        "list": {"--status", "--owner", "--limit", "--json"},
+        "show": {"--json"},
+        "cancel": {"--request", "--by", "--json"},
+        "resume": {"--state", "--by", "--json"},
+        "tick": {"--json"},
+        "prune": {"--older-than", "--json"},
+    },
     "sessions": {"copy": {"--by"}, "move": {"--by"}},
+}
+
+
+READS, WRITES = {"--db", "--list", "--json"}, {"--db", "--list", "--json", "--by"}
+SAID = {"--description", "--parent", "--priority", "--label", "--check", "--owner", "--attempts"}
+CLAIM = {"--lease", "--reserve"}
+TASKS = {
+    "list": READS | {"--all", "--status", "--owner", "--label", "--parent", "--limit"},
+    "ready": READS | {"--label", "--limit"},
+    "add": WRITES | SAID | {"--blocked-by", "--blocks", "--call-id"},
+    "edit": WRITES | SAID | {"--subject"},
+    "show": READS,
+    "start": WRITES,
+    "done": WRITES | {"--result", "--fence", "--call-id"},
+    "check": WRITES | {"--undo"},
+    "fail": WRITES | {"--fence"},
+    "retry": WRITES,
+    "cancel": WRITES | {"--fence", "--request"},
+    "delete": WRITES,
+    "block": WRITES,
+    "unblock": WRITES,
+    "claim": WRITES | CLAIM | {"--label", "--limit", "--call-id"},
+    "release": WRITES | {"--fence"},
+    "wait": WRITES | {"--until", "--topic", "--correlation", "--fence"},
+    "signal": WRITES | {"--keep", "--call-id"},
+    "resume": WRITES,
+    "graph": READS | {"--all", "--mermaid", "--dot"},
+    "history": READS,
+    "import": WRITES | {"--format", "--in-order"},
+    "export": READS | {"--format", "--force"},
+    "work": WRITES | CLAIM | {"--once", "--drain", "--label", "--grace", "--input"},
 }
 
 
@@ -82,6 +124,11 @@ def test_every_verb_of_a_command_has_just_these_options(name: str):
     common = {"--db", "--session", "--agent", "--by"} if name == "todo" else {"--db"}
     found = {verb: _options(inner) for verb, inner in _verbs(parser).items()}
     assert found == {verb: options | common for verb, options in VERBS[name].items()}
+
+
+def test_every_verb_of_tasks_has_just_these_options():
+    parser = import_module("punchlist.cli.tasks").parser()
+    assert {verb: _options(inner) for verb, inner in _verbs(parser).items()} == TASKS
 
 
 def test_the_help_lists_every_command_and_imports_none():
@@ -125,9 +172,28 @@ def test_reading_lists_loads_no_dialect_and_no_agent(run: Run):
     assert result.stdout.splitlines()[-1] == "[]"
 
 
+def test_a_verb_of_tasks_loads_neither_agents_nor_dialects_nor_other_verbs(run: Run):
+    run("tasks", "add", "Something")
+    for words in (["tasks", "ready"], ["tasks", "add", "More"]):
+        code = (
+            f"import sys; from punchlist.cli import main; main({words!r}); "
+            "print([name for name in sys.modules if name.startswith(('punchlist.dialects', 'punchlist.agent', "
+            "'punchlist.core.commands', 'punchlist.markdown', 'punchlist.cli.task_w', 'punchlist.cli.task_f', "
+            "'subprocess', 'hashlib'))])"
+        )
+        result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+        assert result.stdout.splitlines()[-1] == "[]"
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
+        ("tasks", "paint"),
+        ("tasks", "--nonsense"),
+        ("tasks", "add"),
+        ("tasks", "work"),
+        ("tasks", "ready", "--limit", "many"),
+        ("tasks", "work", "--lease", "0", "--", "true"),
         ("tods",),
         ("--dbb", "x", "todos"),
         ("todos", "--nonsense"),
@@ -150,7 +216,9 @@ def test_wrong_usage_ends_with_2_and_one_line_that_says_where_to_look(run: Run, 
     assert "--help`" in ran.err
 
 
-@pytest.mark.parametrize("command", [("todos",), ("events",), ("sessions",), ("todo", "append", "x")])
+@pytest.mark.parametrize(
+    "command", [("todos",), ("events",), ("sessions",), ("tasks",), ("todo", "append", "x"), ("tasks", "add", "x")]
+)
 @pytest.mark.parametrize("url", ["oracle://x", "/proc/nowhere/board.db"])
 def test_a_board_that_cannot_be_used_ends_with_2(run: Run, command: tuple[str, ...], url: str):
     ran = run(*command, "--db", url)

@@ -3,7 +3,7 @@
 import random
 from typing import Any, cast
 
-from punchlist.dialects import REGISTRY, dialect
+from punchlist.dialects import dialect, dialects_of
 
 _REAL: dict[str, list[Any]] = {
     "claude-code": [
@@ -55,7 +55,7 @@ _REAL: dict[str, list[Any]] = {
 
 REAL: dict[str, list[Any]] = {
     name: [*(example for tool in dialect(name).tools for example in tool.examples), *_REAL.get(name, [])]
-    for name in REGISTRY
+    for name in dialects_of("todos")
 }
 """What models send, by dialect: the examples of its tools, and more."""
 

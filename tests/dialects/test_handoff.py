@@ -11,12 +11,12 @@ import pytest
 from punchlist import Agent, Board, TodoList
 from punchlist.core.commands import Policy
 from punchlist.core.todo import Blocker, Status, TodoItem
-from punchlist.dialects import REGISTRY, dialect
+from punchlist.dialects import dialect, dialects_of
 from tests.dialects.boards import lines, memory_board, todo, write
 from tests.dialects.views import Row, arguments, rows
 from tests.sizes import size
 
-PAIRS = list(permutations(REGISTRY, 2))
+PAIRS = list(permutations(dialects_of("todos"), 2))
 SEEDS = size(3, 60)
 
 VERBS = ("Read", "Fix", "Move", "Paint", "Weigh", "Sort")
@@ -216,7 +216,7 @@ def test_to_say_that_nothing_comes_first_does_not_unblock_what_waits_for_a_perso
 
 
 def test_a_dialect_that_refuses_a_second_focus_shows_none() -> None:
-    for name in REGISTRY:
+    for name in dialects_of("todos"):
         policy: Policy = dialect(name).policy
         if policy.focus == "refuse":
             assert Status.IN_PROGRESS not in [

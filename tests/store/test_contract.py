@@ -7,6 +7,7 @@ import pytest
 from punchlist.store import Store, open_store
 from punchlist.testing import FaultyStore
 from punchlist.testing.contract import StoreContract
+from punchlist.testing.flow_contract import FlowContract
 from punchlist.testing.guidance_contract import GuidanceContract
 from punchlist.testing.task_contract import TaskContract
 from punchlist.testing.work_contract import WorkContract
@@ -52,6 +53,25 @@ class TestTasksOnDisk(TaskContract):
 
 
 class TestTasksBehindDelays(TaskContract):
+    histories = 5
+
+    def make_store(self) -> Store:
+        return FaultyStore(open_store("memory:"), seed=1, delay=0.05, seconds=0.0001)
+
+
+class TestFlowsOnDisk(FlowContract):
+    histories = size(30, 5_000)
+    folder: Path
+
+    @pytest.fixture(autouse=True)
+    def _folder(self, tmp_path: Path) -> None:
+        self.folder = tmp_path
+
+    def make_store(self) -> Store:
+        return open_store(self.folder / "board.db", durability="normal")
+
+
+class TestFlowsBehindDelays(FlowContract):
     histories = 5
 
     def make_store(self) -> Store:

@@ -65,7 +65,7 @@ def _small_disk(folder: Path, kilobytes: int) -> Generator[Path]:
 
 
 @pytest.mark.needs("tmpfs")
-@pytest.mark.parametrize("kilobytes", [300 + 52 * number for number in SIZES])
+@pytest.mark.parametrize("kilobytes", [600 + 52 * number for number in SIZES])
 def test_a_full_disk_loses_nothing_and_goes_on_when_there_is_room(tmp_path: Path, kilobytes: int) -> None:
     with _small_disk(tmp_path / "disk", kilobytes) as disk:
         ballast = disk / "ballast"

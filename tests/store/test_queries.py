@@ -12,7 +12,7 @@ VALUES: dict[str, int] = dict.fromkeys(
     (
         "session", "name", "agent", "project", "limit", "after", "upto", "author", "parent", "spawn_id", "before",
         "list", "label", "owner", "now", "until", "lease", "reserved", "task", "topic", "correlation_id", "blocker",
-        "by", "runs_after", "status", "most", "id", "item", "plan_id",
+        "by", "runs_after", "status", "most", "id", "item", "plan_id", "source", "place", "sum", "mark",
     ),
     1,
 )  # fmt: skip
@@ -40,6 +40,12 @@ HOT = {
     "last_seq": ["SEARCH events"],
     "events_of_list": ["SEARCH events USING INDEX events_of_agent (agent=? AND revision>? AND revision<?)"],
     "changes_by_author": ["SEARCH events USING INDEX events_of_agent (agent=? AND revision>?)"],
+    "written_at": [
+        "SEARCH agents USING INTEGER PRIMARY KEY (rowid=?)",
+        "SCALAR SUBQUERY 1",
+        "SEARCH events USING INDEX events_of_agent (agent=? AND revision=?)",
+    ],
+    "confirmed_at": ["SEARCH events USING INDEX events_of_agent (agent=? AND revision=?)"],
     "snapshot_before": ["SEARCH snapshots USING PRIMARY KEY (agent=? AND revision<?)"],
     "find_guidance": ["SEARCH guidance USING INTEGER PRIMARY KEY (rowid=?)"],
     "save_guidance": ["SEARCH guidance USING INTEGER PRIMARY KEY (rowid=?)"],
@@ -83,7 +89,11 @@ HOT = {
 
 _LABEL = ["CORRELATED SCALAR SUBQUERY 1", "SEARCH g USING PRIMARY KEY (task=? AND label=?)"]
 TASKS = {
-    "find_task_list": ["SEARCH task_lists USING INDEX sqlite_autoindex_task_lists_1 (name=?)"],
+    "find_task_list": [
+        "SEARCH task_lists USING INDEX sqlite_autoindex_task_lists_1 (name=?)",
+        "CORRELATED SCALAR SUBQUERY 1",
+        "SEARCH t USING COVERING INDEX tasks_due (list=? AND due_at<?)",
+    ],
     "next_task_id": ["SEARCH task_lists USING INTEGER PRIMARY KEY (rowid=?)"],
     "task_by_id": ["SEARCH tasks USING INDEX sqlite_autoindex_tasks_1 (list=? AND id=?)"],
     "task_by_number": ["SEARCH tasks USING INTEGER PRIMARY KEY (rowid=?)"],
@@ -101,27 +111,28 @@ TASKS = {
         "SEARCH tasks USING INDEX tasks_of_owner (list=? AND owner=?)",
         *_LABEL,
     ],
+    "has_tasks_of_owner": ["SEARCH tasks USING INDEX tasks_of_owner (list=? AND owner=?)", *_LABEL],
     "due_tasks": ["SEARCH tasks USING COVERING INDEX tasks_due (list=? AND due_at<?)"],
     "leases_too_long": ["SEARCH tasks USING INDEX tasks_due (list=? AND due_at>?)"],
     "tasks_waiting_for": ["SEARCH tasks USING COVERING INDEX tasks_of_event (list=? AND topic=? AND correlation_id=?)"],
     "least_lease": ["SEARCH tasks USING INDEX tasks_of_agent (agent=?)"],
     "renew_leases": ["SEARCH tasks USING INDEX tasks_of_agent (agent=?)"],
     "find_edge": ["SEARCH task_edges USING COVERING INDEX task_edges_of_blocker (blocker=? AND task=?)"],
-    "blockers_of_task": [
+    "neighbours_of_task": [
+        "COMPOUND QUERY",
+        "LEFT-MOST SUBQUERY",
         "SEARCH e USING PRIMARY KEY (task=?)",
         "SEARCH t USING INTEGER PRIMARY KEY (rowid=?)",
-        "USE TEMP B-TREE FOR ORDER BY",
-    ],
-    "dependents_of_task": [
+        "UNION ALL",
         "SEARCH e USING COVERING INDEX task_edges_of_blocker (blocker=?)",
         "SEARCH t USING INTEGER PRIMARY KEY (rowid=?)",
-        "USE TEMP B-TREE FOR ORDER BY",
     ],
     "shift_dependents": [
         "SEARCH tasks USING INTEGER PRIMARY KEY (rowid=?)",
         "LIST SUBQUERY 1",
         "SEARCH task_edges USING COVERING INDEX task_edges_of_blocker (blocker=?)",
     ],
+    "find_reading": ["SEARCH task_readings USING INDEX sqlite_autoindex_task_readings_1 (list=? AND source=?)"],
     "find_task_call": ["SEARCH task_calls USING PRIMARY KEY (list=? AND call_id=?)"],
     "events_of_task": [
         "SEARCH l USING INTEGER PRIMARY KEY (rowid=?)",
@@ -142,7 +153,22 @@ def connection(tmp_path: Path) -> sqlite3.Connection:
     return sqlite3.connect(tmp_path / "board.db")
 
 
-PLANS = {**HOT, **TASKS}
+FLOWS = {
+    "find_flow": ["SEARCH flows USING INDEX sqlite_autoindex_flows_1 (id=?)"],
+    "flows_like": ["SEARCH flows USING INDEX sqlite_autoindex_flows_1 (id>? AND id<?)"],
+    "flows_of_owner": ["SEARCH flows USING INDEX flows_of_owner (owner=?)"],
+    "flows_of_status": ["SEARCH flows USING INDEX flows_of_status (status=?)"],
+    "flows_of_board": ["SCAN flows"],
+    "last_events_of_task": [
+        "SEARCH l USING INTEGER PRIMARY KEY (rowid=?)",
+        "SEARCH e USING INDEX events_of_task (task_list=? AND task=?)",
+        "SEARCH a USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN",
+    ],
+    "find_flow_step": ["SEARCH flow_steps USING INDEX sqlite_autoindex_flow_steps_1 (flow=? AND run_id=?)"],
+}
+"""`SCAN flows` walks backwards by the key and ends at its limit."""
+
+PLANS = {**HOT, **TASKS, **FLOWS}
 
 
 @pytest.mark.parametrize("name", sorted(PLANS))

@@ -29,6 +29,11 @@ def _event(kind: str, by: str = "main", **data: Any) -> Event:
         (_event("mode.changed", "anna", mode="execute"), "anna let main leave plan mode"),
         (_event("mode.refused", tool="Write"), "main was refused Write in plan mode"),
         (_event("mode.unjudged", tool="frob"), "main called frob in plan mode, of which nothing is known"),
+        (_event("task.claimed", "w1", id="3", subject="Ship it"), "w1 took task 3 “Ship it”"),
+        (_event("task.linked", id="3", subject="{task}", blocker="2"), "main made task 3 “{task}” wait for task 2"),
+        (_event("task.expired", "", id="3", subject="X"), "the claim on task 3 “X” ran out"),
+        (_event("task.resumed", "", id="3", subject="X"), "the wait of task 3 “X” is over"),
+        (_event("task.refused", id="3", subject="X", reason="no"), "main was not allowed to finish task 3 “X”: no"),
         (_event("moon.landed"), "main moon.landed"),
     ],
 )

@@ -4,15 +4,15 @@ from datetime import timedelta
 
 import pytest
 
-from punchlist import Board, Task, TaskStatus
+from punchlist import Board, TaskStatus
 from punchlist.core import task_rules as rules
 from punchlist.core.task import altered
 from punchlist.errors import (
     CallReused,
+    CancelPending,
     ConfigInvalid,
     FenceStale,
     InvalidInput,
-    ReservationRefused,
     TaskBlocked,
     TaskNotReady,
     TaskTaken,
@@ -198,58 +198,6 @@ def test_a_clock_set_back_ends_no_lease_early(desk: Desk) -> None:
         assert desk.tasks.ready() == ()
 
 
-# Activity.
-
-
-def test_any_call_of_its_agent_keeps_a_claim(desk: Desk) -> None:
-    agent = desk.board.agent("main", session="s1", project="/projects/desk")
-    desk.tasks.create("one")
-    task = agent.tasks("default").claim()
-    assert task is not None
-    assert task.owner == "main"
-    for _ in range(6):
-        desk.clock.advance(600)
-        agent.call("todo", {"add": ["a step"]})
-        assert desk.tasks.ready() == ()
-    assert desk.tasks.get("1").revision == task.revision
-    desk.clock.advance(901)
-    assert ids(desk.tasks.ready()) == ["1"]
-
-
-def test_a_person_who_edits_the_list_is_no_activity_of_its_agent(desk: Desk) -> None:
-    agent = desk.board.agent("main", session="s1", project="/projects/desk")
-    desk.tasks.create("one")
-    agent.tasks("default").claim()
-    desk.clock.advance(600)
-    agent.edit({"op": "append", "items": "by a person"}, by="ada")
-    desk.clock.advance(301)
-    assert ids(desk.tasks.ready()) == ["1"]
-
-
-def test_the_activity_of_one_agent_keeps_no_other_s_claim(desk: Desk) -> None:
-    main, other = (desk.board.agent("main", session=session, project="/projects/desk") for session in ("s1", "s2"))
-    desk.many("one", "two")
-    main.tasks("default").claim()
-    other.tasks("default").claim()
-    desk.clock.advance(600)
-    other.call("todo", {"add": ["a step"]})
-    desk.clock.advance(301)
-    assert ids(desk.tasks.ready()) == ["1"]
-
-
-def test_activity_seen_by_another_process_keeps_the_claim(tmp_path: object) -> None:
-    clock = FakeClock()
-    path = f"{tmp_path}/board.db"
-    with Board.open(path, clock=clock) as one, Board.open(path, clock=clock) as two:
-        one.tasks("default").create("one")
-        one.agent("main", session="s1").call("todo", {"add": ["a step"]})
-        two.agent("main", session="s1").tasks("default").claim()
-        clock.advance(600)
-        one.agent("main", session="s1").call("todo", {"add": ["another"]})
-        clock.advance(600)
-        assert two.tasks("default").ready() == ()
-
-
 # Ends.
 
 
@@ -280,6 +228,17 @@ def test_a_late_finisher_s_result_is_kept_beside_the_new_worker_s(desk: Desk) ->
     assert desk.tasks.get("1").result == "theirs"
 
 
+def test_a_late_completion_is_refused_each_time_it_is_repeated(desk: Desk) -> None:
+    desk.tasks.create("one")
+    late = desk.taken("w")
+    desk.clock.advance(2000)
+    desk.taken("v")
+    for _ in range(2):
+        with pytest.raises(FenceStale):
+            desk.tasks.complete("1", fence=late.fence, result="mine", call_id="c1")
+    assert len(desk.tasks.get("1").late_results) == 1
+
+
 def test_an_old_fence_opens_nothing(desk: Desk) -> None:
     desk.tasks.create("one")
     old = desk.taken("w").fence
@@ -307,9 +266,10 @@ def test_completing_twice_is_completing_once(desk: Desk) -> None:
     first = desk.tasks.complete("1", fence=task.fence, result=1)
     assert desk.tasks.complete("1", fence=task.fence, result=1) == first
     assert desk.tasks.complete("1") == first
-    with pytest.raises(FenceStale):
+    with pytest.raises(TransitionRefused):
         desk.tasks.complete("1", fence=task.fence, result=2)
     assert desk.tasks.get("1").result == 1
+    assert desk.tasks.get("1").late_results[0].result == 2
 
 
 def test_the_same_completion_under_its_call_id_answers_the_same(desk: Desk) -> None:
@@ -325,7 +285,7 @@ def test_a_result_that_meets_a_cancellation_is_kept(desk: Desk) -> None:
     desk.tasks.create("one")
     task = desk.taken()
     desk.tasks.cancel("1", request=True)
-    with pytest.raises(FenceStale):
+    with pytest.raises(CancelPending):
         desk.tasks.complete("1", fence=task.fence, result="done anyway")
     assert desk.tasks.get("1").late_results[0].result == "done anyway"
     assert desk.tasks.release("1", fence=task.fence).status is TaskStatus.CANCELLED
@@ -365,45 +325,3 @@ def test_a_cancelled_task_is_claimed_by_nobody_until_it_is_retried(desk: Desk) -
     assert desk.tasks.ready() == ()
     assert desk.tasks.get("2").status is TaskStatus.CANCELLED
     assert ids([desk.tasks.retry("1"), desk.tasks.retry("2")]) == ids(desk.tasks.ready()) == ["1", "2"]
-
-
-# Files.
-
-
-def test_files_are_reserved_with_the_claim_and_conflicts_are_named(desk: Desk) -> None:
-    desk.many("one", "two", "three")
-    first = desk.tasks.claim("w", reserve=["src/**", "/projects/desk/docs/a.md"])
-    assert first is not None
-    assert first.reserved == ("src/**", "docs/a.md")
-    for pattern in ("src/a.py", "docs", "**/*.py"):
-        with pytest.raises(ReservationRefused) as refused:
-            desk.tasks.claim("v", reserve=[pattern])
-        assert "`w`" in str(refused.value)
-        assert refused.value.data["task"] == "1"
-    assert ids(desk.tasks.ready()) == ["2", "3"]
-    second = desk.tasks.claim("v", reserve=["tests/**"])
-    assert second is not None
-    assert desk.tasks.complete("1", fence=first.fence).reserved == ()
-    assert desk.tasks.claim("u", reserve=["src/a.py"]) is not None
-
-
-def test_reservations_count_in_all_lists_of_a_project_and_end_with_the_lease(desk: Desk) -> None:
-    desk.tasks.create("one")
-    other = desk.board.tasks("other", project="/projects/desk")
-    other.create("two")
-    elsewhere = desk.board.tasks("elsewhere", project="/projects/elsewhere")
-    elsewhere.create("three")
-    desk.tasks.claim("w", reserve=["src/a.py"])
-    with pytest.raises(ReservationRefused):
-        other.claim("v", reserve=["src/*"])
-    assert elsewhere.claim("v", reserve=["src/*"]) is not None
-    desk.clock.advance(901)
-    assert other.claim("v", reserve=["src/*"]) is not None
-
-
-def test_what_names_no_file_is_refused(desk: Desk) -> None:
-    desk.tasks.create("one")
-    for wrong in (["a\n"], [""], "src", ["x"] * 101):
-        with pytest.raises(InvalidInput):
-            desk.tasks.claim("w", reserve=wrong)
-    assert isinstance(desk.tasks.claim("w", reserve=["a", "a"]), Task)

@@ -86,6 +86,7 @@ def test_everything_that_is_said_is_kept(desk: Desk) -> None:
         ("x", {"state": object()}),
         ("x", {"state": "x" * 1_000_001}),
         ("x", {"max_attempts": 0}),
+        ("x", {"max_attempts": 10**30}),
         ("x", {"backoff": -1}),
         ("x", {"not_before": "tomorrow"}),
         ("x", {"runs_after": "never"}),
@@ -158,7 +159,8 @@ def test_lines_of_the_checklist_are_ticked_by_place_or_text(desk: Desk) -> None:
     assert [check.done for check in after.checklist] == [True, False, True]
     assert after.progress == (2, 3, 67)
     assert not desk.tasks.update("1", unchecked=["a"]).checklist[0].done
-    for wrong in ([3], ["d"], [True]):
+    refused: list[Any] = [[3], ["d"], [True], [[0]], [{"text": "a"}], 7]
+    for wrong in refused:
         with pytest.raises(InvalidInput):
             desk.tasks.update("1", checked=wrong)
     with pytest.raises(ChecklistOpen):
@@ -262,6 +264,7 @@ def test_a_list_is_read_by_status_owner_label_and_page(desk: Desk) -> None:
         desk.tasks.create(f"task {number}", labels=["odd"] if number % 2 else [], owner="bob" if number < 4 else None)
     desk.tasks.complete("2")
     assert ids(desk.tasks.list(limit=3)) == ["1", "2", "3"]
+    assert (desk.tasks.list(limit=-1), desk.tasks.ready(-1), len(desk.tasks.list(limit=2**70))) == ((), (), 30)
     assert ids(desk.tasks.list(after="28")) == ["29", "30"]
     assert ids(desk.tasks.list(status="completed")) == ["2"]
     assert ids(desk.tasks.list(owner="bob", label="odd")) == ["2", "4"]

@@ -14,7 +14,7 @@ from tests.tasks.boards import Desk, ids
 
 def _ranks(desk: Desk) -> dict[str, int]:
     def read(tx: object) -> dict[str, int]:
-        where = tx.tasks.named("default")  # type: ignore[attr-defined]
+        where, _ = tx.tasks.named("default", desk.clock())  # type: ignore[attr-defined]
         return {row.task.id: row.rank for row in tx.tasks.page(where)}  # type: ignore[attr-defined]
 
     return desk.board.store.read(read)

@@ -82,6 +82,7 @@ def test_an_agent_is_at_its_todos_and_at_the_tasks_that_it_started_or_owns(desk:
     agent.tasks("default").update("3", status="in_progress")
     work = agent.work
     assert ids(work.tasks) == ["1", "3"]
+    assert work.tasks[1].owner is None
     assert ids(other.work.tasks) == ["2"]
     assert isinstance(work.focus, TodoItem | Task)
     assert [item.content for item in work.open_items] == ["a step"]

@@ -10,6 +10,7 @@ from punchlist.agent.modes import Modes
 from punchlist.agent.plan_streams import PlanStreams
 from punchlist.agent.plans import Plans
 from punchlist.agent.subagents import Subagents
+from punchlist.agent.task_recovery import TaskRecovery
 from punchlist.agent.told import Told
 from punchlist.agent.work import CurrentWorks
 from punchlist.core.events import Draft
@@ -18,7 +19,7 @@ from punchlist.store import Transaction
 __all__ = ["PROFILES", "Agent", "AgentOptions", "Mode"]
 
 
-class Agent(Calls, Changes, Modes, Told, Subagents, Plans, PlanStreams, Asking, CurrentWorks):
+class Agent(Calls, Changes, Modes, Told, Subagents, Plans, PlanStreams, Asking, CurrentWorks, TaskRecovery):
     """One agent of one session. Nothing is written before its first change; until then its list is empty."""
 
     def _changed(self) -> None:

@@ -43,15 +43,23 @@ class Accounts:
         self._last = body, tally
         return body
 
-    def after(self, ledger: bytes | None, arguments: Size, reply: Reply, events: Sequence[Draft] = ()) -> bytes:
-        """The bytes to store after one more call; one that wrote has events."""
+    def after(
+        self,
+        ledger: bytes | None,
+        arguments: Size,
+        reply: Reply,
+        events: Sequence[Draft] = (),
+        *,
+        wrote: bool = False,
+    ) -> bytes:
+        """The bytes to store after one more call; one that wrote the list has events, another says so."""
         completed = sum(kind == "item.completed" for kind, _ in events) if len(events) > 2 else 0
         tally = after_call(
             self.tally(ledger),
             self.key,
             arguments,
             reply,
-            wrote=bool(events),
+            wrote=wrote or bool(events),
             completed=completed,
             foreign=self._foreign,
         )

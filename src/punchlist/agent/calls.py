@@ -6,13 +6,14 @@ from collections.abc import Callable
 from datetime import datetime
 from functools import cached_property
 from hashlib import blake2b
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from punchlist.agent.turns import Turns
 from punchlist.core.apply import Applied, apply
-from punchlist.core.commands import Command, Problem, Query
+from punchlist.core.commands import Command, Elsewhere, Problem, Query
 from punchlist.core.events import Draft
 from punchlist.core.todo import ListState
 from punchlist.dialects.base import Invalid, Reply, Result, reply_invalid, reply_unknown_tool
@@ -25,10 +26,28 @@ if TYPE_CHECKING:
     from punchlist.guidance.ledger import Size
 
 Decide = Callable[[Transaction, AgentRow, datetime], tuple[Reply, bool]]
-"""Gives the reply, and says whether the list changed."""
+"""Gives the reply, and says whether something changed."""
+
+LAYERS = {
+    "tasks": "punchlist.tasks.calls",
+    "flows": "punchlist.flows.calls",
+}
+"""Who answers the calls of a dialect that does not write todos. Each module has
+
+- `answering(agent, command) -> Decide`, which is asked within the transaction and may raise `Repeat`, and
+- `changed(agent)`, which is called after the commit of a call that changed something.
+"""
 
 _encode = msgspec.json.Encoder(order="deterministic").encode
 _decode_reply = msgspec.json.Decoder(Reply).decode
+
+
+class Repeat(Exception):
+    """Raised within a call to take back what it wrote, do something outside the transaction, and be asked again."""
+
+    def __init__(self, meanwhile: Callable[[], None] = lambda: None) -> None:
+        super().__init__()
+        self.meanwhile = meanwhile
 
 
 class Calls(Turns):
@@ -44,7 +63,7 @@ class Calls(Turns):
         if decide is None:
             return reply_unknown_tool(self.tools, str(name))
         call_id = None if call_id is None else repair(str(call_id))
-        fingerprint = b"" if call_id is None else _fingerprint(f"{self.dialect}/{name}", args)
+        fingerprint = b"" if call_id is None else fingerprint_of(f"{self.dialect}/{name}", args)
         lasting = call_id is not None or not reads  # a read leaves nothing but a count
         changed = False
 
@@ -56,18 +75,32 @@ class Calls(Turns):
                 return _replayed(stored, fingerprint, call_id)
             reply, changed = decide(tx, row, now)
             if call_id is not None:
-                tx.save_call(row, call_id, StoredCall(fingerprint, _encode(reply)), at=now)
+                tx.save_call(row, call_id, kept(fingerprint, reply), at=now)
             return reply
 
-        reply = self.board.store.transact(work, lasting=lasting)
+        while True:
+            try:
+                reply = self.board.store.transact(work, lasting=lasting)
+                break
+            except Repeat as repeat:
+                repeat.meanwhile()
         if changed:
-            self._changed()
+            self._tell_others()
         return reply
+
+    def _tell_others(self) -> None:
+        if self._dialect.layer == "todos":
+            self._changed()
+        else:
+            import_module(LAYERS[self._dialect.layer]).changed(self)
 
     def _deciding(self, name: str, args: Any, arguments: Size) -> tuple[Decide | None, bool]:
         """What answers the call, and whether it only reads; None for a tool that this handle does not offer."""
         if self.offered and self._dialect.has_tool(name):
             parsed = self._dialect.parse(name, args)
+            if isinstance(parsed, Elsewhere):
+                answer: Decide = import_module(LAYERS[self._dialect.layer]).answering(self, parsed)
+                return self._accounted(answer, arguments), parsed.reads
             return lambda tx, row, now: self._answer(tx, row, parsed, now, arguments), isinstance(parsed, Query)
         if self._planning is not None and self._planning.has_tool(name):
             from punchlist.agent.plan_calls import answering  # only with plan tools
@@ -80,7 +113,7 @@ class Calls(Turns):
 
         def work(tx: Transaction, row: AgentRow, now: datetime) -> tuple[Reply, bool]:
             reply, changed = decide(tx, row, now)
-            tx.save_ledger(row, self._accounts.after(row.ledger, arguments, reply, ()))
+            tx.save_ledger(row, self._accounts.after(row.ledger, arguments, reply, wrote=changed))
             return reply, changed
 
         return work
@@ -170,7 +203,13 @@ class Calls(Turns):
         return reply
 
 
-def _fingerprint(name: str, args: Any) -> bytes:
+def kept(fingerprint: bytes, reply: Reply) -> StoredCall:
+    """A reply as it is kept, to be given again."""
+    return StoredCall(fingerprint, _encode(reply))
+
+
+def fingerprint_of(name: str, args: Any) -> bytes:
+    """What tells one call from another: the tool with its dialect, and the arguments."""
     try:
         body = _encode([name, args])
     except (TypeError, ValueError, RecursionError):

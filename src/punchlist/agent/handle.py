@@ -8,7 +8,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, cast, get_args
 
-from punchlist.config import todos_offered
+from punchlist.config import task_list, todos_offered
 from punchlist.core.commands import Focus, Policy
 from punchlist.core.events import Draft
 from punchlist.core.todo import TodoList
@@ -20,6 +20,7 @@ from punchlist.store import AgentRow, Transaction
 if TYPE_CHECKING:
     from punchlist.agent.accounts import Accounts
     from punchlist.board import Board
+    from punchlist.core.task import Task
     from punchlist.dialects.plan_tools import PlanSettings
     from punchlist.guidance.settings import Rules
     from punchlist.guidance.tools import OwnTools
@@ -45,6 +46,9 @@ class AgentOptions(TypedDict, total=False):
 
     `guidance`: where what is put before the model differs from the profile; a mapping with any fields of
     `punchlist.guidance.settings.GuidanceSettings`.
+
+    `task_list`: the list of tasks that a task tool writes; by default `$CLAUDE_CODE_TASK_LIST_ID`, else that of the
+    session, `session:<id>`.
 
     `plan_tools`: offer the tools of plan mode, in the dialects that have them; a mapping says how: `require_approval`,
     `approval_timeout_secs`, `interactive`, `operator`.
@@ -74,6 +78,7 @@ class AgentOptions(TypedDict, total=False):
     previews: int
     checks: Mapping[str, str] | None
     complete_by_subagents: bool
+    task_list: str | None
 
 
 class Handle:
@@ -104,6 +109,7 @@ class Handle:
         self._policy = _policy(self._dialect, options)
         self._offered = _offered(self._dialect, options)
         self._planning = _planning(self._dialect, options)
+        self.task_list = task_list(options.get("task_list"), session)
         if options.get("layers") is not None:
             _check_layers(options)
         if options.get("guidance"):
@@ -181,6 +187,12 @@ class Handle:
             return TodoList() if revision == 0 else None
         return self.board.store.list_at(row.number, revision)
 
+    def _tasks_before(self, tx: Transaction, row: AgentRow) -> tuple[Task, ...]:
+        """The tasks that are this agent's work, as its model is reminded of them."""
+        from punchlist.agent.task_work import tasks_before
+
+        return tasks_before(tx, row, self)
+
     def _changed(self) -> None:
         """Tells those who observe the board that the list changed."""
         raise NotImplementedError
@@ -194,6 +206,11 @@ class Handle:
         elif active:
             tx.renew(row, now)
         return row
+
+
+def speaks(agent: Handle) -> Dialect:
+    """The dialect of an agent."""
+    return agent._dialect  # pyright: ignore[reportPrivateUsage]
 
 
 def joined(agent: Handle, tx: Transaction, now: datetime) -> AgentRow:

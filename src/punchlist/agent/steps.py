@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from punchlist.agent.asking import take_answers
 from punchlist.core.commands import Policy
 from punchlist.core.events import Draft
-from punchlist.core.todo import ListState
+from punchlist.core.todo import ListState, TodoList
 from punchlist.dialects.base import Dialect, Tool
 from punchlist.guidance.injection import Injection
 from punchlist.guidance.ledger import Size, Spent, merged, size_of, size_of_tools
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from punchlist.agent.accounts import Accounts
     from punchlist.agent.watching import Watching
     from punchlist.board import Board
+    from punchlist.core.task import Task
 
 T = TypeVar("T")
 Decide = Callable[[Transaction, AgentRow, Record], tuple[Record, T]]
@@ -46,7 +47,10 @@ _NO_TURNS = Spent()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ground:
-    """What the steps of a handle need to know of it. `join` gives the agent's row, made if it is not there yet."""
+    """What the steps of a handle need to know of it.
+
+    `join` gives the agent's row, made if it is not there yet; `tasks` those that are its work.
+    """
 
     board: Board
     name: str
@@ -58,6 +62,7 @@ class Ground:
     host: OwnTools
     tools: tuple[Tool, ...]
     watching: Watching
+    tasks: Callable[[Transaction, AgentRow], tuple[Task, ...]]
     join: Callable[[Transaction, datetime], AgentRow]
 
 
@@ -79,7 +84,7 @@ class Steps:
     def turn(self, tools_used: Iterable[str]) -> list[Injection]:
         def decide(tx: Transaction, row: AgentRow, record: Record) -> tuple[Record, list[Injection]]:
             tools = _names(tools_used)
-            outcome = self._heard(tx, row, after_turn(record.memory, self._seen(row, tools), self._ground.rules))
+            outcome = self._heard(tx, row, after_turn(record.memory, self._seen(tx, row, tools), self._ground.rules))
             others = max(sum(not is_own(name, self._own) for name in tools), record.memory.others)
             own = bool(tools) and not others
             self._tell(tx, row, outcome)
@@ -92,7 +97,7 @@ class Steps:
             text = last_text if isinstance(last_text, str) else ""  # pyright: ignore[reportUnnecessaryIsInstance]
             outcome = self._heard(tx, row, Outcome(record.memory))
             if not outcome.said:
-                seen, rules = self._seen(row), self._ground.rules
+                seen, rules = self._seen(tx, row), self._ground.rules
                 outcome = at_stop(record.memory, seen, rules, last_text=text, background=background)
             if not outcome.said and not background:
                 self._over(tx, row, record)
@@ -135,14 +140,23 @@ class Steps:
         _log.exception("guidance for %s in session %s met a fault and says nothing", ground.name, ground.session)
         return otherwise
 
-    def _seen(self, row: AgentRow, tools: list[str] | None = None) -> Seen:
+    def _current(self, tx: Transaction, row: AgentRow) -> TodoList:
+        """The agent's work: its list, and its tasks if there are any."""
+        if not tx.has_tasks:
+            return row.state.todos
+        from punchlist.core.work import with_tasks
+
+        return with_tasks(row.state.todos, self._ground.tasks(tx, row))
+
+    def _seen(self, tx: Transaction, row: AgentRow, tools: list[str] | None = None) -> Seen:
         ground, planning = self._ground, row.mode == "plan"
         return Seen(
-            todos=row.state.todos,
+            todos=self._current(tx, row),
             tally=ground.accounts.tally(row.ledger),
             policy=ground.policy,
-            tool=ground.dialect.tools[0].name,
+            tool="` or `".join(ground.dialect.writers) or ground.dialect.tools[0].name,
             own=self._own,
+            writers=frozenset(ground.dialect.writers),
             shown=row.state.shown,
             planning=planning,
             offered=bool(ground.tools),

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from punchlist.agent.handle import Handle
+from punchlist.store import Transaction
 
 if TYPE_CHECKING:
+    from punchlist.core.task import Task
     from punchlist.guidance.compaction import OpenWork
     from punchlist.guidance.layers import Layer
 
@@ -46,7 +48,13 @@ class Told(Handle):
         return block(self._open_work(), self._dialect)
 
     def _open_work(self) -> tuple[OpenWork, ...]:
-        """All work that this agent still owes. Open work from elsewhere than its list is to be added here."""
-        from punchlist.guidance.compaction import open_work
+        """All work that this agent still owes: on its list, and its tasks behind that."""
+        from punchlist.guidance.open_work import open_tasks, open_work
 
-        return open_work(self.todos, self._dialect)
+        def tasks(tx: Transaction) -> tuple[Task, ...]:
+            row = tx.agent(self.session, self.name) if tx.has_tasks else None
+            return () if row is None else self._tasks_before(tx, row)
+
+        listed = open_work(self.todos, self._dialect)
+        found = self.board.store.read(tasks)
+        return (*listed, *open_tasks(found, self._dialect)) if found else listed

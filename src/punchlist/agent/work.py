@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from punchlist.agent.handle import Handle
-from punchlist.core.work import CurrentWork
 from punchlist.store import Transaction
 
 if TYPE_CHECKING:
+    from punchlist.core.work import CurrentWork
+    from punchlist.flows import Flows
     from punchlist.tasks import Tasks
 
 
@@ -22,6 +23,8 @@ class CurrentWorks(Handle):
 
     def _work_in(self, tx: Transaction) -> CurrentWork:
         """The same, within a transaction."""
+        from punchlist.core.work import CurrentWork  # who never asks, a hook say, does not load what a task is
+
         row = tx.agent(self.session, self.name)
         if row is None:
             return CurrentWork()
@@ -31,3 +34,7 @@ class CurrentWorks(Handle):
     def tasks(self, list: str | None = None, *, lease: float | None = None) -> Tasks:
         """A list of tasks in this agent's name, by default the project's. Its activity keeps its claims alive."""
         return self.board.tasks(list, project=self._project, agent=self, lease=lease)
+
+    def flows(self) -> Flows:
+        """The flows of the board, in this agent's name: new ones belong to it and its session."""
+        return self.board.flows(agent=self)

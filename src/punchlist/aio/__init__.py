@@ -18,6 +18,7 @@
 
 from punchlist.aio.agent import Agent
 from punchlist.aio.board import Board, Opening
+from punchlist.aio.flows import Flows
 from punchlist.aio.tasks import Tasks
 
-__all__ = ["Agent", "Board", "Opening", "Tasks"]
+__all__ = ["Agent", "Board", "Flows", "Opening", "Tasks"]

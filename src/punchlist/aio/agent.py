@@ -15,9 +15,11 @@ from punchlist.board import Observer
 from punchlist.core.todo import TodoList
 from punchlist.core.work import CurrentWork
 from punchlist.dialects.base import Reply, Tool
+from punchlist.transcripts.values import Transcript, Written
 
 if TYPE_CHECKING:
     from punchlist.aio.board import Board
+    from punchlist.aio.flows import Flows
     from punchlist.aio.tasks import Tasks
     from punchlist.guidance.injection import Injection
     from punchlist.guidance.layers import Layer
@@ -38,6 +40,7 @@ class Agent(Plans, Runtime):
         self.name = agent.name
         self.session = agent.session
         self.profile = agent.profile
+        self.task_list = agent.task_list
         self._lane = lane
         self._announce = announce
 
@@ -95,6 +98,12 @@ class Agent(Plans, Runtime):
 
         return Tasks(self.board, self.synchronous.tasks(list, lease=lease))
 
+    def flows(self) -> Flows:
+        """The flows of the board, in this agent's name."""
+        from punchlist.aio.flows import Flows
+
+        return Flows(self.board, self.synchronous.flows())
+
     # The model's calls.
 
     async def call(self, name: str, args: Any = None, *, call_id: str | None = None) -> Reply:
@@ -137,6 +146,47 @@ class Agent(Plans, Runtime):
 
     async def about_to_stop(self, last_text: str = "", *, background: int = 0) -> Injection | None:
         return await self._run(self.synchronous.about_to_stop, last_text, background=background)
+
+    # Lists from elsewhere.
+
+    async def restore(
+        self,
+        records_or_path: Any,
+        format: str | None = None,
+        *,
+        session: str | None = None,
+        subagent: str | None = None,
+        by: str | None = None,
+        force: bool = False,
+    ) -> bool:
+        work = self.synchronous.restore
+        return await self._run(work, records_or_path, format, session=session, subagent=subagent, by=by, force=force)
+
+    async def take_over(
+        self,
+        transcript: Transcript,
+        written: Written | None,
+        *,
+        by: str | None = None,
+        force: bool = False,
+        label: str | None = None,
+    ) -> bool:
+        work = self.synchronous.take_over
+        return await self._run(work, transcript, written, by=by, force=force, label=label)
+
+    async def import_history(
+        self,
+        records_or_path: Any,
+        format: str | None = None,
+        *,
+        session: str | None = None,
+        subagent: str | None = None,
+    ) -> int:
+        work = self.synchronous.import_history
+        return await self._run(work, records_or_path, format, session=session, subagent=subagent)
+
+    async def restore_tasks(self, records_or_path: Any, format: str | None = None) -> int:
+        return await self._run(self.synchronous.restore_tasks, records_or_path, format)
 
     # Modes and children.
 

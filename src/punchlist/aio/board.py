@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
 
 from punchlist import board as synchronous
 from punchlist.aio.threads import Lane, Watch, on_a_thread_of_its_own
-from punchlist.board import Clock, Observer, cursor_of, system_clock
+from punchlist.board import Clock, Observer, TasksObserver, cursor_of, system_clock
 from punchlist.config import durability as configured_durability
 from punchlist.core.events import Event
 from punchlist.errors import StoreClosed
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from punchlist.agent.handle import Handle
     from punchlist.agent.stalling import Stall
     from punchlist.aio.agent import Agent
+    from punchlist.aio.flows import Flows
     from punchlist.aio.tasks import Tasks
     from punchlist.core.brief import Brief
     from punchlist.core.report import Report
@@ -100,6 +101,14 @@ class Board:
 
         whose = agent.synchronous if isinstance(agent, Agent) else agent
         return Tasks(self, self.synchronous.tasks(list, project=project, agent=whose, by=by, lease=lease))
+
+    def flows(self, *, agent: Agent | Handle | None = None, by: str = "") -> Flows:
+        """The flows of this board, as `punchlist.Board.flows` gives them; nothing of the store is touched yet."""
+        from punchlist.aio.agent import Agent
+        from punchlist.aio.flows import Flows
+
+        whose = agent.synchronous if isinstance(agent, Agent) else agent
+        return Flows(self, self.synchronous.flows(agent=whose, by=by))
 
     @property
     def gates(self) -> tuple[Gate, ...]:
@@ -207,14 +216,26 @@ class Board:
     async def move_session(self, source: str, target: str, *, by: str = "") -> None:
         await self._run(self.synchronous.move_session, source, target, by=by)
 
+    async def adopt(self, source: str, target: str, *, by: str = "") -> int:
+        return await self._run(self.synchronous.adopt, source, target, by=by)
+
     async def prune(self, before: datetime, *, progress: Callable[[int], None] | None = None) -> int:
         return await self._run(self.synchronous.prune, before, progress=progress)
 
     # Others who want to know.
 
-    def observe(self, *, on_agent: Observer | None = None, on_change: Observer | None = None) -> None:
+    def observe(
+        self,
+        *,
+        on_agent: Observer | None = None,
+        on_change: Observer | None = None,
+        on_tasks: TasksObserver | None = None,
+    ) -> None:
         """As for `punchlist.Board.observe`: called on a thread of the board, with the synchronous handle."""
-        self.synchronous.observe(on_agent=on_agent, on_change=on_change)
+        self.synchronous.observe(on_agent=on_agent, on_change=on_change, on_tasks=on_tasks)
+
+    async def tasks_changed(self, list: str) -> None:
+        await self._run(self.synchronous.tasks_changed, list)
 
     async def changed(self, agent: Agent) -> None:
         await self._run(self.synchronous.changed, agent.synchronous)

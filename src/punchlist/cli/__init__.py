@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from importlib import import_module
@@ -27,13 +28,16 @@ COMMANDS: dict[str, Command] = {
     "demo": Command("demo", "watch three scripted agents at work, live"),
     "todos": Command("todos", "show what this project's agents plan, do and have done"),
     "todo": Command("todo", "change a list by hand: append, start, done, edit, undo, …"),
+    "tasks": Command("tasks", "durable tasks: add, ready, claim, done, graph, work, …"),
     "plan": Command("plan", "show the plan that an agent proposes; approve or reject it"),
     "answer": Command("answer", "answer what waits on you, or list it"),
+    "flows": Command("flows", "list, show, cancel and resume the flows that agents run"),
     "events": Command("events", "show what happened, or follow it live"),
     "statusline": Command("statusline", "print one line for the status bar of an agent"),
     "report": Command("report", "show for each item the time, the work that was seen, its grade and evidence"),
     "brief": Command("brief", "show what happened since you last looked: done, doubtful, waiting, stalled"),
     "stats": Command("stats", "show what the todo layer itself costs: bytes, tokens, calls, turns"),
+    "restore": Command("restore", "bring a list back from an agent's transcript"),
     "sessions": Command("sessions", "list the sessions; copy or move one"),
     "prune": Command("prune", "delete sessions to which nobody wrote for a while"),
     "dialects": Command("dialects", "list the todo tools that agents may use"),
@@ -50,6 +54,15 @@ options:
 
 Start with `punchlist demo`, then `punchlist todo append "My first item"`.
 """
+
+
+def program() -> int:
+    """The whole program, for a process of its own: what so short a life leaves is not worth collecting."""
+    gc.set_threshold(100_000, 50, 50)
+    try:
+        return main()
+    finally:
+        gc.freeze()
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -100,7 +113,9 @@ def _run(arguments: list[str]) -> int:
     if name not in COMMANDS:
         return complain(f"There is no command `{name}`{_nearest(name)}; see `punchlist --help`.")
     module = import_module(f"punchlist.cli.{COMMANDS[name].module}")
-    return module.run(module.parser().parse_args([*leading, *arguments]))
+    # A command with many verbs has a `parse` of its own, which builds no more parsers than it needs.
+    parse = module.parse if hasattr(module, "parse") else module.parser().parse_args
+    return module.run(parse([*leading, *arguments]))
 
 
 def _help() -> int:

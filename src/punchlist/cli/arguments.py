@@ -88,6 +88,10 @@ def open_board(options: argparse.Namespace, *, reads: bool = False) -> Board:
         from punchlist.bridges.claude_files import attach_configured  # only those who asked for it pay for it
 
         attach_configured(board)
+    if os.environ.get("PUNCHLIST_CLAUDE_TASKS"):
+        from punchlist.bridges.claude_tasks import attach_configured as attach_tasks
+
+        attach_tasks(board)
     return board
 
 

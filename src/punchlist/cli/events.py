@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Callable, Iterator
-from datetime import datetime
+from datetime import date, datetime
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -94,10 +94,8 @@ def _writer(look: Look, *, colour: bool) -> Callable[[Event], None]:
     today = datetime.now().astimezone().date()
 
     def write(event: Event) -> None:
-        at = event.at.astimezone()
-        when = at.strftime("%H:%M:%S" if at.date() == today else "%Y-%m-%d %H:%M:%S")
         line = (
-            Span(f"{when}  ", "dim"),
+            Span(f"{clock(event.at, today)}  ", "dim"),
             *padded((Span(shown(event.session or ""), "dim"),), 12, look.glyphs),
             Span("  "),
             Span(sentence(event, look.glyphs)),
@@ -105,3 +103,9 @@ def _writer(look: Look, *, colour: bool) -> Callable[[Event], None]:
         print(painted(cut(line, look.columns, look.glyphs), colour=colour), flush=True)
 
     return write
+
+
+def clock(at: datetime, today: date) -> str:
+    """The local time, with the date where that is not today."""
+    local = at.astimezone()
+    return local.strftime("%H:%M:%S" if local.date() == today else "%Y-%m-%d %H:%M:%S")

@@ -80,6 +80,10 @@ def show(lines: Iterable[Line]) -> None:
 
 
 def show_json(value: Any, *, indent: int = 2) -> None:
+    print(json_text(value, indent=indent), flush=not indent)
+
+
+def json_text(value: Any, *, indent: int = 2) -> str:
     """JSON that is safe to look at: what a terminal could obey is written as an escape, and means the same."""
     import re
 
@@ -88,7 +92,7 @@ def show_json(value: Any, *, indent: int = 2) -> None:
     body = msgspec.json.encode(value)
     text = (msgspec.json.format(body, indent=indent) if indent else body).decode()
     hidden = "\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e0fff"
-    print(re.sub(f"[{hidden}]", lambda found: _escaped(found[0]), text), flush=not indent)
+    return re.sub(f"[{hidden}]", lambda found: _escaped(found[0]), text)
 
 
 def _escaped(character: str) -> str:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import sys
 from argparse import Namespace
 from typing import TYPE_CHECKING
 
 from punchlist.cli import FAILED, OK, complain
 from punchlist.cli.arguments import open_board
+from punchlist.cli.files import check_place, read, replace_file, write_new
 from punchlist.cli.target import author, chosen_agent
 from punchlist.errors import EditRefused, InvalidInput, RevisionConflict
 from punchlist.surfaces.spans import shown
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from punchlist.agent import Agent
 
 _FORMAT = "punchlist"
-_LARGEST = 16 * 1024 * 1024
 
 
 def edit(options: Namespace) -> int:
@@ -33,13 +32,13 @@ def edit(options: Namespace) -> int:
         before = dumps(todos, markers=_FORMAT)
         folder = tempfile.mkdtemp(prefix="punchlist-")  # private, with whatever the editor leaves beside the file
         path = os.path.join(folder, "list.todo.md")
-        _write_new(path, before)
+        write_new(path, before)
         try:
             code = _run_editor(path)
         except InvalidInput:
             shutil.rmtree(folder, ignore_errors=True)  # nothing of anybody's is in it yet
             raise
-        after = _read(path) if os.path.exists(path) else before
+        after = read(path) if os.path.exists(path) else before
         if code != 0:
             kept = f" Your text is kept in `{path}`." if after != before else ""
             if not kept:
@@ -105,7 +104,7 @@ def export(options: Namespace) -> int:
         print(for_terminal(text, lines=True), end="")
         return OK
     _check_target(options.path, options.format, force=options.force)
-    _replace_file(options.path, text)
+    replace_file(options.path, text)
     print(f"Wrote todos to {shown(options.path)}")
     return OK
 
@@ -113,7 +112,7 @@ def export(options: Namespace) -> int:
 def import_(options: Namespace) -> int:
     from punchlist.markdown import loads
 
-    text = sys.stdin.read(_LARGEST) if options.path == "-" else _read(options.path)
+    text = read(options.path)
     todos, errors = loads(text, markers=options.format)
     if errors:
         said = "\n  ".join(errors)
@@ -125,50 +124,16 @@ def import_(options: Namespace) -> int:
     return OK
 
 
-# Files.
-
-
-def _read(path: str) -> str:
-    with open(path, encoding="utf-8", errors="replace") as file:
-        return file.read(_LARGEST)
-
-
-def _write_new(path: str, text: str, mode: int = 0o600) -> None:
-    """Writes a file that is not there yet, and is not reached through a link."""
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
-    with open(os.open(path, flags, mode), "w", encoding="utf-8", errors="replace") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-
-
 def _check_target(path: str, format: str, *, force: bool) -> None:
     from punchlist.core.todo import TodoList
     from punchlist.markdown import dumps, loads
 
-    if os.path.islink(path):
-        raise InvalidInput(problem=f"`{path}` is a symbolic link and is not written through; name its target instead.")
-    if os.path.isdir(path):
-        raise InvalidInput(problem=f"`{path}` is a folder; name a file in it.")
+    check_place(path)
     if force or not os.path.exists(path):
         return
-    text = _read(path)
+    text = read(path)
     found, problems = loads(text, markers=format)
     if problems or (text.strip() and not found.items and text.strip() != dumps(TodoList(), markers=format).strip()):
         raise InvalidInput(
             problem=f"`{path}` holds more than a checklist of this format; name another file, or use --force."
         )
-
-
-def _replace_file(path: str, text: str) -> None:
-    """Puts a new file in place of the old one, whole or not at all."""
-    folder, name = os.path.split(os.path.abspath(path))
-    temporary = os.path.join(folder, f".{name}.{os.urandom(4).hex()}")
-    try:
-        _write_new(temporary, text, 0o666)
-        if os.path.exists(path):
-            os.chmod(temporary, os.stat(path).st_mode & 0o777)
-        os.replace(temporary, path)
-    finally:
-        if os.path.lexists(temporary):
-            os.unlink(temporary)

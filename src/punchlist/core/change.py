@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import TYPE_CHECKING
 
-from punchlist.core.commands import Entry, Problem
 from punchlist.core.todo import Blocker, Status, TodoItem, altered
 from punchlist.text import clean
+
+if TYPE_CHECKING:
+    from punchlist.core.commands import Entry, Problem
 
 ENDED = frozenset({Status.COMPLETED, Status.FAILED, Status.CANCELLED})
 
@@ -58,6 +61,8 @@ class Cleaner:
     def problems(self) -> list[Problem]:
         if not self.removed:
             return []
+        from punchlist.core.commands import Problem  # a command that changes no list starts without it
+
         kinds = ", ".join(sorted(self.removed))
         return [Problem("cleaned", f"Removed from the text: {kinds}.", data={"removed": sorted(self.removed)})]
 

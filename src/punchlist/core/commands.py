@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 from punchlist.core.todo import Blocker, Evidence, Status, TodoItem
 
@@ -40,8 +40,8 @@ class Policy:
     dialect has, or to None where it cannot show such an item at all. `advance`: finishing the focus starts the
     next item. `sweep`: an operation on a phase or on all reaches closed items too. `lead_with_focus`: the first item
     in progress stands before every pending one. `hide_closed_after`: so many seconds after it was closed, the dialect
-    no longer sees an item; below 0 it always does. `one_line`: a content is a row of text, its blanks as one.
-    `orphans`: the name of the phase that items without one seem to have.
+    no longer sees an item (at once, where it is not known when that was); below 0 it always does. `one_line`: a
+    content is a row of text, its blanks as one. `orphans`: the name of the phase that items without one seem to have.
     """
 
     dialect: str = "punchlist"
@@ -70,9 +70,9 @@ class Policy:
 
     def hides(self, item: TodoItem, now: datetime) -> bool:
         """Whether the item was closed so long ago that the dialect no longer sees it."""
-        if self.hide_closed_after < 0 or item.is_open or item.finished_at is None:
+        if self.hide_closed_after < 0 or item.is_open:
             return False
-        return (now - item.finished_at).total_seconds() >= self.hide_closed_after
+        return item.finished_at is None or (now - item.finished_at).total_seconds() >= self.hide_closed_after
 
 
 class Entry(NamedTuple):
@@ -269,6 +269,13 @@ Command = Replace | Merge | Edit
 @dataclass(frozen=True, slots=True)
 class Query:
     """A read: changes nothing."""
+
+
+class Elsewhere:
+    """A command for another layer than the list of todos; that layer knows what it means. `reads`: changes nothing."""
+
+    __slots__ = ()
+    reads: ClassVar[bool] = False
 
 
 @dataclass(frozen=True, slots=True)

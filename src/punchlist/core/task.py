@@ -32,6 +32,9 @@ RunsAfter = Literal["completed", "ended"]
 
 WaitKind = Literal["timer", "event", "manual"]
 
+FLOWS = "board:flows"
+"""The list in which flows are kept (see `core/flow.py`). It is theirs alone."""
+
 FIRST, LAST, USUAL = 0, 4, 2
 """Priorities: 0 comes first, 4 last."""
 

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 
 from punchlist.core.task import Wait
 from punchlist.errors import WaitRefused
+from punchlist.text import repair
 
 HORIZON = timedelta(days=30)
 LONGEST_NAME = 500
@@ -46,4 +47,4 @@ def _named(what: str, text: str | None) -> str:
         raise WaitRefused(problem=f"An event needs a `{what}` that is not empty.")
     if len(text) > LONGEST_NAME:
         raise WaitRefused(problem=f"A `{what}` has at most {LONGEST_NAME} characters.")
-    return text
+    return repair(text)

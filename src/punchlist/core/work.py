@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 
-from punchlist.core.task import Task, TaskStatus
-from punchlist.core.todo import TodoItem, TodoList
+from punchlist.core.task import FLOWS, Task, TaskStatus
+from punchlist.core.todo import Blocker, Status, TodoItem, TodoList
+
+_NEAREST = {TaskStatus.WAITING: Status.BLOCKED}
+_WAITS_ON = {"timer": "a time", "event": "an event", "manual": "a person"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,3 +35,37 @@ class CurrentWork:
     def is_finished(self) -> bool:
         """Whether nothing is owed."""
         return not self.tasks and self.todos.is_finished
+
+
+def with_tasks(todos: TodoList, tasks: Iterable[Task]) -> TodoList:
+    """The list with tasks behind its items, each under its name, for what is put before a model. Never stored."""
+    items = tuple(as_item(task) for task in tasks)
+    return replace(todos, items=(*todos.items, *items)) if items else todos
+
+
+def as_item(task: Task) -> TodoItem:
+    """A task as an item: what it waits for is its blocker."""
+    return TodoItem(
+        id=name_of(task),
+        content=f"{name_of(task)} {task.subject}",
+        active_form=task.active_form,
+        status=_NEAREST.get(task.status) or Status(task.status.value),
+        blocker=_blocker(task),
+        started_at=task.started_at,
+        finished_at=task.finished_at,
+    )
+
+
+def name_of(task: Task) -> str:
+    """What its tool calls it by: a task by its number, a flow by its id."""
+    return str(task.metadata["flow"]) if task.list == FLOWS and "flow" in task.metadata else f"#{task.id}"
+
+
+def _blocker(task: Task) -> Blocker | None:
+    if task.wait is not None:
+        return Blocker("waiting", _WAITS_ON[task.wait.kind])
+    if task.open_blockers:
+        if task.list == FLOWS:
+            return Blocker("after other flows")
+        return Blocker("after " + ", ".join(f"#{each.id}" for each in task.held_by))
+    return None

@@ -5,13 +5,15 @@ from __future__ import annotations
 from functools import cache
 from importlib import import_module
 
-from punchlist.dialects.base import Dialect
+from punchlist.dialects.base import Dialect, Layer
 from punchlist.errors import UnknownName
 
 REGISTRY: dict[str, str] = {
     "punchlist": "punchlist.dialects.punchlist",
     "claude-code": "punchlist.dialects.claude_code",
+    "claude-tasks": "punchlist.dialects.claude_tasks",
     "nexo": "punchlist.dialects.nexo",
+    "taskflow": "punchlist.dialects.taskflow",
     "oh-my-pi": "punchlist.dialects.oh_my_pi",
     "gencode": "punchlist.dialects.gencode",
     "codex": "punchlist.dialects.codex",
@@ -39,3 +41,8 @@ def dialect(name: str) -> Dialect:
         raise UnknownName(what="dialect", name=name, known=", ".join(REGISTRY))
     found: Dialect = import_module(REGISTRY[name]).DIALECT
     return found
+
+
+def dialects_of(layer: Layer) -> tuple[str, ...]:
+    """The names of the dialects that write one layer, in the order of the registry."""
+    return tuple(name for name in REGISTRY if dialect(name).layer == layer)

@@ -7,9 +7,12 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from punchlist.core.commands import Command, Limits, Policy, Problem, Query
+from punchlist.core.commands import Command, Elsewhere, Limits, Policy, Problem, Query
 from punchlist.core.todo import Status, TodoItem, TodoList
 from punchlist.text import repair
+
+Layer = Literal["todos", "tasks", "flows"]
+"""What the tools of a dialect write."""
 
 TOO_LONG = Limits().characters
 
@@ -139,14 +142,16 @@ class Dialect:
     `refused_in_plan_mode` is the answer while plan mode is on, None where the tool may be used then too. `subagents`
     says whether an agent that another one started has the tool, with a list of its own; `withheld_in` names contexts in
     which nobody has it. `repairs` names what is mended in the input (see `repair.py`); `lossy` what the dialect cannot
-    express; `limits` says what there is beside the limits of the policy.
+    express; `limits` says what there is beside the limits of the policy. `layer` is what its tools write: the agent's
+    list of todos, or another layer, which then answers (see `agent/calls.py`). `writers` are the tools that write,
+    where others only read: to use one of them counts as use, and they are named to the model.
     """
 
     name: str
     tools: tuple[Tool, ...]
     policy: Policy
-    parse: Callable[[str, Any], Command | Query | Invalid]
-    render: Callable[[Result], Reply]
+    parse: Callable[[str, Any], Command | Query | Elsewhere | Invalid]
+    render: Callable[[Any], Reply]
     statuses: tuple[str, ...]
     refused_in_plan_mode: str | None = None
     subagents: Literal["own_list", "withheld"] = "own_list"
@@ -154,6 +159,8 @@ class Dialect:
     repairs: frozenset[str] = frozenset()
     lossy: tuple[str, ...] = ()
     limits: tuple[str, ...] = ()
+    layer: Layer = "todos"
+    writers: tuple[str, ...] = ()
 
     def has_tool(self, name: str) -> bool:
         return name in [tool.name for tool in self.tools]

@@ -27,26 +27,20 @@ POLICY = Policy(
     advance=True,
 )
 
+# Every request carries the schema, so it says an item's fields once; the parser takes and mends more than it shows.
 _ID = {"type": ["string", "integer"]}
-_IDS = {"anyOf": [_ID, {"type": "array", "items": _ID}]}
+_IDS = {"type": ["string", "integer", "array"], "items": _ID}
+_TEXT = {"type": "string"}
 _ITEM = {
-    "anyOf": [
-        {"type": "string"},
-        {
-            "type": "object",
-            "properties": {
-                "text": {"type": "string"},
-                "doing": {"type": "string"},
-                "status": {"enum": [status.value for status in Status]},
-                "phase": {"type": "string"},
-                "id": _ID,
-            },
-            "required": ["text"],
-        },
-    ]
+    "type": ["string", "object"],
+    "properties": {
+        "text": _TEXT,
+        "doing": _TEXT,
+        "status": {"enum": [status.value for status in Status]},
+        "phase": _TEXT,
+    },
 }
-_ITEMS = {"type": "array", "items": _ITEM}
-_BY_ID = {"type": "object", "additionalProperties": {"type": "string"}}
+_BY_ID = {"type": "object"}
 
 TOOL = Tool(
     name="todo",
@@ -58,14 +52,14 @@ TOOL = Tool(
     input_schema={
         "type": "object",
         "properties": {
-            "set": {"anyOf": [_ITEMS, _BY_ID]},
-            "add": _ITEMS,
+            "set": {"type": ["array", "object"], "items": _ITEM},
+            "add": {"type": "array", "items": {"type": ["string", "object"]}},
             "start": _ID,
             "done": _IDS,
             "drop": _IDS,
             "block": _BY_ID,
             "note": _BY_ID,
-            "evidence": {"type": "string"},
+            "evidence": _TEXT,
             "next": {"type": "boolean"},
             "view": {"type": "boolean"},
         },

@@ -5,6 +5,8 @@
 - `active_form`: `active_form` for `activeForm`, or the other way round
 - `status_spelling`: `done`, `complete`, `todo`, hyphens, blanks, capitals
 - `numeric_id`: a number, or `#3`, where an id belongs
+- `task_id`: `id` or `task_id` for `taskId`
+- `new_task`: JSON text, an object within `task` or `tasks`, `title`, `content` or `name` for `subject`, no description
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ import msgspec
 from punchlist.core.todo import Status
 from punchlist.text import cut, for_prompt, repair
 
-ALL = frozenset({"json_string", "bare_object", "active_form", "status_spelling", "numeric_id"})
+ALL = frozenset({"json_string", "bare_object", "active_form", "status_spelling", "numeric_id", "task_id", "new_task"})
 
 _SPELLINGS = {status.value.replace("_", ""): status for status in Status} | {
     "todo": Status.PENDING,

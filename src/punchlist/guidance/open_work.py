@@ -6,14 +6,17 @@ The block is made of `OpenWork`, not of a list, so that open work from elsewhere
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from punchlist.core.identity import names_in
 from punchlist.core.todo import CLOSED, WORDS, Blocker, Status, TodoItem, TodoList
 from punchlist.dialects.base import Dialect, shown_items
 from punchlist.text import clean, cut, fence
+
+if TYPE_CHECKING:
+    from punchlist.core.task import Task
 
 HERMES_HEADER: Final = "[Your active task list was preserved across context compression]"
 """Hermes' own words; its header is its fence."""
@@ -67,6 +70,21 @@ def open_work(todos: TodoList, dialect: Dialect) -> tuple[OpenWork, ...]:
         for item in todos.items
         if item.id in kept
     )
+
+
+def open_tasks(tasks: Iterable[Task], dialect: Dialect) -> Iterator[OpenWork]:
+    """Open tasks under their numbers; in Hermes' dialect as it shows a status."""
+    from punchlist.core.work import as_item  # few have both
+
+    for task in tasks:
+        item = as_item(task)
+        status = dialect.policy.shows(item.status) if dialect.name == "hermes" else item.status
+        yield OpenWork(
+            content=task.subject,
+            status=status or item.status,
+            name=item.id,
+            blocker=None if dialect.name == "hermes" else item.blocker,
+        )
 
 
 def _parents(item: TodoItem, by_id: dict[str, TodoItem]) -> list[str]:

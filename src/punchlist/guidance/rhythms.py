@@ -45,6 +45,7 @@ _EVERY_TURN = Rhythm(after=0)
 RHYTHMS: Mapping[str, Rhythm] = {
     "none": NEVER,
     "claude-code": _CLAUDE,
+    "claude-tasks": replace(_CLAUDE, after=10, again=10, changed=False, verify=0),
     "claude-code-10": replace(_CLAUDE, after=10, again=10),
     "gencode": Rhythm(after=10, again=10, lists="none", when_empty=True, hint="first"),
     "learn-claude-code": Rhythm(after=3, counts="rounds", lists="none", when_empty=True, place="before_results"),

@@ -20,9 +20,10 @@ from punchlist.guidance.tools import NONE, OwnTools
 class Seen(msgspec.Struct, frozen=True, kw_only=True):
     """What is known at the moment of a decision.
 
-    `shown` is what the model knows of the list where others changed it since, else None. `tool` is the one that the
-    texts name, `own` are the names of all our tools; `tools` are those that the message used, and `host` what the host
-    says about its own. `notice` is the text for plan mode.
+    `todos` is the agent's list, with its tasks behind it; `shown` is what the model knows of the list where others
+    changed it since, else None. `tool` is the one that the texts name, `own` are the names of all our tools, `writers`
+    those whose use counts, if not all do; `tools` are those that the message used, and `host` what the host says about
+    its own. `notice` is the text for plan mode.
     """
 
     todos: TodoList
@@ -30,6 +31,7 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
     policy: Policy
     tool: str
     own: frozenset[str]
+    writers: frozenset[str] = frozenset()
     shown: tuple[TodoItem, ...] | None = None
     planning: bool = False
     offered: bool = True

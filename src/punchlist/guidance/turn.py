@@ -44,10 +44,10 @@ def counted(memory: Memory, seen: Seen) -> Memory:
     tally, tools, turns = seen.tally, seen.tools, memory.turns + 1
     last_own = -1
     for place, name in enumerate(tools):
-        if is_own(name, seen.own):
+        if is_own(name, seen.writers or seen.own):
             last_own = place
     named = last_own >= 0
-    moved = tally.calls != memory.calls
+    moved = tally.writes != memory.writes if seen.writers else tally.calls != memory.calls
     used_before = moved and not memory.named  # our tool was called, by a message before this one
     changes = 0 if tally.writes != memory.writes or (named and not moved) else memory.changes
     if tools and not memory.reported:

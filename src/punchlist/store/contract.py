@@ -10,6 +10,7 @@ from punchlist.core.events import Draft, Event
 from punchlist.core.todo import ListState, TodoList
 
 if TYPE_CHECKING:
+    from punchlist.store.flow_contract import FlowTable
     from punchlist.store.task_contract import TaskTransaction
     from punchlist.store.waiting import PlanTable, QuestionTable
     from punchlist.store.work import WorkTable
@@ -85,9 +86,21 @@ class ModeTable(Protocol):
     def save(self, agent: AgentRow, mode: str, entered: Mapping[str, Any] | None, *, at: datetime) -> None: ...
 
 
+class ListHistory(Protocol):
+    """What the log tells of one list."""
+
+    def written_at(self, agent: AgentRow) -> datetime | None:
+        """When the list was last written, or said again as it is; None if it never was."""
+        ...
+
+
 class Transaction(Protocol):
     """What may be done within one transaction. All of it is committed together, or none of it."""
 
+    @property
+    def flows(self) -> FlowTable: ...
+    @property
+    def history(self) -> ListHistory: ...
     @property
     def guidance(self) -> GuidanceTable: ...
     @property
@@ -96,6 +109,11 @@ class Transaction(Protocol):
     def plans(self) -> PlanTable: ...
     @property
     def questions(self) -> QuestionTable: ...
+    @property
+    def has_tasks(self) -> bool:
+        """Whether there is any list of tasks. Asked before `tasks`, it spares a process the loading of them."""
+        ...
+
     @property
     def tasks(self) -> TaskTransaction:
         """Durable tasks, their lists and their edges."""

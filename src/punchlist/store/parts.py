@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
+    from punchlist.store.flows import FlowRows
     from punchlist.store.modes import ModeRows
     from punchlist.store.plans import PlanRows
     from punchlist.store.questions import QuestionRows
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 class Parts:
     """What the parts stand on: named queries within one transaction."""
 
+    _flows: FlowRows | None = None
     _plans: PlanRows | None = None
     _questions: QuestionRows | None = None
     _tasks: TaskRows | None = None
@@ -64,6 +66,19 @@ class Parts:
 
             self._work = WorkRows(cast("Rows", self), keeps=self._keeps)
         return self._work
+
+    @property
+    def flows(self) -> FlowRows:
+        if self._flows is None:
+            from punchlist.store.flows import FlowRows
+
+            self._flows = FlowRows(cast("Rows", self))
+        return self._flows
+
+    @property
+    def has_tasks(self) -> bool:
+        """Whether there is any list of tasks on the board."""
+        return self.one("any_task_list", ()) is not None
 
     @property
     def modes(self) -> ModeRows:

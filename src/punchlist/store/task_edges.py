@@ -17,7 +17,7 @@ from punchlist.errors import CycleRefused
 if TYPE_CHECKING:
     from punchlist.store.transaction import Rows
 
-_STEPS = 200
+_STEPS = 64
 """So many tasks are looked at one by one before the database does it in one go."""
 
 _MOST_NAMED = 12
@@ -81,14 +81,12 @@ class Edges:
                 if side.exhausted:
                     self._move(side is forward, task if side is forward else blocker, high + 1, low - 1)
                     return
-        self._search(task, blocker, high)
+        self._search(task, blocker)
         self._move(True, task, high + 1, low - 1)
 
-    def _search(self, task: int, blocker: int, high: int) -> None:
+    def _search(self, task: int, blocker: int) -> None:
         """Raises if the blocker waits for the task, however many tasks lie between."""
-        via: dict[int, int] = {}
-        for number, before in self._rows.all("way_forward", {"task": task, "upto": high}):
-            via.setdefault(number, before)
+        via: dict[int, int] = dict(self._rows.all("way_forward", {"task": task}))
         if blocker in via:
             way = [blocker]
             while way[-1] != task:

@@ -59,3 +59,16 @@ class TaskLog:
         check_row(row[0], f"{where.number} {topic} {correlation_id}", row[1])
         self._rows.run("delete_signal", values)
         return (msgspec.json.decode(row[1]),)
+
+    def reading(self, where: TaskListRow, source: str) -> tuple[int, bytes] | None:
+        row = self._rows.one("find_reading", {"list": where.number, "source": source})
+        if row is None:
+            return None
+        place, total, mark = row
+        check_row(total, f"{where.number} {source} {place}", mark)
+        return place, mark
+
+    def save_reading(self, where: TaskListRow, source: str, place: int, mark: bytes) -> None:
+        total = codec.checksum(f"{where.number} {source} {place}", mark)
+        values = {"list": where.number, "source": source, "place": place, "sum": total, "mark": mark}
+        self._rows.run("save_reading", values)

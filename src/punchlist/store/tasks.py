@@ -37,14 +37,14 @@ class TaskRows(TaskLog):
 
     # Lists.
 
-    def named(self, name: str) -> TaskListRow | None:
-        row = self._rows.one("find_task_list", {"name": name})
-        return None if row is None else TaskListRow(*row)
+    def named(self, name: str, now: datetime) -> tuple[TaskListRow, bool] | None:
+        row = self._rows.one("find_task_list", {"name": name, "now": codec.microseconds(now)})
+        return None if row is None else (TaskListRow(*row[:4]), bool(row[4]))
 
     def add_list(self, name: str, *, project: str, session: str | None, at: datetime) -> TaskListRow:
         values = {"name": name, "project": project, "session": session, "at": codec.microseconds(at)}
         self._rows.run("add_task_list", values)
-        return TaskListRow(*self._rows.one("find_task_list", {"name": name}))
+        return TaskListRow(*self._rows.one("find_task_list", {"name": name, "now": 0})[:4])
 
     def lists(self) -> Sequence[tuple[TaskListRow, int]]:
         return [(TaskListRow(*row[:4]), row[4]) for row in self._rows.all("task_lists", ())]
@@ -57,9 +57,11 @@ class TaskRows(TaskLog):
 
     # Tasks.
 
-    def find(self, where: TaskListRow, id: int) -> TaskRow | None:
+    def find(self, where: TaskListRow, id: int, *, alone: bool = False) -> TaskRow | None:
         row = self._rows.one("task_by_id", (where.number, id))
-        return None if row is None else self._loaded(where, row)
+        if row is None:
+            return None
+        return self._made(where, row, (), ()) if alone else self._loaded(where, row)
 
     def get(self, number: int) -> TaskRow:
         row = self._rows.one("task_by_number", (number,))
@@ -90,11 +92,11 @@ class TaskRows(TaskLog):
         return [self._made(where, row, tuple(blockers.get(row[2], ())), tuple(blocks.get(row[2], ()))) for row in rows]
 
     def _loaded(self, where: TaskListRow, row: Any) -> TaskRow:
-        number = row[0]
-        found = self._rows.all("blockers_of_task", (number,))
-        blockers = tuple([Blocking(str(blocker), _BLOCKING[word]) for blocker, word in found])
-        blocks = tuple([str(task) for (task,) in self._rows.all("dependents_of_task", (number,))])
-        return self._made(where, row, blockers, blocks)
+        found = sorted(self._rows.all("neighbours_of_task", {"task": row[0]}))
+        if not found:
+            return self._made(where, row, (), ())
+        blockers = tuple([Blocking(str(task), _BLOCKING[word]) for behind, task, word in found if not behind])
+        return self._made(where, row, blockers, tuple([str(task) for behind, task, _ in found if behind]))
 
     def _made(self, where: TaskListRow, row: Any, blockers: tuple[Blocking, ...], blocks: tuple[str, ...]) -> TaskRow:
         number, _, _, _, _, _, agent, parent, children, rank, *_ = row
@@ -123,11 +125,20 @@ class TaskRows(TaskLog):
         self._rows.leases.forget()
         return TaskRow(number, where, place, above, agent, 0, altered(task, list=where.name, id=str(place)))
 
+    def skip_ids(self, where: TaskListRow, id: int) -> bool:
+        return self._rows.one("skip_task_ids", {"list": where.number, "id": id}) is not None
+
+    def next_id(self, where: TaskListRow) -> int:
+        (found,) = self._rows.one("next_id_of_list", {"list": where.number})
+        return found
+
     def save(self, row: TaskRow, task: Task, *, parent: int | None, agent: int | None) -> TaskRow:
         first, middle, last = values_of(task, row.list.number, int(task.id))
         before = row.task
         values = (*first, agent, parent, *middle, *last, row.number, before.revision)
-        if self._rows.one("save_task", values) is None:
+        changes = self._rows.connection.total_changes
+        self._rows.run("save_task", values)
+        if self._rows.connection.total_changes == changes:
             raise TaskRevisionConflict(id=task.id, expected=before.revision, actual="another")
         self._label(row.number, before.labels, task.labels)
         if parent != row.parent:
@@ -206,9 +217,11 @@ class TaskRows(TaskLog):
             "label": label,
             "reserved": reserved_of(reserve),
         }
-        taken = self._rows.all("claim_tasks_of_owner", values)
-        if len(taken) < limit:
+        taken: list[Any] = []
+        if self._rows.one("has_tasks_of_owner", {"list": where.number, "owner": owner, "label": label}) is not None:
+            taken += self._rows.all("claim_tasks_of_owner", values)
             values["limit"] = limit - len(taken)
+        if len(taken) < limit:
             taken += self._rows.all("claim_tasks" if label is None else "claim_tasks_of_label", values)
         self._rows.leases.forget()
         return [self._loaded(where, row) for row in sorted(taken, key=lambda row: (row[4], row[2]))]

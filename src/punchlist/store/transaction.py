@@ -13,6 +13,7 @@ from punchlist.store import codec, lists
 from punchlist.store.contract import AgentRow, ListRow, SessionRow, StoredCall
 from punchlist.store.faults import check_row, readable
 from punchlist.store.guidance import GuidanceRows
+from punchlist.store.history import HistoryRows
 from punchlist.store.leases import Leases
 from punchlist.store.lists import NOTHING, SNAPSHOT_EVERY, Columns, Kept, row_head, whole_head
 from punchlist.store.parts import Parts
@@ -50,6 +51,7 @@ class Rows(Parts):
         self._late_lists: list[tuple[Any, ...]] = []
         self._late_events: list[tuple[Any, ...]] = []
         self.guidance = GuidanceRows(self, keeps=keeps)
+        self.history = HistoryRows(self)
         self.leases = Leases(self)
 
     def sync(self, wanted: bool) -> None:
@@ -333,6 +335,7 @@ class Rows(Parts):
         self.run("move_session", {"source": source, "target": target})
         self.run("move_agents", {"source": source, "target": target})
         self.run("move_task_lists", {"source": source, "target": target, "name": f"session:{target}"})
+        self.flows.move(source, target)
 
     def copy_session(self, source: str, target: str, *, at: datetime) -> None:
         """The copy's lists keep their revisions; their history begins with a snapshot."""

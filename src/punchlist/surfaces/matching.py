@@ -1,11 +1,14 @@
-"""Which item or phase a person means by a few letters of it, by the rules of oh-my-pi's `/todo` commands."""
+"""Which item, phase or task a person means by a few letters of it, by the rules of oh-my-pi's `/todo` commands."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from punchlist.core.todo import Phase, Status, TodoItem, TodoList
+
+if TYPE_CHECKING:
+    from punchlist.core.task import Task
 
 UNPHASED = "Todos"
 """The phase that a first item goes to when none is named."""
@@ -102,3 +105,16 @@ def addition(todos: TodoList, words: Sequence[str], *, phase: str | None = None)
 
 def _capitalised(name: str) -> str:
     return " ".join(word[:1].upper() + word[1:] for word in name.split(" "))
+
+
+def find_tasks(tasks: Sequence[Task], query: str) -> Sequence[Task]:
+    """Those that are meant: the one of that subject, else all that hold it; of several, those still open.
+
+    One means it was found; several that the query does not tell them apart. Case and blanks around it do not count.
+    """
+    wanted = query.strip().lower()
+    if not wanted:
+        return ()
+    equal = [task for task in tasks if task.subject.strip().lower() == wanted]
+    found = equal or [task for task in tasks if wanted in task.subject.lower()]
+    return [task for task in found if task.is_open] or found if len(found) > 1 else found

@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from punchlist.core.events import Event
+from punchlist.surfaces.flow_sentences import FLOW_DEEDS, flow_deed
 from punchlist.surfaces.spans import Glyphs, quoted, shown
+from punchlist.surfaces.task_sentences import task_sentence
 
 _ITEM_VERBS = {
     "item.added": "added",
@@ -45,6 +47,8 @@ _LIST_DEEDS = {
 
 def sentence(event: Event, glyphs: Glyphs) -> str:
     """What happened, without the time: `main started “Run tests”`. Unknown kinds are named as they are."""
+    if event.kind.startswith("task."):
+        return task_sentence(event, glyphs)
     agent = shown(event.agent or "")
     author = shown(event.by) or agent or "someone"
     other = bool(agent) and agent != author
@@ -57,6 +61,8 @@ def sentence(event: Event, glyphs: Glyphs) -> str:
         plan = f"the plan of {agent}" if other else "the plan"
         number = f"{plan} (revision {_text(event.data, 'plan_revision')})"
         return f"{author} {_PLAN_DEEDS[event.kind].replace('{plan}', number)}{_why(event.data)}"
+    if event.kind in FLOW_DEEDS:
+        return f"{author} {flow_deed(event.kind, event.data, glyphs)}{f' for {agent}' if other else ''}"
     whose = f" for {agent}" if other and event.kind.partition(".")[0] in ("item", "list", "plan") else ""
     return f"{author} {_deed(event.kind, event.data, glyphs)}{whose}{_reason(event)}"
 
@@ -67,7 +73,7 @@ def _deed(kind: str, data: Mapping[str, Any], glyphs: Glyphs) -> str:
     match kind:
         case "plan.started":
             return "began a new plan"
-        case "list.refused" | "approval.refused":
+        case "list.refused" | "approval.refused" | "flow.refused":
             return f"was refused: {_text(data, 'problem')}"
         case "list.restored":
             return f"restored the list from {_text(data, 'source')}"
@@ -99,6 +105,8 @@ def _deed(kind: str, data: Mapping[str, Any], glyphs: Glyphs) -> str:
             return f"asks about {quoted(str(data.get('content', '')), glyphs)}: {_text(data, 'question')}"
         case "question.answered":
             return f"answered {quoted(str(data.get('content', '')), glyphs)}: {_text(data, 'answer')}"
+        case "transcript.write":
+            return f"had written an earlier list, found in {_text(data, 'source')}"
         case "agent.joined":
             return "joined"
         case "agent.spawned":

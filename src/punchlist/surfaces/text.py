@@ -82,7 +82,9 @@ def board_lines(
 ) -> Iterator[Line]:
     """All lists: one alone as `3 todos:` and its rows; several by session, each agent with its `Tasks (1/3)`."""
     if len(rows) == 1 and not projects:
-        yield (Span(f"{plural(len(rows[0].todos.items), 'todo')}:", "bold"),)
+        label = (Span(f" {shown(rows[0].label)}", "dim"),) if rows[0].label else ()
+        head = (Span(f"{plural(len(rows[0].todos.items), 'todo')}:", "bold"), *label)
+        yield cut(head, look.columns, look.glyphs)
         yield from list_lines(rows[0].todos, look, indent=2, ids=ids)
         return
     sessions: dict[str, list[ListRow]] = {}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
-from hashlib import blake2b
 from typing import Any
 
 import msgspec
@@ -41,8 +40,9 @@ class Change:
         self.by = by
         self.agent = agent
         self._project = project
-        self._where = self.tasks.named(name)
-        self.settled = 0 if self._where is None else self._settle(self._where)
+        found = self.tasks.named(name, now)
+        self._where, due = found or (None, False)
+        self.settled = self._settle(self._where) if due and self._where is not None else 0
 
     @property
     def where(self) -> TaskListRow:
@@ -65,13 +65,13 @@ class Change:
             count += len(rows)
         return count
 
-    def find(self, id: str | int) -> TaskRow | None:
+    def find(self, id: str | int, *, alone: bool = False) -> TaskRow | None:
         number = number_of(id)
-        return None if self._where is None or number is None else self.tasks.find(self._where, number)
+        return None if self._where is None or number is None else self.tasks.find(self._where, number, alone=alone)
 
-    def row(self, id: str | int) -> TaskRow:
-        """The task of that id; raises `TaskUnknown`."""
-        found = self.find(id)
+    def row(self, id: str | int, *, alone: bool = False) -> TaskRow:
+        """The task of that id, `alone` without its neighbours; raises `TaskUnknown`."""
+        found = self.find(id, alone=alone)
         if found is None:
             raise TaskUnknown(id=str(id)[:80], list=self.name)
         return found
@@ -104,14 +104,15 @@ class Change:
         self.tasks.add_events(row, drafts, by=author, at=self.now, agent=number)
 
     def _agent_of(self, row: TaskRow, after: Task) -> int | None:
-        """Which agent of this board works on the task now."""
-        if after.owner is None:
+        """Which agent of this board works on the task now: who started it, or whom it was given to."""
+        before, agent = row.task, self.agent
+        if after.status is TaskStatus.PENDING and after.owner is None:
             return None
-        if self.agent is not None and after.owner == self.agent.name and after.owner != row.task.owner:
-            return self.agent.number
-        if self.agent is not None and after.status is TaskStatus.IN_PROGRESS and after.owner == self.agent.name:
-            return self.agent.number
-        return row.agent if after.owner == row.task.owner else None
+        if agent is not None:
+            began = after.status is TaskStatus.IN_PROGRESS and before.status is not TaskStatus.IN_PROGRESS
+            if (began and after.owner in {None, agent.name}) or (after.owner == agent.name != before.owner):
+                return agent.number
+        return row.agent if after.owner == before.owner else None
 
     def once(
         self, call_id: str | None, asked: Any, run: Callable[[], tuple[Task, ...]], *, empty: bool = False
@@ -123,7 +124,7 @@ class Change:
         if call_id is None:
             return run()
         name_of("call id", call_id)
-        fingerprint = blake2b(_encode(asked), digest_size=16).digest()
+        fingerprint = _fingerprint(asked)
         known = self.tasks.call(self.where, call_id)
         if known is not None:
             if known.fingerprint != fingerprint:
@@ -133,6 +134,16 @@ class Change:
         if tasks or empty:
             self.tasks.save_call(self.where, call_id, TaskCall(fingerprint, _encode(tasks)), at=self.now)
         return tasks
+
+
+def _fingerprint(asked: Any) -> bytes:
+    from hashlib import blake2b
+
+    try:
+        body = _encode(asked)
+    except (TypeError, ValueError, RecursionError):
+        body = repr(asked).encode("utf-8", "backslashreplace")
+    return blake2b(body, digest_size=16).digest()
 
 
 def number_of(id: str | int) -> int | None:

@@ -7,13 +7,22 @@ from datetime import timedelta
 from typing import Any, NamedTuple
 
 from punchlist.core import task_rules as rules
+from punchlist.core.change import Cleaner
 from punchlist.core.events import Draft
 from punchlist.core.globs import normal, overlap
-from punchlist.core.task import Task, TaskStatus, altered
-from punchlist.errors import FenceStale, InvalidInput, ReservationRefused
+from punchlist.core.task import ENDED, Task, TaskStatus, altered
+from punchlist.errors import (
+    CancelPending,
+    FenceStale,
+    InvalidInput,
+    ReservationRefused,
+    TaskError,
+    TransitionRefused,
+)
 from punchlist.store.task_contract import TaskRow
 from punchlist.tasks.change import Change, check_lease
-from punchlist.tasks.fields import name_of, plain
+from punchlist.tasks.fields import name_of, plain, text
+from punchlist.text import repair
 
 LEASE = 900.0
 """Seconds that a claim lasts without a sign of life, unless it says otherwise."""
@@ -27,7 +36,7 @@ class Late(NamedTuple):
     """A completion that came too late: the task, with what was brought kept beside it, and the error to tell."""
 
     task: Task
-    error: FenceStale
+    error: TaskError
 
 
 class Claims(Change):
@@ -51,6 +60,7 @@ class Claims(Change):
             raise InvalidInput(problem=f"From 1 to {_MOST_AT_ONCE} tasks can be claimed at once.")
         asked = ["claim", owner, id, limit, label, lease, list(reserve)]
         patterns = self._patterns(reserve)
+        label = None if label is None else repair(label)
         length = timedelta(seconds=lease)
 
         def run() -> tuple[Task, ...]:
@@ -65,18 +75,13 @@ class Claims(Change):
 
     def _next(
         self, owner: str, limit: int, label: str | None, lease: timedelta, patterns: tuple[str, ...]
-    ) -> list[TaskRow]:
+    ) -> Sequence[TaskRow]:
         number = None if self.agent is None else self.agent.number
-
-        def take() -> list[TaskRow]:
-            rows = self.tasks.claim(
-                self.where, owner, agent=number, now=self.now, lease=lease, limit=limit, label=label, reserve=patterns
-            )
-            return list(rows)
-
-        rows = take()
-        if not rows and self._shorten():
-            rows = take()
+        rows = self.tasks.claim(
+            self.where, owner, agent=number, now=self.now, lease=lease, limit=limit, label=label, reserve=patterns
+        )
+        if not rows:
+            self._shorten()
         for row in rows:
             task = row.task
             draft = Draft(
@@ -85,13 +90,12 @@ class Claims(Change):
             self.tell(row, draft)
         return rows
 
-    def _shorten(self) -> bool:
+    def _shorten(self) -> None:
         """Leases that end later than any can were given by a clock that is ahead; they begin anew now."""
         most = self.now + timedelta(seconds=LONGEST_LEASE)
         for row in self.tasks.leases_beyond(self.where, most):
             until = self.now + timedelta(seconds=row.task.lease or LEASE)
             self.tasks.save_lease(row, altered(row.task, lease_until=until))
-        return False
 
     def heartbeat(self, id: str, *, fence: int, lease: float | None = None) -> Task:
         """A sign of life: the lease begins anew. The task says whether it is to be cancelled."""
@@ -128,34 +132,39 @@ class Claims(Change):
             done = self._complete(id, fence, plain("result", result), revision)
             if isinstance(done, Late):
                 late.append(done)
-                return (done.task,)
+                return ()
             return (done,)
 
-        (task,) = self.once(call_id, ["complete", id, fence, result], run)
-        return late[0] if late else task
+        found = self.once(call_id, ["complete", id, fence, result], run)
+        return late[0] if late else found[0]
 
     def _complete(self, id: str, fence: int | None, result: Any, revision: int | None) -> Task | Late:
         row = self.row(id)
         task = row.task
-        if fence is not None and (fence != task.fence or task.cancel_requested):
-            return self._late(row, fence, result)
+        kept = " What you brought is kept with the task." if result is not None else ""
+        if fence is not None and fence != task.fence:
+            stale = FenceStale(id=task.id, fence=fence, actual=task.fence, kept=kept)
+            return self._late(row, fence, result, stale)
         rules.check_revision(task, revision)
-        if task.status is TaskStatus.COMPLETED and fence is not None and result not in (None, task.result):
-            return self._late(row, fence, result)
+        if fence is not None and task.cancel_requested and task.status not in ENDED:
+            return self._late(row, fence, result, CancelPending(id=task.id))
+        if fence is not None and task.status is TaskStatus.COMPLETED and result not in (None, task.result):
+            then = "what you brought is kept beside its result"
+            refused = TransitionRefused(id=task.id, status=task.status, to="completed once more", next=then)
+            return self._late(row, fence, result, refused)
         return self.write(row, rules.completed(task, self.now, result, fence=fence), "task.completed").task
 
-    def _late(self, row: TaskRow, fence: int, result: Any) -> Late:
-        task = row.task
-        after = rules.late(task, fence, result, by=self.by, now=self.now) if result is not None else task
-        kept = "" if after.late_results == () else " What you brought is kept with the task."
-        late = self.write(row, after, "task.late", by=self.by).task
-        return Late(late, FenceStale(id=task.id, fence=fence, actual=task.fence, kept=kept))
+    def _late(self, row: TaskRow, fence: int, result: Any, error: TaskError) -> Late:
+        if result is None:
+            return Late(row.task, error)
+        after = rules.late(row.task, fence, result, by=self.by, now=self.now)
+        return Late(self.write(row, after, "task.late", by=self.by).task, error)
 
     def fail(self, id: str, reason: str = "", *, fence: int | None = None) -> Task:
         """Failed; or pending again after a rest, while there are attempts left."""
         row = self.row(id)
         rules.check_fence(row.task, fence)
-        after = rules.failed(row.task, self.now, str(plain("reason", reason)))
+        after = rules.failed(row.task, self.now, text("reason", reason, Cleaner()))
         return self.write(row, after, "task.failed" if after.status is TaskStatus.FAILED else "task.retrying").task
 
     def retry(self, id: str) -> Task:
@@ -168,7 +177,7 @@ class Claims(Change):
         rules.check_fence(row.task, fence)
         if request:
             return self.write(row, rules.cancel_asked(row.task), "task.cancel_requested").task
-        reason = None if reason is None else str(plain("reason", reason))
+        reason = None if reason is None else text("reason", reason, Cleaner())
         return self.write(row, rules.cancelled(row.task, self.now, reason), "task.cancelled").task
 
     # Files.

@@ -36,7 +36,7 @@ class Edits(Change):
         if task.checklist:
             task = altered(task, progress=own_progress(task.status, task.checklist))
         parent = given.get("parent")
-        above = None if parent is None else self.row(parent)
+        above = None if parent is None else self.row(parent, alone=True)
         if above is not None:
             task = altered(task, parent=above.task.id)
         own = self.agent is not None and owner == self.agent.name
@@ -64,9 +64,8 @@ class Edits(Change):
             after = self._owned(after, given["owner"])
         if "result" in given:
             after = altered(after, result=plain("result", given["result"]))
-        runs_after = after.runs_after
         row = self.write(row, after, "task.changed", parent=parent)
-        if self._link(row, given) or runs_after != row.task.runs_after or "runs_after" in given:
+        if self._link(row, given) or "runs_after" in given:
             row = self.row(id)
         if "status" in given:
             row = self._set_status(row, status_named(given["status"]), fence)
@@ -85,7 +84,7 @@ class Edits(Change):
             return row
         match to:
             case TaskStatus.IN_PROGRESS:
-                owner = task.owner or (self.agent.name if self.agent is not None else self.by or None)
+                owner = task.owner or (self.by or None if self.agent is None else None)
                 fresh = altered(task, started_at=None) if task.status in ENDED else task
                 after = rules.moved(fresh, to, self.now, owner=owner, fence=task.fence + 1)
                 return self.write(row, after, "task.started")
@@ -124,7 +123,7 @@ class Edits(Change):
         touched = False
         for name in EDGES:
             for each in _ids(name, given.get(name)):
-                other = self.row(each)
+                other = self.row(each, alone=True)
                 task, blocker = (row, other) if name.endswith("blocked_by") else (other, row)
                 touched |= self._add(task, blocker) if name.startswith("add") else self._remove(task, blocker)
         return touched

@@ -13,7 +13,15 @@ from punchlist.core.task import FIRST, LAST, Check, RunsAfter, Task, TaskStatus,
 from punchlist.core.task_rules import merged_metadata, merged_state
 from punchlist.errors import InvalidInput
 
-LONGEST = {"subject": 1_000, "description": 100_000, "active_form": 1_000, "label": 100, "name": 200, "check": 1_000}
+LONGEST = {
+    "subject": 1_000,
+    "description": 100_000,
+    "active_form": 1_000,
+    "label": 100,
+    "name": 200,
+    "check": 1_000,
+    "reason": 10_000,
+}
 MOST_JSON = 1_000_000
 MOST_PARTS = 1_000
 """Labels, checklist lines and edges that one task may be given in one go."""
@@ -188,7 +196,7 @@ def _checklist(value: Any, cleaner: Cleaner) -> tuple[Check, ...]:
 def _ticked(task: Task, wanted: Any, *, done: bool) -> tuple[Check, ...]:
     checks = list(task.checklist)
     for which in _several("checked", wanted):
-        places = [place for place, check in enumerate(checks) if which in {place, check.text}]
+        places = [place for place, check in enumerate(checks) if which in (place, check.text)]
         if not places or isinstance(which, bool):
             said = repr(which)[:80]
             raise InvalidInput(problem=f"The checklist of task `{task.id}` has no line {said}; it has {len(checks)}.")
@@ -201,8 +209,8 @@ def _settings(given: Mapping[str, Any]) -> dict[str, Any]:
     new: dict[str, Any] = {}
     if "max_attempts" in given:
         most = given["max_attempts"]
-        if most is not None and (not isinstance(most, int) or isinstance(most, bool) or most < 1):
-            raise InvalidInput(problem="`max_attempts` is a number from 1, or None for no limit.")
+        if most is not None and (not isinstance(most, int) or isinstance(most, bool) or not 1 <= most <= 10**6):
+            raise InvalidInput(problem="`max_attempts` is a number from 1 to a million, or None for no limit.")
         new["max_attempts"] = most
     if "backoff" in given:
         rest = given["backoff"]

@@ -53,6 +53,11 @@ def gate(on: str, check: Check, *, list: str | None, seconds: float) -> Gate:
     return Gate(on, check, list, seconds)
 
 
+def stands(gates: Sequence[Gate], on: On, list: str) -> bool:
+    """Whether any gate is to be asked on this occasion."""
+    return any(each.on == on and each.list in {None, list} for each in gates)
+
+
 def ask(gates: Sequence[Gate], on: On, task: Task) -> None:
     """Asks each gate that stands here, in order; raises `GateRefused` with the reason of the first that refuses."""
     for each in gates:

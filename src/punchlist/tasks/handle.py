@@ -12,7 +12,6 @@ from punchlist.core.todo import TodoList
 from punchlist.errors import GateRefused, TaskRevisionConflict
 from punchlist.tasks.claims import Late
 from punchlist.tasks.fields import NewTask, TaskChanges, described
-from punchlist.tasks.gates import ask
 from punchlist.tasks.looking import Looking
 from punchlist.tasks.meeting import promoted, remember, steps_of
 from punchlist.tasks.work import Work
@@ -40,6 +39,8 @@ class Tasks(Looking):
 
     def _ask_about_new(self, subject: str, fields: NewTask) -> None:
         if any(gate.on == "create" for gate in self.board.gates):
+            from punchlist.tasks.gates import ask
+
             new = described(Task(list=self.name, id="", subject=""), {**fields, "subject": subject})
             ask(self.board.gates, "create", altered(new, owner=fields.get("owner"), created_by=self.by))
 
@@ -61,6 +62,8 @@ class Tasks(Looking):
         return ((write(work),) if now.revision == asked.revision else None), now
 
     def _ask_about_end(self, task: Task) -> None:
+        from punchlist.tasks.gates import ask
+
         try:
             ask(self.board.gates, "complete", task)
         except GateRefused as refused:

@@ -7,18 +7,19 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, TypeVar
 
-from punchlist.agent.handle import Handle, joined
 from punchlist.core.events import Event
-from punchlist.core.task import Task
-from punchlist.errors import TaskUnknown
+from punchlist.core.task import FLOWS, Task
+from punchlist.errors import InvalidInput, TaskUnknown
 from punchlist.store import Transaction
 from punchlist.store.task_contract import TaskListRow, TaskRow
 from punchlist.tasks.change import number_of
 from punchlist.tasks.fields import name_of, status_of
 from punchlist.tasks.meeting import with_list
 from punchlist.tasks.work import Work
+from punchlist.text import repair
 
 if TYPE_CHECKING:
+    from punchlist.agent.handle import Handle
     from punchlist.board import Board
 
 T = TypeVar("T")
@@ -40,6 +41,10 @@ class Looking:
     ) -> None:
         self.board = board
         self.name = name_of("name of a list", name)
+        if name == FLOWS:
+            raise InvalidInput(
+                problem=f"The list `{FLOWS}` holds flows, which have rules of their own: use `board.flows()`."
+            )
         self.by = by or ("" if agent is None else agent.name)
         self.lease = lease
         self._project = project
@@ -51,27 +56,32 @@ class Looking:
     def within(self, tx: Transaction, *, now: datetime | None = None) -> Work:
         """The same, in a transaction that is already open. Gates are not asked there."""
         now = now or self.board.now()
-        row = None if self._agent is None else joined(self._agent, tx, now)
+        row = None
+        if self._agent is not None:
+            from punchlist.agent.handle import joined  # who is no agent starts without it
+
+            row = joined(self._agent, tx, now)
         return Work(tx, self.name, project=self._project, now=now, by=self.by, agent=row)
 
     def _change(self, work: Callable[[Work], T]) -> T:
-        return self.board.store.transact(lambda tx: work(self.within(tx)))
+        done = self.board.store.transact(lambda tx: work(self.within(tx)))
+        self.board.tasks_changed(self.name)
+        return done
 
     def _look(self, what: Callable[[Transaction, TaskListRow], T], nothing: T) -> T:
         """Reads; only if something has come due meanwhile, that is written first."""
 
         def read(tx: Transaction) -> tuple[bool, T]:
-            where = tx.tasks.named(self.name)
-            if where is None:
+            known = tx.tasks.named(self.name, now)
+            if known is None:
                 return False, nothing
-            if tx.tasks.due(where, now, limit=1):
-                return True, nothing
-            return False, what(tx, where)
+            where, due = known
+            return (True, nothing) if due else (False, what(tx, where))
 
         now = self.board.now()
         due, found = self.board.store.read(read)
         if due:
-            self._change(lambda _: None)
+            self.board.store.transact(lambda tx: Work(tx, self.name, project=self._project, now=now).settled)
             due, found = self.board.store.read(read)
         return found
 
@@ -109,10 +119,10 @@ class Looking:
             rows = tx.tasks.page(
                 where,
                 after=0 if after is None else number_of(after) or 0,
-                limit=limit,
+                limit=None if limit is None else _sensible(limit),
                 status=word,
-                owner=owner,
-                label=label,
+                owner=None if owner is None else repair(owner),
+                label=None if label is None else repair(label),
                 parent=None if above is None else above.number,
             )
             return tuple([with_list(tx, row) for row in rows])
@@ -123,7 +133,9 @@ class Looking:
         """What a worker may take now, in the order in which it should: by priority, then id."""
 
         def read(tx: Transaction, where: TaskListRow) -> tuple[Task, ...]:
-            return tuple([row.task for row in tx.tasks.ready(where, limit=limit, label=label)])
+            return tuple(
+                [row.task for row in tx.tasks.ready(where, limit=_sensible(limit), label=label and repair(label))]
+            )
 
         return self._look(read, ())
 
@@ -145,3 +157,8 @@ class Looking:
             return TaskGraph(tuple([row.task for row in tx.tasks.page(where)]), tuple(tx.tasks.edges(where)))
 
         return self._look(read, TaskGraph((), ()))
+
+
+def _sensible(limit: int) -> int:
+    """A number that every engine takes: below 0 is none, and no list is longer than the most."""
+    return min(max(0, limit), 10**9)

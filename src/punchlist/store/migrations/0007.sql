@@ -1,16 +1,10 @@
--- Runtime work: what is remembered of an agent's tool calls. `part` is empty for what the next report needs, else it
--- names an item (a tally of the work on it) or a detector.
+-- How far the transcripts have been read that tell of a list of tasks. `mark` is what stands before that place.
 
-CREATE TABLE work (
-    agent INTEGER NOT NULL,
-    part TEXT NOT NULL,
+CREATE TABLE task_readings (
+    list INTEGER NOT NULL,
+    source TEXT NOT NULL,
+    place INTEGER NOT NULL,
     sum INTEGER NOT NULL,
-    body BLOB NOT NULL,
-    PRIMARY KEY (agent, part)
-);
-
--- Up to which event somebody has looked, by what they look at.
-CREATE TABLE marks (
-    name TEXT PRIMARY KEY,
-    seq INTEGER NOT NULL
+    mark BLOB NOT NULL,
+    PRIMARY KEY (list, source)
 );

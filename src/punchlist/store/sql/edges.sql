@@ -1,8 +1,8 @@
--- name: blockers_of_task
-SELECT t.id, t.status FROM task_edges e JOIN tasks t ON t.number = e.blocker WHERE e.task = ? ORDER BY t.id;
-
--- name: dependents_of_task
-SELECT t.id FROM task_edges e JOIN tasks t ON t.number = e.task WHERE e.blocker = ? ORDER BY t.id;
+-- name: neighbours_of_task
+-- The blockers of a task (0) with how they stand, and its dependents (1).
+SELECT 0, t.id, t.status FROM task_edges e JOIN tasks t ON t.number = e.blocker WHERE e.task = :task
+UNION ALL
+SELECT 1, t.id, t.status FROM task_edges e JOIN tasks t ON t.number = e.task WHERE e.blocker = :task;
 
 -- name: edges_of_list
 -- All edges of a list: the task, its blocker, and how the blocker stands.
@@ -66,12 +66,12 @@ SELECT b.number, b.rank FROM task_edges e JOIN tasks b ON b.number = e.blocker W
 SELECT t.number, t.rank FROM task_edges e JOIN tasks t ON t.number = e.task WHERE e.blocker = ? AND t.rank <= ?;
 
 -- name: way_forward
--- Everything that waits for a task, directly or not, up to a rank, each with what it waits for.
+-- Everything that waits for a task, directly or not, each with what it waits for. To look at ranks as well would make
+-- it slower than to look at some tasks too many.
 WITH RECURSIVE way (number, via) AS (
   SELECT :task, 0
   UNION
-  SELECT e.task, e.blocker FROM way w JOIN task_edges e ON e.blocker = w.number JOIN tasks t ON t.number = e.task
-  WHERE t.rank <= :upto
+  SELECT e.task, e.blocker FROM way w JOIN task_edges e ON e.blocker = w.number
 )
 SELECT number, via FROM way;
 

@@ -1,5 +1,11 @@
 -- name: find_task_list
-SELECT number, name, project, session FROM task_lists WHERE name = :name;
+-- A list, and whether anything in it has come due.
+SELECT number, name, project, session,
+  EXISTS (SELECT 1 FROM tasks t WHERE t.list = task_lists.number AND t.due_at <= :now)
+FROM task_lists WHERE name = :name;
+
+-- name: any_task_list
+SELECT 1 FROM task_lists LIMIT 1;
 
 -- name: task_list_by_number
 SELECT number, name, project, session FROM task_lists WHERE number = ?;
@@ -85,8 +91,16 @@ RETURNING number, list, id, status, priority, owner, agent, parent, children, ra
   lease, fence, attempts, cancel_requested, reserved, created_at, started_at, finished_at, updated_at, revision, sum,
   body;
 
+-- name: has_tasks_of_owner
+-- Whether there is anything that was meant for this worker. To ask is much cheaper than to take what is not there.
+SELECT 1 FROM tasks
+  WHERE list = :list AND owner = :owner AND finished_at IS NULL AND status = 'pending' AND open_blockers = 0
+    AND due_at IS NULL AND cancel_requested = 0
+    AND (:label IS NULL OR EXISTS (SELECT 1 FROM task_labels g WHERE g.task = tasks.number AND g.label = :label))
+LIMIT 1;
+
 -- name: claim_tasks_of_owner
-UPDATE tasks SET status = 'in_progress', agent = :agent, fence = fence + 1, attempts = attempts + 1,
+UPDATE tasks SET status = 'in_progress', owner = :owner, agent = :agent, fence = fence + 1, attempts = attempts + 1,
   lease = :lease, due_at = :until, started_at = coalesce(started_at, :now), updated_at = :now,
   revision = revision + 1, reserved = :reserved
 WHERE number IN (
@@ -148,7 +162,7 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) 
 UPDATE tasks SET status = ?, priority = ?, owner = ?, agent = ?, parent = ?, runs_after = ?, due_at = ?, lease = ?,
   fence = ?, attempts = ?, cancel_requested = ?, topic = ?, correlation_id = ?, reserved = ?, started_at = ?,
   finished_at = ?, updated_at = ?, revision = ?, sum = ?, body = ?
-WHERE number = ? AND revision = ? RETURNING number;
+WHERE number = ? AND revision = ?;
 
 -- name: save_lease
 -- A lease that is renewed is no change to the task.
@@ -217,3 +231,17 @@ WHERE agent = :agent AND finished_at IS NULL AND status = 'in_progress' AND due_
 
 -- name: move_task_lists
 UPDATE task_lists SET session = :target, name = :name WHERE session = :source;
+
+-- name: skip_task_ids
+-- Numbers below this one will not be given any more.
+UPDATE task_lists SET next_id = :id WHERE number = :list AND next_id <= :id RETURNING next_id;
+
+-- name: next_id_of_list
+SELECT next_id FROM task_lists WHERE number = :list;
+
+-- name: find_reading
+SELECT place, sum, mark FROM task_readings WHERE list = :list AND source = :source;
+
+-- name: save_reading
+INSERT INTO task_readings (list, source, place, sum, mark) VALUES (:list, :source, :place, :sum, :mark)
+ON CONFLICT (list, source) DO UPDATE SET place = excluded.place, sum = excluded.sum, mark = excluded.mark;

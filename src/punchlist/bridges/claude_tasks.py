@@ -1,0 +1,292 @@
+"""Claude Code's own task files, `~/.claude/tasks/<list>/<n>.json`: imported, exported, kept in step.
+
+Once the board has a list it is the truth, and the folder its mirror. What somebody else did to files that we keep in
+step is not written over:
+
+- If this process read or wrote a file before, what changed in it since counts as done by Claude Code: it is recorded
+  field by field, whatever else happened on the board. A new file with a number that the board has not given is a new
+  task. A file that is gone, of a task that was open, was deleted there, if the watermark says so.
+- If this process never saw the file and it tells nothing that the board's task was lately, nobody can tell which of the
+  two is newer: the board's is written, and the file is kept beside it as `<n>.json.changed-<k>`.
+- Claude Code deletes all files some seconds after the last task is completed, and old ones by age. That takes nothing
+  off the board, and finished tasks are not written again unless they change.
+- A file that cannot be read or is no task is passed over and logged; a write in its place sets it aside as
+  `<n>.json.invalid-<k>`. What else stands in a file is kept.
+
+Numbers are the board's ids. `.highwatermark` is written when files are removed, and read so that no number is given
+twice. `.lock` is taken as Claude Code takes it. See `dialects.claude_tasks` for what a file cannot hold. What is done
+here is logged as `punchlist.bridges.claude_tasks`; a folder that cannot be kept in step never fails a write.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import threading
+import weakref
+from dataclasses import replace
+from typing import NamedTuple
+
+from punchlist.agent import Agent
+from punchlist.board import Board
+from punchlist.bridges.folder import Folder, Signature, check_length, check_part
+from punchlist.bridges.task_files import TaskFile, TaskFolder
+from punchlist.bridges.task_lock import locked
+from punchlist.bridges.task_merge import Found, ListState, record, state_of
+from punchlist.config import project_of
+from punchlist.errors import InvalidInput, ListFileRefused
+from punchlist.store import Transaction
+from punchlist.tasks import Work
+
+AUTHOR = "claude-code"
+"""Who did what files tell, in the board's history."""
+
+SESSION = "session:"
+_UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_SHORT = re.compile(r"session-([0-9a-zA-Z]{8})")
+_MOST_KNOWN = 16_384
+_TURNS = 5
+"""How often a folder is written anew while another process changes the list."""
+
+_alone = threading.RLock()
+"""One for all folders: a change on behalf of one folder may reach the mirror of another."""
+
+logger = logging.getLogger(__name__)
+
+
+class _Known(NamedTuple):
+    """A file as it was when it and the board agreed; without a signature, one that was gone when we looked again."""
+
+    signature: Signature | None
+    file: TaskFile
+
+
+class ClaudeTasks:
+    """The task lists of one folder: `$CLAUDE_CONFIG_DIR/tasks`, else `~/.claude/tasks`, unless told otherwise."""
+
+    def __init__(self, folder: str | os.PathLike[str] | None = None, *, patience: float = 2.0) -> None:
+        path = default_folder() if folder is None else os.fspath(folder)
+        self.folder = os.path.abspath(os.path.expanduser(path))
+        self._patience = patience
+        self._known: dict[tuple[str, int], _Known] = {}
+        self._boards: weakref.WeakSet[Board] = weakref.WeakSet()
+
+    # Names.
+
+    def folder_of(self, list: str) -> str:
+        """The name of the folder of a list. Raises `InvalidInput` where the list has none.
+
+        A session's is `session-<first 8 of its id>` where there is such a folder, else its id.
+        """
+        name = list.removeprefix(SESSION)
+        if list.startswith(SESSION) and os.path.isdir(os.path.join(self.folder, f"session-{name[:8]}")):
+            name = f"session-{name[:8]}"
+        check_part("list", name)
+        check_length(name)
+        return name
+
+    def list_of(self, board: Board, folder: str) -> str:
+        """The list that a folder belongs to: that of a session by its id or its first 8 characters, else its name."""
+        if _UUID.fullmatch(folder):
+            return f"{SESSION}{folder}"
+        short = _SHORT.fullmatch(folder)
+        known = [row.id for row in board.sessions(limit=1_000)]
+        found = [each for each in known if each == folder or (short is not None and each.startswith(short[1]))]
+        return f"{SESSION}{found[0]}" if len(found) == 1 else folder
+
+    def _open(self, name: str, *, make: bool) -> TaskFolder | None:
+        """The folder of that name, if it is one of ours; None if there is none and none is to be made."""
+        path = os.path.join(self.folder, name)
+        if os.path.islink(path) and os.path.dirname(os.path.realpath(path)) != os.path.realpath(self.folder):
+            raise ListFileRefused(path=path, problem="it is a link that leads out of the folder; remove the link")
+        if make:
+            os.makedirs(path, mode=0o700, exist_ok=True)
+        return TaskFolder(path) if os.path.isdir(path) else None
+
+    # Files and a board.
+
+    def import_list(
+        self, board: Board, folder: str, *, list: str | None = None, project: str | os.PathLike[str] | None = None
+    ) -> int:
+        """Brings the tasks of a folder to the board; how many were new to it. The folder stays as it is."""
+        check_part("list", folder)
+        check_length(folder)
+        name = self.list_of(board, folder) if list is None else list
+        found = self._open(folder, make=False)
+        if found is None:
+            return 0
+        before = _count(board, name)
+        with _alone, locked(found.path, patience=self._patience):
+            self._bring(board, name, found, project_of(project))
+        return _count(board, name) - before
+
+    def import_all(self, board: Board, *, project: str | os.PathLike[str] | None = None) -> int:
+        """The same for every folder there is."""
+        total = 0
+        for name in Folder(self.folder).names():
+            try:
+                total += self.import_list(board, name, project=project)
+            except (InvalidInput, ListFileRefused) as error:
+                logger.warning("`%s` was not imported: %s", os.path.join(self.folder, name), error)
+        return total
+
+    def export(self, board: Board, list: str) -> str:
+        """Brings the folder of a list in step with the board, after what others did to it; where that is."""
+        found = self._open(self.folder_of(list), make=True)
+        assert found is not None
+        with _alone, locked(found.path, patience=self._patience):
+            self._sync(board, list, found, project_of(None))
+        return found.path
+
+    def _sync(self, board: Board, list: str, folder: TaskFolder, project: str) -> None:
+        state = self._bring(board, list, folder, project)
+        for _ in range(_TURNS):
+            self._write(folder, state)
+            again = board.store.read(lambda tx: state_of(tx, list))
+            if again.files == state.files:  # else another process wrote while we did
+                return
+            state = again._replace(left=state.left)
+
+    def _bring(self, board: Board, list: str, folder: TaskFolder, project: str) -> ListState:
+        """Records on the board what others did to the files; the list as it is then."""
+        found, gone, deleted = self._look(folder)
+        mark = folder.watermark()
+
+        def work(tx: Transaction) -> ListState:
+            if not found and not deleted and not mark:
+                return state_of(tx, list)
+            place = Work(tx, list, project=project, now=board.now(), by=AUTHOR)
+            return record(place, found, deleted, mark)
+
+        state = board.store.transact(work)
+        for each in found:
+            if each.number not in state.strange | state.left:
+                self._remember(folder, each.number, each.signature, each.file)
+        for number in gone:
+            self._remember(folder, number, None, self._known[folder.path, number].file)
+        return state
+
+    def _look(self, folder: TaskFolder) -> tuple[list[Found], list[int], list[int]]:
+        """Files that changed since, numbers of those that are gone, and of these the ones that were deleted.
+
+        Where all that we knew are gone, nobody deleted them one by one: Claude Code clears a finished list.
+        """
+        found: list[Found] = []
+        there = folder.numbers()
+        for number in there:
+            signature, known = folder.signature(number), self._known.get((folder.path, number))
+            if signature is None or (known is not None and known.signature == signature):
+                continue
+            file = folder.read(number)
+            if isinstance(file, str):
+                logger.warning("`%s` is passed over: %s", folder.at(number), file)
+            else:
+                found.append(Found(number, signature, file, None if known is None else known.file))
+        seen = set(there)
+        ours = {number for (path, number), known in self._known.items() if path == folder.path and known.signature}
+        gone = sorted(ours - seen)
+        deleted = [number for number in gone if number <= folder.watermark()] if ours & seen else []
+        return found, gone, deleted
+
+    def _write(self, folder: TaskFolder, state: ListState) -> None:
+        """Makes the files say what the board says."""
+        mark = folder.watermark()
+        removed = False
+        for number in folder.numbers():
+            if number not in state.files and number not in state.left:
+                removed |= self._take_away(folder, number)
+        for number, file in state.files.items():
+            known, signature = self._known.get((folder.path, number)), folder.signature(number)
+            if signature is None:
+                if _is_let_go(number, file, known, mark):
+                    continue
+            elif known is not None and known.file == file and known.signature == signature:
+                continue
+            self._put(folder, number, file, known, strange=number in state.strange)
+        if removed or (state.files and state.next_id - 1 > max(state.files)):
+            folder.raise_watermark(state.next_id - 1)
+
+    def _put(self, folder: TaskFolder, number: int, file: TaskFile, known: _Known | None, *, strange: bool) -> None:
+        present = folder.signature(number)
+        more = file.more if known is None else known.file.more
+        link = os.path.islink(folder.at(number))  # is replaced itself, or refused if it leads out of the folder
+        if present is not None and not link and (known is None or known.signature != present):
+            there = folder.read(number)
+            if isinstance(there, str) or strange:
+                aside = folder.set_aside(number, "invalid" if isinstance(there, str) else "changed")
+                logger.warning("`%s` is not what the board has; moved to `%s`", folder.at(number), aside)
+            else:
+                more = there.more
+        whole = replace(file, more=more)
+        self._remember(folder, number, folder.write(number, whole), whole)
+
+    def _take_away(self, folder: TaskFolder, number: int) -> bool:
+        """Removes the file of a task that is gone; one that we do not know, or that is no task, is set aside."""
+        known, signature = self._known.pop((folder.path, number), None), folder.signature(number)
+        if known is not None and known.signature == signature:
+            folder.remove(number)
+            return True
+        if isinstance(folder.read(number), str):
+            return False
+        aside = folder.set_aside(number, "changed")
+        logger.warning("`%s` is no task of the board any more; moved to `%s`", folder.at(number), aside)
+        return True
+
+    def _remember(self, folder: TaskFolder, number: int, signature: Signature | None, file: TaskFile) -> None:
+        if len(self._known) >= _MOST_KNOWN:
+            self._known.clear()
+        self._known[folder.path, number] = _Known(signature, file)
+
+    # In step.
+
+    def attach(self, board: Board) -> None:
+        """Takes lists over as agents with task tools come, and from then on keeps files in step with every change.
+
+        Kept in step are the lists of sessions, and others for which there is a folder.
+        """
+        if board not in self._boards:
+            self._boards.add(board)
+            board.observe(on_agent=self._welcome, on_tasks=lambda name: self._mirror(board, name))
+
+    def _welcome(self, agent: Agent) -> None:
+        if agent.dialect == "claude-tasks" and not _count(agent.board, agent.task_list):
+            try:
+                self.import_list(agent.board, self.folder_of(agent.task_list), list=agent.task_list)
+            except Exception as error:
+                logger.warning("The tasks of `%s` were not taken over: %s", agent.task_list, error)
+
+    def _mirror(self, board: Board, list: str) -> None:
+        try:
+            name = self.folder_of(list)
+            if list.startswith(SESSION) or os.path.isdir(os.path.join(self.folder, name)):
+                self.export(board, list)
+        except InvalidInput as error:
+            logger.debug("`%s` has no folder: %s", list, error)
+        except Exception as error:
+            logger.warning("The folder of `%s` is not in step: %s", list, error)
+
+
+def _count(board: Board, list: str) -> int:
+    return len(board.store.read(lambda tx: state_of(tx, list)).files)
+
+
+def _is_let_go(number: int, file: TaskFile, known: _Known | None, watermark: int) -> bool:
+    """Whether a file is missing because somebody took it away, and the task is as it was then."""
+    if number > watermark:
+        return False
+    return file.status == "completed" if known is None else known.signature is None and known.file == file
+
+
+def default_folder() -> str:
+    return os.path.join(os.environ.get("CLAUDE_CONFIG_DIR") or os.path.join("~", ".claude"), "tasks")
+
+
+def attach_configured(board: Board) -> ClaudeTasks | None:
+    """Keeps the folder of `$PUNCHLIST_CLAUDE_TASKS` in step with the board; None where none is named."""
+    folder = os.environ.get("PUNCHLIST_CLAUDE_TASKS")
+    if not folder:
+        return None
+    tasks = ClaudeTasks(folder)
+    tasks.attach(board)
+    return tasks

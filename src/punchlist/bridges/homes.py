@@ -1,0 +1,170 @@
+"""Where agents keep their transcripts: those of a project, the newest first, and that of a session by its id.
+
+Homes come from each agent's own variables. Hermes and qwen do not tell which project a conversation belongs to, so
+theirs are found by session id, never as "the newest of this project".
+"""
+
+from __future__ import annotations
+
+import glob
+import heapq
+import os
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from typing import NamedTuple
+
+from punchlist.config import project_of
+from punchlist.errors import PunchlistError
+from punchlist.transcripts import zst
+from punchlist.transcripts.formats import LINES, open_transcript
+from punchlist.transcripts.values import MAIN, Origin
+
+_LOOKED_AT = 200
+"""Of files that name their project only inside, at most so many are opened, the newest first."""
+
+
+class Place(NamedTuple):
+    """A transcript: its file, and the session within it if it holds several."""
+
+    path: str
+    format: str
+    session: str | None
+    changed: float
+
+
+def _home(variable: str, *default: str) -> str:
+    return os.environ.get(variable) or os.path.join(os.path.expanduser("~"), *default)
+
+
+def newest(folder: str) -> Place | None:
+    """The transcript that was written last among those of the folder's project."""
+    project = project_of(folder)
+    finders = (_claude_of, _codex_of, _oh_my_pi_of, _opencode_of, _openclaw_of)
+    found = [place for finder in finders if (place := finder(project, os.path.realpath(folder))) is not None]
+    return max(found, key=lambda place: place.changed, default=None)
+
+
+def of_session(session: str) -> Place | None:
+    """The transcript of a session, by its id."""
+    if not re.fullmatch(r"[\w.-]{1,200}", session) or session.startswith("."):
+        return None
+    patterns = (
+        ("claude-code", _claude("*", f"{session}.jsonl")),
+        ("codex", os.path.join(_codex(), "*", "*", "*", f"rollout-*{session}.jsonl*")),
+        ("oh-my-pi", os.path.join(_oh_my_pi(), "*", f"*{session}.jsonl")),
+        ("qwen", os.path.join(_home("QWEN_RUNTIME_DIR", ".qwen"), "todos", f"{session}.json")),
+        ("opencode", os.path.join(_opencode(), "storage", "todo", f"{session}.json")),
+    )
+    for kind, pattern in patterns:
+        for path in _by_time(glob.iglob(pattern)):
+            return Place(path, kind, None, _changed(path))
+    stores = (
+        ("hermes", os.path.join(_home("HERMES_HOME", ".hermes"), "state.db")),
+        ("opencode", os.path.join(_opencode(), "opencode.db")),
+        ("openclaw", _openclaw()),
+    )
+    for kind, path in stores:
+        if os.path.isfile(path):
+            with suppress(PunchlistError):
+                if session in open_transcript(path, kind).sessions:
+                    return Place(path, kind, session, _changed(path))
+    return None
+
+
+def subagents(path: str) -> Iterator[tuple[str, str]]:
+    """The ids and files of the subagents of a Claude Code transcript, the oldest first."""
+    folder = os.path.join(path.removesuffix(".jsonl"), "subagents")
+    for file in reversed(_by_time(glob.iglob(os.path.join(glob.escape(folder), "agent-*.jsonl")))):
+        yield os.path.basename(file).removeprefix("agent-").removesuffix(".jsonl"), file
+
+
+# Claude Code names a folder after the project; the others say it inside.
+
+
+def _claude(*parts: str) -> str:
+    return os.path.join(_home("CLAUDE_CONFIG_DIR", ".claude"), "projects", *parts)
+
+
+def _claude_of(project: str, folder: str) -> Place | None:
+    names = {re.sub(r"[^A-Za-z0-9]", "-", one) for one in (project, folder)}
+    files = [file for name in names for file in glob.iglob(_claude(glob.escape(name), "*.jsonl"))]
+    own = [file for file in _by_time(files) if not os.path.basename(file).startswith("agent-")]
+    return Place(own[0], "claude-code", None, _changed(own[0])) if own else None
+
+
+def _codex() -> str:
+    return os.path.join(_home("CODEX_HOME", ".codex"), "sessions")
+
+
+def _codex_of(project: str, _folder: str) -> Place | None:
+    return _told(glob.iglob(os.path.join(_codex(), "*", "*", "*", "rollout-*.jsonl*")), "codex", project)
+
+
+def _oh_my_pi() -> str:
+    return os.path.join(_home("PI_CODING_AGENT_DIR", ".omp", "agent"), "sessions")
+
+
+def _oh_my_pi_of(project: str, _folder: str) -> Place | None:
+    return _told(glob.iglob(os.path.join(_oh_my_pi(), "*", "*.jsonl")), "oh-my-pi", project)
+
+
+def _told(files: Iterable[str], format: str, project: str) -> Place | None:
+    """The newest of these files that is about the project and not a subagent's."""
+    for path in _by_time(files):
+        with suppress(PunchlistError):
+            origin = _origin(path, format)
+            if origin.agent == MAIN and _within(origin.cwd, project):
+                return Place(path, format, None, _changed(path))
+    return None
+
+
+def _origin(path: str, format: str) -> Origin:
+    if not path.endswith(".zst"):
+        return open_transcript(path, format).origin
+    return LINES[format].heads(zst.first(path), (), path).origin  # of a compressed file, only the head is read
+
+
+def _opencode() -> str:
+    return os.path.join(_home("XDG_DATA_HOME", ".local", "share"), "opencode")
+
+
+def _opencode_of(project: str, _folder: str) -> Place | None:
+    return _in_store(os.path.join(_opencode(), "opencode.db"), "opencode", project)
+
+
+def _openclaw() -> str:
+    return os.path.join(_home("OPENCLAW_STATE_DIR", ".openclaw"), "acp", "event-ledger.json")
+
+
+def _openclaw_of(project: str, _folder: str) -> Place | None:
+    return _in_store(_openclaw(), "openclaw", project)
+
+
+def _in_store(path: str, format: str, project: str) -> Place | None:
+    """The conversation of a store that was about the project last."""
+    if not os.path.isfile(path):
+        return None
+    with suppress(PunchlistError):
+        store = open_transcript(path, format)
+        for session in store.sessions[:_LOOKED_AT]:
+            written = store.latest(session=session)
+            if written is not None and _within(written.origin.cwd, project):
+                at = written.origin.at
+                return Place(path, format, session, _changed(path) if at is None else at.timestamp())
+    return None
+
+
+def _within(folder: str | None, project: str) -> bool:
+    return folder is not None and project_of(folder) == project
+
+
+def _by_time(files: Iterable[str]) -> list[str]:
+    return heapq.nlargest(_LOOKED_AT, files, key=_changed)
+
+
+def _changed(path: str) -> float:
+    try:
+        return os.stat(path).st_mtime
+    except OSError:
+        return 0.0

@@ -1,0 +1,109 @@
+"""Task files and a list of the board: what the files tell is recorded, as far as it can be told what is newer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from punchlist.bridges.folder import Signature
+from punchlist.bridges.task_files import TaskFile, changes, told
+from punchlist.core.task import Task
+from punchlist.core.task_records import fold
+from punchlist.store import Transaction
+from punchlist.store.task_contract import TaskRow
+from punchlist.tasks import Work
+from punchlist.tasks.facts import record_change, record_new
+
+_PAST = 20
+"""So many earlier states of a task are compared with a file that nobody has seen before."""
+
+
+class Found(NamedTuple):
+    """A file that changed since it was last looked at, or is new.
+
+    `base` is what it said when it and the board agreed.
+    """
+
+    number: int
+    signature: Signature
+    file: TaskFile
+    base: TaskFile | None
+
+
+class ListState(NamedTuple):
+    """The list as the board has it: what each file is to say, and the next number.
+
+    `strange`: files of which nobody can tell whether they are newer. `left`: files that are no tasks to us, and are
+    left alone.
+    """
+
+    files: Mapping[int, TaskFile]
+    next_id: int = 1
+    strange: frozenset[int] = frozenset()
+    left: frozenset[int] = frozenset()
+
+
+def state_of(tx: Transaction, list: str) -> ListState:
+    where = tx.tasks.named(list)
+    if where is None:
+        return ListState({})
+    files = {int(row.task.id): file for row in tx.tasks.page(where) if (file := told(row.task)) is not None}
+    return ListState(files, tx.tasks.next_id(where))
+
+
+def record(work: Work, found: Iterable[Found], gone: Iterable[int], watermark: int) -> ListState:
+    """Records new and changed files, and tasks that were deleted; the list as it is then."""
+    strange, left = set[int](), set[int]()
+    new: list[Found] = []
+    for each in sorted(found):
+        row = work.find(each.number)
+        if row is not None:
+            if each.base is not None:
+                record_change(work, row.task.id, changes(each.base, each.file))
+            elif not _is_behind(work, row, each.file):
+                strange.add(each.number)
+        elif each.base is None and record_new(work, each.number, each.file.subject, _words(each.file)) is not None:
+            new.append(each)
+        elif each.number < work.tasks.next_id(work.where):
+            strange.add(each.number)
+        else:
+            left.add(each.number)
+    for each in new:  # now that all of them are there
+        edges = {"add_blocked_by": each.file.blocked_by, "add_blocks": each.file.blocks}
+        record_change(work, str(each.number), {"status": each.file.status, **edges})
+    for number in gone:
+        row = work.find(number)
+        if row is not None and row.task.is_open:
+            work.delete(row.task.id)
+    if watermark:
+        work.tasks.skip_ids(work.where, watermark + 1)
+    return state_of(work.tx, work.name)._replace(strange=frozenset(strange), left=frozenset(left))
+
+
+def _words(file: TaskFile) -> dict[str, Any]:
+    words: dict[str, Any] = {"description": file.description, "metadata": file.metadata}
+    return {**words, "active_form": file.active_form, "owner": file.owner}
+
+
+def _is_behind(work: Work, row: TaskRow, file: TaskFile) -> bool:
+    """Whether a file says what the board's task says, or said lately."""
+    known = row.task
+    if not set(file.blocks) <= set(known.blocks) or not set(file.blocked_by) <= set(known.blocked_by):
+        return False
+    said = _said(file)
+    if _said(told(known)) == said:
+        return True
+    task: Task | None = None
+    past: list[Task] = []
+    for event in work.tasks.history(work.where, int(known.id)):
+        task = fold(task, event.kind, event.data, event.at)
+        if task is not None:
+            past.append(task)
+    return any(_said(told(each)) == said for each in past[-_PAST:])
+
+
+def _said(file: TaskFile | None) -> tuple[Any, ...] | None:
+    """What a file says of the task alone."""
+    if file is None:
+        return None
+    return file.subject, file.description, file.active_form, file.status, file.owner, dict(file.metadata)

@@ -1,0 +1,49 @@
+"""Files that a person names: read whole, written whole or not at all, never through a link."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from punchlist.errors import InvalidInput
+
+LARGEST = 16 * 1024 * 1024
+
+
+def read(path: str) -> str:
+    """The text of a file, or of standard input for `-`."""
+    if path == "-":
+        return sys.stdin.read(LARGEST)
+    with open(path, encoding="utf-8", errors="replace") as file:
+        return file.read(LARGEST)
+
+
+def write_new(path: str, text: str, mode: int = 0o600) -> None:
+    """Writes a file that is not there yet, and is not reached through a link."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
+    with open(os.open(path, flags, mode), "w", encoding="utf-8", errors="replace") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def check_place(path: str) -> None:
+    """Raises if a file of that name cannot be put there."""
+    if os.path.islink(path):
+        raise InvalidInput(problem=f"`{path}` is a symbolic link and is not written through; name its target instead.")
+    if os.path.isdir(path):
+        raise InvalidInput(problem=f"`{path}` is a folder; name a file in it.")
+
+
+def replace_file(path: str, text: str) -> None:
+    """Puts a new file in place of the old one, whole or not at all."""
+    folder, name = os.path.split(os.path.abspath(path))
+    temporary = os.path.join(folder, f".{name}.{os.urandom(4).hex()}")
+    try:
+        write_new(temporary, text, 0o666)
+        if os.path.exists(path):
+            os.chmod(temporary, os.stat(path).st_mode & 0o777)
+        os.replace(temporary, path)
+    finally:
+        if os.path.lexists(temporary):
+            os.unlink(temporary)

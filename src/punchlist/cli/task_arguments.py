@@ -1,0 +1,179 @@
+"""What each verb of `punchlist tasks` takes."""
+
+from __future__ import annotations
+
+import argparse
+from argparse import ArgumentParser
+
+from punchlist.cli.arguments import add_limit, count
+
+FORMATS = "json, punchlist, oh-my-pi, roo, augment, copilot-cli or github"
+
+
+def for_list(parser: ArgumentParser) -> None:
+    parser.add_argument("--all", action="store_true", help="also what is completed or cancelled")
+    parser.add_argument("--status", metavar="S", help="only tasks in this status")
+    parser.add_argument("--owner", metavar="W", help="only tasks of this worker")
+    parser.add_argument("--label", metavar="L", help="only tasks with this label")
+    parser.add_argument("--parent", metavar="TASK", help="only what lies directly below this task")
+    add_limit(parser, 100, "tasks (default: 100)")
+
+
+def for_ready(parser: ArgumentParser) -> None:
+    parser.add_argument("--label", metavar="L", help="only tasks with this label")
+    add_limit(parser, 20, "tasks (default: 20)")
+
+
+def for_add(parser: ArgumentParser) -> None:
+    parser.add_argument("words", nargs="+", metavar="SUBJECT")
+    parser.add_argument("--blocked-by", action="append", default=[], metavar="TASK", help="a task to wait for")
+    parser.add_argument("--blocks", action="append", default=[], metavar="TASK", help="a task that waits for this one")
+    _add_words(parser)
+    add_call_id(parser)
+
+
+def for_edit(parser: ArgumentParser) -> None:
+    for_task(parser)
+    parser.add_argument("--subject", metavar="TEXT", help="what there is to do")
+    _add_words(parser)
+
+
+def _add_words(parser: ArgumentParser) -> None:
+    parser.add_argument("--description", metavar="TEXT", help="what there is to know; `-` reads standard input")
+    parser.add_argument("--parent", metavar="TASK", help="the task that this one is part of")
+    parser.add_argument("--priority", type=count, metavar="P", help="0 comes first, 4 last (default: 2)")
+    parser.add_argument("--label", action="append", default=[], metavar="L", help="a label; may be given again")
+    parser.add_argument("--check", action="append", default=[], metavar="TEXT", help="a line of its checklist")
+    parser.add_argument("--owner", metavar="W", help="the worker whom it is meant for")
+    parser.add_argument("--attempts", type=count, metavar="N", help="try it up to N times before it counts as failed")
+
+
+def for_task(parser: ArgumentParser) -> None:
+    parser.add_argument("words", nargs="+", metavar="TASK", help="its id, or text that only its subject has")
+
+
+def for_tasks(parser: ArgumentParser) -> None:
+    parser.add_argument("words", nargs="+", metavar="TASK", help="ids, or text that only one subject has")
+
+
+def for_done(parser: ArgumentParser) -> None:
+    for_tasks(parser)
+    parser.add_argument("--result", metavar="VALUE", help="what came of it: JSON, or else a text")
+    add_fence(parser)
+    add_call_id(parser)
+
+
+def for_reason(parser: ArgumentParser) -> None:
+    parser.add_argument("task", metavar="TASK", help="its id, or text of its subject in quotes")
+    parser.add_argument("reason", nargs="*", metavar="REASON")
+    add_fence(parser)
+
+
+def for_cancel(parser: ArgumentParser) -> None:
+    for_reason(parser)
+    parser.add_argument("--request", action="store_true", help="ask whoever works on it to give it up")
+
+
+def for_check(parser: ArgumentParser) -> None:
+    parser.add_argument("task", metavar="TASK", help="its id, or text of its subject in quotes")
+    parser.add_argument("lines", nargs="*", metavar="LINE", help="lines by number, from 1, or text (default: all)")
+    parser.add_argument("--undo", action="store_true", help="take the ticks away again")
+
+
+def for_block(parser: ArgumentParser) -> None:
+    parser.add_argument("task", metavar="TASK", help="who waits")
+    parser.add_argument("blockers", nargs="+", metavar="BLOCKER", help="what it waits for")
+
+
+def for_unblock(parser: ArgumentParser) -> None:
+    parser.add_argument("task", metavar="TASK", help="who waits")
+    parser.add_argument("blockers", nargs="*", metavar="BLOCKER", help="what it no longer waits for (default: all)")
+
+
+def for_claim(parser: ArgumentParser) -> None:
+    parser.add_argument("words", nargs="*", metavar="TASK", help="this one (default: the next that is ready)")
+    parser.add_argument("--label", metavar="L", help="only a task with this label")
+    add_limit(parser, None, "tasks (default: 1)")
+    add_claim(parser)
+    add_call_id(parser)
+
+
+def for_release(parser: ArgumentParser) -> None:
+    for_tasks(parser)
+    add_fence(parser)
+
+
+def for_wait(parser: ArgumentParser) -> None:
+    for_task(parser)
+    parser.add_argument("--until", metavar="TIME", help="a time (2026-12-24T18:00), or how long: 90s, 10m, 2h, 3d")
+    parser.add_argument("--topic", metavar="T", help="an event of this topic")
+    parser.add_argument("--correlation", metavar="ID", help="and with this correlation id")
+    add_fence(parser)
+
+
+def for_signal(parser: ArgumentParser) -> None:
+    parser.add_argument("topic", metavar="TOPIC")
+    parser.add_argument("correlation", metavar="ID")
+    parser.add_argument("payload", nargs="?", metavar="VALUE", help="what they are told: JSON, or else a text")
+    parser.add_argument(
+        "--keep", action="store_true", help="if nobody waits for it yet, keep it for the first who does"
+    )
+    add_call_id(parser)
+
+
+def for_graph(parser: ArgumentParser) -> None:
+    parser.add_argument("words", nargs="*", metavar="TASK", help="only what it waits for and what waits for it")
+    parser.add_argument("--all", action="store_true", help="also what is completed or cancelled")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--mermaid", action="store_true", help="as a Mermaid diagram")
+    form.add_argument("--dot", action="store_true", help="as a Graphviz diagram")
+
+
+def for_import(parser: ArgumentParser) -> None:
+    parser.add_argument("path", metavar="FILE", help="the file, or `-`")
+    parser.add_argument("--format", metavar="F", help=f"{FORMATS} (default: punchlist for .md, else json)")
+    parser.add_argument("--in-order", action="store_true", help="each task waits for the one before it")
+
+
+def for_export(parser: ArgumentParser) -> None:
+    parser.add_argument("path", nargs="?", default="-", metavar="FILE", help="the file (default: `-`, the screen)")
+    parser.add_argument("--format", metavar="F", help=f"{FORMATS} (default: punchlist for .md, else json)")
+    parser.add_argument("--force", action="store_true", help="also over a file that was not exported from here")
+
+
+def for_work(parser: ArgumentParser) -> None:
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--once", action="store_true", help="one task, then end (1 if none is ready, or it failed)")
+    how.add_argument("--drain", action="store_true", help="end when nothing is ready (1 if any failed)")
+    parser.add_argument("--label", metavar="L", help="only tasks with this label")
+    add_claim(parser)
+    parser.add_argument("--grace", type=_seconds, default=10.0, metavar="SECONDS", help="to end in when told to (10)")
+    parser.add_argument(
+        "--input", choices=("stdin", "file", "none"), default="stdin", help="how it gets the task as JSON (stdin)"
+    )
+    parser.add_argument("command", nargs="+", metavar="CMD", help="behind `--`: the command and its arguments")
+
+
+def add_claim(parser: ArgumentParser) -> None:
+    parser.add_argument("--lease", type=_seconds, metavar="SECONDS", help="how long without a sign of life (900)")
+    parser.add_argument(
+        "--reserve", action="append", default=[], metavar="FILES", help="files that are yours meanwhile"
+    )
+
+
+def add_fence(parser: ArgumentParser) -> None:
+    parser.add_argument("--fence", type=count, metavar="N", help="only if the task is still yours by this number")
+
+
+def add_call_id(parser: ArgumentParser) -> None:
+    parser.add_argument("--call-id", metavar="ID", help="the same id again does nothing twice")
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1.0
+    if not 0 < seconds <= 86_400:
+        raise argparse.ArgumentTypeError(f"`{text}` is no number of seconds, up to a day")
+    return seconds

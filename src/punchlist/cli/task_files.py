@@ -1,0 +1,115 @@
+"""`punchlist tasks import` and `export`: a list of tasks as a file."""
+
+from __future__ import annotations
+
+import os
+from argparse import Namespace
+from typing import TYPE_CHECKING
+
+from punchlist.cli import FAILED, OK, complain
+from punchlist.cli.arguments import open_board
+from punchlist.cli.files import check_place, read, replace_file
+from punchlist.cli.target import author
+from punchlist.cli.task_target import chosen_list, nothing_there, report, task_data
+from punchlist.cli.terminal import json_text, show_json
+from punchlist.errors import InvalidInput, TaskError
+from punchlist.surfaces.spans import shown
+from punchlist.surfaces.text import plural
+from punchlist.text import for_terminal
+
+if TYPE_CHECKING:
+    from punchlist.tasks.exchange import Foreign
+
+_OURS = "json"
+
+
+def export(options: Namespace) -> int:
+    from punchlist.tasks.exchange import as_todos, dump
+
+    kind = _format(options)
+    with open_board(options, reads=True) as board:
+        tasks = chosen_list(board, options)
+        found = tasks.list()
+        if not found:
+            raise TaskError(problem=nothing_there(tasks))
+        name = tasks.name
+    if kind == _OURS:
+        text = json_text(dump(name, found)) + "\n"
+    else:
+        from punchlist.markdown import dumps
+
+        text = dumps(as_todos(found), markers=kind)
+    if options.path == "-":
+        print(text if kind == _OURS else for_terminal(text, lines=True), end="")
+        return OK
+    check_place(options.path)
+    if not options.force:
+        _check_ours(options.path, kind)
+    replace_file(options.path, text)
+    if options.json:
+        show_json({"path": options.path, "format": kind, "tasks": len(found)})
+    else:
+        print(f"Wrote {plural(len(found), 'task')} to {shown(options.path)}")
+    return OK
+
+
+def import_(options: Namespace) -> int:
+    from hashlib import blake2b
+
+    from punchlist.tasks.exchange import bring
+
+    text = read(options.path)
+    found = _parsed(text, _format(options), options.path)
+    key = blake2b(text.encode(errors="replace"), digest_size=12).hexdigest()
+    with open_board(options) as board:
+        tasks = chosen_list(board, options, by=author(options))
+        added = board.store.transact(lambda tx: bring(tasks.within(tx), found, key=key, in_order=options.in_order))
+    if options.json:
+        for task in added:
+            show_json(task_data(task), indent=0)
+        return OK
+    again = len(found) - len(added)
+    said = f"; {again} were imported from this file before" if again else ""
+    if added:
+        report(options, added[0], f"Imported {plural(len(added), 'task')} from {options.path}{said}")
+        return OK
+    if not found:
+        return complain(f"`{options.path}` holds no tasks; see `punchlist tasks import --help` for formats.", FAILED)
+    print("Nothing to import: all of it was imported from this file before.")
+    return OK
+
+
+def _format(options: Namespace) -> str:
+    if options.format is not None:
+        return options.format
+    return "punchlist" if options.path.lower().endswith((".md", ".markdown")) else _OURS
+
+
+def _parsed(text: str, kind: str, path: str) -> list[Foreign]:
+    from punchlist.tasks.exchange import from_todos, load
+
+    if kind == _OURS:
+        import msgspec
+
+        try:
+            return load(msgspec.json.decode(text.encode(errors="replace")))
+        except (msgspec.DecodeError, RecursionError) as error:
+            raise InvalidInput(problem=f"`{path}` is no JSON ({error}); name its format with --format.") from error
+    from punchlist.markdown import loads
+
+    todos, errors = loads(text, markers=kind)
+    if errors:
+        raise InvalidInput(problem=f"`{path}` cannot be read, and nothing was imported: {'; '.join(errors[:5])}")
+    return from_todos(todos)
+
+
+def _check_ours(path: str, kind: str) -> None:
+    """Raises if a file is there that this would destroy."""
+    if not os.path.exists(path) or not (text := read(path)).strip():
+        return
+    try:
+        fits = bool(_parsed(text, kind, path))
+    except InvalidInput:
+        fits = False
+    if not fits:
+        raise InvalidInput(problem=f"`{path}` holds something else; name another file, or use --force.")

@@ -1,0 +1,222 @@
+"""`punchlist tasks work`: claims tasks, runs a command for each, and completes or fails them by its exit code."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from argparse import Namespace
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from types import FrameType
+from typing import TYPE_CHECKING, Literal
+
+from punchlist.cli import FAILED, OK, UNUSABLE, complain
+from punchlist.cli.arguments import open_board
+from punchlist.cli.target import author
+from punchlist.cli.task_changes import named
+from punchlist.cli.task_child import Child
+from punchlist.cli.task_environment import as_json, board_variable, variables
+from punchlist.cli.task_target import chosen_list, report
+from punchlist.core.task import Task, TaskStatus
+from punchlist.errors import FenceStale, ReservationRefused, StoreError, TaskError, TaskUnknown
+
+if TYPE_CHECKING:
+    from punchlist.tasks import Tasks
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_LOOK = 2.0
+"""Seconds between two looks whether the task is still ours: a lease may be long."""
+_IDLE = 1.0
+
+Why = Literal["stopped", "lost", "cancelled"]
+"""Why a command is told to end: we are to end, the task is another's by now, or it is to be cancelled."""
+
+
+def work(options: Namespace) -> int:
+    by = options.by or f"{author(options)}-{os.getpid()}"
+    with open_board(options) as board:
+        worker = Worker(chosen_list(board, options, by=by), options)
+        with worker.listening():
+            return worker.run()
+
+
+class Worker:
+    """One task after the other, until there is none, or a signal comes."""
+
+    def __init__(self, tasks: Tasks, options: Namespace) -> None:
+        self._tasks = tasks
+        self._options = options
+        self._wake = threading.Event()
+        self._signals: list[int] = []
+        self._failed = 0
+
+    @contextmanager
+    def listening(self) -> Generator[None]:
+        """A first signal lets the command end and gives the task back, a second one does so at once."""
+
+        def heard(number: int, _: FrameType | None) -> None:
+            self._signals.append(number)
+            self._wake.set()
+
+        before = {number: signal.signal(number, heard) for number in _SIGNALS}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def run(self) -> int:
+        done = 0
+        while not self._signals:
+            task = self._next()
+            if task is None:
+                if self._options.once:
+                    return complain("Nothing is ready; `punchlist tasks list` shows what waits for what.", FAILED)
+                if self._options.drain:
+                    break
+                continue
+            try:
+                self._work_on(task)
+            except OSError as error:
+                self._tasks.release(task.id, fence=task.fence)
+                command = self._options.command[0]
+                said = (
+                    f"The command `{command}` cannot be started ({error.strerror or error}); the task was given back."
+                )
+                return complain(said, UNUSABLE)
+            done += 1
+            if self._options.once:
+                break
+        if self._signals:
+            return 128 + self._signals[0]
+        if self._options.drain and not done and not self._options.json:
+            print("Nothing is ready.")
+        return FAILED if self._failed else OK
+
+    def _next(self) -> Task | None:
+        """The next task; None if there is none now. Who is to go on waits a moment for something to happen."""
+        store = self._tasks.board.store
+        last = store.last_seq()
+        wait = not (self._options.once or self._options.drain)
+        lease, reserve = self._options.lease, self._options.reserve
+        try:
+            task = self._tasks.claim(label=self._options.label, lease=lease, reserve=reserve)
+        except ReservationRefused:
+            if not wait:
+                raise
+            task = None
+        if task is None and wait and not self._signals:
+            store.wait(last, _IDLE)
+        return task
+
+    # One task.
+
+    def _work_on(self, task: Task) -> None:
+        self._wake.clear()
+        with as_json(task, self._options.input) as (given, more):
+            environment = {**os.environ, **board_variable(self._options), **variables(task), **more}
+            child = Child(self._options.command, environment, given, ended=self._wake.set, aside=self._options.json)
+            try:
+                why = self._watch(task, child)
+            except BaseException:
+                child.kill()
+                raise
+        self._settle(task, child, why)
+
+    def _watch(self, task: Task, child: Child) -> Why | None:
+        """Keeps the claim alive until the command is over; why it was told to end, if it was."""
+        lease = task.lease or self._tasks.lease
+        pause = min(_LOOK, lease / 4)
+        beaten = time.monotonic()
+        why: Why | None = None
+        told_at: float | None = None
+        while child.code is None:
+            self._wake.wait(pause if told_at is None else min(pause, self._options.grace))
+            if child.code is not None:
+                break
+            self._wake.clear()
+            now = time.monotonic()
+            if why is None and self._signals:
+                why = "stopped"
+            if why != "lost":
+                beat = now - beaten >= lease / 3
+                found = self._look(task, beat=beat)
+                why = why if found is None else found
+                beaten = now if beat else beaten
+            if why is not None and told_at is None:
+                told_at = now
+                child.tell()
+            late = told_at is not None and now - told_at >= self._options.grace
+            if late or len(self._signals) > 1:
+                child.kill()
+        return why
+
+    def _look(self, task: Task, *, beat: bool) -> Why | None:
+        """Whether the task is still ours; with `beat` as a sign of life."""
+        try:
+            seen = self._tasks.get(task.id)
+            if seen.fence == task.fence and (beat or seen.status is TaskStatus.PENDING):
+                seen = self._tasks.heartbeat(task.id, fence=task.fence)
+        except (TaskUnknown, FenceStale):
+            return "lost"
+        except TaskError:
+            return None  # it has ended by the command's own hand
+        except StoreError as error:
+            complain(f"{error} The next sign of life follows.")
+            return None
+        if seen.cancel_requested:
+            return "cancelled"
+        away = seen.status in {TaskStatus.PENDING, TaskStatus.IN_PROGRESS, TaskStatus.CANCELLED}
+        return "lost" if seen.fence != task.fence and away else None
+
+    def _settle(self, task: Task, child: Child, why: Why | None) -> None:
+        """Writes down what came of it. What belongs to another by now keeps the result beside it."""
+        try:
+            after = self._settled(task, child, why)
+        except TaskUnknown:
+            self._failed += 1
+            complain(f"{named(task)} was deleted meanwhile.")
+            return
+        except FenceStale as stale:
+            self._failed += 1
+            complain(str(stale))
+            with suppress(TaskUnknown):
+                if self._options.json:
+                    report(self._options, self._tasks.get(task.id), "")
+            return
+        self._failed += after.status is not TaskStatus.COMPLETED
+        report(self._options, after, f"{_WORDS[after.status]} {named(after)}{_why_failed(after)}")
+
+    def _settled(self, task: Task, child: Child, why: Why | None) -> Task:
+        seen = self._tasks.get(task.id)
+        if seen.fence == task.fence and seen.status not in {TaskStatus.PENDING, TaskStatus.IN_PROGRESS}:
+            return seen  # the command itself has done it
+        if why in ("stopped", "cancelled") and seen.fence == task.fence:
+            return self._tasks.release(task.id, fence=task.fence)
+        if child.code == 0 or why == "lost":
+            try:
+                return self._tasks.complete(task.id, fence=task.fence, result=child.result)
+            except (FenceStale, TaskUnknown):
+                raise
+            except TaskError as refused:  # its checklist, a gate or a blocker says that it is not done
+                return self._tasks.fail(task.id, str(refused), fence=task.fence)
+        return self._tasks.fail(task.id, child.problem, fence=task.fence)
+
+
+_WORDS = {
+    TaskStatus.PENDING: "Gave back",
+    TaskStatus.IN_PROGRESS: "Still in progress:",
+    TaskStatus.WAITING: "Put aside",
+    TaskStatus.COMPLETED: "Completed",
+    TaskStatus.FAILED: "Failed",
+    TaskStatus.CANCELLED: "Cancelled",
+}
+
+
+def _why_failed(task: Task) -> str:
+    if task.status not in {TaskStatus.FAILED, TaskStatus.PENDING} or not task.failure:
+        return ""
+    again = "; it is tried again after a rest" if task.not_before is not None else ""
+    return f" ({task.failure}){again}"

@@ -1,0 +1,186 @@
+"""What a flow is: work in named steps that survives restarts, and what may become of it.
+
+The states, their transitions and the order of the checks are those of nexo's TaskFlow. `after` is ours: a flow begins
+only when those before it are finished.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Literal
+
+from punchlist.core.task_rules import merged_state
+from punchlist.errors import FlowCancelPending, FlowEnded, FlowHeld, FlowStarted, FlowTransitionRefused
+
+FIRST_STEP = "init"
+
+
+class FlowStatus(StrEnum):
+    CREATED = "created"
+    RUNNING = "running"
+    WAITING = "waiting"
+    CANCELLED = "cancelled"
+    FINISHED = "finished"
+    FAILED = "failed"
+
+
+_C, _R, _W = FlowStatus.CREATED, FlowStatus.RUNNING, FlowStatus.WAITING
+_X, _D, _F = FlowStatus.CANCELLED, FlowStatus.FINISHED, FlowStatus.FAILED
+
+LEGAL: Mapping[FlowStatus, frozenset[FlowStatus]] = {
+    _C: frozenset({_R, _X}),
+    _R: frozenset({_W, _D, _F, _X}),
+    _W: frozenset({_R, _F, _X}),
+    _X: frozenset(),
+    _D: frozenset(),
+    _F: frozenset(),
+}
+"""Where a flow may go from where it is."""
+
+TERMINAL = frozenset(status for status, ways in LEGAL.items() if not ways)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flow:
+    """One flow. `id` is a UUID; `state` and `wait` are any JSON, `wait` what a waiting flow waits for.
+
+    `owner_session_key` says whose it is (see `owner_key`), `requester_origin` who asked for it. `after` are the flows
+    that have to be finished before it begins, `held_by` those of them that are not. `revision` counts its changes.
+    """
+
+    id: str
+    controller_id: str
+    goal: str
+    owner_session_key: str
+    created_at: datetime
+    updated_at: datetime
+    requester_origin: str = ""
+    current_step: str = FIRST_STEP
+    state: Any = field(default_factory=dict[str, Any])
+    wait: Any = None
+    status: FlowStatus = _C
+    cancel_requested: bool = False
+    revision: int = 0
+    after: tuple[str, ...] = ()
+    held_by: tuple[str, ...] = ()
+
+    @property
+    def is_terminal(self) -> bool:
+        return self.status in TERMINAL
+
+
+StepRuntime = Literal["managed", "mirrored"]
+StepStatus = Literal["pending", "running", "succeeded", "failed", "cancelled"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlowStep:
+    """A piece of a flow's work as it was seen: one run, by whoever runs it. `run_id` is unique within the flow."""
+
+    id: str
+    flow_id: str
+    run_id: str
+    task: str
+    status: StepStatus
+    created_at: datetime
+    updated_at: datetime
+    runtime: StepRuntime = "mirrored"
+    child_session_key: str | None = None
+    result: Any = None
+
+
+def owner_key(agent: str, session: str) -> str:
+    """Whose a flow is: an agent in one session."""
+    return f"agent:{agent}:session:{session}"
+
+
+# What may become of a flow. Each gives the flow as it is afterwards, or raises why it may not be.
+
+
+def check_open(flow: Flow, *, cancels: bool = False) -> None:
+    """A flow that has ended stays as it is; one that is to be cancelled can only be that."""
+    if flow.is_terminal:
+        raise FlowEnded(id=flow.id, status=flow.status)
+    if flow.cancel_requested and not cancels:
+        raise FlowCancelPending(id=flow.id)
+
+
+def moved(flow: Flow, to: FlowStatus, now: datetime, **more: Any) -> Flow:
+    """The flow in another status. Checked in this order: whether it has ended, is to be cancelled, may go there.
+
+    One that begins, by whichever name, comes after those before it.
+    """
+    check_open(flow, cancels=to is _X)
+    if to not in LEGAL[flow.status]:
+        ways = " or ".join(sorted(LEGAL[flow.status]))
+        raise FlowTransitionRefused(id=flow.id, status=flow.status, to=to, ways=ways)
+    if to is _R and flow.held_by:
+        raise FlowHeld(id=flow.id, before=", ".join(f"`{each}`" for each in flow.held_by[:10]), held_by=flow.held_by)
+    return changed(flow, now, status=to, **more)
+
+
+def changed(flow: Flow, now: datetime, **values: Any) -> Flow:
+    """The flow with other values, at its next revision. A clock that was set back does not take it back."""
+    return replace(flow, revision=flow.revision + 1, updated_at=max(now, flow.updated_at), **values)
+
+
+def started(flow: Flow, now: datetime) -> Flow:
+    return moved(flow, _R, now)
+
+
+def waiting(flow: Flow, wait: Any, now: datetime) -> Flow:
+    return moved(flow, _W, now, wait=wait)
+
+
+def resumed(flow: Flow, now: datetime, patch: tuple[Any] | None = None) -> Flow:
+    """Running again, with what came of the wait merged into the state. `patch` is in a tuple: None may be one."""
+    return moved(flow, _R, now, wait=None, **_patched(flow, patch))
+
+
+def finished(flow: Flow, now: datetime, patch: tuple[Any] | None = None) -> Flow:
+    return moved(flow, _D, now, **_patched(flow, patch))
+
+
+def failed(flow: Flow, reason: str, now: datetime) -> Flow:
+    """Failed; the state says why, under `failure`."""
+    told = {"failure": {"reason": reason, "at": rfc3339(now)}}
+    return moved(flow, _F, now, **_patched(flow, (told,)))
+
+
+def cancelled(flow: Flow, now: datetime) -> Flow:
+    return moved(flow, _X, now)
+
+
+def cancel_asked(flow: Flow, now: datetime) -> Flow:
+    """To be cancelled, for good; the status stays. Nothing happens to a flow that has ended or is so already."""
+    if flow.is_terminal or flow.cancel_requested:
+        return flow
+    return changed(flow, now, cancel_requested=True)
+
+
+def updated(flow: Flow, now: datetime, patch: Any, step: str | None = None) -> Flow:
+    """With more in its state, and perhaps at another step; the status stays."""
+    check_open(flow)
+    return changed(flow, now, **_patched(flow, (patch,)), current_step=flow.current_step if step is None else step)
+
+
+def check_not_started(flow: Flow) -> None:
+    """Who comes before a flow can be said until it begins."""
+    check_open(flow)
+    if flow.status is not _C:
+        raise FlowStarted(id=flow.id, status=flow.status)
+
+
+def _patched(flow: Flow, patch: tuple[Any] | None) -> dict[str, Any]:
+    """Shallow: the keys of an object replace those of an object; anything else replaces the whole state."""
+    return {} if patch is None else {"state": merged_state(flow.state, patch[0])}
+
+
+def rfc3339(at: datetime, *, utc: str = "+00:00") -> str:
+    """A time as nexo writes it: no digits behind the second, or three, or six."""
+    digits = f".{at.microsecond:06}" if at.microsecond else ""
+    second = at.replace(microsecond=0, tzinfo=None).isoformat()
+    return f"{second}{digits.removesuffix('000')}{utc}"

@@ -1,0 +1,197 @@
+"""`taskflow` of nexo-rs (head of 2026-05-04): durable flows in named steps, eight actions, a JSON object as reply.
+
+A flow belongs to the agent and session that started it; other sessions are refused. A time that has come is over for
+whoever looks next: no engine has to tick. Lost in this dialect: which flows come before a flow, and the steps that were
+seen of it. Where a text holds characters that are no text (escapes, lone surrogates), the state holds it without them.
+Beyond what nexo says: the words behind `is not a valid UUID:` are those of its library as far as we know them; texts
+of more than 100,000 characters and states of more than a million bytes are `invalid data`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, cast
+
+from punchlist.core.commands import Policy
+from punchlist.core.flow import FIRST_STEP, FlowStatus
+from punchlist.core.flow_commands import (
+    AdvanceFlow,
+    CancelFlow,
+    FailFlow,
+    FinishFlow,
+    FlowCommand,
+    ListFlows,
+    OnFlow,
+    ShowFlow,
+    StartFlow,
+    WaitFlow,
+)
+from punchlist.core.flow_waits import condition_of
+from punchlist.core.json_values import json_value
+from punchlist.dialects.base import Dialect, Invalid, Tool, sound
+from punchlist.dialects.schema import TEXT, Schema, object_of, one_of
+from punchlist.dialects.taskflow_reply import render
+from punchlist.dialects.uuids import uuid_of
+
+ACTIONS: Final = ("start", "status", "advance", "wait", "finish", "fail", "cancel", "list_mine")
+_SHAPE: Final = "invalid wait_condition shape; expected {kind:'timer'|'external_event'|'manual', ...}"
+_OBJECT: Schema = {"type": "object"}
+_EXAMPLE: Final = {
+    "action": "start",
+    "controller_id": "kate/inbox",
+    "goal": "Sort the inbox",
+    "current_step": "classify",
+    "state": {"messages": 10},
+}
+
+
+def _said(schema: Schema, description: str) -> Schema:
+    return {**schema, "description": description}
+
+
+TOOL = Tool(
+    name="taskflow",
+    description=(
+        "Run work that outlives this conversation as a flow: named steps and a state that are kept. start one, advance "
+        "it step by step, let it wait for a time, an event or a person, then finish, fail or cancel it. status shows "
+        "one, list_mine all of this session."
+    ),
+    input_schema=object_of(
+        {
+            "action": one_of(ACTIONS),
+            "flow_id": _said(TEXT, "The flow's UUID; for all but start and list_mine"),
+            "controller_id": _said(TEXT, "Who runs it, such as 'kate/inbox'; for start"),
+            "goal": _said(TEXT, "What it is to reach, in a few words; for start"),
+            "current_step": _said(TEXT, "The step to begin with or to go on to; for start and advance"),
+            "state": _said(_OBJECT, "What it knows at first; for start"),
+            "patch": _said(_OBJECT, "Keys to put into its state; for advance"),
+            "wait_condition": _said(
+                _OBJECT,
+                "For wait: {kind:'timer', at:'<RFC3339>'}, {kind:'external_event', topic, correlation_id} or "
+                "{kind:'manual'}",
+            ),
+            "final_state": _said(_OBJECT, "Keys to put into its state at the end; for finish"),
+            "reason": _said(TEXT, "Why it failed; for fail"),
+        },
+        required=("action",),
+    ),
+    examples=(_EXAMPLE,),
+    verbose=(
+        "Keeps a flow: work in named steps that goes on after this conversation, with a state that is kept.\n"
+        "When to use it: work that has to wait for a time, an answer or another program, or that is taken up again "
+        "later. When not: steps that you do now, one after the other; a todo list is for those.\n"
+        "start makes a flow and gives its flow_id, which the other actions need. advance puts the keys of patch into "
+        "the state and goes on to current_step; what patch does not name stays. wait puts the flow aside, by "
+        "wait_condition: a timer at a time within 30 days, an external_event by topic and correlation_id, or manual, "
+        "until a person says so. finish when the goal is reached, fail with a reason when it cannot be, cancel when it "
+        "is no longer wanted; after that the flow does not change any more. A flow that waits goes on before it can "
+        "be finished. status shows one flow, list_mine those of this session.\n"
+        'For example: {"action": "start", "controller_id": "kate/inbox", "goal": "Sort the inbox", "current_step": '
+        '"classify", "state": {"messages": 10}}'
+    ),
+)
+
+
+def parse(_tool: str, args: Any) -> FlowCommand | Invalid:
+    given = cast("dict[str, Any]", args if isinstance(args, dict) else {})
+    said = given.get("action")
+    action = said.strip() if isinstance(said, str) else ""
+    try:
+        match action:
+            case "start":
+                return StartFlow(
+                    controller_id=_required(given, "controller_id"),
+                    goal=_required(given, "goal"),
+                    current_step=_optional(given, "current_step") or FIRST_STEP,
+                    state=_json(given, "state"),
+                )
+            case "list_mine":
+                return ListFlows()
+            case "status" | "advance" | "wait" | "finish" | "fail" | "cancel":
+                return _on_flow(action, given, _flow(given))
+            case _:
+                known = "|".join(ACTIONS)
+                return Invalid(f"unknown action `{sound(action[:1000])}`; expected {known}", code="unknown_action")
+    except _Refused as refused:
+        return Invalid(str(refused))
+
+
+class _Refused(Exception):
+    """What is wrong with the arguments, in nexo's words."""
+
+
+def _on_flow(action: str, given: Mapping[str, Any], flow: str) -> OnFlow:
+    """The command. What is wrong besides the flow is said later: first it has to be there, and to be the caller's."""
+    try:
+        match action:
+            case "advance":
+                return AdvanceFlow(
+                    flow=flow, patch=_json(given, "patch"), current_step=_optional(given, "current_step")
+                )
+            case "wait":
+                return _waiting(given, flow)
+            case "finish":
+                final = (_json(given, "final_state"),) if "final_state" in given else None
+                return FinishFlow(flow=flow, final_state=final)
+            case "fail":
+                return FailFlow(flow=flow, reason=_required(given, "reason"))
+            case "cancel":
+                return CancelFlow(flow=flow)
+            case _:
+                return ShowFlow(flow=flow)
+    except _Refused as refused:
+        return ShowFlow(flow=flow, refused=str(refused))
+
+
+def _waiting(given: Mapping[str, Any], flow: str) -> WaitFlow:
+    if "wait_condition" not in given:
+        raise _Refused("missing `wait_condition`")
+    condition = condition_of(_json(given, "wait_condition"))
+    if condition is None:
+        raise _Refused(_SHAPE)
+    return WaitFlow(flow=flow, condition=condition)
+
+
+def _required(given: Mapping[str, Any], key: str) -> str:
+    value = given.get(key)
+    if not isinstance(value, str):
+        raise _Refused(f"missing or invalid `{key}`")
+    text = sound(value).strip()
+    if not text:
+        raise _Refused(f"`{key}` cannot be empty")
+    return text
+
+
+def _optional(given: Mapping[str, Any], key: str) -> str | None:
+    value = given.get(key)
+    return sound(value).strip() or None if isinstance(value, str) else None
+
+
+def _flow(given: Mapping[str, Any]) -> str:
+    found = uuid_of(_required(given, "flow_id"))
+    if found.problem:
+        raise _Refused(f"`flow_id` is not a valid UUID: {found.problem}")
+    return found.text
+
+
+def _json(given: Mapping[str, Any], key: str) -> Any:
+    """The value of a key as JSON has it, an empty object where there is none. Lone surrogates are replaced."""
+    if key not in given:
+        return {}
+    try:
+        return json_value(given[key])
+    except (TypeError, ValueError) as error:
+        raise _Refused(f"invalid data: `{key}` cannot be kept as JSON ({error})") from error
+
+
+DIALECT = Dialect(
+    name="taskflow",
+    tools=(TOOL,),
+    policy=Policy(dialect="taskflow"),
+    parse=parse,
+    render=render,
+    statuses=tuple(FlowStatus),
+    lossy=("which flows come before a flow", "the steps that were seen of a flow"),
+    limits=("timers within 30 days", "a state of 1,000,000 bytes"),
+    layer="flows",
+)

@@ -1,0 +1,10 @@
+"""Flows: work in named steps that survives restarts, waits for times, events or people, and belongs to a session."""
+
+from punchlist.core.flow import Flow, FlowStatus, FlowStep, owner_key
+from punchlist.core.flow_waits import WaitCondition
+from punchlist.flows.handle import Flows
+from punchlist.flows.ticking import TickReport
+from punchlist.flows.values import NewFlow
+from punchlist.flows.work import FlowWork
+
+__all__ = ["Flow", "FlowStatus", "FlowStep", "FlowWork", "Flows", "NewFlow", "TickReport", "WaitCondition", "owner_key"]

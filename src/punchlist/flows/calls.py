@@ -1,0 +1,118 @@
+"""The model's calls of a flow tool, answered within its transaction. What is refused writes nothing but the refusal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import assert_never
+from uuid import uuid4
+
+from punchlist.agent.calls import Decide, Repeat
+from punchlist.agent.handle import Handle, speaks
+from punchlist.config import timer_horizon
+from punchlist.core.events import Draft
+from punchlist.core.flow import Flow, owner_key
+from punchlist.core.flow_commands import (
+    AdvanceFlow,
+    CancelFlow,
+    FailFlow,
+    FinishFlow,
+    FlowCommand,
+    FlowResult,
+    ListFlows,
+    OnFlow,
+    ShowFlow,
+    StartFlow,
+    WaitFlow,
+)
+from punchlist.core.flow_waits import check_condition
+from punchlist.dialects.base import Reply
+from punchlist.errors import FlowError, FlowForeign, FlowRevisionMismatch, InvalidInput
+from punchlist.flows.work import FlowWork
+from punchlist.store import AgentRow, Transaction
+from punchlist.store.flow_contract import OVERTAKEN
+
+
+def answering(agent: Handle, command: FlowCommand) -> Decide:
+    """What answers one call of this agent."""
+    return _Call(agent, command).decide
+
+
+def changed(agent: Handle) -> None:
+    """Called after a call that changed a flow. Who wants to know of flows follows the events."""
+
+
+class _Call:
+    """One call. It is asked again after it was refused, and once more if somebody else changed the flow meanwhile."""
+
+    def __init__(self, agent: Handle, command: FlowCommand) -> None:
+        self._command = command
+        self._owner = owner_key(agent.name, agent.session)
+        self._by = agent.name
+        self._render: Callable[[FlowResult], Reply] = speaks(agent).render
+        self._id = str(uuid4())
+        self._refused: FlowError | InvalidInput | None = None
+        self._overtaken = False
+
+    def decide(self, tx: Transaction, row: AgentRow, now: datetime) -> tuple[Reply, bool]:
+        if self._refused is not None:
+            reply = self._render(FlowResult(self._command, error=self._refused))
+            refused = Draft("flow.refused", {"code": reply.problems[0].code, "problem": reply.text[:500]})
+            tx.add_events(row, [refused], by=self._by, at=now)
+            return reply, False
+        work = FlowWork(tx, now=now, by=self._by, agent=row)
+        try:
+            result = self._done(work)
+        except FlowRevisionMismatch as error:
+            if self._overtaken or error.data["actual"] != OVERTAKEN:
+                self._refused = error
+            self._overtaken = True
+            raise Repeat from error
+        except (FlowError, InvalidInput) as error:
+            self._refused = error
+            raise Repeat from error  # whatever it wrote is taken back
+        return self._render(result._replace(problems=tuple(work.cleaner.problems()))), not self._command.reads
+
+    def _done(self, work: FlowWork) -> FlowResult:
+        command = self._command
+        match command:
+            case StartFlow():
+                flow = work.create_managed(
+                    command.controller_id,
+                    command.goal,
+                    current_step=command.current_step,
+                    state=command.state,
+                    id=self._id,
+                )
+                return FlowResult(command, work.start_running(flow.id))
+            case ListFlows():
+                rows = [work.settled(row) for row in work.flows.of_owner(self._owner)]
+                return FlowResult(command, flows=tuple(row.flow for row in rows))
+            case _:
+                row = work.find(command.flow)
+                if row is None:
+                    return FlowResult(command)
+                if row.flow.owner_session_key != self._owner:
+                    raise FlowForeign(id=row.flow.id, owner=row.flow.owner_session_key)
+                if command.refused:
+                    raise FlowError(problem=command.refused)
+                return FlowResult(command, self._on(work, command, row.flow))
+
+    def _on(self, work: FlowWork, command: OnFlow, flow: Flow) -> Flow:
+        match command:
+            case ShowFlow():
+                return flow
+            case AdvanceFlow():
+                return work.update_state(flow.id, command.patch, next_step=command.current_step)
+            case WaitFlow():
+                if command.condition is not None:
+                    check_condition(command.condition, work.now, timer_horizon())
+                return work.set_waiting(flow.id, command.condition)
+            case FinishFlow():
+                return work.finish(flow.id, command.final_state)
+            case FailFlow():
+                return work.fail(flow.id, command.reason)
+            case CancelFlow():
+                return work.cancel(flow.id)
+            case _:
+                assert_never(command)

@@ -1,0 +1,101 @@
+"""Flows as lines, for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any, cast
+
+import msgspec
+
+from punchlist.core.events import Event
+from punchlist.core.flow import Flow, FlowStatus, FlowStep
+from punchlist.core.flow_waits import condition_of
+from punchlist.surfaces.sentences import sentence
+from punchlist.surfaces.spans import Line, Look, Span, Style, cut, padded, shown
+from punchlist.surfaces.text import ago
+
+_STYLES: Mapping[FlowStatus, Style] = {
+    FlowStatus.CREATED: "plain",
+    FlowStatus.RUNNING: "focus",
+    FlowStatus.WAITING: "warning",
+    FlowStatus.CANCELLED: "dim",
+    FlowStatus.FINISHED: "good",
+    FlowStatus.FAILED: "bad",
+}
+_SHORT = 8
+"""So much of an id tells flows apart, as a rule; people may type no more of it."""
+
+
+def flow_row(flow: Flow, now: datetime, look: Look) -> Line:
+    """A flow on one line: the beginning of its id, its status, its step and its goal."""
+    return cut(
+        (
+            Span(f"{flow.id[:_SHORT]}  ", "dim"),
+            *padded((Span(flow.status.value, _STYLES[flow.status]),), 11, look.glyphs),
+            *padded((Span(shown(flow.current_step)),), 16, look.glyphs),
+            Span(f"  {shown(flow.goal)}", "bold"),
+            Span(_more(flow), "warning"),
+            Span(f"  {ago(flow.updated_at, now)}", "dim"),
+        ),
+        look.columns,
+        look.glyphs,
+    )
+
+
+def _more(flow: Flow) -> str:
+    if flow.cancel_requested and not flow.is_terminal:
+        return "  to be cancelled"
+    if flow.status is FlowStatus.CREATED and flow.held_by:
+        return f"  after {', '.join(each[:_SHORT] for each in flow.held_by[:3])}"
+    return f"  for {waits_for(flow)}" if flow.status is FlowStatus.WAITING else ""
+
+
+def waits_for(flow: Flow) -> str:
+    """What a waiting flow waits for, in a few words."""
+    found = condition_of(flow.wait)
+    if found is None:
+        return "something of its own"
+    if found.at is not None:
+        return f"{found.at:%Y-%m-%d %H:%M:%S} UTC"
+    return f"{shown(found.topic)} {shown(found.correlation_id)}" if found.kind == "external_event" else "a person"
+
+
+def flow_card(
+    flow: Flow, steps: Sequence[FlowStep], events: Sequence[Event], now: datetime, look: Look
+) -> Iterator[Line]:
+    """All about one flow. `events` come the latest first."""
+    yield (Span(shown(flow.goal), "bold"),)
+    facts = {
+        "id": flow.id,
+        "status": f"{flow.status.value}{_more(flow)}",
+        "step": flow.current_step,
+        "controller": flow.controller_id,
+        "owner": flow.owner_session_key or "nobody",
+        "asked by": flow.requester_origin,
+        "after": ", ".join(flow.after),
+        "revision": f"{flow.revision}, {ago(flow.updated_at, now)}",
+        "state": _json(flow.state),
+    }
+    for name, said in facts.items():
+        if said:
+            yield _fact(name, said, look)
+    for step in steps:
+        task = f"{step.run_id} {step.status} {step.task}"
+        yield _fact("step run", task, look)
+    for event in events:
+        told = f"{event.at:%Y-%m-%d %H:%M:%S}  {sentence(event, look.glyphs)}"
+        yield _fact("event", told, look)
+
+
+def _fact(name: str, said: str, look: Look) -> Line:
+    return cut((Span(f"  {name:<11} ", "dim"), Span(shown(said))), look.columns, look.glyphs)
+
+
+def _json(value: Any) -> str:
+    return msgspec.json.encode(value).decode()
+
+
+def flow_data(flow: Flow) -> dict[str, Any]:
+    """A flow as JSON, for scripts."""
+    return cast("dict[str, Any]", msgspec.to_builtins(flow))

@@ -1,0 +1,97 @@
+"""Codex' rollouts: `sessions/YYYY/MM/DD/rollout-<time>-<thread>.jsonl`, and `.jsonl.zst` when they are cold.
+
+The list is that of the last `update_plan` that was answered by `Plan updated`: whether a call succeeded is told by that
+text alone. Plans written in code mode stand inside the text of a program and are not read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from punchlist.dialects.codex import parse
+from punchlist.transcripts.decoding import decode, fields, moment, name, object_at, path, text_of
+from punchlist.transcripts.lines import Heads, LineFormat, Said
+from punchlist.transcripts.values import MAIN, Call, Origin, Outcome
+
+TOOL = "update_plan"
+SUCCESS = "Plan updated"
+_TYPES = frozenset(
+    {
+        "session_meta",
+        "response_item",
+        "event_msg",
+        "turn_context",
+        "compacted",
+        "world_state",
+        "inter_agent_communication",
+        "inter_agent_communication_metadata",
+        "security_risk_score",
+    }
+)
+
+
+def said(record: dict[str, Any]) -> Iterator[Said]:
+    payload = object_at(record, "payload")
+    call_id = name(payload.get("call_id"))
+    match payload.get("type"):
+        case "function_call":
+            origin = Origin(at=moment(record.get("timestamp")))
+            yield Call(str(payload.get("name")), payload.get("arguments"), call_id, origin)
+        case "function_call_output" if call_id is not None:
+            yield Outcome(call_id, _output(payload.get("output")))
+        case _:
+            pass
+
+
+def _output(output: Any) -> str:
+    """The text of an output: a string, a list of parts, or either of them in an object or its JSON text."""
+    inner = fields(output)
+    if inner is None and isinstance(output, str) and output.startswith("{"):
+        inner = fields(decode(output))
+    if inner is not None:
+        return text_of(inner.get("content", inner.get("output")))
+    return text_of(output)
+
+
+def writes(call: Call) -> object:
+    return parse(TOOL, call.args) if call.name == TOOL else None
+
+
+def accepts(outcome: Outcome | None) -> bool:
+    return outcome is not None and outcome.text.strip() == SUCCESS
+
+
+def knows(record: dict[str, Any]) -> bool:
+    kind = record.get("type")
+    return isinstance(kind, str) and kind in _TYPES and "payload" in record
+
+
+def heads(first: Sequence[dict[str, Any]], _last: Sequence[dict[str, Any]], _source: str) -> Heads:
+    """The first `session_meta` is this rollout's; a fork has those of the thread that it was taken from behind it."""
+    metas = [object_at(record, "payload") for record in first if record.get("type") == "session_meta"]
+    if not metas:
+        return Heads()
+    own, cwd = metas[0], path(metas[0].get("cwd"))
+    thread = name(own.get("id")) or name(own.get("session_id"))
+    spawn = object_at(own, "source", "subagent", "thread_spawn")
+    parent = name(own.get("parent_thread_id")) or name(spawn.get("parent_thread_id"))
+    is_subagent = parent is not None or bool(object_at(own, "source").get("subagent"))
+    if is_subagent:
+        session = parent or name(own.get("session_id")) or thread
+        return Heads(Origin(thread or MAIN, session, cwd), (session,) if session else ())
+    before = [name(meta.get("id")) for meta in metas[1:]]
+    ids = [one for one in (thread, name(own.get("forked_from_id")), *before) if one is not None]
+    return Heads(Origin(MAIN, thread, cwd), tuple(dict.fromkeys(ids)))
+
+
+FORMAT = LineFormat(
+    name="codex",
+    dialect="codex",
+    needles=(b'"update_plan"',),
+    knows=knows,
+    said=said,
+    heads=heads,
+    writes=writes,
+    accepts=accepts,
+)

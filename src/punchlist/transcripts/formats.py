@@ -1,0 +1,174 @@
+"""Every format that is known, and which of them a transcript is in. A guess is made only where there is one answer."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from itertools import chain
+from typing import Any, cast
+
+from punchlist.errors import InvalidInput, TranscriptError, TranscriptUnknown, UnknownName
+from punchlist.transcripts import claude_code, codex, hermes, ledger, oh_my_pi, openclaw, opencode, qwen, sqlite, zst
+from punchlist.transcripts.decoding import decode, fields, name, object_at, record
+from punchlist.transcripts.lines import LineFormat, LineTranscript, RecordTranscript
+from punchlist.transcripts.reverse import Log
+from punchlist.transcripts.states import State, StateTranscript
+from punchlist.transcripts.values import MAIN, Origin, Transcript, Written
+
+LINES: Mapping[str, LineFormat] = {
+    form.name: form for form in (claude_code.FORMAT, codex.FORMAT, oh_my_pi.FORMAT, openclaw.FORMAT)
+}
+FORMATS = (*LINES, hermes.NAME, opencode.NAME, qwen.NAME)
+"""The names that `format` takes."""
+
+_LARGEST_DOCUMENT = 64 * 1024 * 1024
+_STORES = {ledger.TABLES: openclaw.FORMAT.name, hermes.TABLES: hermes.NAME, opencode.TABLES: opencode.NAME}
+_HINTS = (
+    (re.compile(r"\.acp-stream\.jsonl$"), "openclaw"),
+    (re.compile(r"(^|/)rollout-[^/]*\.jsonl(\.zst)?$"), "codex"),
+    (re.compile(r"(^|/)(projects/[^/]+/[^/]+|subagents/agent-[^/]+)\.jsonl$"), "claude-code"),
+)
+"""What the name of a file tells, for one whose lines tell nothing."""
+
+
+def open_transcript(source: Any, format: str | None = None) -> Transcript:
+    """The transcript at a path, or in records at hand: objects or JSON lines, oldest first, or a whole export.
+
+    Raises `TranscriptUnknown` where `format` is not given and not plain to see, `TranscriptError` where a file cannot
+    be read.
+    """
+    if format is not None and format not in FORMATS:
+        raise UnknownName(what="transcript format", name=format, known=", ".join(FORMATS))
+    if isinstance(source, str | os.PathLike):
+        path: str = os.path.expanduser(os.fspath(cast("str | os.PathLike[str]", source)))
+        try:
+            return _file(path, format)
+        except OSError as error:
+            raise TranscriptError(path=path, problem=error.strerror or str(error)) from error
+    if isinstance(source, Mapping):
+        return _document(cast("Any", source), "records", format, None)
+    if not isinstance(source, Iterable) or isinstance(source, bytes):
+        raise InvalidInput(problem="A transcript is a path, or its records as objects or lines of JSON, oldest first.")
+    return _records(list(cast("Iterable[Any]", source)), format)
+
+
+def _file(path: str, format: str | None) -> Transcript:
+    if sqlite.is_store(path):
+        return _store(path, format)
+    if path.endswith(".zst"):
+        form = LINES.get(format or "") or LINES[_told(zst.first(path), path)]
+        return zst.read(path, form)
+    if os.path.isdir(path):
+        raise TranscriptError(path=path, problem="it is a folder; name a file in it")
+    if (form := LINES.get(format or "")) is not None and not path.endswith(".json"):
+        return LineTranscript(path, form)
+    with Log(path) as log:
+        first, last = log.edges()
+        document = _is_document(path, first)
+        if document and log.size > _LARGEST_DOCUMENT:
+            raise TranscriptError(path=path, problem="one value of more than 64 MB is too much to read")
+        whole = log.read(0, log.size) if document else None
+        if not log.size:
+            return _records([], format, path)
+    if whole is not None and (value := decode(whole)) is not None:
+        at = datetime.fromtimestamp(os.stat(path).st_mtime, UTC)
+        return _document(value, path, format, at)
+    samples = [entry for line in (*first[:20], *last[-20:]) if (entry := record(line)) is not None]
+    chosen = format or _told(samples, path)
+    if chosen in LINES:
+        return LineTranscript(path, LINES[chosen])
+    if chosen == hermes.NAME:
+        with open(path, "rb") as file:
+            return hermes.MessageTranscript([record(line) for line in file if line.strip()], source=path)
+    raise TranscriptUnknown(path=path, problem=f"it is no file of {chosen}", known=", ".join(FORMATS))
+
+
+def _is_document(path: str, first: list[bytes]) -> bool:
+    """Whether a file is one JSON value rather than one a line."""
+    return path.endswith(".json") or (bool(first) and not path.endswith(".jsonl") and record(first[0]) is None)
+
+
+def _store(path: str, format: str | None) -> Transcript:
+    found = sqlite.tables(path)
+    kinds = [kind for tables, kind in _STORES.items() if tables <= found]
+    kind = format or (kinds[0] if len(kinds) == 1 else None)
+    if kind is None or kind not in kinds:
+        problem = "its tables are those of no store" if not kinds else "its tables are those of several stores"
+        raise TranscriptUnknown(path=path, problem=problem, known=", ".join(_STORES.values()))
+    if kind == hermes.NAME:
+        return hermes.StoreTranscript(path)
+    if kind == opencode.NAME:
+        return StateTranscript(opencode.read(path), format=kind, source=path)
+    return ledger.from_store(path)
+
+
+def _document(value: Any, source: str, format: str | None, at: datetime | None) -> Transcript:
+    """A whole JSON value: an export, a ledger, a list of a session, or an array of records."""
+    given = fields(value) or {}
+    stem = name(os.path.basename(source).removesuffix(".json"))
+    match format or _kind(value):
+        case hermes.NAME if isinstance(given.get("messages"), list):
+            session = name(given.get("session_id")) or name(given.get("id"))
+            return hermes.MessageTranscript(given["messages"], session=session, source=source)
+        case "openclaw" if ledger.knows(value):
+            return ledger.from_file(value, source)
+        case qwen.NAME:
+            whole = given or {"todos": value}
+            return _state(qwen.todos_of(whole), name(given.get("sessionId")) or stem, qwen.NAME, source, at)
+        case opencode.NAME:
+            return _state(opencode.todos_of(value), stem, opencode.NAME, source, at)
+        case _:
+            return _records(cast("list[Any]", value) if isinstance(value, list) else [value], format, source)
+
+
+def _kind(value: Any) -> str | None:
+    """What a whole value is, if it is no array of records."""
+    given = fields(value) or {}
+    if isinstance(given.get("messages"), list):
+        return hermes.NAME
+    if ledger.knows(value):
+        return openclaw.FORMAT.name
+    return qwen.NAME if qwen.knows(value) else opencode.NAME if opencode.knows(value) else None
+
+
+def _state(command: Any, session: str | None, format: str, source: str, at: datetime | None) -> Transcript:
+    own = session or "default"
+    states = [] if command is None else [State(own, Written(command, Origin(MAIN, own, None, at)))]
+    return StateTranscript(states, format=format, source=source, skipped=int(command is None))
+
+
+def _records(records: list[Any], format: str | None, source: str = "records") -> Transcript:
+    if not records:
+        return RecordTranscript((), LINES[format or ""] if format in LINES else claude_code.FORMAT, source=source)
+    samples = [
+        found
+        for entry in chain(records[:20], records[-20:])
+        if (found := record(entry) if isinstance(entry, str | bytes) else fields(entry)) is not None
+    ]
+    chosen = format or _told(samples, source)
+    if chosen == hermes.NAME:
+        messages = [record(entry) if isinstance(entry, str | bytes) else entry for entry in records]
+        return hermes.MessageTranscript(messages, source=source)
+    if chosen in LINES:
+        return RecordTranscript(records, LINES[chosen], source=source)
+    return _document(records, source, chosen, None)  # a list, not records: qwen's or opencode's
+
+
+def _told(samples: list[dict[str, Any]], path: str) -> str:
+    """The format of these records; where they say nothing, that of such a file name. Raises `TranscriptUnknown`."""
+    kinds = {form.name for form in LINES.values() if any(form.knows(sample) for sample in samples)}
+    if any(_is_message(sample) for sample in samples):
+        kinds.add(hermes.NAME)
+    if not kinds:
+        kinds = {kind for pattern, kind in _HINTS if not samples and pattern.search(path)}
+    if len(kinds) == 1:
+        return kinds.pop()
+    problem = f"it could be {' or '.join(sorted(kinds))}" if kinds else "its lines tell nothing" if samples else "empty"
+    raise TranscriptUnknown(path=path, problem=problem, known=", ".join(FORMATS))
+
+
+def _is_message(value: dict[str, Any]) -> bool:
+    """A message of a chat: it has a role at its top, and no type of entry around it."""
+    return value.get("role") in ("user", "assistant", "tool", "system") and "type" not in object_at(value)

@@ -1,0 +1,133 @@
+"""Hermes: a session's messages, from an export, a snapshot, or its SQLite store.
+
+The list is in the newest result of a `todo` call that is paired with it: the call stands in the nearest assistant
+message before, and neither the user nor the system spoke in between. Results of more than 512,000 characters are
+passed over. Completed and cancelled items come back too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import closing
+from typing import Any
+
+from punchlist.core.commands import Replace
+from punchlist.dialects.hermes import parse
+from punchlist.transcripts import sqlite
+from punchlist.transcripts.decoding import decode, fields, moment, name, object_at, objects
+from punchlist.transcripts.values import MAIN, Call, Origin, Written, admitted
+
+NAME = "hermes"
+TOOLS = ("todo", "todo_list")
+"""The tool's name, and the one that newer versions gave it."""
+LONGEST_RESULT = 512_000
+_STRUCTURED = "\0json:"
+TABLES = frozenset({"sessions", "messages"})
+_MESSAGES = """
+SELECT role, content, tool_call_id, tool_calls, timestamp FROM messages
+WHERE session_id = ? AND active = 1 ORDER BY id DESC
+"""
+_SESSIONS = "SELECT session_id FROM messages WHERE active = 1 GROUP BY session_id ORDER BY max(id) DESC LIMIT 1000"
+
+
+def writes(newest_first: Iterable[dict[str, Any]], session: str | None = None) -> Iterator[Written]:
+    """Every list that was written, the newest first, from messages in that order."""
+    waiting: dict[str, tuple[Replace, Any]] = {}
+    for message in newest_first:
+        match message.get("role"):
+            case "tool":
+                call_id, command = name(message.get("tool_call_id")), _result(message.get("content"))
+                if call_id is not None and command is not None and call_id not in waiting:
+                    waiting[call_id] = command, message.get("timestamp")
+            case "assistant":
+                calls = _calls(message.get("tool_calls")) if waiting else {}
+                for call_id, (command, at) in waiting.items():
+                    if call_id in calls:
+                        origin = Origin(MAIN, session, None, moment(at))
+                        yield Written(command, origin, call_id, Call(*calls[call_id], call_id, origin))
+                waiting.clear()
+            case "user" | "system":
+                waiting.clear()
+            case _:
+                pass
+
+
+def _result(content: Any) -> Replace | None:
+    """The list in a tool's result, by the size of its text before anything else is looked at."""
+    if not isinstance(content, str) or len(content) > LONGEST_RESULT or '"todos"' not in content:
+        return None
+    todos = object_at(decode(content)).get("todos")
+    return admitted(parse("todo", {"todos": todos}), NAME) if isinstance(todos, list) else None
+
+
+def _calls(given: Any) -> dict[str, tuple[str, Any]]:
+    """The `todo` calls of a message by their ids, each with its tool and arguments."""
+    calls = decode(given) if isinstance(given, str) else given
+    found: dict[str, tuple[str, Any]] = {}
+    for call in objects(calls):
+        call_id, function = name(call.get("id")), object_at(call, "function")
+        if call_id is not None and function.get("name") in TOOLS:
+            found[call_id] = function["name"], function.get("arguments")
+    return found
+
+
+class MessageTranscript:
+    """Messages at hand, oldest first."""
+
+    format = dialect = NAME
+    is_store = False
+
+    def __init__(self, messages: list[Any], *, session: str | None = None, source: str = "messages") -> None:
+        self._messages = [_plain(message) for entry in messages if (message := fields(entry)) is not None]
+        self.skipped = len(messages) - len(self._messages)
+        self.sessions = () if session is None else (session,)
+        self.origin = Origin(session=session)
+        self.source = source
+
+    def _newest_first(self) -> Iterator[dict[str, Any]]:
+        return (message for message in reversed(self._messages) if message.get("active", 1) in (1, True))
+
+    def latest(self, *, subagent: str | None = None, session: str | None = None) -> Written | None:
+        own = self.sessions[0] if self.sessions else None
+        return None if subagent else next(writes(self._newest_first(), own), None)
+
+    def history(self, *, subagent: str | None = None, session: str | None = None) -> Iterator[Written]:
+        own = self.sessions[0] if self.sessions else None
+        return iter([] if subagent else reversed(list(writes(self._newest_first(), own))))
+
+
+def _plain(message: dict[str, Any]) -> dict[str, Any]:
+    """A message as the model saw it: structured content is stored as a text that begins with a NUL."""
+    content = message.get("content")
+    if isinstance(content, str) and content.startswith(_STRUCTURED):
+        return {**message, "content": decode(content.removeprefix(_STRUCTURED))}
+    return message
+
+
+class StoreTranscript:
+    """The SQLite store, with its many sessions."""
+
+    format = dialect = NAME
+    is_store = True
+    origin = Origin()
+    skipped = 0
+
+    def __init__(self, path: str) -> None:
+        self.source = path
+        self.sessions = tuple(session for (session,) in sqlite.rows(path, _SESSIONS) if isinstance(session, str))
+
+    def latest(self, *, subagent: str | None = None, session: str | None = None) -> Written | None:
+        with closing(self._writes(subagent, session)) as found:
+            return next(found, None)
+
+    def history(self, *, subagent: str | None = None, session: str | None = None) -> Iterator[Written]:
+        return iter(reversed(list(self._writes(subagent, session))))
+
+    def _writes(self, subagent: str | None, session: str | None) -> Generator[Written]:
+        if subagent:
+            return
+        names = ("role", "content", "tool_call_id", "tool_calls", "timestamp")
+        for own in self.sessions if session is None else (session,):
+            with closing(sqlite.rows(self.source, _MESSAGES, (own,))) as rows:
+                messages = (_plain(dict(zip(names, row, strict=True))) for row in rows)
+                yield from writes(messages, own)

@@ -1,0 +1,106 @@
+"""oh-my-pi's session files. The newest of two kinds of entry is the list: what the user edited (`user_todo_edit`), and
+the result of a `todo_write` that was no error. No phases at all is a list that was cleared.
+
+Entries form a tree: only those on the way from the last one to the root are read. The original leaves closed tasks out
+of the list that it restores; here they stay for people to see and are hidden from the model (`core.recovery`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from punchlist.core.commands import Entry, Replace
+from punchlist.core.todo import Status
+from punchlist.dialects.base import sound
+from punchlist.transcripts.decoding import moment, name, object_at, objects, path
+from punchlist.transcripts.lines import Heads, LineFormat, Said
+from punchlist.transcripts.values import MAIN, Origin, Written
+
+_STATUSES = {
+    "pending": Status.PENDING,
+    "in_progress": Status.IN_PROGRESS,
+    "completed": Status.COMPLETED,
+    "abandoned": Status.CANCELLED,
+}
+
+
+def said(record: dict[str, Any]) -> Iterator[Said]:
+    message = object_at(record, "message")
+    if record.get("type") == "custom" and record.get("customType") == "user_todo_edit":
+        phases, call_id = object_at(record, "data").get("phases"), None
+    elif message.get("role") == "toolResult" and message.get("toolName") == "todo_write" and not message.get("isError"):
+        phases, call_id = object_at(message, "details").get("phases"), name(message.get("toolCallId"))
+    else:
+        return
+    at = moment(record.get("timestamp")) or moment(message.get("timestamp"))
+    command = phases_of(phases)
+    if command is not None:
+        yield Written(command, Origin(at=at), call_id)
+
+
+def phases_of(phases: Any) -> Replace | None:
+    """Phases with their tasks as a whole list; None if that is not what it is. What is no task is left out."""
+    if not isinstance(phases, list):
+        return None
+    names: list[str] = []
+    entries: list[Entry] = []
+    for place, phase in enumerate(objects(phases)):
+        given = phase.get("name")
+        names.append(sound(given) if isinstance(given, str) else "")
+        for task in objects(phase.get("tasks")):
+            content, status = task.get("content"), task.get("status")
+            if isinstance(content, str) and content:
+                known = _STATUSES.get(status, Status.PENDING) if isinstance(status, str) else Status.PENDING
+                notes = task.get("notes")
+                texts = tuple(sound(note) for note in _list(notes) if isinstance(note, str) and note)
+                entries.append(Entry(sound(content), known, phase_place=place, notes=texts))
+    return Replace(tuple(entries), phases=tuple(names))
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []  # pyright: ignore[reportUnknownVariableType]
+
+
+def branch() -> Callable[[dict[str, Any]], bool]:
+    """Judges entries from the newest on: whether one is an ancestor of the last. Files without parents are one line."""
+    awaited: str | None = None
+
+    def follows(record: dict[str, Any]) -> bool:
+        nonlocal awaited
+        own = name(record.get("id"))
+        if own is None or record.get("type") == "session":
+            return True
+        if awaited is not None and own != awaited:
+            return False
+        awaited = name(record.get("parentId"))
+        return True
+
+    return follows
+
+
+def knows(record: dict[str, Any]) -> bool:
+    kind = record.get("type")
+    if kind == "session":
+        return "cwd" in record and "uuid" not in record
+    if kind == "message":
+        return bool(object_at(record, "message").get("role"))
+    return kind == "custom" and "customType" in record
+
+
+def heads(first: Sequence[dict[str, Any]], _last: Sequence[dict[str, Any]], _source: str) -> Heads:
+    """The first entry names the session and its folder."""
+    start = next((record for record in first if record.get("type") == "session"), dict[str, Any]())
+    session = name(start.get("id"))
+    return Heads(Origin(MAIN, session, path(start.get("cwd"))), () if session is None else (session,))
+
+
+FORMAT = LineFormat(
+    name="oh-my-pi",
+    dialect="oh-my-pi",
+    needles=(b'"todo_write"', b'"user_todo_edit"'),
+    knows=knows,
+    said=said,
+    heads=heads,
+    follows=branch,
+)

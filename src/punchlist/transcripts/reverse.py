@@ -1,0 +1,153 @@
+"""A plain file of lines, searched for the few lines that matter: from its end, or from any place on.
+
+Lines without a needle are never cut out, let alone decoded: blocks of raw bytes are searched, so a file that holds
+nothing costs about what `grep` takes for it, and memory stays at a block and one line.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from types import TracebackType
+from typing import NamedTuple, Self
+
+from punchlist.transcripts.decoding import LARGEST
+from punchlist.transcripts.search import find, holds
+
+BLOCK = 1 << 18
+_NEWLINE = b"\n"
+
+
+class Line(NamedTuple):
+    """One line, without its end. `body` is None where it is too long for any list."""
+
+    start: int
+    end: int
+    body: bytes | None
+
+
+Needles = tuple[bytes, ...]
+"""What makes a line worth a look: any of these words."""
+
+
+class Log:
+    """A file as it was when it was opened: what is written behind its end meanwhile is not seen."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self._file = os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
+        self.size = os.fstat(self._file).st_size
+
+    def close(self) -> None:
+        os.close(self._file)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def read(self, start: int, end: int) -> bytes:
+        """The bytes from `start` to `end`; fewer if the file became shorter."""
+        found = os.pread(self._file, end - start, start)
+        while len(found) < end - start:
+            more = os.pread(self._file, end - start - len(found), start + len(found))
+            if not more:
+                break
+            found += more
+        return found
+
+    def backwards(self, needles: Needles) -> Iterator[Line]:
+        """Lines that hold a needle, the last one first."""
+        reach = _reach(needles)
+        end = self.size
+        while end > 0:
+            start = max(0, end - BLOCK)
+            block = self.read(start, min(self.size, end + reach))
+            if not holds(block, needles):
+                end = start
+                continue
+            spots = [end - start] * len(needles)
+            while end > start:
+                for place, word in enumerate(needles):
+                    if spots[place] >= end - start:
+                        spots[place] = block.rfind(word, 0, end - start + len(word) - 1)
+                last = max(spots)
+                if last < 0:
+                    end = start
+                    break
+                line = self._line(start + last, block, start)
+                yield line
+                end = line.start
+
+    def forwards(
+        self, needles: Needles, start: int = 0, stop: int | None = None, *, block_size: int = BLOCK
+    ) -> Iterator[Line]:
+        """Lines that hold a needle before `stop`, in order, from the line at `start` on.
+
+        With a small first block what is near is found at once; the blocks grow from there.
+        """
+        reach = _reach(needles)
+        limit = self.size if stop is None else min(stop, self.size)
+        while start < limit:
+            end = min(limit, start + block_size)
+            block_size = min(BLOCK, 2 * block_size)
+            block = self.read(start, min(self.size, end + reach))
+            base = start
+            spots = [-1] * len(needles)
+            while start < end:
+                for place, word in enumerate(needles):
+                    if spots[place] < start - base:
+                        found = find(block, word, start - base)
+                        spots[place] = end - base if found < 0 else found
+                first = min(spots)
+                if base + first >= end:
+                    start = end
+                    break
+                line = self._line(base + first, block, base)
+                yield line
+                start = line.end + 1
+
+    def _line(self, at: int, block: bytes, base: int) -> Line:
+        """The line around a place in a block that begins at `base`."""
+        start = self._start(at, block, base)
+        end = self._end(at, block, base)
+        if end - start > LARGEST:
+            return Line(start, end, None)
+        inside = base <= start and end <= base + len(block)
+        return Line(start, end, block[start - base : end - base] if inside else self.read(start, end))
+
+    def _start(self, at: int, block: bytes, base: int) -> int:
+        found = block.rfind(_NEWLINE, 0, at - base)
+        while found < 0 and base > 0:
+            end, base = base, max(0, base - BLOCK)
+            found = self.read(base, end).rfind(_NEWLINE)
+        return base + found + 1
+
+    def _end(self, at: int, block: bytes, base: int) -> int:
+        found = block.find(_NEWLINE, at - base)
+        while found < 0 and base + len(block) < self.size:
+            base += len(block)
+            block = self.read(base, min(self.size, base + BLOCK))
+            if not block:
+                break
+            found = block.find(_NEWLINE)
+        return base + found if found >= 0 else self.size
+
+    def edges(self, size: int = BLOCK) -> tuple[list[bytes], list[bytes]]:
+        """Whole lines at the beginning and at the end of the file, and a last one that has no end yet."""
+        head = self.read(0, min(size, self.size))
+        first = head.split(_NEWLINE)
+        if len(head) < self.size:
+            first = first[:-1]
+        tail = self.read(max(0, self.size - size), self.size)
+        last = tail.split(_NEWLINE)
+        if len(tail) < self.size:
+            last = last[1:]
+        return [line for line in first if line.strip()], [line for line in last if line.strip()]
+
+
+def _reach(words: Sequence[bytes]) -> int:
+    """How far a needle may stick out of a block."""
+    return max(map(len, words)) - 1

@@ -1,0 +1,175 @@
+"""`punchlist restore`: found, said, taken over."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from punchlist.board import Board
+from tests.cli.conftest import Run
+from tests.transcripts.records import SESSION, meta, output, plan, result, save, todos, write
+from tests.transcripts.test_claude_tasks import RECORDS, create
+
+HOMES = (
+    "CLAUDE_CONFIG_DIR",
+    "CODEX_HOME",
+    "HERMES_HOME",
+    "OPENCLAW_STATE_DIR",
+    "PI_CODING_AGENT_DIR",
+    "QWEN_RUNTIME_DIR",
+)
+
+
+@pytest.fixture(autouse=True)
+def homes(monkeypatch: pytest.MonkeyPatch, own_home: Path) -> Path:
+    for name in HOMES:
+        monkeypatch.delenv(name, raising=False)
+    return own_home
+
+
+def records(project: Path, *items: str, session: str = SESSION) -> list[dict[str, Any]]:
+    place: dict[str, Any] = {"cwd": str(project), "sessionId": session}
+    return [write("t1", *items, second=3, **place), result("t1", *items, second=4, **place)]
+
+
+def claude_file(home: Path, project: Path, name: str = f"{SESSION}.jsonl") -> Path:
+    folder = "".join(char if char.isalnum() else "-" for char in str(project))
+    return home / ".claude" / "projects" / folder / name
+
+
+def test_a_file_is_restored_and_shown_like_any_other_list(run: Run, project: Path, tmp_path: Path) -> None:
+    path = save(tmp_path / "run.jsonl", [*records(project, "x Saw", "x Glue", "> Oil", "Sand", "Sell"), '{"cut'])
+    ran = run("restore", str(path))
+    assert ran.code == 0
+    assert ran.out.splitlines() == [
+        f"Restored 2/5 for main in session {SESSION} from {path} (claude-code).",
+        "1 line was broken and skipped.",
+    ]
+    assert run("todos").out.splitlines()[0] == "5 todos: from run.jsonl"
+    (shown,) = json.loads(run("todos", "--json").out)
+    assert (shown["progress"], shown["label"]) == ({"done": 2, "total": 5, "percent": 40}, "from run.jsonl")
+    again = run("restore", str(path))
+    assert (again.code, again.out.startswith(f"The list of main in session {SESSION} is already")) == (0, True)
+
+
+def test_the_newest_transcript_of_the_project_is_found(run: Run, project: Path, homes: Path) -> None:
+    old = save(claude_file(homes, project, "old.jsonl"), records(project, "Old", session="old"))
+    os.utime(old, (1, 1))
+    save(claude_file(homes, project.parent, "far.jsonl"), records(project.parent, "Far", session="far"))
+    new = save(claude_file(homes, project), records(project, "New"))
+    assert run("restore").out.startswith(f"Restored 0/1 for main in session {SESSION} from {new}")
+    rollout = homes / ".codex" / "sessions" / "2026" / "03" / "01" / "rollout-2026-03-01T09-00-00-t-1.jsonl"
+    save(rollout, [meta(cwd=str(project)), plan("c1", "x Saw", "Glue"), output("c1")])
+    os.utime(rollout, (4e9, 4e9))
+    save(
+        rollout.with_name("rollout-far.jsonl"), [meta("t-2", cwd=str(project.parent)), plan("c1", "Far"), output("c1")]
+    )
+    os.utime(rollout.with_name("rollout-far.jsonl"), (5e9, 5e9))
+    assert run("restore").out.startswith(f"Restored 1/2 for main in session t-1 from {rollout} (codex).")
+
+
+def test_a_session_is_found_by_its_id(run: Run, project: Path, homes: Path) -> None:
+    save(claude_file(homes, project), records(project, "New"))
+    assert run("restore", SESSION).code == 0
+    todos_file = homes / ".qwen" / "todos" / "q1.json"
+    todos_file.parent.mkdir(parents=True)
+    todos_file.write_text(
+        json.dumps({"todos": [{"id": "1", "content": "Saw", "status": "completed"}], "sessionId": "q1"})
+    )
+    assert "Restored 1/1 for main in session q1" in run("restore", "q1").out
+    for name in ("nope", "../../etc", "*"):
+        ran = run("restore", name)
+        assert (ran.code, ran.out) == (1, "")
+
+
+def test_nothing_to_find_says_what_to_do(run: Run) -> None:
+    ran = run("restore")
+    assert (ran.code, ran.out) == (1, "")
+    assert "name a file, or the id of a session" in ran.err
+
+
+def test_a_dry_run_shows_the_list_and_changes_nothing(run: Run, project: Path, tmp_path: Path) -> None:
+    path = save(tmp_path / "run.jsonl", records(project, "x Saw", "> Oil"))
+    ran = run("restore", str(path), "--dry-run")
+    assert ran.code == 0
+    assert ran.out.splitlines() == [
+        f"Found 1/2, written 2026-03-01 09:00:04 UTC, in {path} (claude-code).",
+        "  ☒ Saw",
+        "  ▸ Oil",
+    ]
+    assert "No todos" in run("todos", "--all").out
+
+
+def test_json_tells_all_of_it(run: Run, project: Path, tmp_path: Path) -> None:
+    path = save(tmp_path / "run.jsonl", records(project, "x Saw", "> Oil"))
+    told = json.loads(run("restore", str(path), "--json").out)
+    assert (told["format"], told["session"], told["agent"], told["skipped"]) == ("claude-code", SESSION, "main", 0)
+    assert (told["progress"], told["restored"], told["changed"]) == ({"done": 1, "total": 2}, True, True)
+    assert told["items"][1] == {"content": "Oil", "status": "in_progress"}
+
+
+def test_a_later_list_of_the_board_stands_unless_forced(run: Run, board: Board, project: Path, tmp_path: Path) -> None:
+    with board:
+        agent = board.agent("main", session=SESSION, dialect="claude-code")
+        agent.call("TodoWrite", {"todos": todos("Sand")})
+    path = save(tmp_path / "run.jsonl", records(project, "Saw"))
+    ran = run("restore", str(path))
+    assert (ran.code, "--force" in ran.out) == (1, True)
+    assert run("restore", str(path), "--force").code == 0
+    assert run("todos").out.splitlines()[1:2] == ["  ☐ Saw"]
+
+
+def test_session_and_agent_can_be_chosen(run: Run, project: Path, tmp_path: Path) -> None:
+    path = save(tmp_path / "run.jsonl", records(project, "Saw"))
+    assert run("restore", str(path), "--session", "s9", "--agent", "worker").code == 0
+    assert run("todos", "--session", "s9", "--agent", "worker").out.splitlines()[1:] == ["  ☐ Saw"]
+
+
+def test_subagents_that_still_owe_something_come_along(run: Run, project: Path, homes: Path) -> None:
+    main = save(claude_file(homes, project), records(project, "Saw"))
+    for name, item in (("a1", "> Look"), ("a2", "x Done")):
+        file = main.with_suffix("") / "subagents" / f"agent-{name}.jsonl"
+        save(file, [write("t1", item, isSidechain=True, agentId=name, cwd=str(project))])
+    assert run("restore").out.rstrip().endswith("Subagents: agent-a1.")
+    assert "agent-a1 (from agent-a1.jsonl) — Tasks (0/1)" in run("todos").out
+    assert run("restore").code == 0
+    assert run("todos").out.count("agent-a") == 2
+
+
+def test_the_whole_history_is_imported(run: Run, project: Path, tmp_path: Path) -> None:
+    more = write("t2", "x Saw", second=9, cwd=str(project))
+    path = save(
+        tmp_path / "run.jsonl", [*records(project, "Saw"), more, write("t3", "Oil", second=10, cwd=str(project))]
+    )
+    assert run("restore", str(path), "--history").out.startswith("Imported 3 writes of main")
+    assert run("restore", str(path), "--history").out.startswith("Imported 0 writes of main")
+    assert run("todos").out == "1 todo:\n  ☐ Oil\n"
+
+
+@pytest.mark.parametrize("text", ["no transcript\n", '{"a": 1}\n'])
+def test_what_is_no_transcript_is_said_in_one_sentence(run: Run, tmp_path: Path, text: str) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_text(text)
+    ran = run("restore", str(path))
+    assert (ran.code, ran.out, len(ran.err.splitlines())) == (1, "", 1)
+    assert "name its format" in ran.err
+
+
+def test_tasks_come_with_the_list_and_from_subagents(run: Run, own_home: Path, project: Path) -> None:
+    path = claude_file(own_home, project)
+    save(path, [*RECORDS, *records(project, "> Saw")])
+    save(path.with_suffix("") / "subagents" / "agent-7.jsonl", create(3, "Lock up"))
+    ran = run("restore", str(path))
+    assert ran.code == 0
+    assert ran.out.strip().endswith(f"Replayed 6 task calls on the list session:{SESSION}.")
+    with Board.open() as board:
+        assert [task.subject for task in board.tasks(f"session:{SESSION}").list()] == ["Paint", "Sweep", "Lock up"]
+    assert json.loads(run("restore", str(path), "--json").out)["task_calls"] == 0
+
+
+def test_a_transcript_of_tasks_alone_is_one_too(run: Run, tmp_path: Path) -> None:
+    ran = run("restore", str(save(tmp_path / "run.jsonl", RECORDS)))
+    assert ran.code == 0
+    assert "Replayed 5 task calls" in ran.out

@@ -1,0 +1,165 @@
+"""Lists of tasks as files: `punchlist tasks export` and `import`."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from punchlist.board import Board
+from punchlist.core.task import Task, TaskStatus
+from punchlist.errors import InvalidInput, TaskError
+from punchlist.tasks.exchange import bring, dump, load
+from tests.cli.conftest import Run
+
+
+def _tasks(list: str | None = None) -> tuple[Task, ...]:
+    with Board.open() as board:
+        return board.tasks(list).list()
+
+
+@pytest.fixture
+def every_status(run: Run) -> None:
+    for name in ("Done", "Failed", "Cancelled", "Waiting", "Started", "Claimed", "Pending", "Blocked"):
+        run("tasks", "add", name, "--label", "a", "--description", "More")
+    run("tasks", "add", "Part", "--parent", "7", "--check", "unit")
+    run("tasks", "done", "1", "--result", "[1]")
+    run("tasks", "fail", "2", "no luck")
+    run("tasks", "cancel", "3", "never mind")
+    run("tasks", "wait", "4", "--topic", "t", "--correlation", "c")
+    run("tasks", "start", "5", "--by", "bob")
+    run("tasks", "claim", "6", "--by", "w1")
+    run("tasks", "block", "8", "7")
+    run("tasks", "block", "1", "7")
+
+
+@pytest.mark.usefixtures("every_status")
+def test_what_is_exported_comes_back_in_another_list(run: Run):
+    assert run("tasks", "export", "all.json").out == "Wrote 9 tasks to all.json\n"
+    assert run("tasks", "import", "all.json", "--list", "new").out == "Imported 9 tasks from all.json\n"
+    old, new = _tasks(), _tasks("new")
+    for name in ("id", "subject", "description", "labels", "blocked_by", "parent", "checklist", "result", "failure"):
+        assert [getattr(task, name) for task in old] == [getattr(task, name) for task in new], name
+    expected = [task.status if task.subject != "Claimed" else TaskStatus.PENDING for task in old]
+    assert [task.status for task in new] == expected
+    assert new[4].owner == "bob"
+    assert new[3].wait is not None
+    assert (new[3].wait.topic, new[3].wait.correlation_id) == ("t", "c")
+
+
+@pytest.mark.usefixtures("every_status")
+def test_the_same_file_again_adds_nothing(run: Run):
+    run("tasks", "export", "all.json")
+    run("tasks", "import", "all.json", "--list", "new")
+    assert run("tasks", "import", "all.json", "--list", "new").out.startswith("Nothing to import")
+    assert len(_tasks("new")) == 9
+
+
+def test_a_checklist_becomes_tasks_in_its_order(run: Run, project: Path):
+    (project / "plan.md").write_text("- [x] Read\n\n## Code\n- [>] Write\n  > carefully\n- [ ] Test\n- [!] Ship\n")
+    assert run("tasks", "import", "plan.md", "--in-order").out == "Imported 4 tasks from plan.md\n"
+    read, write, test, ship = _tasks()
+    assert [task.status.value for task in (read, write, test, ship)] == [
+        "completed",
+        "in_progress",
+        "pending",
+        "waiting",
+    ]
+    assert (write.labels, write.description) == (("Code",), "carefully")
+    assert [task.blocked_by for task in (read, write, test, ship)] == [(), ("1",), ("2",), ("3",)]
+    run("tasks", "export", "again.md")
+    assert (project / "again.md").read_text() == (project / "plan.md").read_text()
+
+
+def test_markers_of_others_are_named(run: Run, project: Path):
+    (project / "list.txt").write_text("[x] One\n[-] Two\n")
+    assert run("tasks", "import", "list.txt", "--format", "roo").code == 0
+    assert [task.status.value for task in _tasks()] == ["completed", "in_progress"]
+    assert run("tasks", "import", "list.txt", "--format", "odd").code == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "no json",
+        "[]",
+        '{"kind": "other"}',
+        '{"kind": "punchlist-tasks", "version": 9, "tasks": []}',
+        '{"kind": "punchlist-tasks", "version": 1}',
+        '{"kind": "punchlist-tasks", "version": 1, "tasks": []}',
+        '{"kind": "punchlist-tasks", "version": 1, "tasks": [7]}',
+        '{"kind": "punchlist-tasks", "version": 1, "tasks": [{"id": "1"}]}',
+        '{"kind": "punchlist-tasks", "version": 1, "tasks": [{"id": "1", "subject": "a"}, {"id": "1", "subject": ""}]}',
+        "[" * 100_000,
+    ],
+)
+def test_a_file_that_is_no_export_is_named_and_nothing_is_imported(run: Run, project: Path, text: str):
+    (project / "bad.json").write_text(text)
+    ran = run("tasks", "import", "bad.json")
+    assert (ran.code, ran.out) == (1, "")
+    assert ran.err.count("\n") == 1
+    assert _tasks() == ()
+
+
+def test_one_task_that_cannot_be_made_leaves_none(run: Run, project: Path):
+    tasks = [{"id": "1", "subject": "good"}, {"id": "2", "subject": "bad", "priority": 77}]
+    (project / "bad.json").write_text(json.dumps({"kind": "punchlist-tasks", "version": 1, "tasks": tasks}))
+    assert run("tasks", "import", "bad.json").code == 1
+    assert _tasks() == ()
+
+
+def test_a_cycle_in_a_file_is_refused_whole(run: Run, project: Path):
+    tasks = [{"id": "1", "subject": "a", "blocked_by": ["2"]}, {"id": "2", "subject": "b", "blocked_by": ["1"]}]
+    (project / "bad.json").write_text(json.dumps({"kind": "punchlist-tasks", "version": 1, "tasks": tasks}))
+    assert "waits for it" in run("tasks", "import", "bad.json").err
+    assert _tasks() == ()
+
+
+_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=6,
+)
+_FIELDS = tuple(Task.__slots__)
+
+
+@given(st.lists(st.dictionaries(st.sampled_from(_FIELDS), _VALUES, max_size=8), max_size=4))
+def test_whatever_a_file_says_is_taken_or_refused_in_a_sentence(entries: list[dict[str, Any]]):
+    told = [{"id": str(place), "subject": "x", **entry} for place, entry in enumerate(entries)]
+    with Board.open("memory:") as board:
+        tasks = board.tasks("l")
+        try:
+            found = load({"kind": "punchlist-tasks", "version": 1, "tasks": told})
+            board.store.transact(lambda tx: bring(tasks.within(tx), found, key="k"))
+        except (InvalidInput, TaskError):
+            assert tasks.list() == ()
+        else:
+            assert len(tasks.list()) == len(entries)
+            assert load(json.loads(json.dumps(dump("l", tasks.list())))) is not None
+
+
+def test_a_file_of_somebody_else_is_not_overwritten(run: Run, project: Path):
+    run("tasks", "add", "One")
+    (project / "notes.json").write_text('{"mine": 1}')
+    assert run("tasks", "export", "notes.json").code == 1
+    assert (project / "notes.json").read_text() == '{"mine": 1}'
+    assert run("tasks", "export", "notes.json", "--force").code == 0
+    assert run("tasks", "export", "notes.json").code == 0
+    (project / "link.json").symlink_to("notes.json")
+    assert run("tasks", "export", "link.json").code == 1
+    assert run("tasks", "export", ".").code == 1
+
+
+def test_what_was_written_or_added_is_told_as_json(run: Run):
+    run("tasks", "add", "One")
+    told = json.loads(run("tasks", "export", "all.md", "--json").out)
+    assert told == {"path": "all.md", "format": "punchlist", "tasks": 1}
+    ran = run("tasks", "import", "all.md", "--list", "new", "--json")
+    assert json.loads(ran.out)["subject"] == "One"
+
+
+def test_an_empty_list_is_not_exported(run: Run):
+    assert "punchlist tasks add" in run("tasks", "export").err

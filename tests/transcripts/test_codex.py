@@ -1,0 +1,140 @@
+"""The plan in a rollout of Codex."""
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import zstandard
+
+from punchlist.errors import ExtraMissing, TranscriptError
+from punchlist.transcripts import zst
+from punchlist.transcripts.formats import open_transcript
+from punchlist.transcripts.values import Transcript
+from tests.transcripts.records import meta, output, plan, rollout, save, told
+
+
+@pytest.fixture(params=["records", "file", "zst"])
+def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
+    def open_records(records: list[Any]) -> Transcript:
+        if request.param == "records":
+            return open_transcript(records)
+        path = save(tmp_path / "rollout-2026-03-01T09-00-00-t-1.jsonl", records)
+        if request.param == "zst":
+            body, path = path.read_bytes(), path.with_suffix(".jsonl.zst")
+            path.write_bytes(zstandard.ZstdCompressor().compress(body))
+        return open_transcript(path)
+
+    return open_records
+
+
+NOISE = [rollout("event_msg", {"type": "token_count", "text": "x" * 100})] * 30
+
+
+@pytest.mark.requirement("codex.restore-last-successful")
+def test_the_plan_is_that_of_the_last_successful_call(opened: Any) -> None:
+    records = [
+        meta(),
+        plan("c1", "> Saw"),
+        output("c1"),
+        *NOISE,
+        plan("c2", "x Saw", "> Glue", second=9),
+        output("c2"),
+        *NOISE,
+    ]
+    written = opened(records).latest()
+    assert told(written) == ["x Saw", "> Glue"]
+    assert (written.origin.session, written.origin.cwd, written.origin.at.second) == ("t-1", "/projects/shed", 9)
+
+
+@pytest.mark.requirement("codex.restore-last-successful")
+@pytest.mark.parametrize(
+    "said",
+    [
+        "failed to parse function arguments: missing field `plan`",
+        "update_plan is a TODO/checklist tool and is not allowed in Plan mode",
+        None,
+        {"content": "aborted", "success": False},
+    ],
+)
+def test_a_call_that_failed_or_was_never_answered_is_passed_over(opened: Any, said: Any) -> None:
+    answer = [] if said is None else [output("c2", said)]
+    assert told(opened([meta(), plan("c1", "Saw"), *NOISE, output("c1"), plan("c2", "Burn"), *answer]).latest()) == [
+        "Saw"
+    ]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Plan updated",
+        [{"type": "input_text", "text": "Plan updated"}],
+        {"content": "Plan updated", "success": True},
+        json.dumps({"output": "Plan updated", "metadata": {"exit_code": 0}}),
+    ],
+)
+def test_success_is_told_by_the_text_alone_however_it_is_wrapped(opened: Any, said: Any) -> None:
+    assert told(opened([meta(), plan("c1", "Saw"), output("c1", said)]).latest()) == ["Saw"]
+
+
+def test_arguments_that_are_no_plan_are_passed_over(opened: Any) -> None:
+    bad = plan("c2")
+    bad["payload"]["arguments"] = '{"plan":[{"step":"x","status":"done"}]}'
+    assert told(opened([meta(), plan("c1", "Saw"), output("c1"), bad, output("c2")]).latest()) == ["Saw"]
+
+
+def test_a_subagents_rollout_belongs_to_its_parents_session(opened: Any) -> None:
+    source = {"subagent": {"thread_spawn": {"parent_thread_id": "t-0", "depth": 1, "agent_nickname": "mole"}}}
+    origin = opened([meta("t-7", source=source), plan("c1", "Saw"), output("c1")]).latest().origin
+    assert (origin.agent, origin.session) == ("t-7", "t-0")
+
+
+def test_a_fork_names_the_thread_that_it_was_taken_from(opened: Any) -> None:
+    assert opened([meta("t-2", forked_from_id="t-1"), meta("t-1"), plan("c1", "Saw")]).sessions == ("t-2", "t-1")
+
+
+def test_history_has_the_successful_writes_only(opened: Any) -> None:
+    records = [
+        meta(),
+        plan("c1", "Saw"),
+        output("c1"),
+        plan("c2", "Burn"),
+        output("c2", "no"),
+        plan("c3", "x Saw"),
+        output("c3"),
+    ]
+    assert [told(written) for written in opened(records).history()] == [["Saw"], ["x Saw"]]
+
+
+def test_a_compressed_file_that_breaks_off_gives_what_came_before(tmp_path: Path) -> None:
+    lines = [meta(), plan("c1", "Saw"), output("c1"), *NOISE * 200, plan("c2", "x Saw"), output("c2")]
+    whole = save(tmp_path / "rollout.jsonl", lines).read_bytes()
+    path = tmp_path / "rollout.jsonl.zst"
+    body = zstandard.ZstdCompressor(write_content_size=False).compress(whole[:-40])
+    path.write_bytes(body)
+    assert told(open_transcript(path).latest()) == ["Saw"]
+    path.write_bytes(body[: len(body) - 3])
+    assert told(open_transcript(path).latest()) in (["Saw"], None)
+
+
+def test_a_file_that_is_not_compressed_after_all_is_said_to_be_so(tmp_path: Path) -> None:
+    path = save(tmp_path / "rollout.jsonl.zst", [meta()])
+    with pytest.raises(TranscriptError) as caught:
+        open_transcript(path)
+    assert caught.value.code == "transcript_unreadable"
+
+
+def test_without_the_extra_its_name_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    monkeypatch.setitem(sys.modules, "zstandard", None)
+    with pytest.raises(ExtraMissing, match=r"punchlist\[watch\]"):
+        list(zst.lines(str(tmp_path / "rollout.jsonl.zst")))
+
+
+@pytest.mark.needs("zstd")
+def test_what_the_zstd_program_writes_is_read(tmp_path: Path) -> None:
+    path = save(tmp_path / "rollout.jsonl", [meta(), plan("c1", "Saw"), output("c1")])
+    subprocess.run(["zstd", "-q", str(path)], check=True)
+    assert told(open_transcript(path.with_suffix(".jsonl.zst")).latest()) == ["Saw"]

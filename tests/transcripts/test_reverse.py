@@ -1,0 +1,84 @@
+"""The search for lines in raw blocks, against the plain way."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from punchlist.transcripts import reverse, search
+from punchlist.transcripts.reverse import Log
+
+WORDS = (b'"ab"', b"abc")
+pieces = st.sampled_from([b'"ab"', b"abc", b"a", b"b", b'"', b"\n", b"\n\n", b"x" * 9, b"ab"])
+bodies = st.lists(pieces, max_size=40).map(b"".join)
+
+
+def plain(body: bytes) -> list[tuple[int, bytes]]:
+    """Every line that holds a word, with its place."""
+    found: list[tuple[int, bytes]] = []
+    start = 0
+    for line in body.split(b"\n"):
+        if any(word in line for word in WORDS):
+            found.append((start, line))
+        start += len(line) + 1
+    return found
+
+
+@pytest.fixture(scope="module", params=["the C library", "Python"])
+def finder(request: pytest.FixtureRequest) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param == "Python":
+            patch.setattr(search, "_finder", lambda: bytes.find)
+        yield
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("logs") / "log"
+
+
+@pytest.mark.usefixtures("finder")
+@given(body=bodies, block=st.integers(4, 40))
+def test_both_ways_find_the_lines_that_a_plain_look_finds(path: Path, body: bytes, block: int) -> None:
+    path.write_bytes(body)
+    with pytest.MonkeyPatch.context() as patch, Log(path) as log:
+        patch.setattr(reverse, "BLOCK", block)
+        expected = plain(body)
+        assert [(line.start, line.body) for line in log.backwards(WORDS)] == expected[::-1]
+        assert [(line.start, line.body) for line in log.forwards(WORDS, block_size=block)] == expected
+        assert [(line.start, line.body) for line in log.forwards(WORDS, block_size=4)] == expected
+
+
+@pytest.mark.usefixtures("finder")
+@given(block=bodies, word=st.sampled_from(WORDS), start=st.integers(0, 60))
+def test_a_word_is_found_where_python_finds_it(block: bytes, word: bytes, start: int) -> None:
+    assert search.find(block, word, start) == block.find(word, start)
+    assert search.holds(block, WORDS) == any(one in block for one in WORDS)
+
+
+def test_a_line_too_long_for_any_list_is_found_without_its_body(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reverse, "LARGEST", 1000)
+    path.write_bytes(b"abc\n" + b"abc" * 500 + b"\nabc\n")
+    with Log(path) as log:
+        assert [(line.start, line.body) for line in log.backwards(WORDS)] == [(1505, b"abc"), (4, None), (0, b"abc")]
+        assert [line.body for line in log.forwards(WORDS)] == [b"abc", None, b"abc"]
+
+
+def test_what_is_written_meanwhile_is_not_seen_and_what_is_cut_off_does_no_harm(path: Path) -> None:
+    path.write_bytes(b"abc\n" * 1000)
+    with Log(path) as log:
+        with path.open("ab") as file:
+            file.write(b"abc\n")
+        assert sum(1 for _ in log.backwards(WORDS)) == 1000
+        path.write_bytes(b"abc\n" * 10)
+        assert sum(1 for _ in log.backwards(WORDS)) == 10
+        assert sum(1 for _ in log.forwards(WORDS)) == 10
+
+
+def test_the_edges_are_whole_lines_and_a_last_one_without_an_end(path: Path) -> None:
+    path.write_bytes(b"one\ntwo\n" + b"x" * 50 + b"\nlast\nto")
+    with Log(path) as log:
+        assert log.edges(10) == ([b"one", b"two"], [b"last", b"to"])
+        assert log.edges() == ([b"one", b"two", b"x" * 50, b"last", b"to"],) * 2
