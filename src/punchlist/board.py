@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 Clock = Callable[[], datetime]
 Observer = Callable[["Agent"], None]
+Folder = str | os.PathLike[str] | None
 TasksObserver = Callable[[str], None]
 
 
@@ -213,13 +214,7 @@ class Board:
 
     # What there is.
 
-    def lists(
-        self,
-        *,
-        project: str | os.PathLike[str] | None = None,
-        session: str | None = None,
-        limit: int = 20,
-    ) -> Sequence[ListRow]:
+    def lists(self, *, project: Folder = None, session: str | None = None, limit: int = 20) -> Sequence[ListRow]:
         """Lists that hold something, the latest first; with a session, those of all its agents."""
         where = None if project is None else project_of(project)
         return self.store.lists(project=where, session=session, limit=limit)
@@ -228,9 +223,7 @@ class Board:
         where = None if project is None else project_of(project)
         return self.store.sessions(project=where, limit=limit)
 
-    def costs(
-        self, *, project: str | os.PathLike[str] | None = None, session: str | None = None
-    ) -> Sequence[AgentCost]:
+    def costs(self, *, project: Folder = None, session: str | None = None) -> Sequence[AgentCost]:
         """What the layer itself cost, by agent, dialect and profile: of a session, of a project, or of everything."""
         from punchlist.guidance.ledger import AgentCost
         from punchlist.guidance.memory import decode_record
@@ -273,44 +266,25 @@ class Board:
 
         return resolve_message(self.store, message, by=by, now=self.now)
 
-    def stalls(self, *, project: str | os.PathLike[str] | None = None) -> Sequence[Stall]:
-        """Agents that were at work and of which nothing has been heard for too long, the longest silence first.
-
-        Of an agent whose host reports neither tool calls nor output nothing is known.
-        """
+    def stalls(self, *, project: Folder = None) -> Sequence[Stall]:
+        """Agents that were at work, as their hosts reported, and fell silent; the longest silence comes first."""
         from punchlist.agent.stalling import stalled
 
         return stalled(self.store, self.now(), project=None if project is None else project_of(project))
 
     # What became of the work.
 
-    def report(self, *, session: str | None = None, project: str | os.PathLike[str] | None = None) -> Report:
+    def report(self, *, session: str | None = None, project: Folder = None) -> Report:
         """For each item time, work, grade and evidence, and the totals: of a session, a project, or of everything."""
-        from punchlist.core.report import Reporting
+        from punchlist.agent.reporting import report
 
-        return Reporting(self._log(session, project)).report(self.now())
+        return report(self, session, project)
 
-    def brief(
-        self,
-        after: int | str = 0,
-        *,
-        session: str | None = None,
-        project: str | os.PathLike[str] | None = None,
-    ) -> Brief:
+    def brief(self, after: int | str = 0, *, session: str | None = None, project: Folder = None) -> Brief:
         """What somebody has to know who has seen all events up to `after`; `brief.until` is where to go on."""
-        from punchlist.core.brief import brief
+        from punchlist.agent.reporting import brief
 
-        return brief(self._log(session, project), after=cursor_of(after), now=self.now())
-
-    def _log(self, session: str | None, project: str | os.PathLike[str] | None) -> Iterator[Event]:
-        """The events of the agents of a session or a project, or all events."""
-        if session is None and project is None:
-            yield from self.events()
-            return
-        where, cursor = None if project is None else project_of(project), 0
-        while page := self.store.read(lambda tx, after=cursor: tx.work.log(session, where, after)):
-            yield from page
-            cursor = page[-1].seq
+        return brief(self, cursor_of(after), session, project)
 
     # Sessions as a whole.
 

@@ -134,7 +134,7 @@ class Calls(Turns):
             applied = apply(before, parsed, self._policy, now, by=self.name)
             if self._accounts.tally(row.ledger).watched or self._grading != "show":
                 return self._judged(tx, row, parsed, applied, now, arguments)
-        return self._reply(tx, row, parsed, applied, now, arguments)
+        return self._rendered(tx, row, parsed, applied, now, arguments)
 
     def _judged(
         self, tx: Transaction, row: AgentRow, command: Command, applied: Applied, now: datetime, arguments: Size
@@ -143,7 +143,7 @@ class Calls(Turns):
         from punchlist.agent.grading import doubt, graded, refusal
 
         if not applied.events:
-            return self._reply(tx, row, command, applied, now, arguments)
+            return self._rendered(tx, row, command, applied, now, arguments)
         given = self._judging.judged(tx, row, applied)
         if self._grading == "require" and (problem := refusal(given)) is not None:
             refused = reply_invalid(Invalid(problem.text, code=problem.code))
@@ -152,12 +152,12 @@ class Calls(Turns):
         if self._grading == "tell" and (problem := doubt(given)) is not None:
             applied = applied._replace(problems=(*applied.problems, problem))
         watched = self._accounts.tally(row.ledger).watched
-        answer = self._reply(tx, row, command, applied, now, arguments)
+        answer = self._rendered(tx, row, command, applied, now, arguments)
         if watched:
             self._watching.wrote(tx, row, applied.events, now, by=self.name)
         return answer
 
-    def _reply(
+    def _rendered(
         self,
         tx: Transaction,
         row: AgentRow,
