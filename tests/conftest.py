@@ -15,7 +15,7 @@ from tests.sizes import size
 settings.register_profile("punchlist", max_examples=size(100, 20_000), deadline=None, print_blob=True)
 settings.load_profile("punchlist")
 
-_KEPT = {"PUNCHLIST_STORM", "PUNCHLIST_SEED", "PUNCHLIST_NO_SKIP"}
+_KEPT = {"PUNCHLIST_STORM", "PUNCHLIST_SEED", "PUNCHLIST_NO_SKIP", "PUNCHLIST_ACP_SCHEMAS"}
 
 
 @pytest.fixture(autouse=True)
@@ -64,6 +64,13 @@ def _missing(tool: str) -> str | None:
         case "strace":
             works = shutil.which("strace") is not None and _succeeds(["strace", "-f", "-o", "/dev/null", "true"])
             return None if works else "needs strace, and the right to trace"
+        case "acp-schemas":
+            found = os.path.isfile(os.path.join(os.environ.get("PUNCHLIST_ACP_SCHEMAS", ""), "v1", "schema.json"))
+            return (
+                None
+                if found
+                else "needs the published schemas of ACP, in $PUNCHLIST_ACP_SCHEMAS; `.ci/run` fetches them"
+            )
         case _:
             return None if shutil.which(tool) else f"needs {tool}, which is not installed"
 

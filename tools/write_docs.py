@@ -83,7 +83,8 @@ _DIALECTS = (
     "gives an agent that tool, name, schema, replies and errors to the letter, with a description of ours; "
     "`verbose=True` gives the longer description, for small models. `punchlist dialects` prints what follows.\n\n"
     "What a dialect cannot say is neither shown to its model nor touched by it, and is there again when the list "
-    "comes back to one that can. An item keeps its id through all of them."
+    "comes back to one that can. An item keeps its id through all of them.\n\n"
+    "`claude-tasks` writes durable [tasks](tasks.md) instead of the list."
 )
 
 

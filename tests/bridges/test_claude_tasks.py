@@ -4,6 +4,7 @@ import json
 import logging
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -158,6 +159,7 @@ def test_claude_codes_clearing_takes_nothing_off_the_board(board: Board, root: P
         agent.call("TaskCreate", {"subject": subject, "description": ""})
     for number in "12":
         agent.call("TaskUpdate", {"taskId": number, "status": "completed"})
+    for number in "12":
         (folder / f"{number}.json").unlink()
     (folder / ".highwatermark").write_text("2")
     agent.call("TaskCreate", {"subject": "Three", "description": ""})
@@ -266,6 +268,39 @@ def test_what_cannot_be_a_task_here_is_left_alone(board: Board, root: Path) -> N
     files.export(board, agent.task_list)
     kept = [path.read_bytes() for path in (root / SESSION).glob("1.json*")]
     assert body in kept
+
+
+class Racing(ClaudeTasks):
+    """Claude Code writes between our look at the files and our write."""
+
+    def __init__(self, folder: Path, then: Callable[[], object]) -> None:
+        super().__init__(folder)
+        self._then: Callable[[], object] | None = then
+
+    def _bring(self, *args: Any) -> Any:
+        state = super()._bring(*args)
+        then, self._then = self._then, None
+        if then is not None:
+            then()
+        return state
+
+
+def test_a_write_between_our_look_and_our_write_is_not_lost(board: Board, root: Path) -> None:
+    agent, folder = agent_on(board), root / SESSION
+    agent.call("TaskCreate", {"subject": "One", "description": ""})
+    files = Racing(root, lambda: None)
+    files.export(board, agent.task_list)
+
+    def meanwhile() -> None:
+        put(folder, 1, "One", description="theirs")
+        put(folder, 2, "Two")
+
+    files._then = meanwhile
+    board.tasks(agent.task_list).update("1", owner="ada")
+    files.export(board, agent.task_list)
+    assert names(folder) == ["1.json", "2.json"]
+    assert (told(folder / "1.json")["description"], told(folder / "1.json")["owner"]) == ("theirs", "ada")
+    assert lines(agent) == ["#1 [pending] One (ada)", "#2 [pending] Two"]
 
 
 # Names, links, locks.

@@ -150,7 +150,6 @@ def test_a_file_of_somebody_else_is_not_overwritten(run: Run, project: Path):
     assert run("tasks", "export", "notes.json").code == 0
     (project / "link.json").symlink_to("notes.json")
     assert run("tasks", "export", "link.json").code == 1
-    assert run("tasks", "export", ".").code == 1
 
 
 def test_what_was_written_or_added_is_told_as_json(run: Run):
@@ -163,3 +162,29 @@ def test_what_was_written_or_added_is_told_as_json(run: Run):
 
 def test_an_empty_list_is_not_exported(run: Run):
     assert "punchlist tasks add" in run("tasks", "export").err
+
+
+def test_a_list_goes_to_claude_code_s_folder_and_comes_back(run: Run, project: Path):
+    run("tasks", "add", "One", "--list", "team")
+    run("tasks", "add", "Two", "--blocked-by", "1", "--list", "team")
+    ran = run("tasks", "export", "claude", "--format", "claude", "--list", "team")
+    assert (ran.code, ran.out) == (0, f"Wrote 2 tasks to {project / 'claude' / 'team'}\n")
+    assert json.loads((project / "claude" / "team" / "2.json").read_text())["blockedBy"] == ["1"]
+    ran = run("tasks", "import", "claude/team", "--list", "copy")
+    assert ran.out == "Imported 2 new tasks from claude/team to the list copy; see it with --list.\n"
+    assert [(task.subject, task.blocked_by) for task in _tasks("copy")] == [("One", ()), ("Two", ("1",))]
+    told = json.loads(run("tasks", "import", "claude/team", "--json").out)
+    assert told == {"path": "claude/team", "format": "claude", "list": "team", "tasks": 0}
+
+
+def test_what_cannot_be_a_folder_of_claude_code_s_is_a_sentence(run: Run, project: Path):
+    run("tasks", "add", "One")
+    for arguments in (
+        ("export", ".", "--list", "project:/x/y"),
+        ("export", "."),
+        ("import", "nowhere", "--format", "claude"),
+        ("import", ".", "--in-order"),
+    ):
+        ran = run("tasks", *arguments)
+        assert (ran.code, ran.out) == (1, ""), arguments
+        assert ran.err.count("\n") == 1

@@ -13,7 +13,11 @@ from typing import Any
 import pytest
 
 from punchlist.board import Board
+from punchlist.cli.task_work import Worker
+from punchlist.cli.tasks import parse
 from punchlist.core.task import Task, TaskStatus
+from punchlist.testing import FaultyStore
+from punchlist.testing.faulty import Fault
 from tests.cli.conftest import Ran, Run
 
 PUNCHLIST = [sys.executable, "-m", "punchlist"]
@@ -339,3 +343,18 @@ def test_a_request_to_cancel_reaches_the_command(run: Run, start: Start):
     run("tasks", "cancel", "1", "--request")
     assert _end(worker)[1].endswith("Cancelled 1: One\n")
     assert _task().status is TaskStatus.CANCELLED
+
+
+@pytest.mark.parametrize("fault", ["fail_before", "fail_after"])
+def test_what_was_done_is_not_lost_to_a_disk_that_refuses_once(
+    run: Run, fault: Fault, capsys: pytest.CaptureFixture[str]
+):
+    run("tasks", "add", "One")
+    options = parse(["work", "--once", "--lease", "60", "--", "echo", "well"])
+    with Board.open() as board:
+        store = FaultyStore(board.store)
+        store.plan(fault, at=2)  # the first write is the claim
+        assert Worker(Board(store).tasks(by="w1"), options).run() == 0
+        task = board.tasks().get("1")
+        assert (task.status, task.result, task.late_results) == (TaskStatus.COMPLETED, "well", ())
+    assert "a planned fault" in capsys.readouterr().err

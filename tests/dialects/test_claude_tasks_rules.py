@@ -182,7 +182,7 @@ CHANGES = st.fixed_dictionaries(
 
 
 @settings(max_examples=size(100, 20_000), deadline=None)
-@given(st.lists(CHANGES, max_size=8))
+@given(st.lists(CHANGES, max_size=6))
 def test_edges_are_mirrored_and_a_failed_update_writes_nothing(updates: list[dict[str, Any]]) -> None:
     with desk() as it:
         it.create(*(f"Task {number}" for number in range(TASKS)))
@@ -244,7 +244,7 @@ def mutated(rng: random.Random, args: Any) -> Any:
     return given
 
 
-SLICE = 1_000
+SLICE = 800
 
 
 @pytest.mark.parametrize("part", range(size(3, 1_000)))

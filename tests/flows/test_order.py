@@ -82,7 +82,7 @@ def test_a_flow_that_cannot_be_made_whole_is_not_made(desk: Desk) -> None:
     assert [flow.goal for flow in desk.flows.list()] == ["first"]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=25))
 def test_no_flow_ever_comes_after_itself(pairs: list[tuple[int, int]]) -> None:
     desk = Desk()

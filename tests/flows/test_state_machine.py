@@ -193,5 +193,5 @@ class Flows(RuleBasedStateMachine):
             assert [event.data["revision"] for event in events] == list(range(known.revision, -1, -1))
 
 
-Flows.TestCase.settings = settings(max_examples=size(25, 5_000), stateful_step_count=30, deadline=None)
+Flows.TestCase.settings = settings(max_examples=size(15, 5_000), stateful_step_count=25, deadline=None)
 TestFlows = Flows.TestCase

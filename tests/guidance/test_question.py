@@ -8,6 +8,11 @@ from tests.text.hostile import hostile_texts
 
 QUESTIONS = [
     "Shall I go on?",
+    "<b>Go on?</b>",
+    "Which one?\n```",
+    "도와드릴까요",
+    "是否继续",
+    "要不要继续",
     "I found two ways.\nWhich one do you want?",
     "Which one do you want?\n\n   \n",
     "Really?!",

@@ -140,6 +140,8 @@ git tag -d v1
 git stash
 git stash pop
 git remote add a b
+git remote -v add x y
+git remote -v update
 git config a b
 git -c core.pager=rm log
 git diff --output=b

@@ -132,8 +132,16 @@ class Handle:
         Without the todo tool where that is not offered: a call is then answered as one of an unknown tool, and nothing
         is said.
         """
-        listed = self._dialect.tools if self._offered else ()
-        tools = listed if self._planning is None else (*listed, *self._planning.tools)
+        planning = () if self._planning is None else self._planning.tools
+        return (*self._todo_tools, *(tool.in_full() if self._options.get("verbose") else tool for tool in planning))
+
+    @property
+    def _todo_tools(self) -> tuple[Tool, ...]:
+        """Those of them that write the list or read it, if they are offered."""
+        tools = self._dialect.tools if self._offered else ()
+        layers = self._options.get("layers")
+        if layers is not None and "tool_description" not in layers:
+            return tuple(replace(tool, description="", verbose="") for tool in tools)
         return tuple(tool.in_full() for tool in tools) if self._options.get("verbose") else tools
 
     @property
@@ -169,7 +177,8 @@ class Handle:
 
         found = rules(self.dialect, self.profile, settings_from(self._options.get("guidance")))
         layers = self._options.get("layers")
-        return found if layers is None or "reminder" in layers else without_reminders(found)
+        silent = found.rhythm.main_only and self._options.get("subagent", False)
+        return without_reminders(found) if silent or (layers is not None and "reminder" not in layers) else found
 
     @cached_property
     def _accounts(self) -> Accounts:

@@ -62,6 +62,7 @@ class Ground:
     host: OwnTools
     tools: tuple[Tool, ...]
     watching: Watching
+    offered: bool
     tasks: Callable[[Transaction, AgentRow], tuple[Task, ...]]
     join: Callable[[Transaction, datetime], AgentRow]
 
@@ -107,6 +108,17 @@ class Steps:
             return self._account(record, outcome), outcome.said[0] if outcome.said else None
 
         return self._step(decide, None)
+
+    def gave(self, kind: str, text: str) -> None:
+        """A text was handed out that is no injection; it is counted all the same."""
+
+        def decide(_tx: Transaction, _row: AgentRow, record: Record) -> tuple[Record, None]:
+            key = self._ground.accounts.key
+            spent = record.spent.get(key, _NO_TURNS)
+            counted = replace(spent, injections=merged(spent.injections, {kind: size_of(text)}))
+            return replace(record, spent={**record.spent, key: counted}), None
+
+        self._step(decide, None)
 
     def _over(self, tx: Transaction, row: AgentRow, record: Record, *, asked: bool = False) -> None:
         """A turn is over: what its host reported as begun, and not as ended, is given up."""
@@ -154,16 +166,23 @@ class Steps:
             todos=self._current(tx, row),
             tally=ground.accounts.tally(row.ledger),
             policy=ground.policy,
+            # as the texts put it between backticks
             tool="` or `".join(ground.dialect.writers) or ground.dialect.tools[0].name,
             own=self._own,
             writers=frozenset(ground.dialect.writers),
             shown=row.state.shown,
             planning=planning,
-            offered=bool(ground.tools),
+            offered=ground.offered,
+            entered=self._entered(tx, row) if planning else "",
             tools=tools or (),
             notice=notice(ground.dialect) if planning else "",
             host=ground.host,
         )
+
+    @staticmethod
+    def _entered(tx: Transaction, row: AgentRow) -> str:
+        """What tells one stay in plan mode from another."""
+        return str((tx.modes.entered(row.number) or {}).get("entered_at", ""))
 
     def _heard(self, tx: Transaction, row: AgentRow, outcome: Outcome) -> Outcome:
         """The same with what people answered since. That is a person's word, not ours: no profile holds it back."""

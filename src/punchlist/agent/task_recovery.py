@@ -54,7 +54,7 @@ class TaskRecovery(History):
         return count > 0 or self.board.store.read(self._has_tasks)
 
     def _has_tasks(self, tx: Transaction) -> bool:
-        return tx.tasks.named(self.task_list) is not None
+        return tx.tasks.find_list(self.task_list) is not None
 
     def restore_tasks(self, records_or_path: Any, format: str | None = None) -> int:
         """Replays the task calls of a transcript on this agent's list of tasks; how many were new.
@@ -85,7 +85,7 @@ class TaskRecovery(History):
         from punchlist.transcripts.claude_tasks import mark
 
         def known(tx: Transaction) -> tuple[int, bytes] | None:
-            where = tx.tasks.named(self.task_list)
+            where = tx.tasks.find_list(self.task_list)
             return None if where is None else tx.tasks.reading(where, transcript.source)
 
         found = self.board.store.read(known) if os.path.isabs(transcript.source) else None
@@ -99,7 +99,7 @@ class TaskRecovery(History):
         stands = mark(transcript.source, reading.end) if os.path.isabs(transcript.source) else None
 
         def save(tx: Transaction) -> None:
-            where = tx.tasks.named(self.task_list)
+            where = tx.tasks.find_list(self.task_list)
             if where is not None and stands is not None:
                 tx.tasks.save_reading(where, transcript.source, reading.end, stands)
 

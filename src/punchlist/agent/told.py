@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from punchlist.agent.handle import Handle
+from punchlist.agent.turns import Turns
 from punchlist.store import Transaction
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from punchlist.guidance.layers import Layer
 
 
-class Told(Handle):
+class Told(Turns):
     """Texts for the host to put before the model."""
 
     @property
@@ -26,7 +26,7 @@ class Told(Handle):
 
         names = self._options.get("layers")
         wanted = PROFILES[self.profile] if names is None or self.profile == "off" else names
-        return layers(self.tools, wanted, verbose=self._options.get("verbose", False))
+        return layers(self._todo_tools, wanted, verbose=self._options.get("verbose", False))
 
     @property
     def prompt(self) -> str:
@@ -45,7 +45,10 @@ class Told(Handle):
 
         if self.profile == "off" or not self.offered:
             return None
-        return block(self._open_work(), self._dialect)
+        text = block(self._open_work(), self._dialect)
+        if text is not None:
+            self._steps.gave("compaction", text)
+        return text
 
     def _open_work(self) -> tuple[OpenWork, ...]:
         """All work that this agent still owes: on its list, and its tasks behind that."""

@@ -52,6 +52,7 @@ class Turns(Handle):
             host=self._own_tools,
             tools=self.tools,
             watching=self._watching,
+            offered=self.offered,
             tasks=self._tasks_before,
             join=self._joined,
         )

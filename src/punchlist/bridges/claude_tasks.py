@@ -101,7 +101,10 @@ class ClaudeTasks:
         if os.path.islink(path) and os.path.dirname(os.path.realpath(path)) != os.path.realpath(self.folder):
             raise ListFileRefused(path=path, problem="it is a link that leads out of the folder; remove the link")
         if make:
-            os.makedirs(path, mode=0o700, exist_ok=True)
+            try:
+                os.makedirs(path, mode=0o700, exist_ok=True)
+            except OSError as error:
+                raise ListFileRefused(path=path, problem=error.strerror or str(error)) from error
         return TaskFolder(path) if os.path.isdir(path) else None
 
     # Files and a board.
@@ -119,7 +122,7 @@ class ClaudeTasks:
         before = _count(board, name)
         with _alone, locked(found.path, patience=self._patience):
             self._bring(board, name, found, project_of(project))
-        return _count(board, name) - before
+        return max(0, _count(board, name) - before)
 
     def import_all(self, board: Board, *, project: str | os.PathLike[str] | None = None) -> int:
         """The same for every folder there is."""
@@ -140,26 +143,25 @@ class ClaudeTasks:
         return found.path
 
     def _sync(self, board: Board, list: str, folder: TaskFolder, project: str) -> None:
-        state = self._bring(board, list, folder, project)
+        """Reads and writes until neither side moved meanwhile: Claude Code locks a file alone when it changes it."""
         for _ in range(_TURNS):
-            self._write(folder, state)
-            again = board.store.read(lambda tx: state_of(tx, list))
-            if again.files == state.files:  # else another process wrote while we did
+            state = self._bring(board, list, folder, project)
+            unmoved = self._write(folder, state)
+            if unmoved and board.store.read(lambda tx: state_of(tx, list)).files == state.files:
                 return
-            state = again._replace(left=state.left)
 
     def _bring(self, board: Board, list: str, folder: TaskFolder, project: str) -> ListState:
         """Records on the board what others did to the files; the list as it is then."""
         found, gone, deleted = self._look(folder)
         mark = folder.watermark()
+        state = board.store.read(lambda tx: state_of(tx, list))
+        if found or deleted or mark >= state.next_id:
 
-        def work(tx: Transaction) -> ListState:
-            if not found and not deleted and not mark:
-                return state_of(tx, list)
-            place = Work(tx, list, project=project, now=board.now(), by=AUTHOR)
-            return record(place, found, deleted, mark)
+            def work(tx: Transaction) -> ListState:
+                place = Work(tx, list, project=project, now=board.now(), by=AUTHOR)
+                return record(place, found, deleted, mark)
 
-        state = board.store.transact(work)
+            state = board.store.transact(work)
         for each in found:
             if each.number not in state.strange | state.left:
                 self._remember(folder, each.number, each.signature, each.file)
@@ -167,7 +169,7 @@ class ClaudeTasks:
             self._remember(folder, number, None, self._known[folder.path, number].file)
         return state
 
-    def _look(self, folder: TaskFolder) -> tuple[list[Found], list[int], list[int]]:
+    def _look(self, folder: TaskFolder) -> tuple[list[Found], list[int], dict[int, TaskFile]]:
         """Files that changed since, numbers of those that are gone, and of these the ones that were deleted.
 
         Where all that we knew are gone, nobody deleted them one by one: Claude Code clears a finished list.
@@ -183,18 +185,19 @@ class ClaudeTasks:
                 logger.warning("`%s` is passed over: %s", folder.at(number), file)
             else:
                 found.append(Found(number, signature, file, None if known is None else known.file))
-        seen = set(there)
-        ours = {number for (path, number), known in self._known.items() if path == folder.path and known.signature}
-        gone = sorted(ours - seen)
-        deleted = [number for number in gone if number <= folder.watermark()] if ours & seen else []
-        return found, gone, deleted
+        ours = {number: known for (path, number), known in self._known.items() if path == folder.path}
+        gone = sorted(number for number, known in ours.items() if known.signature and number not in there)
+        mark = folder.watermark() if any(number in ours for number in there) else 0
+        return found, gone, {number: ours[number].file for number in gone if number <= mark}
 
-    def _write(self, folder: TaskFolder, state: ListState) -> None:
-        """Makes the files say what the board says."""
+    def _write(self, folder: TaskFolder, state: ListState) -> bool:
+        """Makes the files say what the board says; False where one of them moved meanwhile, which is then left."""
         mark = folder.watermark()
-        removed = False
+        unmoved, removed = True, False
         for number in folder.numbers():
-            if number not in state.files and number not in state.left:
+            if number >= state.next_id and number not in state.left:
+                unmoved = False  # it came just now
+            elif number not in state.files and number not in state.left:
                 removed |= self._take_away(folder, number)
         for number, file in state.files.items():
             known, signature = self._known.get((folder.path, number)), folder.signature(number)
@@ -203,26 +206,27 @@ class ClaudeTasks:
                     continue
             elif known is not None and known.file == file and known.signature == signature:
                 continue
-            self._put(folder, number, file, known, strange=number in state.strange)
+            unmoved &= self._put(folder, number, file, known, strange=number in state.strange)
         if removed or (state.files and state.next_id - 1 > max(state.files)):
             folder.raise_watermark(state.next_id - 1)
+        return unmoved
 
-    def _put(self, folder: TaskFolder, number: int, file: TaskFile, known: _Known | None, *, strange: bool) -> None:
+    def _put(self, folder: TaskFolder, number: int, file: TaskFile, known: _Known | None, *, strange: bool) -> bool:
+        """Writes a file; False if it is not the one that we looked at."""
         present = folder.signature(number)
-        more = file.more if known is None else known.file.more
         link = os.path.islink(folder.at(number))  # is replaced itself, or refused if it leads out of the folder
         if present is not None and not link and (known is None or known.signature != present):
-            there = folder.read(number)
-            if isinstance(there, str) or strange:
-                aside = folder.set_aside(number, "invalid" if isinstance(there, str) else "changed")
-                logger.warning("`%s` is not what the board has; moved to `%s`", folder.at(number), aside)
-            else:
-                more = there.more
-        whole = replace(file, more=more)
+            unreadable = isinstance(folder.read(number), str)
+            if not unreadable and not strange:
+                return False
+            aside = folder.set_aside(number, "invalid" if unreadable else "changed")
+            logger.warning("`%s` is not what the board has; moved to `%s`", folder.at(number), aside)
+        whole = file if known is None else replace(file, more=known.file.more)
         self._remember(folder, number, folder.write(number, whole), whole)
+        return True
 
     def _take_away(self, folder: TaskFolder, number: int) -> bool:
-        """Removes the file of a task that is gone; one that we do not know, or that is no task, is set aside."""
+        """Removes the file of a task that is gone; one that we do not know is set aside, one that is no task stays."""
         known, signature = self._known.pop((folder.path, number), None), folder.signature(number)
         if known is not None and known.signature == signature:
             folder.remove(number)

@@ -44,15 +44,18 @@ class ListState(NamedTuple):
 
 
 def state_of(tx: Transaction, list: str) -> ListState:
-    where = tx.tasks.named(list)
+    where = tx.tasks.find_list(list)
     if where is None:
         return ListState({})
     files = {int(row.task.id): file for row in tx.tasks.page(where) if (file := told(row.task)) is not None}
     return ListState(files, tx.tasks.next_id(where))
 
 
-def record(work: Work, found: Iterable[Found], gone: Iterable[int], watermark: int) -> ListState:
-    """Records new and changed files, and tasks that were deleted; the list as it is then."""
+def record(work: Work, found: Iterable[Found], deleted: Mapping[int, TaskFile], watermark: int) -> ListState:
+    """Records new and changed files, and tasks that were deleted; the list as it is then.
+
+    `deleted` has what each file said last: a task that is no longer so was changed here since, and stays.
+    """
     strange, left = set[int](), set[int]()
     new: list[Found] = []
     for each in sorted(found):
@@ -71,9 +74,9 @@ def record(work: Work, found: Iterable[Found], gone: Iterable[int], watermark: i
     for each in new:  # now that all of them are there
         edges = {"add_blocked_by": each.file.blocked_by, "add_blocks": each.file.blocks}
         record_change(work, str(each.number), {"status": each.file.status, **edges})
-    for number in gone:
+    for number, file in deleted.items():
         row = work.find(number)
-        if row is not None and row.task.is_open:
+        if row is not None and row.task.is_open and _said(told(row.task)) == _said(file):
             work.delete(row.task.id)
     if watermark:
         work.tasks.skip_ids(work.where, watermark + 1)

@@ -41,6 +41,7 @@ def _data(one: Dialect) -> dict[str, Any]:
     limits = one.policy.limits
     return {
         "name": one.name,
+        "layer": one.layer,
         "tools": [tool.name for tool in one.tools],
         "statuses": list(one.statuses),
         "limits": {
@@ -75,7 +76,8 @@ def described(one: Dialect) -> dict[str, str]:
 
 
 def _offered(one: Dialect) -> str:
-    children = "to subagents, each with its own list" if one.subagents == "own_list" else "not to subagents"
+    whose = "each with its own list" if one.layer == "todos" else "who share what it writes"
+    children = f"to subagents, {whose}" if one.subagents == "own_list" else "not to subagents"
     off = (
         f"; not in the context {' or '.join(f'`{name}`' for name in sorted(one.withheld_in))}"
         if one.withheld_in

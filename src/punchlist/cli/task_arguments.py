@@ -7,7 +7,7 @@ from argparse import ArgumentParser
 
 from punchlist.cli.arguments import add_limit, count
 
-FORMATS = "json, punchlist, oh-my-pi, roo, augment, copilot-cli or github"
+FORMATS = "json, punchlist, oh-my-pi, roo, augment, copilot-cli, github or claude"
 
 
 def for_list(parser: ArgumentParser) -> None:
@@ -130,14 +130,18 @@ def for_graph(parser: ArgumentParser) -> None:
 
 
 def for_import(parser: ArgumentParser) -> None:
-    parser.add_argument("path", metavar="FILE", help="the file, or `-`")
-    parser.add_argument("--format", metavar="F", help=f"{FORMATS} (default: punchlist for .md, else json)")
+    parser.add_argument(
+        "path", metavar="FILE", help="the file, or `-`; or a folder of Claude Code's, ~/.claude/tasks/LIST"
+    )
+    parser.add_argument("--format", metavar="F", help=f"{FORMATS} (by default from the name)")
     parser.add_argument("--in-order", action="store_true", help="each task waits for the one before it")
 
 
 def for_export(parser: ArgumentParser) -> None:
-    parser.add_argument("path", nargs="?", default="-", metavar="FILE", help="the file (default: `-`, the screen)")
-    parser.add_argument("--format", metavar="F", help=f"{FORMATS} (default: punchlist for .md, else json)")
+    parser.add_argument(
+        "path", nargs="?", default="-", metavar="FILE", help="the file (default: `-`, the screen); or ~/.claude/tasks"
+    )
+    parser.add_argument("--format", metavar="F", help=f"{FORMATS} (by default from the name)")
     parser.add_argument("--force", action="store_true", help="also over a file that was not exported from here")
 
 

@@ -20,13 +20,17 @@ from punchlist.text import for_terminal
 if TYPE_CHECKING:
     from punchlist.tasks.exchange import Foreign
 
-_OURS = "json"
+_OURS, _CLAUDE = "json", "claude"
 
 
 def export(options: Namespace) -> int:
     from punchlist.tasks.exchange import as_todos, dump
 
     kind = _format(options)
+    if kind == _CLAUDE:
+        from punchlist.cli.task_folders import export_folder
+
+        return export_folder(options)
     with open_board(options, reads=True) as board:
         tasks = chosen_list(board, options)
         found = tasks.list()
@@ -58,6 +62,10 @@ def import_(options: Namespace) -> int:
 
     from punchlist.tasks.exchange import bring
 
+    if _format(options) == _CLAUDE:
+        from punchlist.cli.task_folders import import_folder
+
+        return import_folder(options)
     text = read(options.path)
     found = _parsed(text, _format(options), options.path)
     key = blake2b(text.encode(errors="replace"), digest_size=12).hexdigest()
@@ -82,6 +90,8 @@ def import_(options: Namespace) -> int:
 def _format(options: Namespace) -> str:
     if options.format is not None:
         return options.format
+    if os.path.isdir(os.path.expanduser(options.path)):
+        return _CLAUDE
     return "punchlist" if options.path.lower().endswith((".md", ".markdown")) else _OURS
 
 

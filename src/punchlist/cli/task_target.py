@@ -21,8 +21,13 @@ _MOST_NAMED = 5
 
 def chosen_list(board: Board, options: Namespace, *, by: str = "") -> Tasks:
     """The list that is named, else that of the worker who started us, else the project's own."""
-    name = options.list or os.environ.get("PUNCHLIST_TASK_LIST") or None
-    return board.tasks(None if name is None else repair(name), by=by)
+    return board.tasks(list_name(options), by=by)
+
+
+def list_name(options: Namespace) -> str | None:
+    """The list that was named, by an option or by the environment."""
+    name = options.list or os.environ.get("PUNCHLIST_TASK_LIST")
+    return repair(name) if name else None
 
 
 def the_tasks(tasks: Tasks, words: Sequence[str]) -> list[Task]:

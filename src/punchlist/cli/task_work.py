@@ -7,7 +7,7 @@ import signal
 import threading
 import time
 from argparse import Namespace
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import TYPE_CHECKING, Literal
@@ -29,6 +29,8 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _LOOK = 2.0
 """Seconds between two looks whether the task is still ours: a lease may be long."""
 _IDLE = 1.0
+_AGAIN = (0.2, 1.0, 5.0)
+"""Seconds to wait before what came of a task is written again."""
 
 Why = Literal["stopped", "lost", "cancelled"]
 """Why a command is told to end: we are to end, the task is another's by now, or it is to be cancelled."""
@@ -77,15 +79,8 @@ class Worker:
                 if self._options.drain:
                     break
                 continue
-            try:
-                self._work_on(task)
-            except OSError as error:
-                self._tasks.release(task.id, fence=task.fence)
-                command = self._options.command[0]
-                said = (
-                    f"The command `{command}` cannot be started ({error.strerror or error}); the task was given back."
-                )
-                return complain(said, UNUSABLE)
+            if not self._work_on(task):
+                return UNUSABLE
             done += 1
             if self._options.once:
                 break
@@ -113,17 +108,26 @@ class Worker:
 
     # One task.
 
-    def _work_on(self, task: Task) -> None:
+    def _work_on(self, task: Task) -> bool:
+        """Runs the command for a task; whether it could be started."""
         self._wake.clear()
         with as_json(task, self._options.input) as (given, more):
             environment = {**os.environ, **board_variable(self._options), **variables(task), **more}
-            child = Child(self._options.command, environment, given, ended=self._wake.set, aside=self._options.json)
+            command, aside = self._options.command, self._options.json
+            try:
+                child = Child(command, environment, given, ended=self._wake.set, aside=aside)
+            except OSError as error:
+                self._tasks.release(task.id, fence=task.fence)
+                why = error.strerror or error
+                complain(f"The command `{command[0]}` cannot be started ({why}); the task was given back.")
+                return False
             try:
                 why = self._watch(task, child)
             except BaseException:
                 child.kill()
                 raise
         self._settle(task, child, why)
+        return True
 
     def _watch(self, task: Task, child: Child) -> Why | None:
         """Keeps the claim alive until the command is over; why it was told to end, if it was."""
@@ -174,7 +178,7 @@ class Worker:
     def _settle(self, task: Task, child: Child, why: Why | None) -> None:
         """Writes down what came of it. What belongs to another by now keeps the result beside it."""
         try:
-            after = self._settled(task, child, why)
+            after = self._kept(lambda: self._settled(task, child, why))
         except TaskUnknown:
             self._failed += 1
             complain(f"{named(task)} was deleted meanwhile.")
@@ -188,6 +192,16 @@ class Worker:
             return
         self._failed += after.status is not TaskStatus.COMPLETED
         report(self._options, after, f"{_WORDS[after.status]} {named(after)}{_why_failed(after)}")
+
+    def _kept(self, write: Callable[[], Task]) -> Task:
+        """A disk that refuses is asked again, for a while: work that is done should not be lost to it."""
+        for pause in _AGAIN:
+            try:
+                return write()
+            except StoreError as error:
+                complain(str(error))
+                time.sleep(pause)
+        return write()
 
     def _settled(self, task: Task, child: Child, why: Why | None) -> Task:
         seen = self._tasks.get(task.id)

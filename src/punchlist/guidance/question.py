@@ -21,10 +21,13 @@ _MARKUP: Final = frozenset("*_~`|#>^+=-—")
 _AFTERWARDS: Final = re.compile(r"\s*(?:\([^()]{1,80}\)|\[[^\[\]]{1,80}\]|（[^（）]{1,80}）|【[^【】]{1,80}】)\W{0,4}$")
 """What may follow a question: `(yes/no)`, `[y/N]:`."""
 
+_TAGS: Final = re.compile(r"(?:</?[A-Za-z][^<>]{0,80}>\s*)+$")
+"""Tags of a markup that close a line."""
+
 _WORDS: Final = re.compile(
     r"(?:(?:です|ます|ません|ました|でしょう|ましょう|だろう|よい|良い|いい|ない|たい|の)か(?:な|ね)?"
-    r"|(?:吗|嗎)"
-    r"|[습합입됩갑봅옵랍]니까|[을할될볼일갈줄쓸올]까요?|[하되있없같싶]나요|[인은한던]가요"
+    r"|(?:吗|嗎)|(?:是否|要不要|能不能|可不可以|可否|好不好|行不行|需不需要|需要不需要)[^。！，,.]{0,40}"
+    r"|[습합입됩갑봅옵랍]니까|까요|[을할될볼일갈줄쓸올]까|[하되있없같싶]나요|[인은한던]가요"
     r"|(?:ไหม|มั้ย|หรือไม่|หรือเปล่า|หรือยัง)(?:ครับ|คะ|ค่ะ)?)$"
 )
 """How a question ends where the writing needs no mark: Japanese, Chinese, Korean, Thai."""
@@ -32,8 +35,8 @@ _WORDS: Final = re.compile(
 
 def asks(text: str) -> bool:
     """Whether the last line that is not blank ends as a question."""
-    lines = text[-_LAST:].rstrip().splitlines()
-    line = lines[-1] if lines else ""
+    lines = (_TAGS.sub("", line) for line in reversed(text[-_LAST:].splitlines()))
+    line = next((line for line in lines if _bare(line)), "")
     return _ends_asking(_bare(line)) or _ends_asking(_bare(_AFTERWARDS.sub("", line)))
 
 

@@ -14,7 +14,7 @@ _GIT_READS: Final = words(
 )
 _GIT_LISTS: dict[str, frozenset[str]] = {
     "stash": frozenset({"list", "show"}),
-    "remote": frozenset({"-v", "--verbose", "get-url"}),
+    "remote": frozenset({"get-url"}),
     "worktree": frozenset({"list"}),
     "submodule": frozenset({"status"}),
     "notes": frozenset({"list", "show"}),
@@ -22,7 +22,7 @@ _GIT_LISTS: dict[str, frozenset[str]] = {
     "bisect": frozenset({"log"}),
     "config": frozenset({"--get", "--get-all", "--get-regexp", "--list", "-l", "get", "list"}),
 }
-_GIT_ALONE: Final = frozenset({"remote", "reflog"})
+_GIT_ALONE: Final = ("remote", "remote -v", "remote --verbose", "reflog")
 _BRANCH_LISTS = re.compile(r"--list|-l|--contains(?:=.*)?|--no-contains(?:=.*)?|--(?:no-)?merged(?:=.*)?|--points-at.*")
 _BRANCH_SHOWS = re.compile(
     r"-[arvn\d]+|--all|--remotes|--verbose|--show-current|--(?:sort|format|column|color)(?:=.*)?|--no-\w+"
@@ -52,7 +52,7 @@ def git(args: list[str]) -> bool:
     if verb in ("branch", "tag"):
         return _branch(rest)
     known = _GIT_LISTS.get(verb)
-    return known is not None and (rest[0] in known if rest else verb in _GIT_ALONE)
+    return " ".join(args[at:]) in _GIT_ALONE or (known is not None and bool(rest) and rest[0] in known)
 
 
 def _branch(args: list[str]) -> bool:

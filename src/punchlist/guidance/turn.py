@@ -12,6 +12,7 @@ from punchlist.guidance.memory import TOLD, Memory, fingerprint
 from punchlist.guidance.settings import Rules
 from punchlist.guidance.situation import Outcome, Seen, is_own
 from punchlist.guidance.tools import changes as changes_something
+from punchlist.text import for_terminal
 
 CHECKED = frozenset({"verified", "confirmed"})
 """Grades of a completion that somebody or something has checked."""
@@ -23,8 +24,8 @@ def after_turn(memory: Memory, seen: Seen, rules: Rules) -> Outcome:
     if not rules.speaks or not seen.offered:
         return Outcome(_caught_up(memory, seen))
     if seen.planning:
-        planned = memory.planned + 1
-        memory = replace(memory, planned=planned)
+        planned = memory.planned + 1 if memory.entered == seen.entered else 1
+        memory = replace(memory, planned=planned, entered=seen.entered)
         every = rules.plan_notice_every
         if not every or not seen.notice or (planned - 1) % every:
             return Outcome(memory)
@@ -49,7 +50,7 @@ def counted(memory: Memory, seen: Seen) -> Memory:
     named = last_own >= 0
     moved = tally.writes != memory.writes if seen.writers else tally.calls != memory.calls
     used_before = moved and not memory.named  # our tool was called, by a message before this one
-    changes = 0 if tally.writes != memory.writes or (named and not moved) else memory.changes
+    changes = 0 if tally.writes != memory.writes else memory.changes
     if tools and not memory.reported:
         changes += sum(changes_something(name, None, seen.host) for name in tools[last_own + 1 :])
     return replace(
@@ -97,7 +98,7 @@ def _tell(memory: Memory, seen: Seen, rules: Rules, said: list[Injection]) -> tu
     if tally.failures != memory.failures:
         memory = replace(memory, failures=tally.failures)
         if rules.tell_failures and tally.failure:
-            warning = f"Todo update failed: {tally.failure}"
+            warning = for_terminal(f"Todo update failed: {tally.failure}")
             said.append(Injection("failed", words.failed(seen.tool, tally.failure), role=role, for_user=warning))
     if tally.noted != memory.noted:
         memory = replace(memory, noted=tally.noted)
@@ -128,7 +129,8 @@ def _remind(memory: Memory, seen: Seen, rules: Rules, said: list[Injection], *, 
         if text:
             said.append(Injection("reminder", text, place=rhythm.place, role=role))
             return replace(_reminded(memory), rounds=0 if rhythm.restarts else memory.rounds)
-    if 0 < rules.drift_after <= memory.changes and memory.drifted != memory.writes and _may_remind(memory, rules):
+    drifted = 0 < rules.drift_after <= memory.changes and memory.drifted != memory.writes
+    if drifted and not memory.named and _may_remind(memory, rules):  # who names our tool may be about to write
         busy = [(item, status) for item, status in seen.items() if item.status is Status.IN_PROGRESS]
         state = fingerprint(seen.todos) if busy else 0
         if busy and state not in memory.told:

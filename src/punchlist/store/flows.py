@@ -74,7 +74,7 @@ class FlowRows:
     # Changing.
 
     def _where(self, at: datetime) -> TaskListRow:
-        return self._tasks.named(FLOWS) or self._tasks.add_list(FLOWS, project="", session=None, at=at)
+        return self._tasks.find_list(FLOWS) or self._tasks.add_list(FLOWS, project="", session=None, at=at)
 
     def add(self, flow: Flow, *, agent: int | None, name: str | None, session: str | None, by: str) -> FlowRow:
         where, made = self._where(flow.created_at), task_of(flow, None, by=by, name=name)

@@ -41,10 +41,16 @@ class TaskRows(TaskLog):
         row = self._rows.one("find_task_list", {"name": name, "now": codec.microseconds(now)})
         return None if row is None else (TaskListRow(*row[:4]), bool(row[4]))
 
+    def find_list(self, name: str) -> TaskListRow | None:
+        row = self._rows.one("find_task_list", {"name": name, "now": 0})
+        return None if row is None else TaskListRow(*row[:4])
+
     def add_list(self, name: str, *, project: str, session: str | None, at: datetime) -> TaskListRow:
         values = {"name": name, "project": project, "session": session, "at": codec.microseconds(at)}
         self._rows.run("add_task_list", values)
-        return TaskListRow(*self._rows.one("find_task_list", {"name": name, "now": 0})[:4])
+        made = self.find_list(name)
+        assert made is not None
+        return made
 
     def lists(self) -> Sequence[tuple[TaskListRow, int]]:
         return [(TaskListRow(*row[:4]), row[4]) for row in self._rows.all("task_lists", ())]

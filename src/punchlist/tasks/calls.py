@@ -77,7 +77,7 @@ class _Call:
                 task = _found(work, command.id)
                 return TaskResult(command, task, task)
             case ListTasks():
-                where = work.tasks.named(work.name)
+                where = work.tasks.find_list(work.name)
                 rows = () if where is None else work.tasks.page(where)
                 return TaskResult(command, tasks=tuple(row.task for row in rows))
             case _:

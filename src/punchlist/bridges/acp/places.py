@@ -1,0 +1,118 @@
+"""The files that a tool call is about, found in its arguments and results by the rules of OpenClaw's translator."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from math import floor, isfinite
+from typing import Any, Final, cast
+from urllib.parse import unquote, urlsplit
+
+from punchlist.text import clean
+
+Place = dict[str, Any]
+"""An ACP location: a `path`, and a `line` if one is known."""
+
+_STEMS: Final = ("target", "source", "destination", "old", "new", "output", "input")
+_PATHS: Final = (
+    "path", "filePath", "file_path", "targetFile", "target_file",
+    *(f"{stem}{end}" for stem in _STEMS for end in ("Path", "_path")),
+)  # fmt: skip
+_LINES: Final = ("line", "lineNumber", "line_number", "startLine", "start_line")
+_DEEPEST: Final = 4
+_MOST_NODES: Final = 100
+_LONGEST_PATH: Final = 4_096
+_WINDOW: Final = 262_144
+"""Characters of one text that are searched for markers."""
+
+
+def places(*values: Any) -> list[Place] | None:
+    """Where the values say that something is, each place once, in order of appearance; None if nowhere.
+
+    A place with a line takes the place of the same path without one.
+    """
+    found = _Search()
+    for value in values:
+        found.nodes = 0
+        found.look(value, 0)
+    return found.places or None
+
+
+class _Search:
+    def __init__(self) -> None:
+        self.places: list[Place] = []
+        self.nodes = 0
+
+    def look(self, value: Any, depth: int) -> None:
+        if self.nodes >= _MOST_NODES or depth > _DEEPEST:
+            return
+        self.nodes += 1
+        if isinstance(value, str):
+            self._markers(value)
+        elif isinstance(value, list | tuple):
+            for entry in cast("list[Any]", value)[:_MOST_NODES]:
+                self.look(entry, depth + 1)
+        elif isinstance(value, Mapping):
+            self._record(cast("Mapping[Any, Any]", value), depth)
+
+    def _record(self, record: Mapping[Any, Any], depth: int) -> None:
+        line = next((line for key in _LINES if (line := _line(record.get(key))) is not None), None)
+        for key in _PATHS:
+            path = record.get(key)
+            if isinstance(path, str):
+                self._add(path, line)
+        content = record.get("content")
+        for block in cast("list[Any]", content)[:_MOST_NODES] if isinstance(content, list) else []:
+            if isinstance(block, Mapping):
+                entry = cast("Mapping[Any, Any]", block)
+                text = entry.get("text")
+                if entry.get("type") == "text" and isinstance(text, str):
+                    self._markers(text)
+        for key, inner in record.items():
+            if self.nodes >= _MOST_NODES:
+                return
+            if key != "content":
+                self.look(inner, depth + 1)
+
+    def _markers(self, text: str) -> None:
+        for marker in _marker().finditer(text[:_WINDOW]):
+            if len(self.places) < _MOST_NODES:
+                self._add(marker[1], None)
+
+    def _add(self, raw: str, line: int | None) -> None:
+        path = _path(raw)
+        if path is None:
+            return
+        same = [place for place in self.places if place["path"] == path]
+        if same and (line is None or any(place.get("line") == line for place in same)):
+            return
+        self.places = [place for place in self.places if place["path"] != path or "line" in place]
+        self.places.append({"path": path} if line is None else {"path": path, "line": line})
+
+
+def _line(value: Any) -> int | None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
+        return None
+    return line if 0 < (line := floor(value)) < 1 << 32 else None
+
+
+def _path(raw: str) -> str | None:
+    """The path as it may be shown; None for addresses on the web and what can be no path."""
+    text = raw[: 2 * _LONGEST_PATH].strip()
+    if not text or len(text) > _LONGEST_PATH or any(char in text for char in "\0\r\n"):
+        return None
+    start = text[:8].lower()
+    if start.startswith(("http://", "https://")):
+        return None
+    if start.startswith("file://"):
+        try:
+            text = unquote(urlsplit(text).path)
+        except ValueError:
+            return None
+    return clean(text, lines=False).text or None
+
+
+@cache
+def _marker() -> re.Pattern[str]:
+    return re.compile(r"^(?:FILE|MEDIA):(.+)$", re.MULTILINE)

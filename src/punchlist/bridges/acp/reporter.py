@@ -1,0 +1,161 @@
+"""Sending updates to an ACP client, over a connection of the protocol's official SDK (`pip install punchlist[acp]`).
+
+A host that speaks ACP makes a `Reporter` for each session. What cannot be sent is logged and never raised into the
+agent; after that nothing more is sent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Iterable, Mapping
+from importlib.util import find_spec
+from typing import Any, Protocol, cast
+
+from punchlist.agent import Agent
+from punchlist.bridges.acp.plan import Update
+from punchlist.bridges.acp.titles import call_content
+from punchlist.bridges.acp.todo_calls import todo_end, todo_start, todo_title
+from punchlist.bridges.acp.updates import Updates
+from punchlist.bridges.lists import looking_into
+from punchlist.core.events import Event
+from punchlist.errors import ExtraMissing, StoreClosed
+from punchlist.guidance.tools import kind as known_kind
+
+logger = logging.getLogger(__name__)
+_PAGE = 1_000
+_WAIT = 1.0
+_MOST_TODO_CALLS = 64
+
+
+class Connection(Protocol):
+    """What is needed of the SDK's `AgentSideConnection`."""
+
+    async def session_update(self, session_id: str, update: Any, **kwargs: Any) -> None: ...
+
+
+def takes_plans(capabilities: object) -> bool:
+    """Whether a client said `clientCapabilities.plan`: in the SDK's own object or in a mapping of the wire."""
+    if isinstance(capabilities, Mapping):
+        return cast("Mapping[str, Any]", capabilities).get("plan") is not None
+    return getattr(capabilities, "plan", None) is not None
+
+
+class Reporter:
+    """One ACP session, told what happens to one agent and those that it started.
+
+    `session_id` is the protocol's; by default it is the agent's session. `capabilities` are those that the client gave
+    with `initialize`. The first update is the list as it stands; `replay` sends all that is recorded instead. Raises
+    `ExtraMissing` without the SDK.
+    """
+
+    def __init__(
+        self, connection: Connection, agent: Agent, *, session_id: str | None = None, capabilities: object = None
+    ) -> None:
+        if find_spec("acp") is None:
+            raise ExtraMissing(what="The Agent Client Protocol", extra="acp")
+        self.session_id = agent.session if session_id is None else session_id
+        self.is_broken = False
+        self._connection = connection
+        self._agent = agent
+        self._plans = takes_plans(capabilities)
+        self._updates = self._fresh()
+        self._cursor: int | None = None
+        self._todo_calls: dict[str, None] = {}
+        self._alone = asyncio.Lock()
+
+    async def send(self) -> int:
+        """Sends what is new since the last time; how many updates that was."""
+        async with self._alone:
+            if self._cursor is None:
+                return await self._deliver(await asyncio.to_thread(self._begin))
+            return await self._pass_on()
+
+    async def replay(self) -> int:
+        """Sends everything that is recorded of the session, for `session/load`; later `send` goes on from there."""
+        async with self._alone:
+            self._updates, self._cursor = self._fresh(), 0
+            sent = await self._pass_on()
+            return sent + await self._deliver(self._updates.calls.given_up())
+
+    async def follow(self) -> None:
+        """Sends what is new as it happens, until the board is closed, the client is gone, or this task is cancelled."""
+        store = self._agent.board.store
+        try:
+            await self.send()
+            while not self.is_broken:
+                await asyncio.to_thread(store.wait, self._cursor or 0, _WAIT)
+                await self.send()
+        except StoreClosed:
+            return
+
+    # For a host that has more to say of a call than the board keeps: its arguments and what it returned.
+
+    async def tool_started(self, call_id: str, name: str, arguments: Any = None) -> None:
+        """A call begins. One of a todo tool is shown as Hermes does: the list, not the arguments that write it."""
+        calls = self._updates.calls
+        if known_kind(name) != "todo":
+            await self._one(calls.started(call_id, name, arguments))
+            return
+        update = calls.started(call_id, name, title=todo_title(name, arguments), kind="other")
+        if update is not None:
+            self._todo_calls[call_id] = None
+            if len(self._todo_calls) > _MOST_TODO_CALLS:
+                del self._todo_calls[next(iter(self._todo_calls))]
+            await self._one(update | {"content": call_content(todo_start(arguments))})
+
+    async def tool_updated(self, call_id: str, partial: Any = None) -> None:
+        await self._one(self._updates.calls.updated(call_id, partial))
+
+    async def tool_finished(self, call_id: str, result: Any = None, *, is_error: bool = False) -> None:
+        if self._todo_calls.pop(call_id, "") is None and not is_error:
+            update = self._updates.calls.finished(call_id)
+            content = call_content(todo_end(await asyncio.to_thread(lambda: self._agent.todos)))
+            await self._one(None if update is None else update | {"content": content})
+            return
+        await self._one(self._updates.calls.finished(call_id, result, is_error=is_error))
+
+    def _fresh(self) -> Updates:
+        agent = self._agent
+        return Updates(agent.session, agent.name, plans=self._plans, look=looking_into(agent.board))
+
+    def _begin(self) -> list[Update]:
+        self._cursor = self._agent.board.store.last_seq()  # first, so that nothing falls between
+        return self._updates.begin(self._agent.todos)
+
+    async def _pass_on(self) -> int:
+        sent = 0
+        async for event in self._events():
+            sent += await self._deliver(self._updates.add(event))
+        return sent
+
+    async def _events(self) -> AsyncIterator[Event]:
+        store = self._agent.board.store
+        while page := await asyncio.to_thread(store.events_after, self._cursor or 0, _PAGE):
+            for event in page:
+                self._cursor = event.seq
+                yield event
+
+    async def _one(self, update: Update | None) -> None:
+        if update is not None:
+            await self._deliver([update])
+
+    async def _deliver(self, updates: Iterable[Update]) -> int:
+        sent = 0
+        for update in updates:
+            if self.is_broken:
+                break
+            try:
+                await self._connection.session_update(self.session_id, _model(self.session_id, update))
+                sent += 1
+            except Exception:
+                self.is_broken = True
+                logger.exception("an update for the ACP session `%s` could not be sent", self.session_id)
+        return sent
+
+
+def _model(session_id: str, update: Update) -> Any:
+    """The update as the SDK's own object. The SDK takes most of a second to import: only who sends pays for it."""
+    from acp.schema import SessionNotification
+
+    return SessionNotification.model_validate({"sessionId": session_id, "update": update}).update

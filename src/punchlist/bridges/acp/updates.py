@@ -1,0 +1,124 @@
+"""The events of a board as the updates of one ACP session: live, or replayed from a record.
+
+The plan of a session is the list of its agent. The lists of agents that this one started are plans of their own, for
+clients that can show several; tool calls are shown of all. A plan that says the same again is not sent again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
+
+from punchlist.bridges.acp.calls import Calls
+from punchlist.bridges.acp.plan import OURS, Update, plan, plan_removed, plan_text, plan_update
+from punchlist.bridges.acp.titles import call_kind, detail_title
+from punchlist.bridges.lists import Lists, Look
+from punchlist.core.events import Event
+from punchlist.core.grounding.calls import ToolCall
+from punchlist.core.grounding.observing import call_from
+from punchlist.core.grounding.pairing import Pairing
+from punchlist.core.grounding.work import REPORTS, TURN_ENDS
+from punchlist.core.todo import TodoList
+from punchlist.guidance.tools import kind as known_kind
+
+_OUR_KINDS: Final = {"read": "read", "edit": "edit", "shell": "execute"}
+_UNDECIDED: Final = frozenset({"approval.rejected", "approval.superseded"})
+
+
+class Updates:
+    """What a client is told of one session. `plans`: it said that it takes `plan_update`.
+
+    `look` is asked for a list of which the events are missing.
+    """
+
+    def __init__(self, session: str, agent: str = "main", *, plans: bool = False, look: Look | None = None) -> None:
+        self.session = session
+        self.agent = agent
+        self.plans = plans
+        self.calls = Calls()
+        self._lists = Lists(look)
+        self._pairings: dict[str, Pairing] = {}
+        self._open: dict[str, dict[str, None]] = {}
+        self._sent: dict[str, Any] = {}
+
+    def begin(self, todos: TodoList) -> list[Update]:
+        """The list as it is when nothing was sent yet; what the events say of before is passed over."""
+        self._lists.know(self.session, self.agent, todos)
+        return self._plan(self.agent, todos) if todos.items else []
+
+    def add(self, event: Event) -> list[Update]:
+        """The updates that one event brings, in order."""
+        if event.session != self.session or event.agent is None:
+            return []
+        if event.kind in REPORTS:
+            return self._call(event.agent, event)
+        if event.kind in TURN_ENDS:
+            return self.calls.given_up(self._open.pop(event.agent, {}))
+        if event.kind.startswith("approval."):
+            return self._approval(event.kind, event.data) if self.plans else []
+        change = self._lists.add(event)
+        return [] if change is None else self._plan(event.agent, change.after)
+
+    def _plan(self, agent: str, todos: TodoList) -> list[Update]:
+        if agent != self.agent and not self.plans:
+            return []
+        update = plan_update(todos, plan_id=agent) if self.plans else plan(todos)
+        said = update["plan"] if self.plans else update["entries"]
+        if self._sent.get(agent) == said:
+            return []
+        self._sent[agent] = said
+        return [update]
+
+    def _approval(self, kind: str, data: Mapping[str, Any]) -> list[Update]:
+        plan_id = f"plan:{data.get('plan', '')}"
+        if kind == "approval.proposed":
+            return [plan_text(str(data.get("text", "")), plan_id=plan_id)]
+        return [plan_removed(plan_id)] if kind in _UNDECIDED else []
+
+    def _call(self, agent: str, event: Event) -> list[Update]:
+        report = call_from(event.kind, event.data, event.at, event.seq)
+        own_id = self._pairings.setdefault(agent, Pairing()).id_of(report)
+        if not own_id:
+            return []
+        call_id = own_id if agent == self.agent else f"{agent}/{own_id}"
+        meta = _meta(agent if agent != self.agent else "", report)
+        updates: list[Update | None] = []
+        if not self.calls.knows(call_id) and report.name:
+            self._open.setdefault(agent, {})[call_id] = None
+            title = detail_title(report.name, report.preview)
+            kind = _kind(report.name)
+            updates.append(
+                self.calls.started(call_id, report.name, title=title, kind=kind, files=report.files, meta=meta)
+            )
+        if report.finished is not None:
+            self._open.get(agent, {}).pop(call_id, None)
+            failed = report.outcome == "failed"
+            updates.append(self.calls.finished(call_id, report.result or None, is_error=failed, meta=meta))
+        elif report.started is None:
+            updates.append(self.calls.updated(call_id, report.preview or None, meta=meta))
+        return [update for update in updates if update is not None]
+
+
+def replay(
+    events: Iterable[Event], session: str, agent: str = "main", *, plans: bool = False, look: Look | None = None
+) -> Iterator[Update]:
+    """All updates of a session, from a record that begins with it. Calls that stayed open are given up at the end."""
+    updates = Updates(session, agent, plans=plans, look=look)
+    for event in events:
+        yield from updates.add(event)
+    yield from updates.calls.given_up()
+
+
+def _kind(name: str) -> str:
+    """OpenClaw's word for the tool; where it has none, ours. A todo tool is `other`, as in Hermes."""
+    ours = known_kind(name)
+    if ours == "todo":
+        return "other"
+    said = call_kind(name)
+    return _OUR_KINDS.get(ours, said) if said == "other" else said
+
+
+def _meta(agent: str, report: ToolCall) -> dict[str, Any] | None:
+    """Whose call it is, if another agent's; the item that it belongs to; what a check said."""
+    known = {"agent": agent, "item": report.item, "check_outcome": report.check_outcome}
+    return {f"{OURS}{name}": value for name, value in known.items() if value} or None

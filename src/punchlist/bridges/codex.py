@@ -1,0 +1,102 @@
+"""What Codex tells others about its plan, from the events of a board: for programs that already read Codex.
+
+The app server's notifications, the events of its core, and the lines of `exec --json`. The shapes are those of
+`dialects.codex_wire`; here is when each is sent. The board knows no turns of its own until somebody reports them: a
+host says which one it is (`turn`), else they are numbered.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from punchlist.bridges.lists import Lists, Look
+from punchlist.core.events import Event
+from punchlist.core.grounding.work import TURN_ENDS
+from punchlist.core.todo import TodoList
+from punchlist.dialects import codex_wire
+
+Style = Literal["app-server", "core"]
+_SUFFIX = "-plan"
+
+
+class CodexFeed:
+    """The notifications of one thread, or with the style `core` the events of Codex' core."""
+
+    def __init__(
+        self,
+        session: str,
+        agent: str = "main",
+        *,
+        thread_id: str | None = None,
+        style: Style = "app-server",
+        look: Look | None = None,
+    ) -> None:
+        self.thread_id = session if thread_id is None else thread_id
+        self.turn = "turn-1"
+        self._style = style
+        self._turns = 1
+        self._list = _OneList(session, agent, look)
+
+    def add(self, event: Event) -> list[dict[str, Any]]:
+        """What one event brings. Each write of the list is told, one that says the same too, as Codex does."""
+        if not self._list.concerns(event):
+            return []
+        if event.kind in TURN_ENDS:
+            self._turns += 1
+            self.turn = f"turn-{self._turns}"
+            return []
+        step = codex_wire.plan_step(event.kind, event.data)
+        if step is not None:
+            return self._proposed(*step, event)
+        todos = self._list.written(event)
+        if todos is None:
+            return []
+        if self._style == "core":
+            return [codex_wire.plan_update(todos)]
+        return [codex_wire.turn_plan_updated(todos, thread_id=self.thread_id, turn_id=self.turn)]
+
+    def _proposed(self, item: str, step: codex_wire.Step, event: Event) -> list[dict[str, Any]]:
+        turn = item.removesuffix(_SUFFIX) if item.endswith(_SUFFIX) else self.turn
+        if self._style == "core":
+            said = codex_wire.plan_event(step, thread_id=self.thread_id, turn_id=turn, item_id=item, at=event.at)
+        else:
+            said = codex_wire.plan_notification(step, thread_id=self.thread_id, turn_id=turn, item_id=item)
+        return [] if said is None else [said]
+
+
+class ExecFeed:
+    """The lines of `exec --json` about the list. `items` is the counter that all items of the thread share."""
+
+    def __init__(self, session: str, agent: str = "main", *, look: Look | None = None) -> None:
+        self.items = codex_wire.ExecItems()
+        self._list = _OneList(session, agent, look)
+
+    def add(self, event: Event) -> list[dict[str, Any]]:
+        if not self._list.concerns(event):
+            return []
+        if event.kind in TURN_ENDS:
+            return self.turn_ended()
+        todos = self._list.written(event)
+        return [] if todos is None else [self.items.updated(todos)]
+
+    def turn_ended(self) -> list[dict[str, Any]]:
+        """What comes before the turn's own closing line. For hosts whose board is told of no turns."""
+        return list(self.items.turn_ended())
+
+
+class _OneList:
+    """The list of one agent, followed through events."""
+
+    def __init__(self, session: str, agent: str, look: Look | None) -> None:
+        self._whose = (session, agent)
+        self._lists = Lists(look)
+
+    def concerns(self, event: Event) -> bool:
+        return (event.session, event.agent) == self._whose
+
+    def written(self, event: Event) -> TodoList | None:
+        """The list, if the event says that it was written."""
+        if event.kind == "list.confirmed":
+            return self._lists.known(*self._whose)
+        change = self._lists.add(event)
+        return None if change is None or event.kind == "list.graded" else change.after  # a grade is no write

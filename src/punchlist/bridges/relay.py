@@ -1,0 +1,223 @@
+"""A child's progress, told to its parent in few short messages, as OpenClaw's parent relay does.
+
+Text is gathered for 2.5 seconds and shown as at most 220 characters; silence is told about once, in the words of
+`detect.stalls`. Nothing here has a clock or does I/O: times are passed in, and whoever watches calls `tick` at times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final, Literal, NamedTuple
+
+from punchlist.detect import stalls
+from punchlist.detect.findings import Finding
+from punchlist.detect.stalls import StallOptions, StallState
+from punchlist.text import cut, for_prompt
+
+Kind = Literal["start", "progress", "stall", "resumed", "done", "error", "timeout"]
+Log = Callable[[dict[str, Any]], None]
+
+BUFFER: Final = 4_000
+SNIPPET: Final = 220
+HEARTBEAT: Final = {"source": "acp-spawn", "intent": "event", "reason": "acp:spawn:stream"}
+"""What a host that sleeps between messages is to be woken with, for each of them."""
+
+_LONGEST_ERROR: Final = 1_000
+_MOST_ITEMS: Final = 256
+_SUMMARIES: Final[dict[Kind, str]] = {"start": "Started.", "resumed": "Resumed output."}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RelayOptions:
+    """`flush_after` is in seconds, 0 for only full snippets. `commentary`: the parent wants to see asides too."""
+
+    flush_after: float = 2.5
+    commentary: bool = False
+    stalls: StallOptions = stalls.DEFAULT
+
+
+class Notice(NamedTuple):
+    """A message to the parent. `context` names run and kind; `summary` is a word for a list of runs, often empty.
+
+    The text is safe to put before a model: one line, with no fence of ours in it.
+    """
+
+    kind: Kind
+    text: str
+    context: str
+    at: datetime
+    summary: str = ""
+
+
+class Relay:
+    """One run of one child. `child` is the name of its session; `log` is told everything, as records of OpenClaw's."""
+
+    def __init__(
+        self,
+        run: str,
+        child: str,
+        *,
+        at: datetime,
+        label: str = "",
+        parent: str = "",
+        options: RelayOptions | None = None,
+        log: Log | None = None,
+    ) -> None:
+        self.run, self.child, self.parent = run, child, parent
+        self._options = RelayOptions() if options is None else options
+        self._log = log
+        self._agent = label
+        self._state: StallState = stalls.watched(at, label)
+        self._pending = ""
+        self._pending_kind = ""
+        self._flush_at: datetime | None = None
+        self._snapshot = ""
+        self._items: dict[str, str] = {}
+
+    @property
+    def label(self) -> str:
+        return self._state.label
+
+    @property
+    def is_over(self) -> bool:
+        return self._state.over
+
+    @property
+    def is_prompted(self) -> bool:
+        return self._state.submitted
+
+    def started(self, at: datetime) -> list[Notice]:
+        child = for_prompt(self.child)
+        said = f"Started {self.label} session {child}. Streaming progress updates to parent session."
+        return [] if self.is_over else [self._notice("start", said, at)]
+
+    # What comes from the child.
+
+    def prompted(self, at: datetime, proxies: Iterable[str] = ()) -> None:
+        """The prompt was sent; `proxies` are names of proxy variables that were set."""
+        names = list(proxies)
+        self._record("acp", at, phase="prompt_submitted", data={"proxyEnvKeys": names})
+        self._state = stalls.submitted(self._state, at, names)
+
+    def active(self, event: str, at: datetime) -> None:
+        """Something happened that is not shown."""
+        self._record("acp", at, phase="runtime_event", data={"eventType": event})
+        self._state = stalls.active(self._state, at, event)
+
+    def said(self, text: str, at: datetime, *, phase: str = "", replaceable: bool = False) -> list[Notice]:
+        """A piece of what the child says. Of a text that may still be replaced only the last form is shown, at the end.
+
+        The `phase` is `commentary` for asides, which most parents do not want.
+        """
+        if self.is_over or not text.strip():
+            return []
+        told = {"phase": phase} if phase else {}
+        if replaceable:
+            self._record("assistant_replaceable_snapshot", at, text=text, **told)
+            self._snapshot = text[-BUFFER:]
+            self._state = stalls.muttered(self._state, at)
+            return []
+        self._record("assistant_delta", at, delta=text, **told)
+        if phase == "commentary" and not self._options.commentary:
+            self._state = stalls.muttered(self._state, at)
+            return []
+        self._snapshot = ""
+        return self._show(text, f"assistant:{phase or 'unknown'}", at)
+
+    def preamble(self, item: str, text: str, at: datetime) -> list[Notice]:
+        """What the child says of a step before it takes it, as far as it is written: longer each time, or replaced."""
+        text = text.strip()
+        if self.is_over or not text:
+            return []
+        self._state = stalls.muttered(self._state, at)
+        before = self._items.get(item, "")
+        if not self._options.commentary or not item or text == before:
+            return []
+        kind = f"item:{item}"
+        grows = bool(before) and text.startswith(before)
+        if before and not grows and self._pending_kind == kind:
+            self._pending = ""
+        self._items[item] = text
+        if len(self._items) > _MOST_ITEMS:
+            del self._items[next(iter(self._items))]
+        return self._show(text[len(before) :] if grows else text, kind, at)
+
+    def progressed(self, text: str, at: datetime) -> list[Notice]:
+        """Progress that is told in our own words, such as the child's list having moved on."""
+        return [] if self.is_over or not text.strip() else self._show(text, "list", at)
+
+    def ended(self, at: datetime, *, began: datetime | None = None) -> list[Notice]:
+        """The child is done; `began` is when it began, if that is known."""
+        took = None if began is None or at < began else max(1, int((at - began).total_seconds() + 0.5))
+        said = f"{self.label} run completed." if took is None else f"{self.label} run completed in {took}s."
+        return self._close("done", said, at, phase="end")
+
+    def failed(self, at: datetime, error: str = "") -> list[Notice]:
+        why = for_prompt(cut(" ".join(error[: 4 * _LONGEST_ERROR].split()), _LONGEST_ERROR))
+        said = f"{self.label} run failed: {why}" if why else f"{self.label} run failed."
+        return self._close("error", said, at, phase="error")
+
+    def tick(self, now: datetime) -> list[Notice]:
+        """What has come due: text that was gathered long enough, a stall, the end of the relay's own life."""
+        if self.is_over:
+            return []
+        notices = self._flush(now) if self._flush_at is not None and now >= self._flush_at else []
+        self._state, finding = stalls.check(self._state, now, self._options.stalls)
+        return notices if finding is None else [*notices, self._found(finding, now)]
+
+    # Gathering.
+
+    def _show(self, text: str, kind: str, at: datetime) -> list[Notice]:
+        self._state, resumed = stalls.spoke(self._state, at)
+        notices = [] if resumed is None else [self._notice("resumed", resumed.seen, at)]
+        if self._pending and self._pending_kind != kind:
+            notices += self._flush(at)
+        self._pending_kind = kind
+        self._pending = (self._pending + text)[-BUFFER:]
+        if len(self._pending) >= SNIPPET or "\n\n" in text:
+            return notices + self._flush(at)
+        if self._flush_at is None and self._options.flush_after > 0:
+            self._flush_at = at + timedelta(seconds=self._options.flush_after)
+        return notices
+
+    def _flush(self, at: datetime) -> list[Notice]:
+        snippet = for_prompt(cut(" ".join(self._pending.split()), SNIPPET))
+        self._pending, self._pending_kind, self._flush_at = "", "", None
+        return [self._notice("progress", f"{self.label}: {snippet}", at)] if snippet else []
+
+    def _close(self, kind: Kind, said: str, at: datetime, *, phase: str) -> list[Notice]:
+        if self.is_over:
+            return []
+        self._record("lifecycle", at, phase=phase)
+        held, self._snapshot = self._snapshot, ""
+        notices = self._show(held, "assistant:replaceable", at) if held else []
+        notices += [*self._flush(at), self._notice(kind, said, at)]
+        self._state = stalls.ended(self._state)
+        return notices
+
+    def _found(self, finding: Finding, at: datetime) -> Notice:
+        if finding.detector == "timed_out":
+            return self._notice("timeout", finding.seen, at)
+        return self._notice("stall", finding.seen, at, finding.seen.removeprefix(f"{self.label} "))
+
+    def _notice(self, kind: Kind, text: str, at: datetime, summary: str = "") -> Notice:
+        context = f"acp-spawn:{self.run}:{kind}"
+        self._record("system_event", at, contextKey=context, text=text)
+        return Notice(kind, text, context, at, summary or _SUMMARIES.get(kind, ""))
+
+    def _record(self, kind: str, at: datetime, **fields: Any) -> None:
+        if self._log is not None:
+            self._log(
+                {
+                    "ts": at.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+                    "epochMs": int(at.timestamp() * 1000),
+                    "runId": self.run,
+                    "parentSessionKey": self.parent,
+                    "childSessionKey": self.child,
+                    "agentId": self._agent,
+                    "kind": kind,
+                    **fields,
+                }
+            )

@@ -1,0 +1,156 @@
+"""Messages to a webhook and to a command: bounded, timed, and never raising."""
+
+import json
+import logging
+import sys
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from punchlist.bridges.projector import Message
+from punchlist.bridges.sinks import Command, Outbox, Sink, Webhook
+from punchlist.errors import ConfigInvalid
+
+
+class Receiver:
+    """A server on this machine that keeps what is posted to it, and answers as it is told."""
+
+    def __init__(self) -> None:
+        self.bodies: list[Any] = []
+        self.status = 204
+        receiver = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                length = int(self.headers["Content-Length"])
+                receiver.bodies.append((self.headers.get("X-Key"), json.loads(self.rfile.read(length))))
+                self.send_response(receiver.status)
+                self.send_header("Location", "/elsewhere")
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+
+            def log_message(self, format: str, *args: Any) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01})
+        self.url = f"http://127.0.0.1:{self._server.server_address[1]}/hook?token=secret"
+
+    def __enter__(self) -> "Receiver":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    with Receiver() as receiver:
+        yield receiver
+
+
+def test_a_webhook_gets_each_message_as_json(receiver: Receiver) -> None:
+    with Outbox(Webhook(receiver.url, headers={"X-Key": "k"})) as outbox:
+        assert outbox.put({"text": "héllo"})
+        assert outbox.put(Message("tool", "ran", {"tag": "plan"}))
+    assert receiver.bodies == [
+        ("k", {"text": "héllo"}),
+        ("k", {"kind": "tool", "text": "ran", "meta": {"tag": "plan"}}),
+    ]
+    assert (outbox.delivered, outbox.dropped) == (2, 0)
+
+
+@pytest.mark.parametrize("status", [302, 400, 500])
+def test_an_answer_that_is_no_success_is_logged_without_the_address(
+    receiver: Receiver, status: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    receiver.status = status
+    outbox = Outbox(Webhook(receiver.url))
+    assert outbox.put({"text": "x"})
+    assert not outbox.close()
+    assert len(receiver.bodies) == 1
+    assert outbox.dropped == 1
+    assert "127.0.0.1" in caplog.text
+    assert "secret" not in caplog.text
+
+
+@pytest.mark.parametrize("url", ["file:///etc/passwd", "ftp://example.org", "example.org", "http://"])
+def test_only_addresses_of_the_web_are_taken(url: str) -> None:
+    with pytest.raises(ConfigInvalid):
+        Webhook(url)
+
+
+def test_a_command_reads_the_message_on_its_standard_input(tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    program = "import sys; open(sys.argv[1], 'ab').write(sys.stdin.buffer.read() + b'\\n')"
+    with Outbox(Command([sys.executable, "-c", program, str(kept)])) as outbox:
+        outbox.put({"text": "$(touch hacked); `id`"})
+        outbox.put({"text": "two"})
+    assert [json.loads(line) for line in kept.read_text().splitlines()] == [
+        {"text": "$(touch hacked); `id`"},
+        {"text": "two"},
+    ]
+    assert not Path("hacked").exists()
+
+
+@pytest.mark.parametrize("command", ["exit 3", ["/no/such/program"], "sleep 60"])
+def test_a_command_that_fails_is_dropped_and_the_next_one_tried(
+    command: str | list[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    outbox = Outbox(Command(command, seconds=0.2))
+    with caplog.at_level(logging.WARNING):
+        outbox.put({"text": "x"})
+        outbox.put({"text": "y"})
+        assert not outbox.close(30)
+    assert (outbox.delivered, outbox.dropped) == (0, 2)
+    assert "was dropped" in caplog.text
+
+
+class Stuck:
+    """A sink that takes its time until it is let go."""
+
+    name = "stuck"
+
+    def __init__(self) -> None:
+        self.began = threading.Event()
+        self.go = threading.Event()
+
+    def deliver(self, body: bytes) -> None:
+        self.began.set()
+        self.go.wait(30)
+
+
+def test_a_full_queue_drops_and_never_blocks(caplog: pytest.LogCaptureFixture) -> None:
+    stuck = Stuck()
+    sink: Sink = stuck
+    outbox = Outbox(sink, length=2)
+    outbox.put({"number": 0})
+    assert stuck.began.wait(30)
+    taken = [outbox.put({"number": number}) for number in range(1, 50)]
+    assert taken == [True, True, *[False] * 47]
+    stuck.go.set()
+    assert not outbox.close(30)
+    assert (outbox.delivered, outbox.dropped) == (3, 47)
+    assert caplog.text.count("was dropped") == 1
+    assert not outbox.put({"text": "too late"})
+
+
+def test_what_is_no_json_is_dropped_and_what_is_unknown_is_written_as_text() -> None:
+    with Outbox(Command("cat >/dev/null")) as outbox:
+        assert outbox.put({"path": Path("/a")})
+        assert not outbox.put({"text": "\ud800"})
+
+
+@pytest.mark.parametrize("seconds", [0, -1, 61])
+def test_a_delivery_has_an_end(seconds: float) -> None:
+    with pytest.raises(ConfigInvalid):
+        Command("true", seconds=seconds)
+    with pytest.raises(ConfigInvalid):
+        Command("")
