@@ -26,6 +26,7 @@ NAMES = (
     "tool_calls",
     "detect",
     "grounding",
+    "runtime",
     "transcripts",
     "tasks",
     "tasks_cli",

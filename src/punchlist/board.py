@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
     from punchlist.agent import Agent, AgentOptions
     from punchlist.agent.handle import Handle
+    from punchlist.agent.stalling import Stall
+    from punchlist.core.brief import Brief
+    from punchlist.core.report import Report
     from punchlist.flows import Flows
     from punchlist.guidance.ledger import AgentCost
     from punchlist.store.task_contract import TaskListRow
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
 
 Clock = Callable[[], datetime]
 Observer = Callable[["Agent"], None]
+Folder = str | os.PathLike[str] | None
 TasksObserver = Callable[[str], None]
 
 
@@ -162,14 +166,17 @@ class Board:
         self._gates.append(gate(on, check, list=list, seconds=seconds))
 
     def tick(self) -> int:
-        """Does what has come due: leases, timers and rests of tasks that are over, and flows. How much that was.
+        """Does what has come due: leases, timers and rests of tasks that are over, flows, and an event for each agent
+        that has fallen silent. How much that was.
 
         Nothing needs it, because whoever looks at a list does the same; it makes things happen while nobody looks.
         Any number of processes may call it, as often as they like: only one of them acts.
         """
+        from punchlist.agent.stalling import tell
+
         now = self.now()
         due = self.store.read(lambda tx: tx.tasks.lists_due(now))
-        return sum(self._settle(row) for row in due)
+        return sum(self._settle(row) for row in due) + tell(self.store, now)
 
     def _settle(self, row: TaskListRow) -> int:
         from punchlist.core.task import FLOWS
@@ -207,13 +214,7 @@ class Board:
 
     # What there is.
 
-    def lists(
-        self,
-        *,
-        project: str | os.PathLike[str] | None = None,
-        session: str | None = None,
-        limit: int = 20,
-    ) -> Sequence[ListRow]:
+    def lists(self, *, project: Folder = None, session: str | None = None, limit: int = 20) -> Sequence[ListRow]:
         """Lists that hold something, the latest first; with a session, those of all its agents."""
         where = None if project is None else project_of(project)
         return self.store.lists(project=where, session=session, limit=limit)
@@ -222,9 +223,7 @@ class Board:
         where = None if project is None else project_of(project)
         return self.store.sessions(project=where, limit=limit)
 
-    def costs(
-        self, *, project: str | os.PathLike[str] | None = None, session: str | None = None
-    ) -> Sequence[AgentCost]:
+    def costs(self, *, project: Folder = None, session: str | None = None) -> Sequence[AgentCost]:
         """What the layer itself cost, by agent, dialect and profile: of a session, of a project, or of everything."""
         from punchlist.guidance.ledger import AgentCost
         from punchlist.guidance.memory import decode_record
@@ -266,6 +265,26 @@ class Board:
         from punchlist.agent.waiting import resolve_message
 
         return resolve_message(self.store, message, by=by, now=self.now)
+
+    def stalls(self, *, project: Folder = None) -> Sequence[Stall]:
+        """Agents that were at work, as their hosts reported, and fell silent; the longest silence comes first."""
+        from punchlist.agent.stalling import stalled
+
+        return stalled(self.store, self.now(), project=None if project is None else project_of(project))
+
+    # What became of the work.
+
+    def report(self, *, session: str | None = None, project: Folder = None) -> Report:
+        """For each item time, work, grade and evidence, and the totals: of a session, a project, or of everything."""
+        from punchlist.agent.reporting import report
+
+        return report(self, session, project)
+
+    def brief(self, after: int | str = 0, *, session: str | None = None, project: Folder = None) -> Brief:
+        """What somebody has to know who has seen all events up to `after`; `brief.until` is where to go on."""
+        from punchlist.agent.reporting import brief
+
+        return brief(self, cursor_of(after), session, project)
 
     # Sessions as a whole.
 

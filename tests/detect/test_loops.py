@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from punchlist.detect.findings import finding_of
 from punchlist.detect.loop_options import loop_options
 from punchlist.detect.loops import LoopState, finished, started
 from tests.detect.calls import Caller, judged
@@ -319,7 +320,7 @@ def test_switched_off_nothing_is_judged_or_recorded() -> None:
 def test_a_verdict_becomes_a_finding() -> None:
     caller = Caller()
     verdict = caller.repeat(11, args=PATH)
-    finding = verdict.finding("read")
+    finding = finding_of(verdict, "read")
     assert finding is not None
     assert finding.kind == "finding.raised"
     assert finding.data() == {
@@ -329,4 +330,4 @@ def test_a_verdict_becomes_a_finding() -> None:
         "count": 10,
         "subject": "read",
     }
-    assert Caller().call().finding("read") is None
+    assert finding_of(Caller().call(), "read") is None

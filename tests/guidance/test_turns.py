@@ -22,13 +22,14 @@ def _tools(board: Board) -> list[tuple[str, dict[str, object]]]:
 
 
 def test_tool_calls_are_recorded_without_their_arguments_and_results() -> None:
-    with talk() as agent:
+    with talk(previews=0) as agent:
         assert agent.tool_started("c1", "Bash", {"command": "cat secret"}) == Verdict("ok", None, 0, "")
         agent.tool_finished("c1", result="hunter2", is_error=True)
-        assert _tools(agent.board) == [
-            ("tool.started", {"call_id": "c1", "name": "Bash"}),
-            ("tool.finished", {"call_id": "c1", "name": "Bash", "is_error": True}),
-        ]
+        (_, started), (_, finished) = _tools(agent.board)
+        assert started.items() >= {"call_id": "c1", "name": "Bash", "kind": "shell"}.items()
+        assert finished.items() >= {"call_id": "c1", "name": "Bash", "is_error": True}.items()
+        assert "secret" not in str(started)
+        assert "hunter2" not in str(finished)
 
 
 def test_one_fact_is_one_event() -> None:

@@ -10,10 +10,11 @@ from punchlist.testing.contract import StoreContract
 from punchlist.testing.flow_contract import FlowContract
 from punchlist.testing.guidance_contract import GuidanceContract
 from punchlist.testing.task_contract import TaskContract
+from punchlist.testing.work_contract import WorkContract
 from tests.sizes import size
 
 
-class TestOnDisk(StoreContract, GuidanceContract):
+class TestOnDisk(StoreContract, GuidanceContract, WorkContract):
     histories = size(200, 10_000)
     folder: Path
 
@@ -25,14 +26,14 @@ class TestOnDisk(StoreContract, GuidanceContract):
         return open_store(self.folder / "board.db", durability="normal")
 
 
-class TestInMemory(StoreContract, GuidanceContract):
+class TestInMemory(StoreContract, GuidanceContract, WorkContract):
     histories = 20
 
     def make_store(self) -> Store:
         return open_store("memory:")
 
 
-class TestBehindDelays(StoreContract, GuidanceContract):
+class TestBehindDelays(StoreContract, GuidanceContract, WorkContract):
     histories = 10
 
     def make_store(self) -> Store:

@@ -49,7 +49,12 @@ HOT = {
     ],
     "snapshot_before": ["SEARCH snapshots USING PRIMARY KEY (agent=? AND revision<?)"],
     "find_guidance": ["SEARCH guidance USING INTEGER PRIMARY KEY (rowid=?)"],
-    "save_guidance": ["SEARCH guidance USING INTEGER PRIMARY KEY (rowid=?)"],
+    "find_work": ["SEARCH work USING INDEX sqlite_autoindex_work_1 (agent=? AND part=?)"],
+    "find_mark": ["SEARCH marks USING INDEX sqlite_autoindex_marks_1 (name=?)"],
+    "parent_of_agent": [
+        "SEARCH a USING INTEGER PRIMARY KEY (rowid=?)",
+        "SEARCH p USING INTEGER PRIMARY KEY (rowid=?)",
+    ],
     "save_ledger": ["SEARCH agents USING INTEGER PRIMARY KEY (rowid=?)"],
     "costs_of_session": [
         "SEARCH a USING INDEX sqlite_autoindex_agents_1 (session=?)",

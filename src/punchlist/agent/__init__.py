@@ -9,9 +9,9 @@ from punchlist.agent.handle import PROFILES, AgentOptions, Mode, check_name
 from punchlist.agent.modes import Modes
 from punchlist.agent.plan_streams import PlanStreams
 from punchlist.agent.plans import Plans
+from punchlist.agent.subagents import Subagents
 from punchlist.agent.task_recovery import TaskRecovery
 from punchlist.agent.told import Told
-from punchlist.agent.turns import Turns
 from punchlist.agent.work import CurrentWorks
 from punchlist.core.events import Draft
 from punchlist.store import Transaction
@@ -19,7 +19,7 @@ from punchlist.store import Transaction
 __all__ = ["PROFILES", "Agent", "AgentOptions", "Mode"]
 
 
-class Agent(Calls, Changes, Modes, Told, Turns, Plans, PlanStreams, Asking, CurrentWorks, TaskRecovery):
+class Agent(Calls, Changes, Modes, Told, Subagents, Plans, PlanStreams, Asking, CurrentWorks, TaskRecovery):
     """One agent of one session. Nothing is written before its first change; until then its list is empty."""
 
     def _changed(self) -> None:
@@ -53,8 +53,12 @@ class Agent(Calls, Changes, Modes, Told, Turns, Plans, PlanStreams, Asking, Curr
                 number += 1
                 free = f"{name}-{number}"
             check_name("agent", free)
-            tx.add_agent(self.session, free, project=row.project, at=now, parent=row.number, label=label, spawn_id=id)
-            tx.add_events(row, [Draft("agent.spawned", {"child": free, "label": label})], by=self.name, at=now)
+            made = tx.add_agent(
+                self.session, free, project=row.project, at=now, parent=row.number, label=label, spawn_id=id
+            )
+            item = self._lit_up(tx, row, made)
+            data = {"child": free, "label": label} | ({"item": item} if item else {})
+            tx.add_events(row, [Draft("agent.spawned", data)], by=self.name, at=now)
             return free
 
         child = self.board.store.transact(work)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from punchlist.core.events import Draft
 from punchlist.dialects.base import Reply
 from punchlist.guidance.ledger import Size, key_of, size_of_json
@@ -30,6 +32,16 @@ class Accounts:
             tally = decode_tally(ledger)
             self._last = ledger, tally
         return tally
+
+    def watching(self, ledger: bytes | None) -> bytes | None:
+        """The bytes to store once a tool call of the agent was reported; None if one was before."""
+        tally = self.tally(ledger)
+        if tally.watched:
+            return None
+        tally = replace(tally, watched=True)
+        body = encode_tally(tally)
+        self._last = body, tally
+        return body
 
     def after(
         self,

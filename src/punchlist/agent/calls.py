@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
+from functools import cached_property
 from hashlib import blake2b
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from punchlist.agent.handle import Handle
+from punchlist.agent.turns import Turns
 from punchlist.core.apply import Applied, apply
 from punchlist.core.commands import Command, Elsewhere, Problem, Query, Replace
 from punchlist.core.events import Draft
@@ -21,6 +22,7 @@ from punchlist.store.contract import StoredCall
 from punchlist.text import repair
 
 if TYPE_CHECKING:
+    from punchlist.agent.grading import Judging
     from punchlist.guidance.ledger import Size
 
 Decide = Callable[[Transaction, AgentRow, datetime], tuple[Reply, bool]]
@@ -48,7 +50,7 @@ class Repeat(Exception):
         self.meanwhile = meanwhile
 
 
-class Calls(Handle):
+class Calls(Turns):
     """Answers the model."""
 
     def call(self, name: str, args: Any = None, *, call_id: str | None = None) -> Reply:
@@ -130,8 +132,46 @@ class Calls(Handle):
         if isinstance(parsed, Invalid):
             return self._refused(tx, row, reply_invalid(parsed), parsed.code, parsed.text, now, arguments), False
         before = row.state
-        applied, reply = self._judged(row, parsed, now)
-        state = applied.state
+        if isinstance(parsed, Query):
+            applied = Applied(before)
+        else:
+            applied = apply(before, parsed, self._policy, now, by=self.name)
+            if self._accounts.tally(row.ledger).watched or self._grading != "show":
+                return self._judged(tx, row, parsed, applied, now, arguments)
+        return self._rendered(tx, row, parsed, applied, now, arguments)
+
+    def _judged(
+        self, tx: Transaction, row: AgentRow, command: Command, applied: Applied, now: datetime, arguments: Size
+    ) -> tuple[Reply, bool]:
+        """The same where completions are held against what was seen."""
+        from punchlist.agent.grading import doubt, graded, refusal
+
+        if not applied.events:
+            return self._rendered(tx, row, command, applied, now, arguments)
+        given = self._judging.judged(tx, row, applied)
+        if self._grading == "require" and (problem := refusal(given)) is not None:
+            refused = reply_invalid(Invalid(problem.text, code=problem.code))
+            return self._refused(tx, row, refused, problem.code, problem.text, now, arguments), False
+        applied = graded(applied, given)
+        if self._grading == "tell" and (problem := doubt(given)) is not None:
+            applied = applied._replace(problems=(*applied.problems, problem))
+        watched = self._accounts.tally(row.ledger).watched
+        answer = self._rendered(tx, row, command, applied, now, arguments)
+        if watched:
+            self._watching.wrote(tx, row, applied.events, now, by=self.name)
+        return answer
+
+    def _rendered(
+        self,
+        tx: Transaction,
+        row: AgentRow,
+        parsed: Command | Query,
+        applied: Applied,
+        now: datetime,
+        arguments: Size,
+    ) -> tuple[Reply, bool]:
+        before = row.state
+        state, reply = applied.state, self._said(row, parsed, applied, now)
         unseen = 0 if reply.shows_list else row.unseen + 1
         if reply.shows_list and not reply.is_error:
             state = ListState(state.todos)
@@ -143,18 +183,13 @@ class Calls(Handle):
         tx.add_events(row, applied.events, by=self.name, at=now)
         return reply, state.todos is not before.todos
 
-    def _judged(self, row: AgentRow, parsed: Command | Query, now: datetime) -> tuple[Applied, Reply]:
-        """What the call makes of the list, and what the original says to it."""
-        before = row.state
-        applied = (
-            Applied(before) if isinstance(parsed, Query) else apply(before, parsed, self._policy, now, by=self.name)
+    def _said(self, row: AgentRow, parsed: Command | Query, applied: Applied, now: datetime) -> Reply:
+        """What the original says to that."""
+        todos, behind, durable = applied.state.todos, applied.state.shown is not None, self.board.store.durable
+        before, problems = row.state.todos, applied.problems
+        return self._dialect.render(
+            Result(parsed, before, todos, problems, row.unseen, behind, durable, now, self._policy)
         )
-        state, durable = applied.state, self.board.store.durable
-        behind = state.shown is not None
-        result = Result(
-            parsed, before.todos, state.todos, applied.problems, row.unseen, behind, durable, now, self._policy
-        )
-        return applied, self._dialect.render(result)
 
     def _seen_late(
         self, tx: Transaction, row: AgentRow, stored: StoredCall, call: tuple[str, Any, str], now: datetime
@@ -170,15 +205,26 @@ class Calls(Handle):
             return reply_invalid(parsed)
         if stored == PASSED and isinstance(parsed, Replace):
             tx.add_events(row, [noted(parsed, source=f"call of {name}", call_id=call_id)], by=self.name, at=now)
-        return self._judged(row, parsed, now)[1]
+        known = Applied(row.state)
+        applied = known if isinstance(parsed, Query) else apply(row.state, parsed, self._policy, now, by=self.name)
+        return self._said(row, parsed, applied, now)
+
+    @cached_property
+    def _judging(self) -> Judging:
+        from punchlist.agent.grading import Judging
+
+        return Judging()
 
     def _refused(
         self, tx: Transaction, row: AgentRow, reply: Reply, code: str, problem: str, now: datetime, arguments: Size
     ) -> Reply:
+        watched = self._accounts.tally(row.ledger).watched
         ledger = self._accounts.after(row.ledger, arguments, reply)
         tx.save_list(row, row.state, unseen=row.unseen, at=now, ledger=ledger)
         refused = Draft("list.refused", {"code": code, "problem": problem[:500]})
         tx.add_events(row, [refused], by=self.name, at=now)
+        if watched:
+            self._watching.wrote(tx, row, [refused], now, by=self.name)
         return reply
 
 

@@ -17,6 +17,7 @@ from punchlist.dialects.operations import operations, rewrite
 from punchlist.errors import EditRefused, NothingToUndo, RevisionConflict, UndoRefused
 from punchlist.store import AgentRow, Transaction
 
+_CLAIMS = frozenset({"item.completed", "item.added"})
 _EDITS = Policy(limits=Limits(items=10_000, characters=100_000, refuse_blank=True))
 
 
@@ -50,7 +51,7 @@ class Changes(Handle):
                 raise RevisionConflict(expected=revision, actual=state.todos.revision)
             return edited(state, command, now, by=by, own=by == self.name)
 
-        return self._write(decide, by=by)
+        return self._write(decide, by=by, claims=True)
 
     def undo(self, *, by: str) -> TodoList:
         """Takes back this author's last change; refuses, and names it, if what it touched was changed again since."""
@@ -99,13 +100,18 @@ class Changes(Handle):
         *,
         by: str,
         within: list[tuple[Transaction, AgentRow]] | None = None,
+        claims: bool = False,
     ) -> TodoList:
+        """With `claims` what is called done is graded: a person's word confirms it."""
+
         def work(tx: Transaction) -> Applied:
             now = self.board.now()
             row = self._joined(tx, now, active=by == self.name)
             if within is not None:
                 within[:] = [(tx, row)]
             applied = decide(row.state, now)
+            if claims and any(kind in _CLAIMS for kind, _ in applied.events):
+                applied = self._claimed(tx, row, applied, by)
             tx.save_list(row, applied.state, unseen=row.unseen, at=now, events=applied.events)
             tx.add_events(row, applied.events, by=by, at=now)
             return applied
@@ -113,3 +119,12 @@ class Changes(Handle):
         applied = self.board.store.transact(work)
         self._changed()
         return applied.state.todos
+
+    def _claimed(self, tx: Transaction, row: AgentRow, applied: Applied, by: str) -> Applied:
+        """The change with its completions graded: those of another agent by what was seen, if anything was reported."""
+        from punchlist.agent.grading import Judging, claims, graded
+
+        if by not in tx.names(self.session):
+            return graded(applied, [(claim, "confirmed") for claim in claims(row.state.todos, applied.events)])
+        watched = self._accounts.tally(row.ledger).watched
+        return graded(applied, Judging().judged(tx, row, applied)) if watched else applied

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 Mode = Literal["execute", "plan"]
 PROFILES = ("quiet", "classic", "off")
 _LONGEST_NAME = 200
+_WATCHED = frozenset({"grades", "loop_detection", "staleness", "previews", "checks"})
 
 
 class AgentOptions(TypedDict, total=False):
@@ -51,6 +52,13 @@ class AgentOptions(TypedDict, total=False):
 
     `plan_tools`: offer the tools of plan mode, in the dialects that have them; a mapping says how: `require_approval`,
     `approval_timeout_secs`, `interactive`, `operator`.
+
+    `grades`: what becomes of a completion that nothing seen bears out: `show` (its grade shows, the default), `tell`
+    (the model is told once) or `require` (it is not accepted). `loop_detection`: True, False or a mapping of
+    `punchlist.detect.loop_options`; `staleness`: the same for how the list is kept. `previews`: the most characters
+    that are kept of what a tool was given or gave back, 0 for none. `checks`: commands that are checks, each with its
+    family: `test`, `build`, `lint` or `probe`. `complete_by_subagents`: a child that finishes well, and whose label
+    names an open item, completes it; otherwise its work is only counted for that item.
     """
 
     focus: str | None
@@ -64,6 +72,12 @@ class AgentOptions(TypedDict, total=False):
     layers: Collection[str] | None
     guidance: Mapping[str, Any] | None
     plan_tools: bool | Mapping[str, Any]
+    grades: str
+    loop_detection: bool | Mapping[str, Any]
+    staleness: Mapping[str, Any] | None
+    previews: int
+    checks: Mapping[str, str] | None
+    complete_by_subagents: bool
     task_list: str | None
 
 
@@ -100,6 +114,9 @@ class Handle:
             _check_layers(options)
         if options.get("guidance"):
             _ = self._rules  # whatever is wrong with them is said now
+        self._grading = options.get("grades", "show")
+        if not _WATCHED.isdisjoint(options):
+            _check_watching(options)
 
     def __repr__(self) -> str:
         return f"Agent({self.name!r}, session={self.session!r}, dialect={self.dialect!r})"
@@ -250,6 +267,12 @@ def _check_layers(options: AgentOptions) -> None:
     from punchlist.guidance.layers import known
 
     known(options.get("layers") or ())
+
+
+def _check_watching(options: AgentOptions) -> None:
+    from punchlist.agent.watch_options import check_watching
+
+    check_watching(options)
 
 
 def check_name(what: str, name: str) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from msgspec.structs import replace
 
@@ -15,23 +15,22 @@ from punchlist.agent.asking import take_answers
 from punchlist.core.commands import Policy
 from punchlist.core.events import Draft
 from punchlist.core.todo import ListState, TodoList
-from punchlist.core.verdict import FINE, Verdict
 from punchlist.dialects.base import Dialect, Tool
 from punchlist.guidance.injection import Injection
 from punchlist.guidance.ledger import Size, Spent, merged, size_of, size_of_tools
 from punchlist.guidance.memory import NEW, Record, decode_record, encode_record
 from punchlist.guidance.plan_mode import notice
-from punchlist.guidance.running import ended, started
 from punchlist.guidance.settings import Rules
 from punchlist.guidance.situation import Outcome, Seen, is_own
 from punchlist.guidance.stop import at_stop, person_spoke
-from punchlist.guidance.tools import OwnTools, changes
+from punchlist.guidance.tools import OwnTools
 from punchlist.guidance.turn import after_turn
 from punchlist.store import AgentRow, Transaction
 from punchlist.text import repair
 
 if TYPE_CHECKING:
     from punchlist.agent.accounts import Accounts
+    from punchlist.agent.watching import Watching
     from punchlist.board import Board
     from punchlist.core.task import Task
 
@@ -62,6 +61,7 @@ class Ground:
     accounts: Accounts
     host: OwnTools
     tools: tuple[Tool, ...]
+    watching: Watching
     offered: bool
     tasks: Callable[[Transaction, AgentRow], tuple[Task, ...]]
     join: Callable[[Transaction, datetime], AgentRow]
@@ -76,7 +76,11 @@ class Steps:
         self._last: tuple[bytes | None, Record] = (None, NEW)
 
     def person_spoke(self) -> None:
-        self._step(lambda _tx, _row, record: (replace(record, memory=person_spoke(record.memory)), None), None)
+        def decide(tx: Transaction, row: AgentRow, record: Record) -> tuple[Record, None]:
+            self._over(tx, row, record, asked=True)
+            return replace(record, memory=person_spoke(record.memory)), None
+
+        self._step(decide, None)
 
     def turn(self, tools_used: Iterable[str]) -> list[Injection]:
         def decide(tx: Transaction, row: AgentRow, record: Record) -> tuple[Record, list[Injection]]:
@@ -96,6 +100,8 @@ class Steps:
             if not outcome.said:
                 seen, rules = self._seen(tx, row), self._ground.rules
                 outcome = at_stop(record.memory, seen, rules, last_text=text, background=background)
+            if not outcome.said and not background:
+                self._over(tx, row, record)
             if outcome.memory is record.memory and not outcome.said:
                 return record, None
             self._tell(tx, row, outcome)
@@ -114,29 +120,10 @@ class Steps:
 
         self._step(decide, None)
 
-    def tool_started(self, call_id: str, name: str, args: Any) -> Verdict:
-        def decide(tx: Transaction, row: AgentRow, record: Record) -> tuple[Record, Verdict]:
-            key, tool = _short(call_id), _short(name)
-            ours = is_own(tool, self._own)
-            changing = not ours and changes(tool, args, self._ground.host)
-            after = started(record, key, tool, changes=changing, ours=ours)
-            if after is not record:
-                self._add(tx, row, Draft("tool.started", {"call_id": key, "name": tool}))
-            return after, FINE
-
-        return self._step(decide, FINE)
-
-    def tool_finished(self, call_id: str, *, is_error: bool) -> None:
-        def decide(tx: Transaction, row: AgentRow, record: Record) -> tuple[Record, None]:
-            key = _short(call_id)
-            writes = self._ground.accounts.tally(row.ledger).writes
-            after, call = ended(record, key, writes, is_error=is_error)
-            if after is not record or call is None:
-                data = {"call_id": key, "name": "" if call is None else call.name, "is_error": bool(is_error)}
-                self._add(tx, row, Draft("tool.finished", data))
-            return after, None
-
-        self._step(decide, None)
+    def _over(self, tx: Transaction, row: AgentRow, record: Record, *, asked: bool = False) -> None:
+        """A turn is over: what its host reported as begun, and not as ended, is given up."""
+        if record.memory.reported:
+            self._ground.watching.turn_ended(tx, row, self._ground.board.now(), asked=asked)
 
     def _step(self, decide: Decide[T], otherwise: T) -> T:
         ground = self._ground
@@ -157,8 +144,13 @@ class Steps:
         try:
             return ground.board.store.transact(work, lasting=False)
         except Exception:
-            _log.exception("guidance for %s in session %s met a fault and says nothing", ground.name, ground.session)
-            return otherwise
+            return self._failed(otherwise)
+
+    def _failed(self, otherwise: T) -> T:
+        """To be called where an exception was caught."""
+        ground = self._ground
+        _log.exception("guidance for %s in session %s met a fault and says nothing", ground.name, ground.session)
+        return otherwise
 
     def _current(self, tx: Transaction, row: AgentRow) -> TodoList:
         """The agent's work: its list, and its tasks if there are any."""
@@ -245,5 +237,5 @@ def _names(tools: Iterable[str]) -> list[str]:
     return [str(name)[:_LONGEST] for name in given[:_MOST_TOOLS]]
 
 
-def _short(text: str) -> str:
+def short(text: str) -> str:
     return repair(str(text))[:_LONGEST]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from punchlist.agent.handle import Handle
 
 if TYPE_CHECKING:
-    from punchlist.agent.steps import Steps
-    from punchlist.core.verdict import Verdict
+    from punchlist.agent.reports import Reports
+    from punchlist.agent.watching import Watching
     from punchlist.guidance.injection import Injection
 
 
@@ -36,17 +36,10 @@ class Turns(Handle):
         """
         return self._steps.stop(last_text, background)
 
-    def tool_started(self, call_id: str, name: str, args: Any = None) -> Verdict:
-        """A tool call of the agent begins. The call is recorded, its arguments are not."""
-        return self._steps.tool_started(call_id, name, args)
-
-    def tool_finished(self, call_id: str, result: Any = None, *, is_error: bool = False) -> None:
-        """A tool call of the agent has ended. What it returned is not recorded."""
-        self._steps.tool_finished(call_id, is_error=is_error)
-
     @cached_property
-    def _steps(self) -> Steps:
-        from punchlist.agent.steps import Ground, Steps  # a command that only shows a list has no use for it
+    def _steps(self) -> Reports:
+        from punchlist.agent.reports import Reports  # a command that only shows a list has no use for it
+        from punchlist.agent.steps import Ground
 
         ground = Ground(
             board=self.board,
@@ -58,8 +51,16 @@ class Turns(Handle):
             accounts=self._accounts,
             host=self._own_tools,
             tools=self.tools,
+            watching=self._watching,
             offered=self.offered,
             tasks=self._tasks_before,
             join=self._joined,
         )
-        return Steps(ground)
+        return Reports(ground)
+
+    @cached_property
+    def _watching(self) -> Watching:
+        from punchlist.agent.watch_options import watch_settings
+        from punchlist.agent.watching import Watching
+
+        return Watching(watch_settings(self._options, self._own_tools), self.name)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 from punchlist import agent as synchronous_agent
 from punchlist.agent import Mode
 from punchlist.aio.plans import Plans
+from punchlist.aio.runtime import Runtime
 from punchlist.aio.threads import Lane
 from punchlist.board import Observer
 from punchlist.core.todo import TodoList
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from punchlist.aio.board import Board
     from punchlist.aio.flows import Flows
     from punchlist.aio.tasks import Tasks
-    from punchlist.core.verdict import Verdict
     from punchlist.guidance.injection import Injection
     from punchlist.guidance.layers import Layer
     from punchlist.guidance.plan_mode import Because, PlanMode, Refusal
@@ -29,7 +29,7 @@ T = TypeVar("T")
 P = ParamSpec("P")
 
 
-class Agent(Plans):
+class Agent(Plans, Runtime):
     """One agent of one session, for async code. Made by `board.agent` and `agent.spawn`."""
 
     def __init__(
@@ -146,12 +146,6 @@ class Agent(Plans):
 
     async def about_to_stop(self, last_text: str = "", *, background: int = 0) -> Injection | None:
         return await self._run(self.synchronous.about_to_stop, last_text, background=background)
-
-    async def tool_started(self, call_id: str, name: str, args: Any = None) -> Verdict:
-        return await self._run(self.synchronous.tool_started, call_id, name, args)
-
-    async def tool_finished(self, call_id: str, result: Any = None, *, is_error: bool = False) -> None:
-        await self._run(self.synchronous.tool_finished, call_id, result, is_error=is_error)
 
     # Lists from elsewhere.
 

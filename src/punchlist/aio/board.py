@@ -24,9 +24,12 @@ if TYPE_CHECKING:
 
     from punchlist.agent import AgentOptions
     from punchlist.agent.handle import Handle
+    from punchlist.agent.stalling import Stall
     from punchlist.aio.agent import Agent
     from punchlist.aio.flows import Flows
     from punchlist.aio.tasks import Tasks
+    from punchlist.core.brief import Brief
+    from punchlist.core.report import Report
     from punchlist.guidance.ledger import AgentCost
     from punchlist.store.waiting import PlanRow, QuestionRow
     from punchlist.tasks.gates import Check, Gate
@@ -186,6 +189,21 @@ class Board:
 
     async def questions(self, *, project: str | os.PathLike[str] | None = None) -> Sequence[QuestionRow]:
         return await self._run(self.synchronous.questions, project=project)
+
+    async def stalls(self, *, project: str | os.PathLike[str] | None = None) -> Sequence[Stall]:
+        return await self._run(self.synchronous.stalls, project=project)
+
+    async def report(self, *, session: str | None = None, project: str | os.PathLike[str] | None = None) -> Report:
+        return await self._run(self.synchronous.report, session=session, project=project)
+
+    async def brief(
+        self,
+        after: int | str = 0,
+        *,
+        session: str | None = None,
+        project: str | os.PathLike[str] | None = None,
+    ) -> Brief:
+        return await self._run(self.synchronous.brief, after, session=session, project=project)
 
     async def resolve_plan(self, message: str, *, by: str) -> bool:
         return await self._run(self.synchronous.resolve_plan, message, by=by)

@@ -34,6 +34,8 @@ COMMANDS: dict[str, Command] = {
     "flows": Command("flows", "list, show, cancel and resume the flows that agents run"),
     "events": Command("events", "show what happened, or follow it live"),
     "statusline": Command("statusline", "print one line for the status bar of an agent"),
+    "report": Command("report", "show for each item the time, the work that was seen, its grade and evidence"),
+    "brief": Command("brief", "show what happened since you last looked: done, doubtful, waiting, stalled"),
     "stats": Command("stats", "show what the todo layer itself costs: bytes, tokens, calls, turns"),
     "restore": Command("restore", "bring a list back from an agent's transcript"),
     "sessions": Command("sessions", "list the sessions; copy or move one"),

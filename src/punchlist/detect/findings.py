@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
+from punchlist.core.verdict import Level, Verdict
 from punchlist.text import cut, for_prompt
-
-Level = Literal["ok", "warning", "critical"]
 
 LONGEST_NAME = 80
 """So many characters of a name that came from a model stand in a sentence."""
@@ -43,27 +42,11 @@ class Finding:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """What is thought of a call before it runs. `ok` has no detector, no count and no message.
-
-    `is_news` says that this is worth an event: each critical verdict is, a warning at every tenth count only.
-    `for_model` is what the model is to be told now, empty mostly. `paired_tool` is the other tool of a ping-pong.
-    """
-
-    level: Level = "ok"
-    detector: str | None = None
-    count: int = 0
-    message: str = ""
-    paired_tool: str | None = None
-    is_news: bool = False
-    for_model: str = ""
-
-    def finding(self, tool: str) -> Finding | None:
-        """The finding about a call of that tool, or None for a call that is fine."""
-        if self.detector is None:
-            return None
-        return Finding(self.detector, self.level, self.message, self.count, shown(tool))
+def finding_of(verdict: Verdict, tool: str) -> Finding | None:
+    """The finding about a call of that tool, or None for a call that is fine."""
+    if verdict.detector is None:
+        return None
+    return Finding(verdict.detector, verdict.level, verdict.message, verdict.count, shown(tool))
 
 
 def shown(name: str) -> str:

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any, Literal, cast
 
-from punchlist.detect.findings import Finding, Level, shown
+from punchlist.core.verdict import Level
+from punchlist.detect.findings import Finding, shown
 from punchlist.detect.guardrail_options import DEFAULT, GuardrailOptions
 from punchlist.detect.signatures import kept
 from punchlist.detect.stable import CHARACTERS, digest, is_plain

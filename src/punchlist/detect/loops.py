@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 
-from punchlist.detect.findings import Verdict, shown
+from punchlist.core.verdict import Verdict
+from punchlist.detect.findings import shown
 from punchlist.detect.loop_options import DEFAULT, LoopOptions
 from punchlist.detect.loop_rules import Call, Judged, judge
 from punchlist.detect.signatures import is_known_poll, kept, outcome, reading, signature
@@ -19,6 +20,8 @@ STEP = 10
 """A warning is news again when its count has reached the next multiple of this."""
 
 _MOST_WARNINGS = 256
+_UNKEPT = 48
+"""Digits of a hash that a state does not keep: 16 of 64 tell calls apart as well, and the state is stored each time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +55,7 @@ def started(
     """
     if not options.enabled:
         return state, Verdict()
-    tool, key, within, call_id = kept(name), signature(name, args), kept(run or ""), kept(call_id)
+    tool, key, within, call_id = kept(name), signature(name, args)[:-_UNKEPT], kept(run or ""), kept(call_id)
     before = [call for call in state.calls if call.run == within]
     known = [place for place, call in enumerate(before) if call.id == call_id and call.key == key] if call_id else []
     if known:
@@ -88,7 +91,7 @@ def finished(
     if not options.enabled:
         return state
     call_id, within = kept(call_id), kept(run or "")
-    key = None if name is None else signature(name, args)
+    key = None if name is None else signature(name, args)[:-_UNKEPT]
     place, is_over = _place(state.calls, call_id, key, within)
     if place is None and (is_over or name is None or key is None):
         return state
@@ -96,12 +99,13 @@ def finished(
     came = outcome(way, result, is_error=is_error)
     if came.hash is None:
         return state
+    result_hash = came.hash[:-_UNKEPT]
     if place is None:
-        call = Call(call_id, kept(name), key or "", within, way, came.hash, came.unknown_tool)
+        call = Call(call_id, kept(name), key or "", within, way, result_hash, came.unknown_tool)
         calls = (*state.calls, call)[-options.history_size :]
     else:
         call = state.calls[place]
-        call = Call(call.id, call.tool, call.key, call.run, call.way, came.hash, came.unknown_tool)
+        call = Call(call.id, call.tool, call.key, call.run, call.way, result_hash, came.unknown_tool)
         calls = (*state.calls[:place], call, *state.calls[place + 1 :])
     return LoopState(calls, state.warned, _observed(state.guard, call))
 

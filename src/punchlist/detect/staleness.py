@@ -14,6 +14,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from punchlist.core.events import Event
+from punchlist.core.todo import WORDS, Status, TodoList
 from punchlist.detect.findings import Finding, shown
 from punchlist.detect.settings import mapping, seconds, whole
 from punchlist.detect.signatures import kept
@@ -112,6 +113,33 @@ def observed(
     if kind.startswith("item."):
         return _item_changed(state, event, options)
     return state, ()
+
+
+def standing(todos: TodoList, now: datetime) -> StalenessState:
+    """The state of a list that is looked at for the first time."""
+    latest = todos.items[-_MOST_ITEMS:]
+    busy = [item for item in latest if item.status is Status.IN_PROGRESS][-_MOST_ACTIVE:]
+    return StalenessState(
+        items={item.id: Seen(WORDS[item.status]) for item in latest},
+        active={item.id: Active(item.started_at or now) for item in busy},
+    )
+
+
+def holds(state: StalenessState, detector: str, subject: str) -> bool:
+    """Whether a finding that was told of is still so."""
+    match detector:
+        case "stale_item":
+            entry = state.active.get(subject)
+            return entry is not None and entry.told
+        case "churn":
+            return state.writes > 0
+        case "bouncing":
+            seen = state.items.get(subject)
+            return seen is not None and seen.status not in _CLOSED
+        case "todo_storm":
+            return state.storming
+        case _:
+            return False
 
 
 def _worked(

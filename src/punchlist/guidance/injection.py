@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Kind = Literal["reminder", "hint", "stop", "verify", "changed", "failed", "problems", "plan_mode", "answer"]
+Kind = Literal["reminder", "hint", "stop", "verify", "changed", "failed", "problems", "plan_mode", "answer", "finding"]
 Place = Literal["tail", "before_results"]
 Role = Literal["user", "developer"]
 
@@ -19,6 +19,7 @@ KINDS: dict[Kind, str] = {
     "problems": "what Punchlist did to the last call beyond its reply: characters removed, an item left out",
     "plan_mode": "plan mode is on",
     "answer": "a person answered what the agent asked; said in every profile, and beyond every ceiling",
+    "finding": "a detector saw a loop, where the model is to hear of it",
 }
 """Everything that guidance says, and why."""
 

@@ -26,6 +26,7 @@ class Memory(msgspec.Struct, frozen=True, array_like=True):
     is the one that the model was told of, `told` are fingerprints of states that it was reminded of. `planned` counts
     turns in plan mode. `others` counts calls of other tools since the last turn. `drifted` is how often the list was
     written when drift was last spoken of. `entered` says in which stay in plan mode `planned` was counted.
+    `finding` is what a detector saw and the model is still to hear.
     """
 
     turns: int = 0
@@ -55,6 +56,7 @@ class Memory(msgspec.Struct, frozen=True, array_like=True):
     session_injections: int = 0
     drifted: int = -1
     entered: str = ""
+    finding: str = ""
 
 
 class Running(msgspec.Struct, frozen=True, array_like=True):

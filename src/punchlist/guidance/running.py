@@ -25,6 +25,11 @@ def started(record: Record, call_id: str, name: str, *, changes: bool, ours: boo
     return replace(record, memory=memory, running=running)
 
 
+def noticed(record: Record, seen: str) -> Record:
+    """The model is to hear of this at its next turn."""
+    return replace(record, memory=replace(record.memory, finding=seen))
+
+
 def ended(record: Record, call_id: str, writes: int, *, is_error: bool) -> tuple[Record, Running | None]:
     """A call has ended; with it the call, None if it was not seen to start.
 

@@ -27,6 +27,7 @@ class GuidanceSettings:
     tell_changes: bool | None = None
     tell_failures: bool | None = None
     tell_problems: bool | None = None
+    tell_findings: bool | None = None
     plan_notice_every: int | None = None
     turn_characters: int | None = None
     turn_injections: int | None = None
@@ -46,6 +47,7 @@ MEANINGS: Mapping[str, str] = {
     "tell_changes": "whether the model is told that somebody else changed the list",
     "tell_failures": "whether the turn after a failed write repeats the error",
     "tell_problems": "whether the turn after a call says what the reply cannot: characters removed, an item left out",
+    "tell_findings": "whether the model is told, once for each, that a detector saw a loop",
     "plan_notice_every": "turns between two notices that plan mode is on; 0 for none",
     "turn_characters": "the most characters that one turn may add",
     "turn_injections": "the most pieces of text that one turn may add",
@@ -69,6 +71,7 @@ class Rules:
     tell_changes: bool = True
     tell_failures: bool = False
     tell_problems: bool = True
+    tell_findings: bool = False
     plan_notice_every: int = 5
     turn_characters: int = 8_000
     turn_injections: int = 3

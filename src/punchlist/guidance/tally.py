@@ -13,7 +13,7 @@ _TEXT = 300
 """The most characters that are kept of a failure or a note."""
 
 _STEP = 64
-_OURS = frozenset({"cleaned", "omitted"})
+_OURS = frozenset({"cleaned", "omitted", "graded"})
 """Problems that no original knows: what its reply cannot say."""
 
 
@@ -23,7 +23,7 @@ class Tally(msgspec.Struct, frozen=True, array_like=True):
     `calls` are all of them, `writes` those that were accepted, `failures` those that were not; `failure` is what the
     last one was told, empty when it was accepted. `noted` counts the calls with something to say beyond the reply,
     `notes` is what the last of them has. `batch` is how many items one write completed, when that were several, and
-    `batch_write` which write that was.
+    `batch_write` which write that was. `watched`: tool calls of the agent were reported, so that grades can be given.
     """
 
     calls: int = 0
@@ -35,6 +35,7 @@ class Tally(msgspec.Struct, frozen=True, array_like=True):
     batch: int = 0
     batch_write: int = 0
     costs: dict[str, Calls] = {}
+    watched: bool = False
 
 
 EMPTY = Tally()
@@ -67,7 +68,7 @@ def after_call(
     batch, batch_write = (completed, writes) if completed > 1 else (tally.batch, tally.batch_write)
     failure = reply.text[:_TEXT] if failed else "" if wrote else tally.failure
     failures, costs = tally.failures + failed, {**tally.costs, key: cost}
-    return Tally(tally.calls + 1, writes, failures, failure, noted, notes, batch, batch_write, costs)
+    return Tally(tally.calls + 1, writes, failures, failure, noted, notes, batch, batch_write, costs, tally.watched)
 
 
 def costs_of(tally: Tally, spent: Mapping[str, Spent]) -> list[Cost]:

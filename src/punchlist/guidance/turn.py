@@ -78,6 +78,7 @@ def _caught_up(memory: Memory, seen: Seen) -> Memory:
         batch=tally.batch_write,
         revision=seen.todos.revision,
         planned=memory.planned + 1 if seen.planning else 0,
+        finding="",
     )
 
 
@@ -103,6 +104,9 @@ def _tell(memory: Memory, seen: Seen, rules: Rules, said: list[Injection]) -> tu
         memory = replace(memory, noted=tally.noted)
         if rules.tell_problems and tally.notes:
             said.append(Injection("problems", words.noted(seen.tool, tally.notes), role=role))
+    if memory.finding:
+        said.append(Injection("finding", words.found(memory.finding), role=role))
+        memory = replace(memory, finding="")
     return memory, shows_list
 
 

@@ -88,6 +88,11 @@ def noted(tool: str, notes: Iterable[str]) -> str:
     )
 
 
+def found(seen: str) -> str:
+    """A detector saw something."""
+    return _fenced("what your last calls look like from here:", [cut(for_prompt(seen), 500)])
+
+
 def covers(items: Shown) -> bool:
     """Whether a text shows all these items, each to its end."""
     rows = _rows(items, phases=False)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from punchlist.store.flow_contract import FlowTable
     from punchlist.store.task_contract import TaskTransaction
     from punchlist.store.waiting import PlanTable, QuestionTable
+    from punchlist.store.work import WorkTable
 
 T = TypeVar("T")
 Durability = Literal["full", "normal"]
@@ -127,6 +128,11 @@ class Transaction(Protocol):
     @property
     def tasks(self) -> TaskTransaction:
         """Durable tasks, their lists and their edges."""
+        ...
+
+    @property
+    def work(self) -> WorkTable:
+        """What is remembered of tool calls."""
         ...
 
     def renew(self, agent: AgentRow, at: datetime) -> None:

@@ -22,9 +22,23 @@ class GuidanceRows:
         self._rows = rows
         self._keeps = keeps
         self._known: dict[int, bytes] = {}
+        self.late: dict[int, tuple[int, int, bytes]] = {}
+        self.saved = 0
 
     def forget(self) -> None:
         self._known.clear()
+        self.late.clear()
+
+    @property
+    def put_off(self) -> int:
+        """A number that every save changes, and that falls by as many rows as a flush writes."""
+        return len(self.late) + self.saved
+
+    def flush(self) -> None:
+        """Writes what was put off, each row once however often it was saved."""
+        if self.late:
+            self._rows.many("add_guidance", self.late.values())
+            self.late.clear()
 
     def get(self, number: int) -> bytes | None:
         body = self._known.get(number)
@@ -38,11 +52,12 @@ class GuidanceRows:
 
     def save(self, number: int, body: bytes) -> None:
         total = codec.checksum(f"guidance {number}", body)
-        if number in self._known:
-            self._rows.run("save_guidance", (total, body, number))
+        self.saved += 1
+        self.late[number] = (number, total, body)
+        if self._keeps:
+            self._keep(number, body)
         else:
-            self._rows.run("add_guidance", (number, total, body))
-        self._keep(number, body)
+            self.flush()
 
     def _keep(self, number: int, body: bytes) -> None:
         if self._keeps:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from punchlist.store.questions import QuestionRows
     from punchlist.store.tasks import TaskRows
     from punchlist.store.transaction import Rows
+    from punchlist.store.work import WorkRows
 
 
 class Parts:
@@ -20,6 +21,8 @@ class Parts:
     _plans: PlanRows | None = None
     _questions: QuestionRows | None = None
     _tasks: TaskRows | None = None
+    _work: WorkRows | None = None
+    _keeps: bool = False
 
     def one(self, name: str, values: Any) -> Any:
         raise NotImplementedError
@@ -54,6 +57,15 @@ class Parts:
 
             self._tasks = TaskRows(cast("Rows", self))
         return self._tasks
+
+    @property
+    def work(self) -> WorkRows:
+        """What is remembered of tool calls."""
+        if self._work is None:
+            from punchlist.store.work import WorkRows
+
+            self._work = WorkRows(cast("Rows", self), keeps=self._keeps)
+        return self._work
 
     @property
     def flows(self) -> FlowRows:

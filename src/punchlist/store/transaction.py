@@ -25,7 +25,7 @@ _CACHED = 512
 _UNNUMBERED = frozenset({"list.confirmed", "list.refused"})
 _DELETES = (
     "delete_events", "delete_snapshots", "delete_calls", "delete_list", "delete_guidance", "delete_plans",
-    "delete_questions", "delete_agent",
+    "delete_questions", "delete_work", "delete_agent",
 )  # fmt: skip
 
 
@@ -73,6 +73,8 @@ class Rows(Parts):
         self._agents.clear()
         self.guidance.forget()
         self.leases.forget()
+        if self._work is not None:
+            self._work.forget()
         self._last_seq = None
         self._late_wholes.clear()
         self._late_lists.clear()
@@ -92,11 +94,19 @@ class Rows(Parts):
         if self._late_events:
             self.connection.executemany(self._sql["add_event"], self._late_events)
             self._late_events.clear()
+        self.guidance.flush()
+        if self._work is not None:
+            self._work.flush()
 
     @property
     def put_off(self) -> int:
-        """How many rows wait to be written."""
-        return len(self._late_wholes) + len(self._late_lists) + len(self._late_events)
+        """A number that everything put off changes, and that falls by as many rows as a flush writes."""
+        late = len(self._late_wholes) + len(self._late_lists) + len(self._late_events) + self.guidance.put_off
+        return late if self._work is None else late + self._work.put_off
+
+    def many(self, name: str, rows: Iterable[Any]) -> None:
+        """Runs a named statement for each of these rows."""
+        self.connection.executemany(self._sql[name], rows)
 
     def one(self, name: str, values: Any) -> Any:
         """The first row that a named query finds, or None."""
@@ -345,6 +355,7 @@ class Rows(Parts):
         """Deletes up to `limit` agents of sessions that nobody wrote to since; how many it deleted."""
         self._agents.clear()
         self.guidance.forget()
+        self.work.forget()
         cutoff = codec.microseconds(before)
         agents = [row[0] for row in self.all("old_agents", {"before": cutoff, "limit": limit})]
         for agent in agents:

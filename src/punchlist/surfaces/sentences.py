@@ -40,6 +40,7 @@ _LIST_DEEDS = {
     "list.merged": "merged items into {list}",
     "list.edited": "edited {list}",
     "list.undone": "took back a change to {list}",
+    "list.graded": "looked anew at what is done in {list}",
     "list.confirmed": "wrote {list} as it was",
 }
 
@@ -81,6 +82,21 @@ def _deed(kind: str, data: Mapping[str, Any], glyphs: Glyphs) -> str:
         case "tool.finished":
             failed = " which failed" if data.get("is_error") else ""
             return f"ended a call of {_text(data, 'name') or 'a tool'}{',' if failed else ''}{failed}"
+        case "tool.updated":
+            return f"is at a call of {_text(data, 'name') or 'a tool'}: {_text(data, 'preview')}"
+        case "tool.failed":
+            return f"ended a call of {_text(data, 'name') or 'a tool'}, which failed"
+        case "turn.ended":
+            return f"ended a turn with {_text(data, 'abandoned') or 'no'} calls still open"
+        case "agent.output":
+            return f"said: {_text(data, 'preview')}" if data.get("preview") else "said something"
+        case "agent.finished":
+            return "failed" if data.get("outcome") == "failed" else "finished"
+        case "finding.raised":
+            return f"gave cause for concern ({_text(data, 'detector')}): {_text(data, 'seen')}"
+        case "finding.cleared":
+            about = f" about {_text(data, 'subject')}" if data.get("subject") else ""
+            return f"gives no more cause for concern ({_text(data, 'detector')}){about}"
         case "guidance.said":
             return (
                 f"was told something ({_text(data, 'kind') or 'guidance'}, {_text(data, 'characters') or 0} characters)"

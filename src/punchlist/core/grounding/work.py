@@ -85,6 +85,10 @@ class Grounding:
         """The calls that belong to this, in the order in which they were first heard of."""
         return self._work.calls(of)
 
+    def calls_later(self, of: Subject) -> list[ToolCall]:
+        """The calls that came after this was called done, with nothing else in focus."""
+        return self._later.calls(of)
+
     def calls_by(self, session: str, agent: str) -> list[ToolCall]:
         """All calls of one agent, in the order in which they were first heard of."""
         state = self._agents.get(AgentKey(session, agent))

@@ -5,9 +5,6 @@ SELECT sum, state FROM guidance WHERE agent = ?;
 INSERT INTO guidance (agent, sum, state) VALUES (?, ?, ?)
 ON CONFLICT (agent) DO UPDATE SET sum = excluded.sum, state = excluded.state;
 
--- name: save_guidance
-UPDATE guidance SET sum = ?, state = ? WHERE agent = ?;
-
 -- name: costs_of_session
 SELECT a.id, a.session, a.name, a.ledger, g.sum, g.state
 FROM agents a LEFT JOIN guidance g ON g.agent = a.id

@@ -1,0 +1,163 @@
+"""Completions are graded in the transaction that writes them, and anew when later facts say otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from datetime import datetime
+from typing import Final, NamedTuple
+
+from punchlist.agent.kept_work import KeptWork, later, work_on
+from punchlist.core.apply import Applied
+from punchlist.core.commands import Problem
+from punchlist.core.events import Draft, header
+from punchlist.core.grounding import (
+    SOUND,
+    Grade,
+    Grounding,
+    Tally,
+    ToolCall,
+    grade,
+    grounded_by,
+    item_key,
+    match_evidence,
+    regrade,
+)
+from punchlist.core.records import item_from, with_fields
+from punchlist.core.todo import ListState, Status, TodoItem, TodoList, altered, altered_list
+from punchlist.store import AgentRow, Transaction
+from punchlist.text import cut, for_prompt
+
+_CALLS_LOOKED_AT: Final = 4000
+"""Runtime events behind which evidence is looked for."""
+
+_WHY: Final = {
+    "asserted": "no work on it was seen",
+    "contradicted": "the last that was seen of it failed",
+}
+
+
+class Claim(NamedTuple):
+    """An item that a write calls done, and the event that says so."""
+
+    item: TodoItem
+    draft: Draft
+
+
+def claims(before: TodoList, drafts: Iterable[Draft]) -> list[Claim]:
+    """The completions among the events of a write; also of items that its dialect took off the list at once."""
+    found: list[Claim] = []
+    for draft in drafts:
+        if draft.kind == "item.completed":
+            known = before.find(draft.data["id"])
+            if known is not None:
+                found.append(Claim(with_fields(known, draft.data["set"]), draft))
+        elif draft.kind == "item.added" and draft.data["item"].get("status") == Status.COMPLETED:
+            found.append(Claim(item_from(draft.data["item"]), draft))
+    return found
+
+
+def graded(applied: Applied, given: Collection[tuple[Claim, str]]) -> Applied:
+    """The same change with these grades in its items and in its events, which are still its own."""
+    if not given:
+        return applied
+    grades = {claim.item.id: one for claim, one in given}
+    for claim, one in given:
+        fields = claim.draft.data["item" if claim.draft.kind == "item.added" else "set"]
+        fields["grade"] = one
+    todos = applied.state.todos
+    items = tuple(altered(item, grade=grades[item.id]) if item.id in grades else item for item in todos.items)
+    state = ListState(altered_list(todos, items=items), applied.state.shown, applied.state.written)
+    return applied._replace(state=state)
+
+
+class Judging:
+    """Grades the completions of one agent by what was seen of it."""
+
+    def __init__(self) -> None:
+        self._kept = KeptWork()
+
+    def judged(self, tx: Transaction, row: AgentRow, applied: Applied) -> list[tuple[Claim, str]]:
+        """Each claim of a change with its grade."""
+        found = claims(row.state.todos, applied.events)
+        if not found:
+            return []
+        open_calls, plan_id = list(self._kept.head(tx, row.number).watched.open.values()), applied.state.todos.plan_id
+        return [(claim, self._grade(tx, row, claim.item, plan_id, open_calls)) for claim in found]
+
+    def _grade(
+        self, tx: Transaction, row: AgentRow, item: TodoItem, plan_id: str, open_calls: Iterable[ToolCall]
+    ) -> Grade:
+        key = item_key(plan_id, item.id)
+        return grade(_with_evidence(tx, row, item, key, work_on(tx, row.number, key, open_calls)))
+
+
+def refusal(given: Iterable[tuple[Claim, str]]) -> Problem | None:
+    """What is said where only completions that hold up are accepted; None if they all do."""
+    bad = [(claim, one) for claim, one in given if one not in SOUND]
+    if not bad:
+        return None
+    text = (
+        f"Not accepted as completed: {_listed(bad)}. Do the work or run a check while the item is in progress, then "
+        "send this again. Nothing was changed."
+    )
+    return Problem("not_grounded", text, fatal=True, data={"items": [claim.item.id for claim, _ in bad]})
+
+
+def doubt(given: Iterable[tuple[Claim, str]]) -> Problem | None:
+    """What the model is told once of completions that nothing bears out; None if there are none."""
+    bad = [(claim, one) for claim, one in given if one not in SOUND]
+    if not bad:
+        return None
+    data = {"items": [claim.item.id for claim, _ in bad]}
+    return Problem("graded", f"Completed, but not borne out: {_listed(bad)}.", data=data)
+
+
+def regraded(
+    tx: Transaction, row: AgentRow, keys: Collection[str] | None, open_calls: Iterable[ToolCall], now: datetime
+) -> None:
+    """Looks anew at completions of the present list: at those of these keys, or at all."""
+    todos, changed = row.state.todos, dict[str, Grade]()
+    open_calls = list(open_calls)
+    for item in todos.items:
+        key = item_key(todos.plan_id, item.id)
+        judged = item.status is Status.COMPLETED and item.grade not in (None, "confirmed")
+        if not judged or (keys is not None and key not in keys):
+            continue
+        own = _with_evidence(tx, row, item, key, work_on(tx, row.number, key, open_calls))
+        found = regrade(None, own, later(tx, row.number, key))
+        if found != item.grade:
+            changed[item.id] = found
+    if changed:
+        _write(tx, row, changed, now)
+
+
+def _write(tx: Transaction, row: AgentRow, grades: dict[str, Grade], now: datetime) -> None:
+    before = row.state.todos
+    items = tuple(altered(item, grade=grades[item.id]) if item.id in grades else item for item in before.items)
+    todos = altered_list(before, items=items, revision=before.revision + 1)
+    drafts = [
+        Draft("item.changed", {"id": item.id, "content": item.content, "set": {"grade": item.grade}})
+        for item in items
+        if item.id in grades
+    ]
+    drafts.append(header("list.graded", before, todos))
+    for draft in drafts:
+        draft.data.setdefault("revision", todos.revision)
+    state = ListState(todos, row.state.shown, row.state.written)
+    tx.save_list(row, state, unseen=row.unseen, at=now, events=drafts)
+    tx.add_events(row, drafts, by="punchlist", at=now)
+
+
+def _with_evidence(tx: Transaction, row: AgentRow, item: TodoItem, key: str, tally: Tally) -> Tally:
+    """The work on an item with the calls that its evidence names. Only where evidence was given is the log asked."""
+    if not item.evidence:
+        return tally
+    calls = Grounding(tx.work.events(row.number, _CALLS_LOOKED_AT)).calls_by(row.session, row.name)
+    matches = match_evidence(item.evidence, calls, until=item.finished_at)
+    return grounded_by(tally, matches, item=key, since=item.created_at)
+
+
+def _listed(bad: Iterable[tuple[Claim, str]]) -> str:
+    named = [f"{claim.item.id} {for_prompt(cut(claim.item.content, 80))} ({_WHY.get(one, one)})" for claim, one in bad]
+    more = f"; and {len(named) - 10} more" if len(named) > 10 else ""
+    return "; ".join(named[:10]) + more

@@ -1,0 +1,90 @@
+"""What an agent's tools really do: the host reports it, and each item of the list has its work beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal
+
+from punchlist.agent.turns import Turns
+
+if TYPE_CHECKING:
+    from punchlist.core.grounding import Tally
+    from punchlist.core.verdict import Verdict
+    from punchlist.store import Transaction
+
+
+class Runtime(Turns):
+    """Reports may come late, twice and in any order. None raises: on a fault nothing is kept, and it is logged."""
+
+    def tool_started(self, call_id: str | None, name: str, args: Any = None) -> Verdict:
+        """A tool call of the agent begins: what is thought of it, from the calls before. It belongs to the focus.
+
+        Kept are the call's name, a hash of its arguments and a short preview without secrets. Calls without an id are
+        told apart by name, the first begun being the first to end.
+        """
+        return self._steps.tool_started(call_id or "", name, args)
+
+    def tool_updated(self, call_id: str, text: str) -> None:
+        """A tool call that still runs says something."""
+        self._steps.tool_updated(call_id, text)
+
+    def tool_finished(
+        self,
+        call_id: str | None,
+        result: Any = None,
+        *,
+        is_error: bool = False,
+        exit_code: int | None = None,
+        name: str = "",
+    ) -> None:
+        """A tool call of the agent has ended. `name` is needed only for a call that has no id."""
+        self._steps.tool_ended(
+            call_id or "", result, is_error=is_error, exit_code=exit_code, name=name, event="tool.finished"
+        )
+
+    def tool_failed(self, call_id: str | None, error: Any = None, *, name: str = "") -> None:
+        """A tool call of the agent came to nothing: it was refused, timed out, or its tool broke."""
+        self._steps.tool_ended(call_id or "", error, is_error=True, exit_code=None, name=name, event="tool.failed")
+
+    def output(self, text: str) -> None:
+        """The agent said something that people see. Whoever speaks is not stalled."""
+        self._steps.output(text)
+
+    def finished(self, text: str = "", *, outcome: Literal["completed", "failed", "cancelled"] = "completed") -> None:
+        """The agent is done. Calls that it left open are given up.
+
+        Where its label names an open item of its parent, that item is completed, if the parent was told to do so by
+        `complete_by_subagents`, and the agent finished well.
+        """
+        self._steps.finished(outcome, text)
+        self._finished_as_child(outcome)
+
+    def compacted(self) -> None:
+        """The agent's context was compacted: whether it now does again what it did before is watched closely."""
+        self._steps.compacted()
+
+    @property
+    def grounding(self) -> Mapping[str, Tally]:
+        """What was seen of the work on each item of the present list, by id; under "" that with nothing in focus."""
+        return self.board.store.read(self._grounding_in)
+
+    def work_on(self, item: str) -> Tally:
+        """What was seen of the work on one item of the present list, that of children included."""
+        from punchlist.core.grounding import NOTHING
+
+        return self.grounding.get(item, NOTHING)
+
+    def _grounding_in(self, tx: Transaction) -> Mapping[str, Tally]:
+        from punchlist.agent.kept_work import tallies, whole
+        from punchlist.core.grounding import NOTHING, item_key
+
+        row = tx.agent(self.session, self.name)
+        if row is None:
+            return {}
+        known, todos = tallies(tx, row.number), row.state.todos
+        keys = {"": "", **{item.id: item_key(todos.plan_id, item.id) for item in todos.items}}
+        found = {name: whole(tx, row.number, key, known.get(key, NOTHING)) for name, key in keys.items()}
+        return {name: tally for name, tally in found.items() if not tally.is_empty}
+
+    def _finished_as_child(self, outcome: str) -> None:
+        raise NotImplementedError

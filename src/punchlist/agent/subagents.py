@@ -1,0 +1,58 @@
+"""A child that works on an item of its parent: found by its label, lit up, and completed where that is wanted."""
+
+from __future__ import annotations
+
+import logging
+from datetime import datetime
+
+from punchlist.agent.changes import edited
+from punchlist.agent.runtime import Runtime
+from punchlist.core.commands import Done, Edit, Target
+from punchlist.store import AgentRow, Transaction
+
+_log = logging.getLogger("punchlist.guidance")
+
+
+class Subagents(Runtime):
+    """What a child means for the list of its parent."""
+
+    def _lit_up(self, tx: Transaction, row: AgentRow, child: AgentRow) -> str:
+        """The key of what a new child works on: the open item that its label names, else what is in focus."""
+        return self._watching.spawned(tx, row, child.number, _named(row, child.label))
+
+    def _finished_as_child(self, outcome: str) -> None:
+        """Completes the item that this agent was started for, if that was asked for."""
+        if outcome != "completed" or not self._options.get("complete_by_subagents"):
+            return
+        try:
+            parent = self.board.store.transact(lambda tx: self._complete(tx, self.board.now()))
+        except Exception:
+            _log.exception("the item that %s in session %s was started for is not completed", self.name, self.session)
+            return
+        if parent is not None:
+            self.board.changed(self.board.handle(parent, session=self.session, project=self._project))
+
+    def _complete(self, tx: Transaction, now: datetime) -> str | None:
+        """The name of the parent whose item is completed now, graded by what was seen of it; None if there is none."""
+        from punchlist.agent.grading import Judging, graded
+
+        own = tx.agent(self.session, self.name)
+        name = None if own is None else tx.work.parent_of(own.number)
+        row = None if name is None else tx.agent(self.session, name)
+        item = None if own is None or row is None else _named(row, own.label).rpartition("/")[2]
+        if row is None or not item:
+            return None
+        done = Edit((Done(Target(item=item, by="id"), advance=False),))
+        applied = edited(row.state, done, now, by=self.name, own=False)
+        applied = graded(applied, Judging().judged(tx, row, applied))
+        tx.save_list(row, applied.state, unseen=row.unseen, at=now, events=applied.events)
+        tx.add_events(row, applied.events, by=self.name, at=now)
+        return name
+
+
+def _named(row: AgentRow, label: str | None) -> str:
+    """The key of the one open item that a label names; empty if there is none."""
+    from punchlist.core.grounding import item_key, matching_item  # not for those who only show a list
+
+    item = matching_item(label, row.state.todos.items) if label else None
+    return "" if item is None else item_key(row.state.todos.plan_id, item.id)

@@ -1,0 +1,100 @@
+"""`punchlist brief`: what happened since you last looked."""
+
+from __future__ import annotations
+
+import subprocess
+from argparse import Namespace
+from typing import TYPE_CHECKING
+
+from punchlist.cli import FAILED, OK, UNUSABLE, complain
+from punchlist.cli.arguments import Parser, add_all, add_json, command_parser, count, here, open_board
+from punchlist.cli.target import author
+from punchlist.cli.terminal import look, show, show_json
+from punchlist.cli.work import changes_of
+from punchlist.config import project_of
+from punchlist.surfaces.brief_text import Around, brief_data, brief_lines, is_empty
+from punchlist.surfaces.report_values import Changes
+from punchlist.surfaces.spans import UNICODE, cut, plain
+
+if TYPE_CHECKING:
+    from punchlist.board import Board
+    from punchlist.core.brief import Brief
+
+_EXAMPLES = """\
+  punchlist brief                              of this project; the next one goes on from here
+  punchlist brief --all --keep                 of every project, without moving your mark
+  punchlist brief --push "mail -s Brief ada"   hand it to a command, if there is anything to tell
+"""
+_SECONDS = 60
+
+
+def parser() -> Parser:
+    made = command_parser(
+        "brief",
+        "Shows what happened since you last looked: done, doubtful, waiting on you, stalled.",
+        examples=_EXAMPLES,
+    )
+    add_all(made)
+    made.add_argument("--by", metavar="NAME", help="whose mark to go on from (default: your login name)")
+    made.add_argument("--after", type=count, metavar="N", help="go on from this event instead, 0 for the first")
+    made.add_argument("--keep", action="store_true", help="leave your mark where it is")
+    made.add_argument("--push", metavar="CMD", help="give it to this command on its standard input")
+    add_json(made)
+    return made
+
+
+def run(options: Namespace) -> int:
+    with open_board(options) as board:
+        project = here(options)
+        mark = f"brief {author(options)} {'' if project is None else project_of(project)}"
+        after = options.after
+        if after is None:
+            after = board.store.read(lambda tx: tx.work.mark(mark))
+        found = board.brief(after, project=project)
+        around = _around(board, project)
+        told = (*found.verified, *found.worked, *found.doubtful, *found.unjudged, *found.failed, *found.under_way)
+        code = _tell(found, around, changes_of(board, told), options)
+        if code == OK and not options.keep and found.until > after:
+            board.store.transact(lambda tx: tx.work.save_mark(mark, found.until), lasting=False)
+    return code
+
+
+def _tell(found: Brief, around: Around, changes: Changes, options: Namespace) -> int:
+    if options.push:
+        return OK if is_empty(found, around) else _push(found, around, changes, options.push)
+    if options.json:
+        show_json(brief_data(found, around, changes))
+    else:
+        seen = look()
+        show(cut(line, seen.columns, seen.glyphs) for line in brief_lines(found, around, changes, seen.glyphs))
+    return OK
+
+
+def _push(found: Brief, around: Around, changes: Changes, command: str) -> int:
+    """Runs the command of the user's; its words are split as a shell does, and no shell sees the text."""
+    import shlex
+
+    text = "\n".join(plain(line).rstrip() for line in brief_lines(found, around, changes, UNICODE)) + "\n"
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        return complain(f"`--push` cannot be read as a command: {error}.", UNUSABLE)
+    if not words:
+        return complain('`--push` needs a command, as in --push "mail -s Brief ada".', UNUSABLE)
+    try:
+        done = subprocess.run(words, input=text.encode(), timeout=_SECONDS, check=False)
+    except OSError as error:
+        return complain(f"`{words[0]}` cannot be run: {error.strerror}; your mark stays where it is.", FAILED)
+    except subprocess.TimeoutExpired:
+        return complain(f"`{words[0]}` took more than {_SECONDS} s; your mark stays where it is.", FAILED)
+    if done.returncode:
+        return complain(f"`{words[0]}` ended with code {done.returncode}; your mark stays where it is.", FAILED)
+    return OK
+
+
+def _around(board: Board, project: str | None) -> Around:
+    questions = [f"{row.agent} asks: {row.question.question}" for row in board.questions(project=project)]
+    plans = [f"{row.agent} proposes a plan; `punchlist plan` shows it" for row in board.plans(project=project)]
+    stalls = [f"{one.agent}: {one.finding.seen}" for one in board.stalls(project=project)]
+    tokens = sum(row.cost.tokens for row in board.costs(project=project))
+    return Around(questions, plans, stalls, tokens)

@@ -1,0 +1,113 @@
+"""What has to be remembered of an agent's calls so that the next report finds its place. Its size is bounded.
+
+A tally is kept of calls that have ended or were given up; those that still run stand here, and so does an end whose
+beginning nobody has told of yet. Reports may come late, twice and in any order. The fold of the log (`work`) comes to
+the same; only where an end is taken back by a worse one does it have to be asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final, NamedTuple
+
+from punchlist.core.grounding.calls import Moment, ToolCall, joined
+
+OPEN: Final = 64
+"""Calls without an end that are remembered, the latest ones."""
+
+ENDED: Final = 32
+"""Calls with an end that are known again, the latest ones."""
+
+_CHILDREN: Final = 256
+
+
+class Settled(NamedTuple):
+    """A call that belongs into a tally now, and how it was counted there before, if it was."""
+
+    before: ToolCall | None
+    call: ToolCall
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """`ended` holds ids, and whether the call failed. `done` is the key of the item finished last, `reports` numbers
+    the reports, and `made` the ids that were made up. `children` are agents by the item that they were started for.
+    """
+
+    open: Mapping[str, ToolCall] = field(default_factory=dict[str, ToolCall])
+    ended: Mapping[str, bool] = field(default_factory=dict[str, bool])
+    done: str = ""
+    reports: int = 0
+    made: int = 0
+    children: Mapping[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
+
+    def oldest(self, name: str) -> str:
+        """The id, made up by us, of the first call of that name that still runs; empty if there is none."""
+        return next((key for key, call in self.open.items() if call.name == name and key[:1] == "#"), "")
+
+
+class Heard(NamedTuple):
+    """What one report comes to. `call` is None where it says nothing new; `is_worse`: it takes an end back."""
+
+    state: Watched
+    call: ToolCall | None = None
+    settled: tuple[Settled, ...] = ()
+    is_worse: bool = False
+
+
+def heard(state: Watched, report: ToolCall) -> Heard:
+    """The state after one more report, which has an id."""
+    known = state.open.get(report.id)
+    if known is None and report.id in state.ended:
+        failed = report.outcome == "failed"
+        if not failed or state.ended[report.id]:
+            return Heard(state)
+        worse = replace(state, ended={**state.ended, report.id: True}, reports=state.reports + 1)
+        return Heard(worse, report, is_worse=True)
+    call = report if known is None else joined(known, report)
+    if call == known:
+        return Heard(state)
+    state = replace(state, reports=state.reports + 1)
+    if call.outcome in ("ok", "failed") and call.started is not None:
+        was_counted = known is not None and known.outcome == "abandoned"
+        return Heard(_over(state, call), call, (Settled(known if was_counted else None, call),))
+    state, settled = _put(state, call)
+    return Heard(state, call, settled)
+
+
+def given_up(state: Watched, at: Moment) -> tuple[Watched, tuple[Settled, ...]]:
+    """The state at the end of a turn: what still runs is given up; who says later how it went is heard all the same."""
+    running = {name: call for name, call in state.open.items() if call.is_open and call.started is not None}
+    if not running:
+        return state, ()
+    over = {name: replace(call, outcome="abandoned", finished=at) for name, call in running.items()}
+    settled = tuple(Settled(None, call) for call in over.values())
+    return replace(state, open={**state.open, **over}), settled
+
+
+def started_for(state: Watched, item: str, child: int) -> Watched:
+    """The state once a child was started for an item, or for nothing in particular."""
+    known = state.children.get(item, ())
+    if child in known or sum(map(len, state.children.values())) >= _CHILDREN:
+        return state
+    return replace(state, children={**state.children, item: (*known, child)})
+
+
+def _over(state: Watched, call: ToolCall) -> Watched:
+    running = {name: other for name, other in state.open.items() if name != call.id}
+    ended = {**state.ended, call.id: call.outcome == "failed"}
+    while len(ended) > ENDED:
+        del ended[next(iter(ended))]
+    return replace(state, open=running, ended=ended)
+
+
+def _put(state: Watched, call: ToolCall) -> tuple[Watched, tuple[Settled, ...]]:
+    """The state with a call that has no end yet, or no beginning. One too many goes into its tally as it is."""
+    running = {**state.open, call.id: call}
+    settled: list[Settled] = []
+    while len(running) > OPEN:
+        oldest = running.pop(next(iter(running)))
+        if oldest.outcome != "abandoned":
+            settled.append(Settled(None, oldest))
+    return replace(state, open=running), tuple(settled)

@@ -1,0 +1,46 @@
+-- name: find_work
+SELECT sum, body FROM work WHERE agent = ? AND part = ?;
+
+-- name: add_work
+INSERT INTO work (agent, part, sum, body) VALUES (?, ?, ?, ?)
+ON CONFLICT (agent, part) DO UPDATE SET sum = excluded.sum, body = excluded.body;
+
+-- name: parts_of_work
+SELECT part, sum, body FROM work WHERE agent = ? ORDER BY part;
+
+-- name: delete_part_of_work
+DELETE FROM work WHERE agent = ? AND part = ?;
+
+-- name: watched_agents
+-- Agents of which tool calls were reported, of a project or of all, with when they were last seen to change a list.
+SELECT a.id, a.session, a.name, a.project, w.sum, w.body
+FROM work w JOIN agents a ON a.id = w.agent
+WHERE w.part = '' AND (:project IS NULL OR a.project = :project) ORDER BY a.id;
+
+-- name: parent_of_agent
+SELECT p.name FROM agents a JOIN agents p ON p.id = a.parent WHERE a.id = ?;
+
+-- name: find_mark
+SELECT seq FROM marks WHERE name = ?;
+
+-- name: save_mark
+INSERT INTO marks (name, seq) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET seq = excluded.seq;
+
+-- name: log_of_session
+SELECT e.seq, e.at, e.kind, e.author, e.agent, e.revision, e.v, e.sum, e.data, a.project, a.session, a.name
+FROM agents a JOIN events e ON e.agent = a.id
+WHERE a.session = :session AND e.seq > :after ORDER BY e.seq LIMIT :limit;
+
+-- name: log_of_project
+SELECT e.seq, e.at, e.kind, e.author, e.agent, e.revision, e.v, e.sum, e.data, a.project, a.session, a.name
+FROM sessions s JOIN agents a ON a.session = s.id JOIN events e ON e.agent = a.id
+WHERE s.project = :project AND e.seq > :after ORDER BY e.seq LIMIT :limit;
+
+-- name: runtime_events
+-- The latest events of an agent that changed no list, newest first.
+SELECT e.seq, e.at, e.kind, e.author, e.agent, e.revision, e.v, e.sum, e.data, a.project, a.session, a.name
+FROM events e JOIN agents a ON a.id = e.agent
+WHERE e.agent = :agent AND e.revision IS NULL ORDER BY e.seq DESC LIMIT :limit;
+
+-- name: delete_work
+DELETE FROM work WHERE agent = :agent;

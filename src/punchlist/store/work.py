@@ -1,0 +1,149 @@
+"""What is remembered of tool calls, in parts: bytes that mean nothing here, each with its checksum."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from punchlist.core.events import Event
+from punchlist.store import codec
+from punchlist.store.faults import RowDamaged
+
+if TYPE_CHECKING:
+    from punchlist.store.transaction import Rows
+
+_CACHED = 2048
+
+
+class WatchedRow(NamedTuple):
+    """An agent of which tool calls were reported, with the part that the next report needs."""
+
+    number: int
+    session: str
+    agent: str
+    project: str
+    head: bytes
+
+
+class WorkTable(Protocol):
+    """Parts of what is remembered of an agent's tool calls. The part that the next report needs has an empty name."""
+
+    def get(self, number: int, part: str = "") -> bytes | None: ...
+    def save(self, number: int, body: bytes, part: str = "") -> None: ...
+    def drop(self, number: int, part: str) -> None: ...
+    def parts(self, number: int) -> Mapping[str, bytes]:
+        """All parts of one agent, by name."""
+        ...
+
+    def watched(self, project: str | None = None) -> Sequence[WatchedRow]:
+        """All agents of a project, or of the board, of which tool calls were reported."""
+        ...
+
+    def mark(self, name: str) -> int:
+        """The event up to which somebody has looked, 0 at first."""
+        ...
+
+    def save_mark(self, name: str, seq: int) -> None: ...
+    def parent_of(self, number: int) -> str | None:
+        """The name of the agent that started this one."""
+        ...
+
+    def log(self, session: str | None, project: str | None, after: int, limit: int = 1000) -> Sequence[Event]:
+        """The events of all agents of a session, else of a project, behind a cursor, in order."""
+        ...
+
+    def events(self, number: int, limit: int) -> Sequence[Event]:
+        """The latest events of an agent that changed no list, oldest first."""
+        ...
+
+
+class WorkRows:
+    """A row a part. The writer keeps what it read or wrote, as long as `Rows` keeps its agents."""
+
+    def __init__(self, rows: Rows, *, keeps: bool) -> None:
+        self._rows = rows
+        self._keeps = keeps
+        self._known: dict[tuple[int, str], bytes] = {}
+        self.late: dict[tuple[int, str], tuple[int, str, int, bytes]] = {}
+        self.saved = 0
+
+    def forget(self) -> None:
+        self._known.clear()
+        self.late.clear()
+
+    @property
+    def put_off(self) -> int:
+        """A number that every save changes, and that falls by as many rows as a flush writes."""
+        return len(self.late) + self.saved
+
+    def flush(self) -> None:
+        """Writes what was put off, each row once however often it was saved."""
+        if self.late:
+            self._rows.many("add_work", self.late.values())
+            self.late.clear()
+
+    def get(self, number: int, part: str = "") -> bytes | None:
+        body = self._known.get((number, part))
+        if body is None:
+            found = self._rows.one("find_work", (number, part))
+            if found is None:
+                return None
+            body = _checked(number, part, *found)
+            self._keep(number, part, body)
+        return body
+
+    def save(self, number: int, body: bytes, part: str = "") -> None:
+        total = codec.checksum(f"work {number} {part}", body)
+        self.saved += 1
+        self.late[number, part] = (number, part, total, body)
+        if self._keeps:
+            self._keep(number, part, body)
+        else:
+            self.flush()
+
+    def drop(self, number: int, part: str) -> None:
+        self._known.pop((number, part), None)
+        self.late.pop((number, part), None)
+        self._rows.run("delete_part_of_work", (number, part))
+
+    def parts(self, number: int) -> Mapping[str, bytes]:
+        rows = self._rows.all("parts_of_work", (number,))
+        return {part: _checked(number, part, total, body) for part, total, body in rows}
+
+    def watched(self, project: str | None = None) -> Sequence[WatchedRow]:
+        rows = self._rows.all("watched_agents", {"project": project})
+        return [
+            WatchedRow(number, session, agent, where, _checked(number, "", total, body))
+            for number, session, agent, where, total, body in rows
+        ]
+
+    def mark(self, name: str) -> int:
+        found = self._rows.one("find_mark", (name,))
+        return 0 if found is None else found[0]
+
+    def save_mark(self, name: str, seq: int) -> None:
+        self._rows.run("save_mark", (name, seq))
+
+    def parent_of(self, number: int) -> str | None:
+        found = self._rows.one("parent_of_agent", (number,))
+        return None if found is None else found[0]
+
+    def log(self, session: str | None, project: str | None, after: int, limit: int = 1000) -> Sequence[Event]:
+        name = "log_of_project" if session is None else "log_of_session"
+        values = {"session": session, "project": project, "after": after, "limit": limit}
+        return self._rows.events_in_order(self._rows.all(name, values))
+
+    def events(self, number: int, limit: int) -> Sequence[Event]:
+        return self._rows.events_in_order(self._rows.all("runtime_events", {"agent": number, "limit": limit})[::-1])
+
+    def _keep(self, number: int, part: str, body: bytes) -> None:
+        if self._keeps:
+            if len(self._known) >= _CACHED:
+                self._known.clear()
+            self._known[number, part] = body
+
+
+def _checked(number: int, part: str, total: int, body: Any) -> bytes:
+    if not isinstance(body, bytes) or codec.checksum(f"work {number} {part}", body) != total:
+        raise RowDamaged("a row of runtime work is not what was written")
+    return body

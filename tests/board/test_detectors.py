@@ -1,0 +1,187 @@
+"""Detectors on a board: verdicts before a call is recorded, findings as events, silence found when somebody looks."""
+
+from pathlib import Path
+from typing import Any, Unpack
+
+import pytest
+
+from punchlist import Agent, Board
+from punchlist.agent import AgentOptions
+from punchlist.testing import FakeClock
+from tests.dialects.boards import write
+
+LOOP = {"warning_threshold": 3, "critical_threshold": 5, "global_threshold": 8}
+
+
+def agent_on(board: Board, **options: Unpack[AgentOptions]) -> Agent:
+    return board.agent("main", session="s1", **options)
+
+
+def call(agent: Agent, number: int, path: str = "notes.txt") -> str:
+    verdict = agent.tool_started(f"c{number}", "read", {"path": path})
+    if verdict.level != "critical":
+        agent.tool_finished(f"c{number}", result="the same text")
+    return verdict.level
+
+
+def findings(board: Board) -> list[tuple[str, str, str]]:
+    return [
+        (event.kind, event.data["detector"], event.data["subject"])
+        for event in board.events()
+        if event.kind.startswith("finding.")
+    ]
+
+
+def test_a_verdict_is_formed_from_the_calls_before() -> None:
+    with Board.open("memory:") as board:
+        agent = agent_on(board, loop_detection=LOOP)
+        assert [call(agent, number) for number in range(7)] == [*["ok"] * 3, *["warning"] * 2, *["critical"] * 2]
+        verdict = agent.tool_started("c9", "read", {"path": "notes.txt"})
+        assert (verdict.detector, verdict.count) == ("generic_repeat", 5)
+
+
+def test_a_loop_is_an_event_at_its_first_warning_and_at_each_critical_verdict_and_ends_with_another_call() -> None:
+    with Board.open("memory:") as board:
+        agent = agent_on(board, loop_detection=LOOP)
+        for number in range(7):
+            call(agent, number)
+        assert findings(board) == [("finding.raised", "generic_repeat", "read")] * 3
+        call(agent, 8, "other.txt")
+        assert findings(board)[3:] == [("finding.cleared", "generic_repeat", "read")]
+        assert board.brief().noticed == ()
+
+
+def test_by_default_detection_is_on_and_the_model_hears_nothing() -> None:
+    with Board.open("memory:") as board:
+        agent = agent_on(board)
+        levels = [call(agent, number) for number in range(12)]
+        assert levels[-1] == "warning"
+        assert agent.assistant_turn() == []
+
+
+def test_detection_can_be_switched_off() -> None:
+    with Board.open("memory:") as board:
+        agent = agent_on(board, loop_detection=False)
+        assert {call(agent, number) for number in range(40)} == {"ok"}
+        assert findings(board) == []
+
+
+@pytest.mark.parametrize(
+    "options", [{"guidance": {"tell_findings": True}}, {"loop_detection": {"tell_model": True, **LOOP}}]
+)
+def test_the_model_hears_of_a_loop_once_where_that_is_wanted(options: Any) -> None:
+    with Board.open("memory:") as board:
+        agent = agent_on(board, **options)
+        for number in range(11 if "guidance" in options else 4):
+            call(agent, number)
+        (said,) = agent.assistant_turn()
+        assert said.kind == "finding"
+        assert "read" in said.text
+        assert said.text.startswith("<punchlist")
+        assert agent.assistant_turn() == []
+
+
+def test_the_calls_before_are_remembered_by_the_next_process(tmp_path: Path) -> None:
+    levels: list[str] = []
+    for number in range(5):
+        with Board.open(tmp_path / "board.db") as board:
+            levels.append(call(agent_on(board, loop_detection=LOOP), number))
+    assert levels == ["ok", "ok", "ok", "warning", "warning"]
+
+
+def test_after_a_compaction_the_same_calls_again_are_judged_at_once() -> None:
+    with Board.open("memory:") as board:
+        agent = agent_on(board)
+        agent.compacted()
+        assert [call(agent, number) for number in range(4)] == ["ok", "ok", "ok", "critical"]
+
+
+def test_the_same_list_again_and_again_is_churn_until_something_moves() -> None:
+    with Board.open("memory:") as board:
+        agent = board.agent("main", session="s1", dialect="claude-code")
+        call(agent, 0)
+        write(agent, "> Paint", "Sand")
+        for _ in range(5):
+            write(agent, "> Paint", "Sand")
+        assert findings(board) == [("finding.raised", "churn", "")]
+        write(agent, "x Paint", "> Sand")
+        assert findings(board)[-1] == ("finding.cleared", "churn", "")
+
+
+def test_calls_of_the_todo_tool_that_are_refused_make_a_storm_too() -> None:
+    with Board.open("memory:", clock=FakeClock()) as board:
+        agent = agent_on(board)
+        call(agent, 0)
+        for _ in range(12):
+            agent.call("todo", {"done": "99"})
+        assert ("finding.raised", "todo_storm", "") in findings(board)
+
+
+def test_an_item_that_nobody_works_on_while_work_goes_elsewhere_is_stale() -> None:
+    clock = FakeClock()
+    with Board.open("memory:", clock=clock) as board:
+        agent = board.agent(
+            "main", session="s1", dialect="claude-code", staleness={"stale_calls": 3, "stale_after": 600}
+        )
+        todos = [{"content": name, "status": "in_progress", "activeForm": name} for name in ("Paint", "Sand")]
+        agent.call("TodoWrite", {"todos": todos})
+        for number in range(5):
+            clock.advance(300)
+            call(agent, number, f"{number}.txt")
+        assert findings(board) == [("finding.raised", "stale_item", "2")]
+        todos[1]["status"] = "completed"
+        agent.call("TodoWrite", {"todos": todos})
+        assert findings(board)[-1] == ("finding.cleared", "stale_item", "2")
+
+
+def test_an_agent_without_reports_costs_no_row_and_raises_nothing() -> None:
+    with Board.open("memory:") as board:
+        agent = agent_on(board)
+        for number in range(12):
+            agent.call("todo", {"set": [f"Paint {number}"]})
+        assert findings(board) == []
+        assert board.store.read(lambda tx: tx.work.watched()) == []
+
+
+def test_silence_is_found_when_somebody_looks_and_told_of_once() -> None:
+    clock = FakeClock()
+    with Board.open("memory:", clock=clock) as board:
+        agent = agent_on(board)
+        agent.tool_started("c1", "Bash", {"command": "make"})
+        clock.advance(59)
+        assert board.stalls() == []
+        clock.advance(2)
+        (stall,) = board.stalls()
+        assert (stall.agent, stall.finding.detector) == ("main", "no_output")
+        assert board.tick() == 1
+        assert board.tick() == 0
+        assert [one.finding.detector for one in board.stalls()] == ["no_output"]
+        assert findings(board) == [("finding.raised", "no_output", "main")]
+        agent.output("Still here.")
+        assert board.stalls() == []
+        assert findings(board)[-1] == ("finding.cleared", "resumed", "main")
+
+
+@pytest.mark.parametrize("end", ["about_to_stop", "finished"])
+def test_who_is_done_is_not_stalled(end: str) -> None:
+    clock = FakeClock()
+    with Board.open("memory:", clock=clock) as board:
+        agent = board.agent("main", session="s1", profile="off")
+        agent.tool_started("c1", "Bash", {"command": "make"})
+        agent.tool_finished("c1", result="ok")
+        getattr(agent, end)()
+        clock.advance(1000)
+        assert board.stalls() == []
+        agent.user_turn()
+        clock.advance(61)
+        assert [stall.finding.detector for stall in board.stalls()] == ["no_runtime_event"]
+
+
+def test_stalls_are_those_of_a_project() -> None:
+    clock = FakeClock()
+    with Board.open("memory:", clock=clock) as board:
+        for project in ("/a", "/b"):
+            board.agent("main", session=project, project=project).tool_started("c", "Bash", {"command": "make"})
+        clock.advance(100)
+        assert [stall.session for stall in board.stalls(project="/a")] == ["/a"]
+        assert len(board.stalls()) == 2

@@ -1,0 +1,280 @@
+"""Completions are graded when they are written, anew when later facts say otherwise, and by policy not accepted."""
+
+import logging
+from typing import Any
+
+import pytest
+
+from punchlist import Agent, Board
+from punchlist.store.sqlite import SqliteStore
+from punchlist.testing import FakeClock, FaultyStore
+from tests.dialects.calls import REAL
+
+
+def todo(content: str, status: str) -> dict[str, str]:
+    return {"content": content, "status": status, "activeForm": content}
+
+
+def claude(agent: Agent, **items: str) -> Any:
+    return agent.call("TodoWrite", {"todos": [todo(content, status) for content, status in items.items()]})
+
+
+def run(agent: Agent, command: str = "pytest -q", result: str = "3 passed", *, is_error: bool = False) -> None:
+    call_id = f"c{agent.board.store.last_seq()}"
+    agent.tool_started(call_id, "Bash", {"command": command})
+    agent.tool_finished(call_id, result=result, is_error=is_error)
+
+
+def grades(agent: Agent) -> list[str | None]:
+    return [item.grade for item in agent.todos.items]
+
+
+@pytest.mark.parametrize(
+    ("calls", "wanted"),
+    [
+        ([("pytest -q", "3 passed", False)], "verified"),
+        ([("touch a", "", False)], "worked"),
+        ([("pytest -q", "1 failed", True)], "contradicted"),
+        ([("pytest -q", "1 failed", True), ("pytest -q", "4 passed", False)], "verified"),
+        ([("pytest -q", "3 passed", False), ("touch a", "", False)], "worked"),
+    ],
+)
+def test_a_completion_is_graded_by_the_work_on_it(calls: list[tuple[str, str, bool]], wanted: str) -> None:
+    with Board.open("memory:") as board:
+        agent = board.agent("main", session="s1", dialect="claude-code")
+        claude(agent, Paint="in_progress", Sand="pending")
+        for command, result, is_error in calls:
+            run(agent, command, result, is_error=is_error)
+        claude(agent, Paint="completed", Sand="in_progress")
+        assert grades(agent) == [wanted, None]
+        assert agent.at(agent.todos.revision) == agent.todos
+
+
+def test_a_completion_without_any_work_is_asserted_once_calls_are_reported() -> None:
+    with Board.open("memory:") as board:
+        agent = board.agent("main", session="s1")
+        agent.call("todo", {"set": ["Paint", "Sand", "Wax"]})
+        agent.call("todo", {"done": "1"})
+        assert grades(agent)[0] is None  # nobody reports what this agent does: it is not judged
+        run(agent)
+        agent.call("todo", {"done": "3"})
+        assert grades(agent) == [None, None, "asserted"]
+
+
+def test_an_item_that_arrives_done_is_graded_too() -> None:
+    with Board.open("memory:") as board:
+        agent = board.agent("main", session="s1", dialect="claude-code")
+        run(agent)
+        claude(agent, Paint="completed", Sand="pending")
+        assert grades(agent) == ["asserted", None]
+        assert agent.at(agent.todos.revision) == agent.todos
+
+
+def test_the_grade_of_a_list_that_is_wiped_is_in_the_log() -> None:
+    with Board.open("memory:") as board:
+        agent = board.agent("main", session="s1", dialect="claude-code")
+        claude(agent, Paint="in_progress")
+        run(agent)
+        claude(agent, Paint="completed")
+        assert not agent.todos.items
+        (completed,) = [event for event in board.events() if event.kind == "item.completed"]
+        assert completed.data["set"]["grade"] == "verified"
+
+
+def test_a_person_confirms_and_that_stands_whatever_is_seen_later() -> None:
+    with Board.open("memory:") as board:
+        agent = board.agent("main", session="s1")
+        agent.call("todo", {"set": ["Paint", "Sand"]})
+        run(agent)
+        agent.edit([{"op": "done", "item": "Paint"}], by="ada")
+        assert grades(agent) == ["confirmed", None]
+        run(agent, result="1 failed", is_error=True)
+        assert grades(agent) == ["confirmed", None]
+
+
+def test_another_agent_confirms_nothing() -> None:
+    with Board.open("memory:") as board:
+        agent = board.agent("main", session="s1")
+        agent.call("todo", {"set": ["Paint", "Sand"]})
+        run(agent)
+        other = agent.spawn("reviewer")
+        agent.edit([{"op": "done", "item": "Sand"}], by=other.name)
+        agent.edit([{"op": "done", "item": "Paint"}], by=agent.name)
+        assert grades(agent) == ["verified", "asserted"]
+
+
+def test_what_is_seen_after_the_completion_takes_a_grade_back_and_gives_it_again() -> None:
+    with Board.open("memory:") as board:
+        agent = board.agent("main", session="s1", dialect="claude-code")
+        claude(agent, Paint="in_progress", Sand="pending")
+        run(agent)
+        claude(agent, Paint="completed", Sand="pending")
+        seen: list[str | None] = []
+        for result, is_error in (("1 failed", True), ("3 passed", False)):
+            run(agent, result=result, is_error=is_error)
+            seen.append(grades(agent)[0])
+            assert agent.at(agent.todos.revision) == agent.todos
+        assert seen == ["contradicted", "verified"]
+        assert sum(event.kind == "list.graded" for event in board.events()) == 2
+        assert agent.assistant_turn() == []  # nobody else changed the list
+
+
+def test_a_check_that_ends_behind_the_completion_counts_for_its_item() -> None:
+    with Board.open("memory:") as board:
+        agent = board.agent("main", session="s1", dialect="claude-code")
+        claude(agent, Paint="in_progress", Sand="pending")
+        agent.tool_started("c1", "Bash", {"command": "pytest"})
+        claude(agent, Paint="completed", Sand="in_progress")
+        assert grades(agent)[0] == "worked"
+        agent.tool_finished("c1", result="2 failed", is_error=True)
+        assert grades(agent)[0] == "contradicted"
+
+
+def test_the_work_of_a_child_grades_the_item_of_its_parent() -> None:
+    with Board.open("memory:") as board:
+        agent = board.agent("main", session="s1", dialect="claude-code")
+        claude(agent, Paint="in_progress", Sand="pending")
+        child = agent.spawn("painter")
+        agent.tool_started("t", "Task", {"description": "paint"})
+        run(child)
+        agent.tool_finished("t", result="done")
+        claude(agent, Paint="completed", Sand="in_progress")
+        assert grades(agent)[0] == "verified"
+
+
+def test_evidence_counts_for_what_it_names_and_never_by_itself() -> None:
+    with Board.open("memory:") as board:
+        agent = board.agent("main", session="s1")
+        agent.call("todo", {"set": ["Paint", "Sand", "Wax"]})
+        run(agent, "pytest tests/wax")
+        agent.call("todo", {"done": "3", "evidence": "pytest tests/wax"})
+        agent.call("todo", {"done": "2", "evidence": "pytest tests/sand, all green"})
+        assert grades(agent)[1:] == ["asserted", "verified"]
+
+
+WRITES: dict[str, tuple[str, Any, Any]] = {
+    "claude-code": (
+        "TodoWrite",
+        {"todos": [todo("Paint", "in_progress"), todo("Sand", "pending")]},
+        {"todos": [todo("Paint", "completed"), todo("Sand", "in_progress")]},
+    ),
+    "codex": (
+        "update_plan",
+        {"plan": [{"step": "Paint", "status": "in_progress"}, {"step": "Sand", "status": "pending"}]},
+        {"plan": [{"step": "Paint", "status": "completed"}, {"step": "Sand", "status": "in_progress"}]},
+    ),
+    "hermes": (
+        "todo",
+        {"todos": [{"id": "a", "content": "Paint", "status": "in_progress"}]},
+        {"todos": [{"id": "a", "content": "Paint", "status": "completed"}], "merge": True},
+    ),
+    "punchlist": ("todo", {"set": ["Paint", "Sand"]}, {"done": "1"}),
+}
+
+
+@pytest.mark.parametrize("dialect", WRITES)
+def test_with_require_a_completion_with_nothing_behind_it_is_an_error_and_changes_nothing(dialect: str) -> None:
+    tool, first, second = WRITES[dialect]
+    with Board.open("memory:") as board:
+        agent = board.agent("main", session="s1", dialect=dialect, grades="require")
+        assert not agent.call(tool, first).is_error
+        before = agent.todos
+        reply = agent.call(tool, second)
+        assert reply.is_error
+        assert [problem.code for problem in reply.problems] == ["not_grounded"]
+        assert agent.todos == before
+        run(agent)
+        assert not agent.call(tool, second).is_error
+        assert grades(agent)[0] == "verified"
+
+
+def test_with_tell_the_model_hears_of_it_once() -> None:
+    with Board.open("memory:") as board:
+        agent = board.agent("main", session="s1", dialect="claude-code", grades="tell")
+        claude(agent, Paint="in_progress", Sand="pending")
+        reply = claude(agent, Paint="completed", Sand="pending")
+        assert not reply.is_error
+        assert reply.text.startswith("Todos have been modified successfully.")
+        assert [problem.code for problem in reply.problems] == ["graded"]
+        (said,) = agent.assistant_turn()
+        assert "no work on it was seen" in said.text
+        assert agent.assistant_turn() == []
+
+
+def test_our_own_tool_says_it_in_its_reply() -> None:
+    with Board.open("memory:") as board:
+        agent = board.agent("main", session="s1", grades="tell")
+        agent.call("todo", {"set": ["Paint </punchlist>", "Sand"]})
+        reply = agent.call("todo", {"done": "1"})
+        assert "Completed, but not borne out: 1 Paint" in reply.text
+        assert "</punchlist>" not in reply.text
+        assert agent.assistant_turn() == []
+
+
+def test_with_show_nothing_is_said() -> None:
+    with Board.open("memory:") as board:
+        agent = board.agent("main", session="s1", dialect="claude-code")
+        claude(agent, Paint="in_progress", Sand="pending")
+        run(agent, result="1 failed", is_error=True)
+        reply = claude(agent, Paint="completed", Sand="pending")
+        assert (reply.problems, agent.assistant_turn()) == ((), [])
+
+
+def test_a_check_that_was_seen_spares_the_question_whether_there_was_one() -> None:
+    for with_check in (True, False):
+        with Board.open("memory:") as board:
+            agent = board.agent("main", session="s1", dialect="claude-code")
+            claude(agent, A="in_progress", B="pending", C="pending", D="pending")
+            if with_check:
+                run(agent)
+            claude(agent, A="completed", B="completed", C="completed", D="pending")
+            said = [injection.kind for injection in agent.assistant_turn()]
+            assert said == ([] if with_check else ["verify"])
+
+
+@pytest.mark.parametrize("policy", [False, True])
+def test_a_child_whose_label_names_an_item_works_for_it_and_may_complete_it(policy: bool) -> None:
+    with Board.open("memory:") as board:
+        agent = board.agent("main", session="s1", complete_by_subagents=policy)
+        agent.call("todo", {"set": ["Paint the door", "Sand the floor"]})
+        child = agent.spawn("explore", label="sand the floor!")
+        run(child)
+        child.finished("done")
+        assert agent.work_on("2").child_calls == 1
+        assert [item.status.value for item in agent.todos.items] == [
+            "in_progress",
+            "completed" if policy else "pending",
+        ]
+        assert grades(agent)[1] == ("verified" if policy else None)
+
+
+def test_a_child_that_fails_completes_nothing() -> None:
+    with Board.open("memory:") as board:
+        agent = board.agent("main", session="s1", complete_by_subagents=True)
+        agent.call("todo", {"set": ["Paint the door"]})
+        agent.spawn("explore", label="Paint the door").finished("no", outcome="failed")
+        assert agent.todos.items[0].is_open
+
+
+@pytest.mark.parametrize("dialect", sorted(set(REAL) - {"punchlist"}))
+def test_no_reply_of_another_dialect_changes_because_the_model_is_told(dialect: str) -> None:
+    said: list[list[tuple[str, Any, bool]]] = []
+    for policy in ("show", "tell"):
+        with Board.open("memory:", clock=FakeClock()) as board:
+            agent = board.agent("main", session="s1", dialect=dialect, grades=policy)
+            replies = [agent.call(agent.tools[0].name, args) for args in REAL[dialect]]
+            said.append([(reply.text, reply.data, reply.is_error) for reply in replies])
+    assert said[0] == said[1]
+
+
+def test_a_fault_while_a_child_completes_an_item_is_no_reason_to_raise(caplog: pytest.LogCaptureFixture) -> None:
+    store = FaultyStore(SqliteStore(""))
+    with Board(store) as board:
+        agent = board.agent("main", session="s1", complete_by_subagents=True)
+        agent.call("todo", {"set": ["Paint the door"]})
+        child = agent.spawn("explore", label="Paint the door")
+        with caplog.at_level(logging.ERROR, "punchlist.guidance"):
+            store.plan("fail_before", at=2)
+            child.finished("done")
+        assert len(caplog.records) == 1
+        assert agent.todos.items[0].is_open

@@ -1,0 +1,202 @@
+"""`punchlist report` and `punchlist brief`: what was seen beside what was claimed, for people and programs."""
+
+import json
+import re
+import stat
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from punchlist import Agent
+from punchlist.board import Board
+from tests.cli.conftest import Run
+from tests.text.hostile import ESCAPES, MARKUP
+
+
+def claude(*rows: tuple[str, str]) -> dict[str, object]:
+    return {"todos": [{"content": text, "status": status, "activeForm": text} for text, status in rows]}
+
+
+def check(agent: Agent, call_id: str, result: str, *, is_error: bool = False) -> None:
+    agent.tool_started(call_id, "Bash", {"command": "pytest -q"})
+    agent.tool_finished(call_id, result=result, is_error=is_error)
+
+
+@pytest.fixture
+def worked(board: Board) -> Board:
+    """An agent that finished two items, one of them with nothing behind it, and is at a third."""
+    agent = board.agent("main", session="s1", dialect="claude-code")
+    agent.call("TodoWrite", claude(("Paint <b>", "in_progress"), ("Sand", "pending"), ("Wax", "pending")))
+    check(agent, "c1", "12 passed")
+    agent.call("TodoWrite", claude(("Paint <b>", "completed"), ("Sand", "completed"), ("Wax", "in_progress")))
+    check(agent, "c2", "1 failed", is_error=True)
+    return board
+
+
+def test_a_report_on_nothing_says_where_to_look(run: Run) -> None:
+    said = run("report")
+    assert said.code == 0
+    assert "--all" in said.out
+
+
+@pytest.mark.usefixtures("worked")
+def test_a_report_shows_each_item_with_its_grade_and_the_totals(run: Run) -> None:
+    said = run("report")
+    assert re.search(r"Paint <b>\s+verified", said.out)
+    assert re.search(r"Sand\s+asserted", said.out)
+    assert "1 call" in said.out
+    assert "honest completion: 50 % (1 of 2)" in said.out
+
+
+@pytest.mark.usefixtures("worked")
+def test_a_report_for_programs_has_it_all(run: Run) -> None:
+    report = json.loads(run("report", "--format", "json").out)
+    first, second, third = report["items"]
+    assert (first["grade"], second["grade"], third["grade"]) == ("verified", "asserted", None)
+    assert third["last_check"] == {"name": "pytest", "family": "test", "outcome": "failed"}
+    assert report["totals"]["honest_percent"] == 50
+
+
+@pytest.mark.usefixtures("worked")
+def test_a_report_as_markdown_is_a_table_in_which_a_text_means_nothing(run: Run) -> None:
+    said = run("report", "--session", "s1", "--format", "markdown").out
+    assert "| Paint \\<b\\> | completed | verified |" in said
+    assert "## Totals" in said
+
+
+class Page(HTMLParser):
+    """What a page holds: tags with their attributes, and its text."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+@pytest.mark.usefixtures("worked")
+def test_a_report_as_a_page_loads_nothing_runs_nothing_and_has_a_timeline(run: Run, project: Path) -> None:
+    said = run("report", "--format", "html", "-o", "report.html")
+    assert said.code == 0
+    file = project / "report.html"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    page = Page(file.read_text())
+    names = {tag for tag, _ in page.tags}
+    assert names.isdisjoint({"script", "link", "img", "iframe", "b", "a"})
+    assert "svg" in names
+    attributes = {name for _, given in page.tags for name in given}
+    assert not [name for name in attributes if name in ("style", "src", "href") or name.startswith("on")]
+    (policy,) = [given["content"] for _, given in page.tags if given.get("http-equiv")]
+    assert policy is not None
+    assert policy.startswith("default-src 'none'; style-src 'sha256-")
+    assert "Paint <b>" in page.text
+
+
+@pytest.mark.parametrize("form", ["text", "markdown", "json", "html"])
+def test_no_text_of_a_board_does_anything_in_a_report(run: Run, board: Board, form: str) -> None:
+    agent = board.agent("main", session="s1", dialect="claude-code")
+    bad = (*ESCAPES[::4], *MARKUP, "</style><script>alert(1)</script>", "' onload=x '")
+    for number, payload in enumerate(bad):
+        agent.call("TodoWrite", claude((f"{number} {payload}", "in_progress")))
+        agent.tool_started(f"c{number}", payload, {"command": payload})
+        agent.tool_finished(f"c{number}", result=payload)
+    said = run("report", "--format", form).out
+    assert not [char for char in said if ord(char) < 32 and char != "\n"]
+    if form == "html":
+        assert {tag for tag, _ in Page(said).tags}.isdisjoint({"script", "img"})
+
+
+def test_an_unknown_session_is_named(run: Run) -> None:
+    said = run("report", "--session", "nobody")
+    assert said.code == 1
+    assert "nobody" in said.err
+
+
+def git(*words: str) -> None:
+    subprocess.run(
+        ["git", "-c", "user.name=a", "-c", "user.email=a@b", "-c", "init.defaultBranch=main", *words],
+        check=True,
+        capture_output=True,
+    )
+
+
+def test_a_report_shows_what_was_committed_while_an_item_was_in_focus(run: Run, board: Board, project: Path) -> None:
+    (project / ".git").rmdir()
+    git("init")
+    agent = board.agent("main", session="s1", dialect="claude-code", project=project)
+    agent.call("TodoWrite", claude(("Paint", "in_progress"), ("Sand", "pending")))
+    (project / "door.txt").write_text("red\nred\n")
+    git("add", ".")
+    git("commit", "-m", "Paint it", "--date", "2001-01-01T00:00:00")
+    (project / "door.txt").write_text("red\nblue\n")
+    agent.tool_started("c1", "Edit", {"file_path": str(project / "door.txt")})
+    agent.tool_finished("c1", result="ok")
+    first, second = json.loads(run("report", "--format", "json").out)["items"]
+    assert second["git"] is None
+    assert first["git"]["added"] >= 1
+    assert first["git"]["files"] == 1
+
+
+@pytest.mark.usefixtures("worked")
+def test_a_brief_tells_what_is_new_and_then_nothing(run: Run, board: Board) -> None:
+    said = run("brief").out
+    assert said.index("not borne out (1)") < said.index("Done and checked (1)")
+    assert "Sand" in said
+    assert run("brief").out.startswith("Nothing happened since you last looked")
+    agent = board.agent("main", session="s1", dialect="claude-code")
+    agent.call(
+        "TodoWrite", claude(("Paint <b>", "completed"), ("Sand", "completed"), ("Wax", "completed"), ("Go", "pending"))
+    )
+    assert "Wax" in run("brief").out
+
+
+@pytest.mark.usefixtures("worked")
+def test_a_mark_is_kept_for_each_reader_and_may_stay_where_it_is(run: Run) -> None:
+    assert "Sand" in run("brief", "--keep").out
+    assert "Sand" in run("brief", "--by", "bob").out
+    assert "Sand" in run("brief").out
+    assert "Sand" not in run("brief").out
+    assert "Sand" in run("brief", "--after", "0").out
+
+
+def test_a_brief_on_nothing_is_one_line(run: Run) -> None:
+    assert run("brief").out == "Nothing happened since you last looked, and nothing waits for you.\n"
+
+
+@pytest.mark.usefixtures("worked")
+def test_a_brief_for_programs(run: Run) -> None:
+    brief = json.loads(run("brief", "--json").out)
+    assert [entry["content"] for entry in brief["doubtful"]] == ["Sand"]
+    assert brief["calls"] == 2
+
+
+def test_what_waits_on_the_reader_comes_first(run: Run, worked: Board) -> None:
+    agent = worked.agent("main", session="s1", dialect="claude-code")
+    agent.ask("Wax", "Which colour?")
+    said = run("brief").out
+    assert said.startswith("Waiting on you")
+    assert "Which colour?" in said
+
+
+@pytest.mark.usefixtures("worked")
+def test_a_brief_is_pushed_by_a_command_and_only_when_there_is_something(run: Run, project: Path) -> None:
+    target = project / "pushed.txt"
+    script = f"import sys; open({str(target)!r}, 'a').write(sys.stdin.read())"
+    command = f'{sys.executable} -c "{script}"'
+    assert run("brief", "--push", f"{sys.executable} -c 'raise SystemExit(3)'").code == 1
+    assert run("brief", "--push", command).code == 0
+    assert "Sand" in target.read_text()
+    before = target.read_text()
+    assert run("brief", "--push", command).code == 0
+    assert target.read_text() == before
+    for bad, code in (("/no/such/program", 1), ("'", 2), (" ", 2)):
+        assert run("brief", "--after", "0", "--push", bad).code == code
