@@ -7,7 +7,7 @@ import pytest
 
 from punchlist import Board
 from punchlist.bridges.claude_tasks import ClaudeTasks
-from tests.bridges.task_folders import SESSION, names, put, told
+from tests.bridges.task_folders import SESSION, agent_on, lines, names, put, told
 
 LIST = f"session:{SESSION}"
 Process = Callable[[], Board]
@@ -81,3 +81,44 @@ def test_a_fresh_process_sees_that_a_task_was_deleted(process: Process, root: Pa
     with process() as board:
         board.tasks(LIST).create("Four")
         assert [task.id for task in board.tasks(LIST).list()] == ["1", "3", "4"]
+
+
+@pytest.mark.parametrize("by_agent", [False, True])
+def test_a_new_file_keeps_its_number_when_the_board_creates_next(process: Process, root: Path, by_agent: bool) -> None:
+    with process() as board:
+        board.tasks(LIST).create("One")
+        put(root / SESSION, 2, "Theirs")
+        if by_agent:
+            assert "#3" in agent_on(board).call("TaskCreate", {"subject": "Ours", "description": ""}).text
+        else:
+            assert board.tasks(LIST).create("Ours").id == "3"
+        assert [task.subject for task in board.tasks(LIST).list()] == ["One", "Theirs", "Ours"]
+    assert names(root / SESSION) == ["1.json", "2.json", "3.json"]
+
+
+def test_the_first_number_comes_after_the_watermark(process: Process, root: Path) -> None:
+    (root / SESSION).mkdir(parents=True)
+    (root / SESSION / ".highwatermark").write_text("7")
+    with process() as board:
+        assert board.tasks(LIST).create("Eight").id == "8"
+
+
+def test_whoever_reads_sees_what_claude_code_did(process: Process, root: Path) -> None:
+    with process() as board:
+        tasks, agent = board.tasks(LIST), agent_on(board)
+        tasks.create("One")
+        put(root / SESSION, 1, "Uno")
+        assert tasks.get("1").subject == "Uno"
+        put(root / SESSION, 2, "Two")
+        assert lines(agent) == ["#1 [pending] Uno", "#2 [pending] Two"]
+        put(root / SESSION, 2, "Two", status="in_progress")
+        assert [task.status.value for task in tasks.list()] == ["pending", "in_progress"]
+
+
+def test_a_read_of_files_that_nobody_touched_takes_no_lock(process: Process, root: Path) -> None:
+    with process() as board:
+        board.tasks(LIST).create("One")
+        board.tasks(LIST).list()
+        (root / SESSION / ".lock").unlink()  # whoever asks for the lock would make it again
+        assert [task.subject for task in board.tasks(LIST).list()] == ["One"]
+        assert not (root / SESSION / ".lock").exists()

@@ -26,11 +26,12 @@ import os
 import re
 import threading
 import weakref
+from collections.abc import Mapping
 from dataclasses import replace
 
 from punchlist.agent import Agent
 from punchlist.board import Board
-from punchlist.bridges.folder import Folder, check_length, check_part
+from punchlist.bridges.folder import Folder, Signature, check_length, check_part
 from punchlist.bridges.task_bases import Base, Bases
 from punchlist.bridges.task_files import TaskFile, TaskFolder
 from punchlist.bridges.task_lock import locked
@@ -62,6 +63,8 @@ class ClaudeTasks:
         path = default_folder() if folder is None else os.fspath(folder)
         self.folder = os.path.abspath(os.path.expanduser(path))
         self._patience = patience
+        self._seen: weakref.WeakKeyDictionary[Board, dict[str, Mapping[str, Signature | None]]]
+        self._seen = weakref.WeakKeyDictionary()
         self._boards: weakref.WeakSet[Board] = weakref.WeakSet()
 
     # Names.
@@ -176,20 +179,39 @@ class ClaudeTasks:
     # In step.
 
     def attach(self, board: Board) -> None:
-        """Takes lists over as agents with task tools come, and from then on keeps files in step with every change.
+        """Takes over what the files say before a list is read or changed, and writes them after every change.
 
         Kept in step are the lists of sessions, and others for which there is a folder.
         """
         if board not in self._boards:
             self._boards.add(board)
-            board.observe(on_agent=self._welcome, on_tasks=lambda name: self._mirror(board, name))
+            board.observe(
+                on_agent=self._welcome,
+                on_tasks=lambda name: self._mirror(board, name),
+                before_tasks=lambda name: self._take_over(board, name),
+            )
 
     def _welcome(self, agent: Agent) -> None:
-        if agent.dialect == "claude-tasks" and not _count(agent.board, agent.task_list):
-            try:
-                self.import_list(agent.board, self.folder_of(agent.task_list), list=agent.task_list)
-            except Exception as error:
-                logger.warning("The tasks of `%s` were not taken over: %s", agent.task_list, error)
+        if agent.dialect == "claude-tasks":
+            self._take_over(agent.board, agent.task_list)
+
+    def _take_over(self, board: Board, list: str) -> None:
+        """Brings what others did to the files to the board, before anybody reads it or gives the next number."""
+        try:
+            found = self._open(self.folder_of(list), make=False)
+            if found is None:
+                return
+            seen = found.seen()
+            known = self._seen.setdefault(board, {})
+            if known.get(found.path) == seen:
+                return
+            with _alone, locked(found.path, patience=self._patience):
+                self._bring(board, list, found, project_of(None))
+            known[found.path] = seen  # as it was before we looked
+        except InvalidInput as error:
+            logger.debug("`%s` has no folder: %s", list, error)
+        except Exception as error:
+            logger.warning("The tasks of `%s` were not taken over: %s", list, error)
 
     def _mirror(self, board: Board, list: str) -> None:
         try:

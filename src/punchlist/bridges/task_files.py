@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
 from punchlist.bridges.folder import Folder, Signature
+from punchlist.bridges.task_lock import HELD
 from punchlist.core.task import Task
 from punchlist.dialects.claude_tasks_reply import SHOWN
 from punchlist.errors import ListFileRefused
@@ -132,6 +133,11 @@ class TaskFolder:
     def numbers(self) -> list[int]:
         found = [match for name in self._files.names() if (match := _NAME.fullmatch(name)) is not None]
         return sorted(int(match[1]) for match in found)
+
+    def seen(self) -> Mapping[str, Signature | None]:
+        """The state of all files that say something, and of the lock: the same again means that nobody is at them."""
+        names = [name for name in self._files.names() if name in {WATERMARK, HELD} or _NAME.fullmatch(name)]
+        return {name: self._files.signature(name) for name in names}
 
     def at(self, number: int) -> str:
         return self._files.at(_name(number))
