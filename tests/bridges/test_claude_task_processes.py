@@ -1,5 +1,6 @@
 """Claude Code's task files and processes that come and go, as commands and hooks do: what one saw, the next knows."""
 
+import logging
 from collections.abc import Callable
 from pathlib import Path
 
@@ -122,3 +123,50 @@ def test_a_read_of_files_that_nobody_touched_takes_no_lock(process: Process, roo
         (root / SESSION / ".lock").unlink()  # whoever asks for the lock would make it again
         assert [task.subject for task in board.tasks(LIST).list()] == ["One"]
         assert not (root / SESSION / ".lock").exists()
+
+
+def test_an_edge_in_a_circle_is_reported_and_stays_in_the_file(
+    process: Process, root: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    put(root / SESSION, 1, "One", blockedBy=["2"])
+    put(root / SESSION, 2, "Two", blockedBy=["1"])
+    with process() as board, caplog.at_level(logging.WARNING):
+        board.tasks(LIST).create("Three")
+        assert [task.blocked_by for task in board.tasks(LIST).list()] == [("2",), (), ()]
+    assert "2.json` says what the board cannot: is blocked by 1" in caplog.text
+    with process() as board:
+        board.tasks(LIST).update("2", subject="Two, then")
+    assert (told(root / SESSION / "2.json")["subject"], told(root / SESSION / "2.json")["blockedBy"]) == (
+        "Two, then",
+        ["1"],
+    )
+    put(root / SESSION, 2, "Two, then", blocks=["1"])  # Claude Code takes it back
+    with process() as board:
+        board.tasks(LIST).create("Four")
+    assert told(root / SESSION / "2.json")["blockedBy"] == []
+
+
+def test_an_edge_that_the_board_took_away_leaves_a_file_that_changed_meanwhile(
+    process: Process, root: Path, tmp_path: Path
+) -> None:
+    with process() as board:
+        board.tasks(LIST).create("One")
+        board.tasks(LIST).create("Two", blocked_by=["1"])
+    put(root / SESSION, 2, "Dos", blockedBy=["1"])
+    with Board.open(tmp_path / "board.db") as board:
+        board.tasks(LIST).update("2", remove_blocked_by=["1"])
+    with process() as board:
+        board.tasks(LIST).create("Three")
+    assert (told(root / SESSION / "2.json")["subject"], told(root / SESSION / "2.json")["blockedBy"]) == ("Dos", [])
+
+
+def test_a_file_with_a_blank_subject_is_reported_and_keeps_its_place(
+    process: Process, root: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    body = put(root / SESSION, 1, " ").read_bytes()
+    with process() as board, caplog.at_level(logging.WARNING):
+        assert board.tasks(LIST).create("Two").id == "2"
+        board.tasks(LIST).update("2", subject="Dos")
+    assert "1.json` is passed over" in caplog.text
+    assert names(root / SESSION) == ["1.json", "2.json"]
+    assert (root / SESSION / "1.json").read_bytes() == body

@@ -26,14 +26,14 @@ import os
 import re
 import threading
 import weakref
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from punchlist.agent import Agent
 from punchlist.board import Board
 from punchlist.bridges.folder import Folder, Signature, check_length, check_part
 from punchlist.bridges.task_bases import Base, Bases
-from punchlist.bridges.task_files import TaskFile, TaskFolder
+from punchlist.bridges.task_files import NO_EDGES, TaskFile, TaskFolder
 from punchlist.bridges.task_lock import locked
 from punchlist.bridges.task_merge import Found, ListState, record, state_of
 from punchlist.config import project_of
@@ -148,8 +148,8 @@ class ClaudeTasks:
     def _bring(self, board: Board, list: str, folder: TaskFolder, project: str) -> ListState:
         """Records on the board what others did to the files; the list as it is then."""
         bases = Bases(board, list, folder.path)
-        found, gone, deleted = _look(folder, bases)
-        mark = folder.watermark()
+        mark = max([folder.watermark(), *(there := folder.numbers())])
+        found, gone, deleted = _look(folder, bases, there)
         state = board.store.read(lambda tx: state_of(tx, list))
         if found or deleted or mark >= state.next_id:
 
@@ -158,11 +158,13 @@ class ClaudeTasks:
                 state = record(place, found, deleted, mark)
                 for each in found:
                     if each.number not in state.strange | state.left:
-                        bases.remember(each.number, Base(each.signature, each.file))
+                        refused = state.refused.get(each.number, NO_EDGES)
+                        bases.remember(each.number, Base(each.signature, each.file, refused))
                 bases.save_within(tx)
                 return state
 
             state = board.store.transact(work)
+            _report(folder, state)
         for number, base in gone.items():
             bases.remember(number, base._replace(signature=None))
         bases.save()
@@ -228,13 +230,23 @@ def _count(board: Board, list: str) -> int:
     return len(board.store.read(lambda tx: state_of(tx, list)).files)
 
 
-def _look(folder: TaskFolder, bases: Bases) -> tuple[list[Found], dict[int, Base], dict[int, TaskFile]]:
+def _report(folder: TaskFolder, state: ListState) -> None:
+    for number in sorted(state.left):
+        logger.warning("`%s` is passed over: it has no subject, or more than a task can hold", folder.at(number))
+    for number, (blocks, blocked_by) in sorted(state.refused.items()):
+        told = ", ".join([*(f"blocks {each}" for each in blocks), *(f"is blocked by {each}" for each in blocked_by)])
+        why = "to itself, to nothing or in a circle; it stays in the file alone"
+        logger.warning("`%s` says what the board cannot: %s (%s)", folder.at(number), told, why)
+
+
+def _look(
+    folder: TaskFolder, bases: Bases, there: Sequence[int]
+) -> tuple[list[Found], dict[int, Base], dict[int, TaskFile]]:
     """Files that changed since, those that are gone, and of these the ones that were deleted.
 
     Where all that we knew are gone, nobody deleted them one by one: Claude Code clears a finished list.
     """
     found: list[Found] = []
-    there = folder.numbers()
     for number in there:
         signature, known = folder.signature(number), bases.get(number)
         if signature is None or (known is not None and known.signature == signature):
@@ -243,7 +255,8 @@ def _look(folder: TaskFolder, bases: Bases) -> tuple[list[Found], dict[int, Base
         if isinstance(file, str):
             logger.warning("`%s` is passed over: %s", folder.at(number), file)
         else:
-            found.append(Found(number, signature, file, None if known is None else known.file))
+            before = (None, NO_EDGES) if known is None else (known.file, known.refused)
+            found.append(Found(number, signature, file, *before))
     gone = {number: known for number, known in bases if known.signature and number not in there}
     mark = folder.watermark() if any(number in there for number, _ in bases) else 0
     return found, gone, {number: known.file for number, known in sorted(gone.items()) if number <= mark}
@@ -257,8 +270,9 @@ def _written(folder: TaskFolder, bases: Bases, state: ListState) -> bool:
             unmoved = False  # it came just now
         elif number not in state.files and number not in state.left:
             removed |= _take_away(folder, bases, number)
-    for number, file in state.files.items():
+    for number, plain in state.files.items():
         known, signature = bases.get(number), folder.signature(number)
+        file = plain if known is None else _whole(plain, known)
         if signature is None:
             if _is_let_go(number, file, known, mark):
                 continue
@@ -273,6 +287,7 @@ def _written(folder: TaskFolder, bases: Bases, state: ListState) -> bool:
 def _put(folder: TaskFolder, bases: Bases, number: int, file: TaskFile, *, strange: bool) -> bool:
     """Writes a file; False if it is not the one that we looked at."""
     known, present = bases.get(number), folder.signature(number)
+    refused = NO_EDGES if known is None else known.refused
     link = os.path.islink(folder.at(number))  # is replaced itself, or refused if it leads out of the folder
     if present is not None and not link and (known is None or known.signature != present):
         unreadable = isinstance(folder.read(number), str)
@@ -280,9 +295,19 @@ def _put(folder: TaskFolder, bases: Bases, number: int, file: TaskFile, *, stran
             return False
         aside = folder.set_aside(number, "invalid" if unreadable else "changed")
         logger.warning("`%s` is not what the board has; moved to `%s`", folder.at(number), aside)
-    whole = file if known is None else replace(file, more=known.file.more)
-    bases.remember(number, Base(folder.write(number, whole), whole))
+    bases.remember(number, Base(folder.write(number, file), file, refused))
     return True
+
+
+def _whole(file: TaskFile, known: Base) -> TaskFile:
+    """What the board says, with what only the file has."""
+    blocks, blocked_by = known.refused
+    return replace(
+        file,
+        more=known.file.more,
+        blocks=tuple(dict.fromkeys((*file.blocks, *blocks))),
+        blocked_by=tuple(dict.fromkeys((*file.blocked_by, *blocked_by))),
+    )
 
 
 def _take_away(folder: TaskFolder, bases: Bases, number: int) -> bool:

@@ -8,10 +8,8 @@ from typing import Any, NamedTuple
 
 from punchlist.board import Board
 from punchlist.bridges.folder import Signature
-from punchlist.bridges.task_files import TaskFile, decoded, encoded
+from punchlist.bridges.task_files import NO_EDGES, Edges, TaskFile, decoded, encoded
 from punchlist.store import Transaction
-
-_Edges = tuple[tuple[str, ...], tuple[str, ...]]
 
 
 class Base(NamedTuple):
@@ -22,7 +20,7 @@ class Base(NamedTuple):
 
     signature: Signature | None
     file: TaskFile
-    refused: _Edges = ((), ())
+    refused: Edges = NO_EDGES
 
 
 class Bases:
@@ -87,7 +85,7 @@ def _decoded(number: int, mark: bytes) -> Base | None:
     return Base(signature, file, refused)
 
 
-def _head(head: bytes) -> tuple[Signature | None, _Edges]:
+def _head(head: bytes) -> tuple[Signature | None, Edges]:
     found: Any
     found, (blocks, blocked_by) = json.loads(head)
     return None if found is None else Signature(*found), (tuple(blocks), tuple(blocked_by))

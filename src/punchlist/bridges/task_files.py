@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 from punchlist.bridges.folder import Folder, Signature
 from punchlist.bridges.task_lock import HELD
@@ -20,7 +20,10 @@ from punchlist.text import repair
 WATERMARK = ".highwatermark"
 _NAME = re.compile(r"([1-9]\d{0,17})\.json", re.ASCII)
 _KEYS = ("id", "subject", "description", "activeForm", "status", "owner", "blocks", "blockedBy", "metadata")
-Edge = Literal["blocks", "blockedBy"]
+Edges = tuple[tuple[str, ...], tuple[str, ...]]
+"""What a task blocks, and what it is blocked by."""
+
+NO_EDGES: Edges = ((), ())
 
 
 @dataclass(frozen=True, slots=True)
