@@ -63,6 +63,7 @@ class Board:
         self._on_agent: list[Observer] = []
         self._on_change: list[Observer] = []
         self._on_tasks: list[TasksObserver] = []
+        self._before_tasks: list[TasksObserver] = []
         self._gates: list[Gate] = []
 
     @classmethod
@@ -364,10 +365,12 @@ class Board:
         on_agent: Observer | None = None,
         on_change: Observer | None = None,
         on_tasks: TasksObserver | None = None,
+        before_tasks: TasksObserver | None = None,
     ) -> None:
         """Calls back in this process: when a handle is made, and after each committed change to a list.
 
-        `on_tasks` gets the name of a list of tasks that may have changed.
+        `on_tasks` gets the name of a list of tasks that may have changed, `before_tasks` of one that is about to be
+        read or changed: outside any transaction, so that it may bring the list up to date.
         """
         if on_agent is not None:
             self._on_agent.append(on_agent)
@@ -375,6 +378,8 @@ class Board:
             self._on_change.append(on_change)
         if on_tasks is not None:
             self._on_tasks.append(on_tasks)
+        if before_tasks is not None:
+            self._before_tasks.append(before_tasks)
 
     def changed(self, agent: Agent) -> None:
         for observer in self._on_change:
@@ -382,6 +387,10 @@ class Board:
 
     def tasks_changed(self, list: str) -> None:
         for observer in self._on_tasks:
+            observer(list)
+
+    def tasks_wanted(self, list: str) -> None:
+        for observer in self._before_tasks:
             observer(list)
 
     def close(self) -> None:

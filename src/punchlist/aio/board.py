@@ -230,12 +230,16 @@ class Board:
         on_agent: Observer | None = None,
         on_change: Observer | None = None,
         on_tasks: TasksObserver | None = None,
+        before_tasks: TasksObserver | None = None,
     ) -> None:
         """As for `punchlist.Board.observe`: called on a thread of the board, with the synchronous handle."""
-        self.synchronous.observe(on_agent=on_agent, on_change=on_change, on_tasks=on_tasks)
+        self.synchronous.observe(on_agent=on_agent, on_change=on_change, on_tasks=on_tasks, before_tasks=before_tasks)
 
     async def tasks_changed(self, list: str) -> None:
         await self._run(self.synchronous.tasks_changed, list)
+
+    async def tasks_wanted(self, list: str) -> None:
+        await self._run(self.synchronous.tasks_wanted, list)
 
     async def changed(self, agent: Agent) -> None:
         await self._run(self.synchronous.changed, agent.synchronous)

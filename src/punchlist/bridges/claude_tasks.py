@@ -3,10 +3,11 @@
 Once the board has a list it is the truth, and the folder its mirror. What somebody else did to files that we keep in
 step is not written over:
 
-- If this process read or wrote a file before, what changed in it since counts as done by Claude Code: it is recorded
-  field by field, whatever else happened on the board. A new file with a number that the board has not given is a new
-  task. A file that is gone, of a task that was open, was deleted there, if the watermark says so.
-- If this process never saw the file and it tells nothing that the board's task was lately, nobody can tell which of the
+- What each file said last is kept on the board, for all its processes. What changed in a file since counts as done by
+  Claude Code: it is recorded field by field, whatever else happened on the board. A new file with a number that the
+  board has not given is a new task. A file that is gone, of a task that was open, was deleted there, if the watermark
+  says so.
+- If nobody saw the file before and it tells nothing that the board's task was lately, nobody can tell which of the
   two is newer: the board's is written, and the file is kept beside it as `<n>.json.changed-<k>`.
 - Claude Code deletes all files some seconds after the last task is completed, and old ones by age. That takes nothing
   off the board, and finished tasks are not written again unless they change.
@@ -25,13 +26,14 @@ import os
 import re
 import threading
 import weakref
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 from punchlist.agent import Agent
 from punchlist.board import Board
 from punchlist.bridges.folder import Folder, Signature, check_length, check_part
-from punchlist.bridges.task_files import TaskFile, TaskFolder
+from punchlist.bridges.task_bases import Base, Bases
+from punchlist.bridges.task_files import NO_EDGES, TaskFile, TaskFolder
 from punchlist.bridges.task_lock import locked
 from punchlist.bridges.task_merge import Found, ListState, record, state_of
 from punchlist.config import project_of
@@ -45,7 +47,6 @@ AUTHOR = "claude-code"
 SESSION = "session:"
 _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _SHORT = re.compile(r"session-([0-9a-zA-Z]{8})")
-_MOST_KNOWN = 16_384
 _TURNS = 5
 """How often a folder is written anew while another process changes the list."""
 
@@ -55,13 +56,6 @@ _alone = threading.RLock()
 logger = logging.getLogger(__name__)
 
 
-class _Known(NamedTuple):
-    """A file as it was when it and the board agreed; without a signature, one that was gone when we looked again."""
-
-    signature: Signature | None
-    file: TaskFile
-
-
 class ClaudeTasks:
     """The task lists of one folder: `$CLAUDE_CONFIG_DIR/tasks`, else `~/.claude/tasks`, unless told otherwise."""
 
@@ -69,7 +63,8 @@ class ClaudeTasks:
         path = default_folder() if folder is None else os.fspath(folder)
         self.folder = os.path.abspath(os.path.expanduser(path))
         self._patience = patience
-        self._known: dict[tuple[str, int], _Known] = {}
+        self._seen: weakref.WeakKeyDictionary[Board, dict[str, Mapping[str, Signature | None]]]
+        self._seen = weakref.WeakKeyDictionary()
         self._boards: weakref.WeakSet[Board] = weakref.WeakSet()
 
     # Names.
@@ -146,119 +141,79 @@ class ClaudeTasks:
         """Reads and writes until neither side moved meanwhile: Claude Code locks a file alone when it changes it."""
         for _ in range(_TURNS):
             state = self._bring(board, list, folder, project)
-            unmoved = self._write(folder, state)
+            unmoved = self._write(board, list, folder, state)
             if unmoved and board.store.read(lambda tx: state_of(tx, list)).files == state.files:
                 return
 
     def _bring(self, board: Board, list: str, folder: TaskFolder, project: str) -> ListState:
         """Records on the board what others did to the files; the list as it is then."""
-        found, gone, deleted = self._look(folder)
-        mark = folder.watermark()
+        bases = Bases(board, list, folder.path)
+        mark = max([folder.watermark(), *(there := folder.numbers())])
+        found, gone, deleted = _look(folder, bases, there)
         state = board.store.read(lambda tx: state_of(tx, list))
         if found or deleted or mark >= state.next_id:
 
             def work(tx: Transaction) -> ListState:
                 place = Work(tx, list, project=project, now=board.now(), by=AUTHOR)
-                return record(place, found, deleted, mark)
+                state = record(place, found, deleted, mark)
+                for each in found:
+                    if each.number not in state.strange | state.left:
+                        refused = state.refused.get(each.number, NO_EDGES)
+                        bases.remember(each.number, Base(each.signature, each.file, refused))
+                bases.save_within(tx)
+                return state
 
             state = board.store.transact(work)
-        for each in found:
-            if each.number not in state.strange | state.left:
-                self._remember(folder, each.number, each.signature, each.file)
-        for number in gone:
-            self._remember(folder, number, None, self._known[folder.path, number].file)
+            _report(folder, state)
+        for number, base in gone.items():
+            bases.remember(number, base._replace(signature=None))
+        bases.save()
         return state
 
-    def _look(self, folder: TaskFolder) -> tuple[list[Found], list[int], dict[int, TaskFile]]:
-        """Files that changed since, numbers of those that are gone, and of these the ones that were deleted.
-
-        Where all that we knew are gone, nobody deleted them one by one: Claude Code clears a finished list.
-        """
-        found: list[Found] = []
-        there = folder.numbers()
-        for number in there:
-            signature, known = folder.signature(number), self._known.get((folder.path, number))
-            if signature is None or (known is not None and known.signature == signature):
-                continue
-            file = folder.read(number)
-            if isinstance(file, str):
-                logger.warning("`%s` is passed over: %s", folder.at(number), file)
-            else:
-                found.append(Found(number, signature, file, None if known is None else known.file))
-        ours = {number: known for (path, number), known in self._known.items() if path == folder.path}
-        gone = sorted(number for number, known in ours.items() if known.signature and number not in there)
-        mark = folder.watermark() if any(number in ours for number in there) else 0
-        return found, gone, {number: ours[number].file for number in gone if number <= mark}
-
-    def _write(self, folder: TaskFolder, state: ListState) -> bool:
+    def _write(self, board: Board, list: str, folder: TaskFolder, state: ListState) -> bool:
         """Makes the files say what the board says; False where one of them moved meanwhile, which is then left."""
-        mark = folder.watermark()
-        unmoved, removed = True, False
-        for number in folder.numbers():
-            if number >= state.next_id and number not in state.left:
-                unmoved = False  # it came just now
-            elif number not in state.files and number not in state.left:
-                removed |= self._take_away(folder, number)
-        for number, file in state.files.items():
-            known, signature = self._known.get((folder.path, number)), folder.signature(number)
-            if signature is None:
-                if _is_let_go(number, file, known, mark):
-                    continue
-            elif known is not None and known.file == file and known.signature == signature:
-                continue
-            unmoved &= self._put(folder, number, file, known, strange=number in state.strange)
-        if removed or (state.files and state.next_id - 1 > max(state.files)):
-            folder.raise_watermark(state.next_id - 1)
-        return unmoved
-
-    def _put(self, folder: TaskFolder, number: int, file: TaskFile, known: _Known | None, *, strange: bool) -> bool:
-        """Writes a file; False if it is not the one that we looked at."""
-        present = folder.signature(number)
-        link = os.path.islink(folder.at(number))  # is replaced itself, or refused if it leads out of the folder
-        if present is not None and not link and (known is None or known.signature != present):
-            unreadable = isinstance(folder.read(number), str)
-            if not unreadable and not strange:
-                return False
-            aside = folder.set_aside(number, "invalid" if unreadable else "changed")
-            logger.warning("`%s` is not what the board has; moved to `%s`", folder.at(number), aside)
-        whole = file if known is None else replace(file, more=known.file.more)
-        self._remember(folder, number, folder.write(number, whole), whole)
-        return True
-
-    def _take_away(self, folder: TaskFolder, number: int) -> bool:
-        """Removes the file of a task that is gone; one that we do not know is set aside, one that is no task stays."""
-        known, signature = self._known.pop((folder.path, number), None), folder.signature(number)
-        if known is not None and known.signature == signature:
-            folder.remove(number)
-            return True
-        if isinstance(folder.read(number), str):
-            return False
-        aside = folder.set_aside(number, "changed")
-        logger.warning("`%s` is no task of the board any more; moved to `%s`", folder.at(number), aside)
-        return True
-
-    def _remember(self, folder: TaskFolder, number: int, signature: Signature | None, file: TaskFile) -> None:
-        if len(self._known) >= _MOST_KNOWN:
-            self._known.clear()
-        self._known[folder.path, number] = _Known(signature, file)
+        bases = Bases(board, list, folder.path)
+        try:
+            return _written(folder, bases, state)
+        finally:
+            bases.save()
 
     # In step.
 
     def attach(self, board: Board) -> None:
-        """Takes lists over as agents with task tools come, and from then on keeps files in step with every change.
+        """Takes over what the files say before a list is read or changed, and writes them after every change.
 
         Kept in step are the lists of sessions, and others for which there is a folder.
         """
         if board not in self._boards:
             self._boards.add(board)
-            board.observe(on_agent=self._welcome, on_tasks=lambda name: self._mirror(board, name))
+            board.observe(
+                on_agent=self._welcome,
+                on_tasks=lambda name: self._mirror(board, name),
+                before_tasks=lambda name: self._take_over(board, name),
+            )
 
     def _welcome(self, agent: Agent) -> None:
-        if agent.dialect == "claude-tasks" and not _count(agent.board, agent.task_list):
-            try:
-                self.import_list(agent.board, self.folder_of(agent.task_list), list=agent.task_list)
-            except Exception as error:
-                logger.warning("The tasks of `%s` were not taken over: %s", agent.task_list, error)
+        if agent.dialect == "claude-tasks":
+            self._take_over(agent.board, agent.task_list)
+
+    def _take_over(self, board: Board, list: str) -> None:
+        """Brings what others did to the files to the board, before anybody reads it or gives the next number."""
+        try:
+            found = self._open(self.folder_of(list), make=False)
+            if found is None:
+                return
+            seen = found.seen()
+            known = self._seen.setdefault(board, {})
+            if known.get(found.path) == seen:
+                return
+            with _alone, locked(found.path, patience=self._patience):
+                self._bring(board, list, found, project_of(None))
+            known[found.path] = seen  # as it was before we looked
+        except InvalidInput as error:
+            logger.debug("`%s` has no folder: %s", list, error)
+        except Exception as error:
+            logger.warning("The tasks of `%s` were not taken over: %s", list, error)
 
     def _mirror(self, board: Board, list: str) -> None:
         try:
@@ -275,7 +230,100 @@ def _count(board: Board, list: str) -> int:
     return len(board.store.read(lambda tx: state_of(tx, list)).files)
 
 
-def _is_let_go(number: int, file: TaskFile, known: _Known | None, watermark: int) -> bool:
+def _report(folder: TaskFolder, state: ListState) -> None:
+    for number in sorted(state.left):
+        logger.warning("`%s` is passed over: it has no subject, or more than a task can hold", folder.at(number))
+    for number, (blocks, blocked_by) in sorted(state.refused.items()):
+        told = ", ".join([*(f"blocks {each}" for each in blocks), *(f"is blocked by {each}" for each in blocked_by)])
+        why = "to itself, to nothing or in a circle; it stays in the file alone"
+        logger.warning("`%s` says what the board cannot: %s (%s)", folder.at(number), told, why)
+
+
+def _look(
+    folder: TaskFolder, bases: Bases, there: Sequence[int]
+) -> tuple[list[Found], dict[int, Base], dict[int, TaskFile]]:
+    """Files that changed since, those that are gone, and of these the ones that were deleted.
+
+    Where all that we knew are gone, nobody deleted them one by one: Claude Code clears a finished list.
+    """
+    found: list[Found] = []
+    for number in there:
+        signature, known = folder.signature(number), bases.get(number)
+        if signature is None or (known is not None and known.signature == signature):
+            continue
+        file = folder.read(number)
+        if isinstance(file, str):
+            logger.warning("`%s` is passed over: %s", folder.at(number), file)
+        else:
+            before = (None, NO_EDGES) if known is None else (known.file, known.refused)
+            found.append(Found(number, signature, file, *before))
+    gone = {number: known for number, known in bases if known.signature and number not in there}
+    mark = folder.watermark() if any(number in there for number, _ in bases) else 0
+    return found, gone, {number: known.file for number, known in sorted(gone.items()) if number <= mark}
+
+
+def _written(folder: TaskFolder, bases: Bases, state: ListState) -> bool:
+    mark = folder.watermark()
+    unmoved, removed = True, False
+    for number in folder.numbers():
+        if number >= state.next_id and number not in state.left:
+            unmoved = False  # it came just now
+        elif number not in state.files and number not in state.left:
+            removed |= _take_away(folder, bases, number)
+    for number, plain in state.files.items():
+        known, signature = bases.get(number), folder.signature(number)
+        file = plain if known is None else _whole(plain, known)
+        if signature is None:
+            if _is_let_go(number, file, known, mark):
+                continue
+        elif known is not None and known.file == file and known.signature == signature:
+            continue
+        unmoved &= _put(folder, bases, number, file, strange=number in state.strange)
+    if removed or (state.files and state.next_id - 1 > max(state.files)):
+        folder.raise_watermark(state.next_id - 1)
+    return unmoved
+
+
+def _put(folder: TaskFolder, bases: Bases, number: int, file: TaskFile, *, strange: bool) -> bool:
+    """Writes a file; False if it is not the one that we looked at."""
+    known, present = bases.get(number), folder.signature(number)
+    refused = NO_EDGES if known is None else known.refused
+    link = os.path.islink(folder.at(number))  # is replaced itself, or refused if it leads out of the folder
+    if present is not None and not link and (known is None or known.signature != present):
+        unreadable = isinstance(folder.read(number), str)
+        if not unreadable and not strange:
+            return False
+        aside = folder.set_aside(number, "invalid" if unreadable else "changed")
+        logger.warning("`%s` is not what the board has; moved to `%s`", folder.at(number), aside)
+    bases.remember(number, Base(folder.write(number, file), file, refused))
+    return True
+
+
+def _whole(file: TaskFile, known: Base) -> TaskFile:
+    """What the board says, with what only the file has."""
+    blocks, blocked_by = known.refused
+    return replace(
+        file,
+        more=known.file.more,
+        blocks=tuple(dict.fromkeys((*file.blocks, *blocks))),
+        blocked_by=tuple(dict.fromkeys((*file.blocked_by, *blocked_by))),
+    )
+
+
+def _take_away(folder: TaskFolder, bases: Bases, number: int) -> bool:
+    """Removes the file of a task that is gone; one that we do not know is set aside, one that is no task stays."""
+    known, signature = bases.forget(number), folder.signature(number)
+    if known is not None and known.signature == signature:
+        folder.remove(number)
+        return True
+    if isinstance(folder.read(number), str):
+        return False
+    aside = folder.set_aside(number, "changed")
+    logger.warning("`%s` is no task of the board any more; moved to `%s`", folder.at(number), aside)
+    return True
+
+
+def _is_let_go(number: int, file: TaskFile, known: Base | None, watermark: int) -> bool:
     """Whether a file is missing because somebody took it away, and the task is as it was then."""
     if number > watermark:
         return False

@@ -8,9 +8,10 @@ import re
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 from punchlist.bridges.folder import Folder, Signature
+from punchlist.bridges.task_lock import HELD
 from punchlist.core.task import Task
 from punchlist.dialects.claude_tasks_reply import SHOWN
 from punchlist.errors import ListFileRefused
@@ -19,7 +20,10 @@ from punchlist.text import repair
 WATERMARK = ".highwatermark"
 _NAME = re.compile(r"([1-9]\d{0,17})\.json", re.ASCII)
 _KEYS = ("id", "subject", "description", "activeForm", "status", "owner", "blocks", "blockedBy", "metadata")
-Edge = Literal["blocks", "blockedBy"]
+Edges = tuple[tuple[str, ...], tuple[str, ...]]
+"""What a task blocks, and what it is blocked by."""
+
+NO_EDGES: Edges = ((), ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +136,11 @@ class TaskFolder:
     def numbers(self) -> list[int]:
         found = [match for name in self._files.names() if (match := _NAME.fullmatch(name)) is not None]
         return sorted(int(match[1]) for match in found)
+
+    def seen(self) -> Mapping[str, Signature | None]:
+        """The state of all files that say something, and of the lock: the same again means that nobody is at them."""
+        names = [name for name in self._files.names() if name in {WATERMARK, HELD} or _NAME.fullmatch(name)]
+        return {name: self._files.signature(name) for name in names}
 
     def at(self, number: int) -> str:
         return self._files.at(_name(number))

@@ -17,7 +17,8 @@ STALE = 10.0
 """Seconds."""
 
 _PAUSE = 0.01
-_FILE, _HELD = ".lock", ".lock.lock"
+HELD = ".lock.lock"
+_FILE = ".lock"
 
 
 @contextmanager
@@ -25,7 +26,7 @@ def locked(folder: str, *, patience: float = 2.0) -> Generator[None]:
     """The folder, which has to be there, to ourselves. Raises `ListFileRefused` after so many seconds."""
     deadline = time.monotonic() + patience
     path = os.path.join(folder, _FILE)
-    held = os.path.join(folder, _HELD)
+    held = os.path.join(folder, HELD)
     try:
         flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
         file = os.open(path, flags, 0o600)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from punchlist.bridges.folder import Signature
-from punchlist.bridges.task_files import TaskFile, changes, told
+from punchlist.bridges.task_files import NO_EDGES, Edges, TaskFile, changes, told
 from punchlist.core.task import Task
 from punchlist.core.task_records import fold
+from punchlist.errors import InvalidInput
 from punchlist.store import Transaction
 from punchlist.store.task_contract import TaskRow
 from punchlist.tasks import Work
 from punchlist.tasks.facts import record_change, record_new
+from punchlist.tasks.fields import described
 
 _PAST = 20
 """So many earlier states of a task are compared with a file that nobody has seen before."""
@@ -21,26 +23,28 @@ _PAST = 20
 class Found(NamedTuple):
     """A file that changed since it was last looked at, or is new.
 
-    `base` is what it said when it and the board agreed.
+    `base` is what it said when it and the board agreed, `kept` are those of its edges that the board did not take.
     """
 
     number: int
     signature: Signature
     file: TaskFile
     base: TaskFile | None
+    kept: Edges = NO_EDGES
 
 
 class ListState(NamedTuple):
     """The list as the board has it: what each file is to say, and the next number.
 
     `strange`: files of which nobody can tell whether they are newer. `left`: files that are no tasks to us, and are
-    left alone.
+    left alone. `refused`: edges of files that cannot be here, to themselves, to nothing or in a circle.
     """
 
     files: Mapping[int, TaskFile]
     next_id: int = 1
     strange: frozenset[int] = frozenset()
     left: frozenset[int] = frozenset()
+    refused: Mapping[int, Edges] = {}
 
 
 def state_of(tx: Transaction, list: str) -> ListState:
@@ -51,9 +55,10 @@ def state_of(tx: Transaction, list: str) -> ListState:
     return ListState(files, tx.tasks.next_id(where))
 
 
-def record(work: Work, found: Iterable[Found], deleted: Mapping[int, TaskFile], watermark: int) -> ListState:
+def record(work: Work, found: Sequence[Found], deleted: Mapping[int, TaskFile], watermark: int) -> ListState:
     """Records new and changed files, and tasks that were deleted; the list as it is then.
 
+    `watermark` is the highest number that anybody gave.
     `deleted` has what each file said last: a task that is no longer so was changed here since, and stays.
     """
     strange, left = set[int](), set[int]()
@@ -65,12 +70,12 @@ def record(work: Work, found: Iterable[Found], deleted: Mapping[int, TaskFile], 
                 record_change(work, row.task.id, changes(each.base, each.file))
             elif not _is_behind(work, row, each.file):
                 strange.add(each.number)
+        elif each.base is None and not _can_be(work, each.file):
+            left.add(each.number)
         elif each.base is None and record_new(work, each.number, each.file.subject, _words(each.file)) is not None:
             new.append(each)
-        elif each.number < work.tasks.next_id(work.where):
-            strange.add(each.number)
         else:
-            left.add(each.number)
+            strange.add(each.number)
     for each in new:  # now that all of them are there
         edges = {"add_blocked_by": each.file.blocked_by, "add_blocks": each.file.blocks}
         record_change(work, str(each.number), {"status": each.file.status, **edges})
@@ -80,7 +85,35 @@ def record(work: Work, found: Iterable[Found], deleted: Mapping[int, TaskFile], 
             work.delete(row.task.id)
     if watermark:
         work.tasks.skip_ids(work.where, watermark + 1)
-    return state_of(work.tx, work.name)._replace(strange=frozenset(strange), left=frozenset(left))
+    state = state_of(work.tx, work.name)
+    told_edges = {each.number: _refused(each, state.files.get(each.number)) for each in found}
+    refused = {number: edges for number, edges in told_edges.items() if edges != NO_EDGES and number not in strange}
+    return state._replace(strange=frozenset(strange), left=frozenset(left), refused=refused)
+
+
+def _refused(found: Found, now: TaskFile | None) -> Edges:
+    """Which edges a file has that the board did not take, now or before."""
+    if now is None:
+        return NO_EDGES
+    file, base = found.file, found.base or TaskFile("")
+    blocks, blocked_by = found.kept
+    return (
+        _left_out(file.blocks, now.blocks, base.blocks, blocks),
+        _left_out(file.blocked_by, now.blocked_by, base.blocked_by, blocked_by),
+    )
+
+
+def _left_out(said: Sequence[str], taken: Sequence[str], before: Sequence[str], kept: Sequence[str]) -> tuple[str, ...]:
+    """What is new in the file, or was left out before; what else is not on the board was taken away there."""
+    return tuple(each for each in said if each not in taken and (each in kept or each not in before))
+
+
+def _can_be(work: Work, file: TaskFile) -> bool:
+    try:
+        described(Task(list=work.name, id="", subject=""), {**_words(file), "subject": file.subject})
+    except InvalidInput:
+        return False
+    return True
 
 
 def _words(file: TaskFile) -> dict[str, Any]:

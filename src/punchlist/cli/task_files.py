@@ -71,6 +71,7 @@ def import_(options: Namespace) -> int:
     key = blake2b(text.encode(errors="replace"), digest_size=12).hexdigest()
     with open_board(options) as board:
         tasks = chosen_list(board, options, by=author(options))
+        board.tasks_wanted(tasks.name)
         added = board.store.transact(lambda tx: bring(tasks.within(tx), found, key=key, in_order=options.in_order))
     if options.json:
         for task in added:

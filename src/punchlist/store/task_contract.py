@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple, Protocol
 
@@ -162,6 +162,11 @@ class TaskTransaction(Protocol):
         ...
 
     def save_reading(self, where: TaskListRow, source: str, place: int, mark: bytes) -> None: ...
+    def readings(self, where: TaskListRow, source: str) -> Mapping[str, tuple[int, bytes]]:
+        """The same for every source below this one: `source/…`."""
+        ...
+
+    def delete_reading(self, where: TaskListRow, source: str) -> None: ...
     def rebuild(self) -> int:
         """Counts anew what is kept as a count; how many were wrong."""
         ...

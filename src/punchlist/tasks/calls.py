@@ -24,6 +24,7 @@ _ASKED = 5
 
 def answering(agent: Handle, command: TaskCommand) -> Decide:
     """What answers one call of this agent."""
+    agent.board.tasks_wanted(agent.task_list)
     return _Call(agent, command).decide
 
 

@@ -64,6 +64,7 @@ class Looking:
         return Work(tx, self.name, project=self._project, now=now, by=self.by, agent=row)
 
     def _change(self, work: Callable[[Work], T]) -> T:
+        self.board.tasks_wanted(self.name)
         done = self.board.store.transact(lambda tx: work(self.within(tx)))
         self.board.tasks_changed(self.name)
         return done
@@ -78,6 +79,7 @@ class Looking:
             where, due = known
             return (True, nothing) if due else (False, what(tx, where))
 
+        self.board.tasks_wanted(self.name)
         now = self.board.now()
         due, found = self.board.store.read(read)
         if due:
