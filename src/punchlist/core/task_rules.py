@@ -173,9 +173,14 @@ def expired(task: Task, now: datetime) -> Task:
 
 
 def completed(task: Task, now: datetime, result: Any, *, fence: int | None) -> Task:
-    """Done. Without a fence, whoever holds a claim on it has lost it."""
+    """Done. Without a fence, whoever holds a claim on it has lost it.
+
+    A worker whose last attempt ran out of time is heard, too: only then has a failed task the fence of a worker.
+    """
     if task.status is _C:
         return task
+    if task.status is _F and fence is not None:
+        task = moved(task, _I, now)
     lost = fence is None and task.lease_until is not None
     return moved(task, _C, now, result=result, fence=task.fence + lost)
 

@@ -139,20 +139,31 @@ class Claims(Change):
         return late[0] if late else found[0]
 
     def _complete(self, id: str, fence: int | None, result: Any, revision: int | None) -> Task | Late:
+        late = None if fence is None else self.too_late(id, fence, result)
+        if late is not None:
+            return late
+        row = self.row(id)
+        rules.check_revision(row.task, revision)
+        return self.write(row, rules.completed(row.task, self.now, result, fence=fence), "task.completed").task
+
+    def too_late(self, id: str, fence: int, result: Any) -> Late | None:
+        """What becomes of a completion under this fence that can no longer count; None if it still can."""
         row = self.row(id)
         task = row.task
-        kept = " What you brought is kept with the task." if result is not None else ""
-        if fence is not None and fence != task.fence:
+        if fence != task.fence:
+            kept = " What you brought is kept with the task." if result is not None else ""
             stale = FenceStale(id=task.id, fence=fence, actual=task.fence, kept=kept)
             return self._late(row, fence, result, stale)
-        rules.check_revision(task, revision)
-        if fence is not None and task.cancel_requested and task.status not in ENDED:
+        if task.cancel_requested and task.status not in ENDED:
             return self._late(row, fence, result, CancelPending(id=task.id))
-        if fence is not None and task.status is TaskStatus.COMPLETED and result not in (None, task.result):
-            then = "what you brought is kept beside its result"
+        then = "what you brought is kept beside it"
+        if task.status is TaskStatus.CANCELLED:
+            refused = TransitionRefused(id=task.id, status=task.status, to="completed", next=then)
+            return self._late(row, fence, result, refused)
+        if task.status is TaskStatus.COMPLETED and result not in (None, task.result):
             refused = TransitionRefused(id=task.id, status=task.status, to="completed once more", next=then)
             return self._late(row, fence, result, refused)
-        return self.write(row, rules.completed(task, self.now, result, fence=fence), "task.completed").task
+        return None
 
     def _late(self, row: TaskRow, fence: int, result: Any, error: TaskError) -> Late:
         if result is None:

@@ -1,0 +1,104 @@
+"""Who finishes late: what still counts, and what is kept beside the task."""
+
+import pytest
+
+from punchlist import Task, TaskStatus
+from punchlist.errors import FenceStale, GateRefused, TransitionRefused
+from tests.tasks.boards import Desk
+
+
+def _outrun(desk: Desk) -> Task:
+    """A worker's task that somebody else has by now, as the worker knows it."""
+    desk.tasks.create("one")
+    slow = desk.tasks.claim("slow", lease=60)
+    assert slow is not None
+    desk.clock.advance(120)
+    assert desk.taken("quick").id == slow.id
+    return slow
+
+
+def test_a_late_finisher_counts_though_its_last_attempt_expired(desk: Desk) -> None:
+    desk.tasks.create("one", max_attempts=1)
+    desk.tasks.create("two", blocked_by=["1"])
+    slow = desk.tasks.claim("slow", lease=60)
+    assert slow is not None
+    desk.clock.advance(120)
+    assert desk.tasks.get("1").status is TaskStatus.FAILED
+    done = desk.tasks.complete("1", fence=slow.fence, result="mine")
+    assert (done.status, done.result, done.failure, done.late_results) == (TaskStatus.COMPLETED, "mine", None, ())
+    assert desk.tasks.get("1") == done
+    assert desk.tasks.get("2").is_ready
+
+
+def test_a_failed_task_that_was_tried_again_keeps_the_late_result_beside_it(desk: Desk) -> None:
+    desk.tasks.create("one", max_attempts=1)
+    slow = desk.tasks.claim("slow", lease=60)
+    assert slow is not None
+    desk.clock.advance(120)
+    desk.tasks.retry("1")
+    with pytest.raises(FenceStale):
+        desk.tasks.complete("1", fence=slow.fence, result="mine")
+    assert [late.result for late in desk.tasks.get("1").late_results] == ["mine"]
+
+
+def test_what_is_brought_to_a_task_that_was_cancelled_on_expiry_is_kept(desk: Desk) -> None:
+    desk.tasks.create("one")
+    slow = desk.tasks.claim("slow", lease=60)
+    assert slow is not None
+    desk.tasks.cancel("1", request=True)
+    desk.clock.advance(120)
+    with pytest.raises(TransitionRefused):
+        desk.tasks.complete("1", fence=slow.fence, result="mine")
+    task = desk.tasks.get("1")
+    assert (task.status, task.late_results[0].result) == (TaskStatus.CANCELLED, "mine")
+
+
+def test_a_late_result_given_by_update_is_kept_as_well(desk: Desk) -> None:
+    slow = _outrun(desk)
+    for _ in range(2):
+        with pytest.raises(FenceStale) as caught:
+            desk.tasks.update("1", status="completed", fence=slow.fence, result="mine", subject="other")
+        assert "kept" in str(caught.value)
+    task = desk.tasks.get("1")
+    assert (task.status, task.subject, task.owner) == (TaskStatus.IN_PROGRESS, "one", "quick")
+    assert [late.result for late in task.late_results] == ["mine"]
+
+
+def test_a_gate_is_not_asked_about_what_comes_too_late(desk: Desk) -> None:
+    asked: list[str] = []
+
+    def refuse(task: Task) -> str:
+        asked.append(task.id)
+        return "no"
+
+    slow = _outrun(desk)
+    desk.board.gate("complete", refuse)
+    with pytest.raises(FenceStale):
+        desk.tasks.complete("1", fence=slow.fence, result="mine")
+    with pytest.raises(FenceStale):
+        desk.tasks.update("1", status="completed", fence=slow.fence, result="mine too")
+    assert not asked
+    assert [late.result for late in desk.tasks.get("1").late_results] == ["mine", "mine too"]
+
+
+def test_what_a_gate_refuses_while_the_task_changes_hands_is_kept(desk: Desk) -> None:
+    def refuse(task: Task) -> str:
+        desk.tasks.release(task.id)
+        desk.tasks.claim("quick")
+        return "no"
+
+    desk.tasks.create("one")
+    slow = desk.taken("slow")
+    desk.board.gate("complete", refuse)
+    with pytest.raises(FenceStale):
+        desk.tasks.complete("1", fence=slow.fence, result="mine")
+    assert [late.result for late in desk.tasks.get("1").late_results] == ["mine"]
+
+
+def test_what_a_gate_refuses_its_worker_is_not_late(desk: Desk) -> None:
+    desk.tasks.create("one")
+    task = desk.taken()
+    desk.board.gate("complete", lambda _: "no")
+    with pytest.raises(GateRefused):
+        desk.tasks.complete("1", fence=task.fence, result="mine")
+    assert desk.tasks.get("1").late_results == ()
