@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, cast
 
@@ -229,10 +230,11 @@ def cancel_asked(task: Task) -> Task:
 def waiting(task: Task, wait: Wait, now: datetime) -> Task:
     """Put aside until something happens. A worker's claim ends; one who had it without a lease goes on afterwards."""
     then = "in_progress" if task.status is _I and task.lease_until is None else "pending"
+    meant = task.status is _P and task.owner is not None
     if task.wait is not None:
-        then = task.wait.then
+        then, meant = task.wait.then, task.wait.meant
     held_lease = task.lease_until is not None
-    wait = Wait(kind=wait.kind, at=wait.at, topic=wait.topic, correlation_id=wait.correlation_id, since=now, then=then)
+    wait = replace(wait, since=now, then=then, meant=meant)
     return moved(task, _W, now, wait=wait, fence=task.fence + held_lease)
 
 
@@ -243,7 +245,8 @@ def resumed(task: Task, now: datetime, patch: Any = None) -> Task:
     if task.cancel_requested:
         return cancelled(task, now)
     goes_on = task.wait is not None and task.wait.then == "in_progress" and not task.open_blockers
-    again = moved(task, _I if goes_on else _P, now)
+    keeps = goes_on or (task.wait is not None and task.wait.meant)
+    again = moved(task, _I if goes_on else _P, now, owner=task.owner if keeps else None)
     return again if patch is None else with_state(again, patch)
 
 
