@@ -3,7 +3,7 @@
 import pytest
 
 from punchlist import Task, TaskStatus
-from punchlist.errors import FenceStale, GateRefused, TransitionRefused
+from punchlist.errors import FenceStale, GateRefused, ReservationRefused, TransitionRefused
 from tests.tasks.boards import Desk
 
 
@@ -102,3 +102,35 @@ def test_what_a_gate_refuses_its_worker_is_not_late(desk: Desk) -> None:
     with pytest.raises(GateRefused):
         desk.tasks.complete("1", fence=task.fence, result="mine")
     assert desk.tasks.get("1").late_results == ()
+
+
+def test_a_heartbeat_after_expiry_restores_the_worker_its_lease_and_its_files(desk: Desk) -> None:
+    desk.tasks.create("one")
+    desk.tasks.create("two")
+    task = desk.tasks.claim("slow", lease=60, reserve=["src/**"])
+    assert task is not None
+    for _ in range(2):
+        desk.clock.advance(120)
+        assert desk.tasks.get("1").owner is None
+        back = desk.tasks.heartbeat("1", fence=task.fence)
+        assert (back.owner, back.lease, back.reserved, back.fence) == ("slow", 60, ("src/**",), task.fence)
+    with pytest.raises(ReservationRefused):
+        desk.tasks.claim("quick", reserve=["src/a.py"])
+
+
+def test_a_heartbeat_after_expiry_is_refused_when_its_files_are_another_s(desk: Desk) -> None:
+    desk.tasks.create("one")
+    desk.tasks.create("two")
+    task = desk.tasks.claim("slow", lease=60, reserve=["src/**"])
+    assert task is not None
+    desk.clock.advance(120)
+    desk.tasks.claim("quick", id="2", reserve=["src/a.py"])
+    with pytest.raises(ReservationRefused) as caught:
+        desk.tasks.heartbeat("1", fence=task.fence)
+    assert "quick" in str(caught.value)
+    assert desk.tasks.get("1").status is TaskStatus.PENDING
+
+
+def test_a_heartbeat_for_a_task_that_was_never_claimed_takes_it_in_the_name_of_its_handle(desk: Desk) -> None:
+    desk.tasks.create("one")
+    assert desk.tasks.heartbeat("1", fence=0).owner == "ada"

@@ -11,6 +11,7 @@ from punchlist.core.change import Cleaner
 from punchlist.core.events import Draft
 from punchlist.core.globs import normal, overlap
 from punchlist.core.task import ENDED, Task, TaskStatus, altered
+from punchlist.core.task_records import fold
 from punchlist.errors import (
     CancelPending,
     FenceStale,
@@ -102,12 +103,31 @@ class Claims(Change):
         row = self.row(id)
         task = row.task
         rules.check_fence(task, fence)
-        length = timedelta(seconds=check_lease(lease or task.lease or LEASE, LONGEST_LEASE))
-        alive = rules.kept_alive(task, self.by or None, self.now, length)
-        if task.status is TaskStatus.IN_PROGRESS:
+        if task.status is not TaskStatus.PENDING:
+            length = timedelta(seconds=check_lease(lease or task.lease or LEASE, LONGEST_LEASE))
+            alive = rules.kept_alive(task, self.by or None, self.now, length)
             self.tasks.save_lease(row, alive)
             return alive
+        return self._taken_back(row, lease)
+
+    def _taken_back(self, row: TaskRow, lease: float | None) -> Task:
+        """In the hands of its last worker once more, as it had it; refused if its files are another's by now."""
+        had = self._last_claim(row) or Task(list="", id="", subject="")
+        length = timedelta(seconds=check_lease(lease or had.lease or LEASE, LONGEST_LEASE))
+        owner = had.owner or self.by or None
+        self._check_free(had.reserved, owner or "")
+        alive = altered(rules.kept_alive(row.task, owner, self.now, length), reserved=had.reserved)
         return self.write(row, alive, "task.claimed").task
+
+    def _last_claim(self, row: TaskRow) -> Task | None:
+        """The task as it was claimed under its present fence, as far as that is still on record."""
+        task: Task | None = None
+        had: Task | None = None
+        for event in self.tasks.history(self.where, int(row.task.id)):
+            task = fold(task, event.kind, event.data, event.at)
+            if event.kind == "task.claimed" and task is not None and task.fence == row.task.fence:
+                had = task
+        return had
 
     def release(self, id: str, *, fence: int | None = None) -> Task:
         row = self.row(id)
