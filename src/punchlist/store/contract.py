@@ -92,6 +92,10 @@ class ListHistory(Protocol):
         """When the list was last written, or said again as it is; None if it never was."""
         ...
 
+    def wiped(self, agent: AgentRow, plan_id: str) -> tuple[int, int] | None:
+        """How many items of a plan its dialect cleared when they were done, and the revision of the last time."""
+        ...
+
 
 class Transaction(Protocol):
     """What may be done within one transaction. All of it is committed together, or none of it."""

@@ -7,13 +7,13 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack, overload
 
 from punchlist.core.events import Draft
-from punchlist.core.task import Task, TaskStatus, altered
+from punchlist.core.task import Task, TaskStatus
 from punchlist.core.todo import TodoList
 from punchlist.errors import GateRefused, TaskError, TaskRevisionConflict
 from punchlist.tasks.claims import Late
-from punchlist.tasks.fields import NewTask, TaskChanges, described, plain
+from punchlist.tasks.fields import NewTask, TaskChanges, plain, proposed
 from punchlist.tasks.looking import Looking
-from punchlist.tasks.meeting import promoted, remember, steps_of
+from punchlist.tasks.meeting import fields_of, promoted, remember, steps_of, subject_of, unpromoted
 from punchlist.tasks.work import Work
 
 if TYPE_CHECKING:
@@ -41,8 +41,7 @@ class Tasks(Looking):
         if any(gate.on == "create" for gate in self.board.gates):
             from punchlist.tasks.gates import ask
 
-            new = described(Task(list=self.name, id="", subject=""), {**fields, "subject": subject})
-            ask(self.board.gates, "create", altered(new, owner=fields.get("owner"), created_by=self.by))
+            ask(self.board.gates, "create", proposed(self.name, subject, fields, by=self.by))
 
     def _ended(self, id: str, fence: int | None, result: Any, write: Callable[[Work], T]) -> T:
         """Writes a completion; where it comes too late, what it brings is kept, and the worker is told so."""
@@ -272,6 +271,9 @@ class Tasks(Looking):
     def promote(self, agent: Agent, *, parent: str | None = None) -> tuple[Task, ...]:
         """Makes tasks of the open items of an agent's list, each blocked by the one before. Again: the same tasks."""
         todos = agent.todos
+        if any(gate.on == "create" for gate in self.board.gates):
+            for item in self.board.store.read(lambda tx: unpromoted(tx, self.name, agent, todos)):
+                self._ask_about_new(subject_of(item), fields_of(agent, todos, item, parent))
         return self._change(lambda work: promoted(work, agent, todos, parent))
 
     # The end.
