@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from punchlist.agent.changes import edited
 from punchlist.agent.handle import Handle, check_name
-from punchlist.core.commands import Block, Edit, Operation, Target, Unblock
+from punchlist.core.commands import Block, Edit, Operation, Start, Target, Unblock
 from punchlist.core.events import Draft
 from punchlist.core.todo import ListState, Status, TodoItem, TodoList
 from punchlist.errors import AlreadyAnswered, InvalidInput, ItemGone, NotAsked
@@ -36,6 +36,8 @@ class Asking(Handle):
             if found is None or not found.is_open:
                 raise ItemGone(item=item)
             target = Target(item=found.id, by="id")
+            earlier = tx.questions.latest(row.number, found.id, row.state.todos.plan_id)
+            again = earlier is not None and earlier.answer is None and _waits_for(found, earlier)
             state = _operate(tx, row, Block(target, said, asked), by=self.name, now=now)
             blocked = state.todos.find(found.id)
             reason = said if blocked is None or blocked.blocker is None else blocked.blocker.reason
@@ -47,6 +49,7 @@ class Asking(Handle):
                 of=asked,
                 asked_at=now,
                 asked_by=self.name,
+                begun=found.status is Status.IN_PROGRESS or (again and earlier is not None and earlier.begun),
             )
             tx.questions.ask(row.number, made, at=now)
             data = {"item": found.id, "content": found.content, "question": reason}
@@ -59,6 +62,8 @@ class Asking(Handle):
 
     def answer(self, item: str, text: str, *, by: str) -> Question:
         """Answers what an item asks, and lets it go on; the agent is told at its next turn.
+
+        An item that was in progress is so again, unless another is by now.
 
         Raises `NotAsked`, `AlreadyAnswered`, or `ItemGone` when the item is closed or no longer there.
         """
@@ -79,7 +84,9 @@ class Asking(Handle):
             found, question = _asked(tx, row, item)
             answered = replace(question, answer=said, answered_at=now, answered_by=by)
             if _waits_for(found, question):
-                _operate(tx, row, Unblock(Target(item=found.id, by="id")), by=by, now=now)
+                target = Target(item=found.id, by="id")
+                goes_on = question.begun and row.state.todos.focus is None
+                _operate(tx, row, Unblock(target), *[Start(target)] * goes_on, by=by, now=now)
             tx.questions.answer(row.number, answered, at=now)
             data = {"item": found.id, "content": found.content, "question": question.question, "answer": said}
             tx.add_events(row, [Draft("question.answered", data)], by=by, at=now)
@@ -107,8 +114,8 @@ def take_answers(tx: Transaction, row: AgentRow) -> str | None:
     return answers_block(list(tx.questions.take(row.number)))
 
 
-def _operate(tx: Transaction, row: AgentRow, operation: Operation, *, by: str, now: datetime) -> ListState:
-    applied = edited(row.state, Edit((operation,)), now, by=by, own=by == row.name)
+def _operate(tx: Transaction, row: AgentRow, *operations: Operation, by: str, now: datetime) -> ListState:
+    applied = edited(row.state, Edit(operations), now, by=by, own=by == row.name)
     tx.save_list(row, applied.state, unseen=row.unseen, at=now)
     tx.add_events(row, applied.events, by=by, at=now)
     return applied.state
