@@ -265,3 +265,13 @@ def test_an_answered_item_does_not_take_the_focus_from_another(agent: Agent):
     agent.edit({"op": "start", "item": "2"}, by="main")
     agent.answer("1", "Red.", by="ada")
     assert [item.status for item in agent.todos.items] == [Status.PENDING, Status.IN_PROGRESS]
+
+
+def test_a_task_cannot_ask_and_the_error_says_what_to_do(board: Board):
+    agent = board.agent("main", session="s9", dialect="claude-tasks")
+    agent.call("TaskCreate", {"subject": "Paint", "description": ""})
+    for name in ("1", "#1", "Paint"):
+        with pytest.raises(InvalidInput, match="is a task"):
+            agent.ask(name, "Which colour?")
+    with pytest.raises(ItemGone):
+        agent.ask("2", "Which colour?")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ from punchlist.store import AgentRow, Transaction
 
 if TYPE_CHECKING:
     from punchlist.core.question import Question
+    from punchlist.core.task import Task
 
 
 class Asking(Handle):
@@ -33,6 +35,9 @@ class Asking(Handle):
             now = self.board.now()
             row = self._joined(tx, now)
             found = _named(row.state.todos, item)
+            if found is None and tx.has_tasks and _is_task(self._tasks_before(tx, row), item):
+                then = f'put it aside with `tasks.wait("{item.lstrip("#")}")`, and let the person resume it'
+                raise InvalidInput(problem=f"`{item}` is a task, and only items of a todo list can ask: {then}.")
             if found is None or not found.is_open:
                 raise ItemGone(item=item)
             target = Target(item=found.id, by="id")
@@ -147,3 +152,8 @@ def _named(todos: TodoList, name: str) -> TodoItem | None:
     """The item of that id, else the first open one of that text, else any of that text."""
     same = [item for item in todos.items if item.content == name]
     return todos.find(name) or next((item for item in same if item.is_open), same[0] if same else None)
+
+
+def _is_task(tasks: Iterable[Task], name: str) -> bool:
+    """Whether one of these is called so, by its number or its subject."""
+    return any(name in (task.id, f"#{task.id}", task.subject) for task in tasks)
