@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Self
 from punchlist.config import durability as configured_durability
 from punchlist.config import lease as configured_lease
 from punchlist.config import project_of, session_id
-from punchlist.core.events import Draft, Event
-from punchlist.errors import InvalidInput, SessionExists, SessionUnknown, StoreClosed
+from punchlist.core.events import Draft, Event, cursor_of
+from punchlist.errors import SessionExists, SessionUnknown, StoreClosed
 from punchlist.store import Durability, ListRow, SessionRow, Store, Transaction, open_store
 
 if TYPE_CHECKING:
@@ -38,19 +38,6 @@ TasksObserver = Callable[[str], None]
 
 def system_clock() -> datetime:
     return datetime.now(UTC)
-
-
-def cursor_of(after: int | str) -> int:
-    """The number of an event, from itself or from its cursor."""
-    text = str(after)
-    if not text.isdecimal():
-        raise InvalidInput(
-            problem=f"`{text[:80]}` is no cursor; use `event.seq` or `event.cursor`, or 0 for the start."
-        )
-    return min(int(text[:20]), _LAST)
-
-
-_LAST = 2**63 - 1
 
 
 class Board:

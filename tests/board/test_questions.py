@@ -246,3 +246,32 @@ def test_who_wants_to_stop_hears_the_answer_first() -> None:
         heard = agent.about_to_stop()
         assert heard is not None
         assert heard.kind == "answer"
+
+
+def test_an_item_that_was_in_progress_is_so_again_once_it_is_answered(agent: Agent):
+    agent.edit({"op": "start", "item": "1"}, by="main")
+    agent.ask("1", "Which colour?")
+    agent.ask("1", "Which colour, red?")
+    agent.edit({"op": "reopen", "item": "2"}, by="ada")
+    assert agent.todos.focus is None
+    agent.answer("1", "Red.", by="ada")
+    assert agent.todos.focus is not None
+    assert agent.todos.focus.id == "1"
+
+
+def test_an_answered_item_does_not_take_the_focus_from_another(agent: Agent):
+    agent.edit({"op": "start", "item": "1"}, by="main")
+    agent.ask("1", "Which colour?")
+    agent.edit({"op": "start", "item": "2"}, by="main")
+    agent.answer("1", "Red.", by="ada")
+    assert [item.status for item in agent.todos.items] == [Status.PENDING, Status.IN_PROGRESS]
+
+
+def test_a_task_cannot_ask_and_the_error_says_what_to_do(board: Board):
+    agent = board.agent("main", session="s9", dialect="claude-tasks")
+    agent.call("TaskCreate", {"subject": "Paint", "description": ""})
+    for name in ("1", "#1", "Paint"):
+        with pytest.raises(InvalidInput, match="is a task"):
+            agent.ask(name, "Which colour?")
+    with pytest.raises(ItemGone):
+        agent.ask("2", "Which colour?")

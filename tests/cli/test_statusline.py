@@ -78,3 +78,16 @@ def test_after_the_focus_comes_what_is_next_and_then_that_all_is_done(run: Run):
     assert run("statusline").out == "⊘ Only (0/1)\n"
     run("todo", "done", "only")
     assert run("statusline").out == "☒ All done (1/1)\n"
+
+
+def test_a_session_that_only_has_tasks_shows_those(run: Run, board: Board, project: Path):
+    with board:
+        agent = board.agent("main", session="s2", project=str(project), dialect="claude-tasks")
+        for subject in ("Read", "Paint", "Ship"):
+            agent.call("TaskCreate", {"subject": subject, "description": "", "activeForm": f"{subject}ing"})
+        agent.call("TaskUpdate", {"taskId": "1", "status": "completed"})
+        agent.call("TaskUpdate", {"taskId": "2", "status": "in_progress"})
+    assert run("statusline", "--session", "s2").out == "▸ Painting (1/3)\n"
+    assert _line(json.dumps({"cwd": str(project)}))[1] == "▸ Painting (1/3)\n"
+    assert run("statusline", "--session", "s2", "--agent", "main").out == "▸ Painting (0/1)\n"
+    assert "punchlist tasks list --list session:s2" in run("todos", "--session", "s2").out

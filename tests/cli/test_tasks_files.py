@@ -188,3 +188,15 @@ def test_what_cannot_be_a_folder_of_claude_code_s_is_a_sentence(run: Run, projec
         ran = run("tasks", *arguments)
         assert (ran.code, ran.out) == (1, ""), arguments
         assert ran.err.count("\n") == 1
+
+
+def test_in_order_leaves_alone_what_was_begun_or_is_over(run: Run, project: Path):
+    (project / "plan.md").write_text("- [ ] One\n- [x] Two\n- [ ] Three\n")
+    run("tasks", "import", "plan.md", "--in-order")
+    with Board.open() as board:
+        tasks = board.tasks().list()
+    assert [(task.status.value, task.blocked_by) for task in tasks] == [
+        ("pending", ()),
+        ("completed", ()),
+        ("pending", ("1", "2")),
+    ]

@@ -16,7 +16,7 @@ from punchlist.board import Board
 from punchlist.cli.task_work import Worker
 from punchlist.cli.tasks import parse
 from punchlist.core.task import Task, TaskStatus
-from punchlist.testing import FaultyStore
+from punchlist.testing import FakeClock, FaultyStore
 from punchlist.testing.faulty import Fault
 from tests.cli.conftest import Ran, Run
 
@@ -358,3 +358,14 @@ def test_what_was_done_is_not_lost_to_a_disk_that_refuses_once(
         task = board.tasks().get("1")
         assert (task.status, task.result, task.late_results) == (TaskStatus.COMPLETED, "well", ())
     assert "a planned fault" in capsys.readouterr().err
+
+
+def test_a_command_whose_last_attempt_expired_meanwhile_still_completes_its_task(run: Run):
+    run("tasks", "add", "One", "--attempts", "1")
+    options = parse(["work", "--once", "--lease", "60", "--", "echo", "well"])
+    clock = FakeClock()
+    with Board.open(clock=lambda: clock.advance(3600)) as board:  # every look is an hour later
+        assert Worker(board.tasks(by="w1"), options).run() == 0
+        task = board.tasks().get("1")
+        assert (task.status, task.result) == (TaskStatus.COMPLETED, "well")
+        assert "task.expired" in [event.kind for event in board.tasks().history("1")]

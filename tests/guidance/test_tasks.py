@@ -143,3 +143,29 @@ def test_a_subject_stays_in_its_row() -> None:
         for text in (stop.text if stop is not None else "", block or ""):
             assert text.lower().count("</punchlist>") == 1
             assert len(text.splitlines()) == 3
+
+
+def test_what_comes_after_another_s_task_is_no_reason_to_go_on_and_is_said_to_be_blocked() -> None:
+    with talk("claude-tasks", "quiet") as agent:
+        for subject in ("Paint", "Sweep", "Lock up"):
+            agent.call("TaskCreate", {"subject": subject, "description": ""})
+        agent.call("TaskUpdate", {"taskId": "2", "addBlockedBy": ["1"]})
+        agent.call("TaskUpdate", {"taskId": "3", "addBlockedBy": ["2"]})
+        tasks = agent.board.tasks("session:" + agent.session)
+        tasks.claim("other", id="1")
+        agent.user_turn()
+        assert agent.about_to_stop(last_text="Done.") is None
+        block = agent.compaction_block()
+        assert block is not None
+        assert "[!] #2. Sweep (blocked on somebody else: after #1)" in block
+        tasks.complete("1")
+        agent.user_turn()
+        assert agent.about_to_stop(last_text="Done.") is not None
+        tasks.update("1", status="in_progress", owner="other")
+        tasks.create("Free")
+        tasks.delete("3")
+        agent.user_turn()
+        stop = agent.about_to_stop("Done.")
+        assert stop is not None
+        assert "1 item is still open" in stop.text
+        assert rows(stop) == ["1. [pending] #2 Sweep (blocked: after #1)", "2. [pending] #4 Free"]

@@ -1,9 +1,11 @@
 """Where todos and tasks meet, and what an agent is at."""
 
+from itertools import pairwise
+
 import pytest
 
 from punchlist import Agent, CurrentWork, Task, TodoItem
-from punchlist.errors import TaskUnknown
+from punchlist.errors import GateRefused, TaskUnknown
 from tests.tasks.boards import Desk, ids
 
 
@@ -115,3 +117,76 @@ def test_tasks_of_a_session_s_list_belong_to_the_agent_of_that_name(desk: Desk) 
     assert [task.subject for task in agent.work.tasks] == ["one"]
     failed = desk.board.tasks("session:s1").fail("1")
     assert failed.is_open
+
+
+@pytest.mark.parametrize("dialect", ["claude-code", "nexo"])
+def test_a_list_that_its_dialect_clears_when_finished_stays_at_a_hundred_percent(desk: Desk, dialect: str) -> None:
+    agent = desk.board.agent("main", session="s1", project="/projects/desk", dialect=dialect)
+    desk.tasks.create("one", checklist=["read", "write"])
+    todos = desk.tasks.todos("1", agent)
+    done = [{"content": item.content, "activeForm": item.content, "status": "completed"} for item in todos.items]
+    assert not agent.call("TodoWrite", {"todos": done}).is_error
+    assert agent.todos.items == ()
+    assert desk.tasks.get("1").progress == (2, 2, 100)
+    agent.call("TodoWrite", {"todos": [{"content": "more", "activeForm": "more", "status": "pending"}]})
+    assert desk.tasks.get("1").progress == (2, 2, 100)
+
+
+def test_a_cancelled_child_is_no_step(desk: Desk) -> None:
+    desk.tasks.create("parent")
+    for subject in ("child one", "child two"):
+        desk.tasks.create(subject, parent="1")
+    desk.tasks.cancel("2")
+    agent = _agent(desk)
+    assert [(item.content, item.status.value) for item in desk.tasks.todos("1", agent).items] == [
+        ("child two", "pending")
+    ]
+    desk.tasks.cancel("3")
+    assert [item.content for item in desk.tasks.todos("1", agent).items] == ["parent"]
+
+
+def test_gates_are_asked_about_promoted_items_once_and_refuse_all_of_them(desk: Desk) -> None:
+    asked: list[tuple[str, str | None]] = []
+
+    def check(task: Task) -> str | None:
+        asked.append((task.subject, task.parent))
+        return "no" if task.subject == "bad" else None
+
+    desk.tasks.create("parent")
+    desk.board.gate("create", check)
+    agent = _agent(desk)
+    agent.call("todo", {"set": ["good", "bad"]})
+    with pytest.raises(GateRefused):
+        desk.tasks.promote(agent, parent="1")
+    assert len(desk.tasks.list()) == 1
+    agent.edit({"op": "done", "item": "2"}, by="ada")
+    desk.tasks.promote(agent, parent="1")
+    desk.tasks.promote(agent, parent="1")
+    assert asked == [("good", "1"), ("bad", "1"), ("good", "1")]
+
+
+def test_a_gate_sees_the_parent_and_the_blockers_of_a_new_task(desk: Desk) -> None:
+    desk.many("one", "two")
+    seen: list[Task] = []
+    desk.board.gate("create", seen.append)
+    desk.tasks.create("three", parent="1", blocked_by=["2"])
+    assert [(task.parent, task.blocked_by) for task in seen] == [("1", ("2",))]
+
+
+def test_items_of_a_session_with_a_long_name_are_all_promoted(desk: Desk) -> None:
+    agent = _agent(desk, "main", "s" * 195)
+    agent.call("todo", {"set": ["read", "write", "check"]})
+    tasks = desk.tasks.promote(agent)
+    assert [task.subject for task in tasks] == ["read", "write", "check"]
+    assert ids(desk.tasks.promote(agent)) == ids(tasks)
+
+
+def test_promoting_again_orders_what_was_put_in_front_and_bridges_what_was_deleted(desk: Desk) -> None:
+    agent = _agent(desk)
+    agent.call("todo", {"set": ["one", "two", "three"]})
+    desk.tasks.promote(agent)
+    desk.tasks.delete("2")
+    agent.call("todo", {"set": ["zero", "one", "two", "three"]})
+    again = desk.tasks.promote(agent)
+    assert [task.subject for task in again] == ["zero", "one", "three"]
+    assert all(before.id in after.blocked_by for before, after in pairwise(again))

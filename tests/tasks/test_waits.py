@@ -57,7 +57,8 @@ def test_an_event_that_comes_early_is_kept_if_asked_for(desk: Desk) -> None:
     desk.tasks.signal("review", "pr-8", 1, keep=True)
     desk.tasks.signal("review", "pr-8", 2, keep=True)
     task = desk.tasks.wait("1", topic="review", correlation_id="pr-8")
-    assert (task.status, task.state) == (TaskStatus.PENDING, {"resume_event": 2})
+    assert (task.status, task.state) == (TaskStatus.PENDING, {"resume_event": 1})
+    assert desk.tasks.wait("1", topic="review", correlation_id="pr-8").state == {"resume_event": 2}
     assert desk.tasks.wait("2", topic="review", correlation_id="pr-8").status is TaskStatus.WAITING
 
 
@@ -140,3 +141,12 @@ def test_of_many_who_tick_one_acts(tmp_path: Path) -> None:
     finally:
         for board in boards:
             board.close()
+
+
+def test_kept_events_of_one_name_queue_up_and_are_delivered_one_each_in_order(desk: Desk) -> None:
+    desk.many("one", "two", "three")
+    for payload in ("first", "second"):
+        desk.tasks.signal("review", "pr-7", payload, keep=True)
+    waited = [desk.tasks.wait(one, topic="review", correlation_id="pr-7") for one in ("1", "2", "3")]
+    assert [task.state.get("resume_event") for task in waited] == ["first", "second", None]
+    assert waited[2].status is TaskStatus.WAITING

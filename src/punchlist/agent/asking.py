@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from punchlist.agent.changes import edited
 from punchlist.agent.handle import Handle, check_name
-from punchlist.core.commands import Block, Edit, Operation, Target, Unblock
+from punchlist.core.commands import Block, Edit, Operation, Start, Target, Unblock
 from punchlist.core.events import Draft
 from punchlist.core.todo import ListState, Status, TodoItem, TodoList
 from punchlist.errors import AlreadyAnswered, InvalidInput, ItemGone, NotAsked
@@ -15,6 +16,7 @@ from punchlist.store import AgentRow, Transaction
 
 if TYPE_CHECKING:
     from punchlist.core.question import Question
+    from punchlist.core.task import Task
 
 
 class Asking(Handle):
@@ -33,9 +35,14 @@ class Asking(Handle):
             now = self.board.now()
             row = self._joined(tx, now)
             found = _named(row.state.todos, item)
+            if found is None and tx.has_tasks and _is_task(self._tasks_before(tx, row), item):
+                then = f'put it aside with `tasks.wait("{item.lstrip("#")}")`, and let the person resume it'
+                raise InvalidInput(problem=f"`{item}` is a task, and only items of a todo list can ask: {then}.")
             if found is None or not found.is_open:
                 raise ItemGone(item=item)
             target = Target(item=found.id, by="id")
+            earlier = tx.questions.latest(row.number, found.id, row.state.todos.plan_id)
+            again = earlier is not None and earlier.answer is None and _waits_for(found, earlier)
             state = _operate(tx, row, Block(target, said, asked), by=self.name, now=now)
             blocked = state.todos.find(found.id)
             reason = said if blocked is None or blocked.blocker is None else blocked.blocker.reason
@@ -47,6 +54,7 @@ class Asking(Handle):
                 of=asked,
                 asked_at=now,
                 asked_by=self.name,
+                begun=found.status is Status.IN_PROGRESS or (again and earlier is not None and earlier.begun),
             )
             tx.questions.ask(row.number, made, at=now)
             data = {"item": found.id, "content": found.content, "question": reason}
@@ -59,6 +67,8 @@ class Asking(Handle):
 
     def answer(self, item: str, text: str, *, by: str) -> Question:
         """Answers what an item asks, and lets it go on; the agent is told at its next turn.
+
+        An item that was in progress is so again, unless another is by now.
 
         Raises `NotAsked`, `AlreadyAnswered`, or `ItemGone` when the item is closed or no longer there.
         """
@@ -79,7 +89,9 @@ class Asking(Handle):
             found, question = _asked(tx, row, item)
             answered = replace(question, answer=said, answered_at=now, answered_by=by)
             if _waits_for(found, question):
-                _operate(tx, row, Unblock(Target(item=found.id, by="id")), by=by, now=now)
+                target = Target(item=found.id, by="id")
+                goes_on = question.begun and row.state.todos.focus is None
+                _operate(tx, row, Unblock(target), *[Start(target)] * goes_on, by=by, now=now)
             tx.questions.answer(row.number, answered, at=now)
             data = {"item": found.id, "content": found.content, "question": question.question, "answer": said}
             tx.add_events(row, [Draft("question.answered", data)], by=by, at=now)
@@ -107,8 +119,8 @@ def take_answers(tx: Transaction, row: AgentRow) -> str | None:
     return answers_block(list(tx.questions.take(row.number)))
 
 
-def _operate(tx: Transaction, row: AgentRow, operation: Operation, *, by: str, now: datetime) -> ListState:
-    applied = edited(row.state, Edit((operation,)), now, by=by, own=by == row.name)
+def _operate(tx: Transaction, row: AgentRow, *operations: Operation, by: str, now: datetime) -> ListState:
+    applied = edited(row.state, Edit(operations), now, by=by, own=by == row.name)
     tx.save_list(row, applied.state, unseen=row.unseen, at=now)
     tx.add_events(row, applied.events, by=by, at=now)
     return applied.state
@@ -140,3 +152,8 @@ def _named(todos: TodoList, name: str) -> TodoItem | None:
     """The item of that id, else the first open one of that text, else any of that text."""
     same = [item for item in todos.items if item.content == name]
     return todos.find(name) or next((item for item in same if item.is_open), same[0] if same else None)
+
+
+def _is_task(tasks: Iterable[Task], name: str) -> bool:
+    """Whether one of these is called so, by its number or its subject."""
+    return any(name in (task.id, f"#{task.id}", task.subject) for task in tasks)

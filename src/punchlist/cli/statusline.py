@@ -15,6 +15,7 @@ from punchlist.cli.arguments import Parser, board_url, command_parser
 from punchlist.cli.terminal import look
 
 if TYPE_CHECKING:
+    from punchlist.board import Board
     from punchlist.core.todo import TodoList
 
 _PATIENCE = 0.2
@@ -80,8 +81,21 @@ def _todos(options: Namespace, given: dict[str, Any]) -> TodoList | None:
     with Board(SqliteStore(path, lock_timeout=_LOCK_SECONDS)) as board:
         project = None if session else _folder(given)
         rows = board.lists(project=project, session=session, limit=1 if options.agent is None else 100)
-    kept = (row.todos for row in rows if row.todos.items and options.agent in (None, row.agent))
-    return next(kept, None)
+        kept = (row.todos for row in rows if row.todos.items and options.agent in (None, row.agent))
+        return next(kept, None) or _tasks(board, session, project, options.agent)
+
+
+def _tasks(board: Board, session: str | None, project: str | None, agent: str | None) -> TodoList | None:
+    """The tasks of a session that has no list, as one: those of its own list, else those that its agent has."""
+    from punchlist.core.todo import TodoList
+    from punchlist.core.work import with_tasks
+
+    if session is None:
+        session = next((row.id for row in board.sessions(project=project, limit=1)), None)
+    if session is None:
+        return None
+    found = board.tasks(f"session:{session}").list() if agent is None else ()
+    return with_tasks(TodoList(), found or board.agent(agent or "main", session=session).work.tasks)
 
 
 def _folder(given: dict[str, Any]) -> str:

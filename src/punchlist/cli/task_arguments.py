@@ -134,7 +134,9 @@ def for_import(parser: ArgumentParser) -> None:
         "path", metavar="FILE", help="the file, or `-`; or a folder of Claude Code's, ~/.claude/tasks/LIST"
     )
     parser.add_argument("--format", metavar="F", help=f"{FORMATS} (by default from the name)")
-    parser.add_argument("--in-order", action="store_true", help="each task waits for the one before it")
+    parser.add_argument(
+        "--in-order", action="store_true", help="each task that is not begun yet waits for the one before it"
+    )
 
 
 def for_export(parser: ArgumentParser) -> None:

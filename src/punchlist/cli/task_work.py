@@ -205,7 +205,10 @@ class Worker:
 
     def _settled(self, task: Task, child: Child, why: Why | None) -> Task:
         seen = self._tasks.get(task.id)
-        if seen.fence == task.fence and seen.status not in {TaskStatus.PENDING, TaskStatus.IN_PROGRESS}:
+        ours = {TaskStatus.PENDING, TaskStatus.IN_PROGRESS}
+        if why is None:
+            ours.add(TaskStatus.FAILED)  # the last attempt ran out of time, and nobody has it since
+        if seen.fence == task.fence and seen.status not in ours:
             return seen  # the command itself has done it
         if why in ("stopped", "cancelled") and seen.fence == task.fence:
             return self._tasks.release(task.id, fence=task.fence)

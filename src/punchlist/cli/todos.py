@@ -11,6 +11,7 @@ from punchlist.cli.arguments import Parser, add_all, add_json, add_limit, comman
 from punchlist.cli.terminal import look, show, show_json
 
 if TYPE_CHECKING:
+    from punchlist.board import Board
     from punchlist.store import ListRow
 
 _EXAMPLES = """\
@@ -42,6 +43,7 @@ def run(options: Namespace) -> int:
             if row.todos.items and options.agent in (None, row.agent)
         ][: options.limit]
         now = board.now()
+        instead = "" if rows or not options.session else _tasks_of(board, options.session)
     if options.json:
         show_json([list_data(row, rows) for row in rows])
     elif rows:
@@ -49,8 +51,20 @@ def run(options: Namespace) -> int:
 
         show(board_lines(rows, look(), now=now, projects=options.all, ids=options.ids))
     else:
-        print(_nothing(options))
+        print(instead or _nothing(options))
     return OK
+
+
+def _tasks_of(board: Board, session: str) -> str:
+    """Where to look for a session that has tasks instead of todos."""
+    from shlex import quote
+
+    from punchlist.surfaces.spans import shown
+
+    name = f"session:{session}"
+    if not board.tasks(name).list(limit=1):
+        return ""
+    return f"This session has tasks and no todos; `punchlist tasks list --list {shown(quote(name))}` shows them."
 
 
 def _nothing(options: Namespace) -> str:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from punchlist.core.records import changed_fields, item_data, item_from, with_fields
 from punchlist.core.todo import WORDS, Phase, Status, TodoItem, TodoList
+from punchlist.errors import InvalidInput
 
 KINDS: Mapping[str, str] = {
     "plan.started": "a new plan began; the items of the plan before are history: {plan_id}",
@@ -128,6 +129,19 @@ class Event:
     def cursor(self) -> str:
         """Where to go on after this event, on any engine."""
         return str(self.seq)
+
+
+_LAST_SEQ = 2**63 - 1
+
+
+def cursor_of(after: int | str) -> int:
+    """The number of an event, from itself or from its cursor."""
+    text = str(after)
+    if not text.isdecimal():
+        raise InvalidInput(
+            problem=f"`{text[:80]}` is no cursor; use `event.seq` or `event.cursor`, or 0 for the start."
+        )
+    return min(int(text[:20]), _LAST_SEQ)
 
 
 def diff(before: TodoList, after: TodoList) -> list[Draft]:

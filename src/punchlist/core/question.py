@@ -16,7 +16,10 @@ LONGEST = 10_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """`item` and `plan_id` name the item on its list; `content` is its text when it asked. `of`: whom it asks."""
+    """`item` and `plan_id` name the item on its list; `content` is its text when it asked. `of`: whom it asks.
+
+    `begun` says that the item was in progress when it asked.
+    """
 
     item: str
     plan_id: str
@@ -28,6 +31,7 @@ class Question:
     answer: str | None = None
     answered_at: datetime | None = None
     answered_by: str | None = None
+    begun: bool = False
 
 
 def one_text(text: str) -> str:

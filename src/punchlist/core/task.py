@@ -44,7 +44,10 @@ NOT_DONE = Progress(0, 1, 0)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wait:
-    """What a waiting task waits for. `then` is the status that it goes on in."""
+    """What a waiting task waits for. `then` is the status that it goes on in.
+
+    `meant` says that its owner did not have it yet but is to have it, and keeps it when it goes on.
+    """
 
     kind: WaitKind
     at: datetime | None = None
@@ -52,6 +55,7 @@ class Wait:
     correlation_id: str | None = None
     since: datetime | None = None
     then: Literal["pending", "in_progress"] = "pending"
+    meant: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,7 +79,8 @@ def fold(task: Task | None, kind: str, data: Mapping[str, Any], at: datetime) ->
 
 def plain_wait(value: Wait) -> dict[str, Any]:
     told = {"kind": value.kind, "at": _iso(value.at), "topic": value.topic, "correlation_id": value.correlation_id}
-    return {name: each for name, each in {**told, "since": _iso(value.since), "then": value.then}.items() if each}
+    more = {"since": _iso(value.since), "then": value.then, "meant": value.meant}
+    return {name: each for name, each in {**told, **more}.items() if each}
 
 
 def _iso(value: datetime | None) -> str | None:

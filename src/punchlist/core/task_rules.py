@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, cast
 
@@ -173,9 +174,14 @@ def expired(task: Task, now: datetime) -> Task:
 
 
 def completed(task: Task, now: datetime, result: Any, *, fence: int | None) -> Task:
-    """Done. Without a fence, whoever holds a claim on it has lost it."""
+    """Done. Without a fence, whoever holds a claim on it has lost it.
+
+    A worker whose last attempt ran out of time is heard, too: only then has a failed task the fence of a worker.
+    """
     if task.status is _C:
         return task
+    if task.status is _F and fence is not None:
+        task = moved(task, _I, now)
     lost = fence is None and task.lease_until is not None
     return moved(task, _C, now, result=result, fence=task.fence + lost)
 
@@ -189,6 +195,8 @@ def late(task: Task, fence: int, result: Any, *, by: str, now: datetime) -> Task
 
 def failed(task: Task, now: datetime, reason: str) -> Task:
     """Failed; or pending again after a rest, while there are attempts left."""
+    if task.status in ENDED and task.status is not _F:
+        raise TransitionRefused(id=task.id, status=task.status, to=_F, next="it has ended; reopen it first")
     if task.max_attempts is not None and task.attempts < task.max_attempts and not task.cancel_requested:
         rest = timedelta(seconds=rest_after(task.attempts, task.backoff))
         return moved(task, _P, now, not_before=now + rest, failure=reason, fence=task.fence + 1)
@@ -224,10 +232,11 @@ def cancel_asked(task: Task) -> Task:
 def waiting(task: Task, wait: Wait, now: datetime) -> Task:
     """Put aside until something happens. A worker's claim ends; one who had it without a lease goes on afterwards."""
     then = "in_progress" if task.status is _I and task.lease_until is None else "pending"
+    meant = task.status is _P and task.owner is not None
     if task.wait is not None:
-        then = task.wait.then
+        then, meant = task.wait.then, task.wait.meant
     held_lease = task.lease_until is not None
-    wait = Wait(kind=wait.kind, at=wait.at, topic=wait.topic, correlation_id=wait.correlation_id, since=now, then=then)
+    wait = replace(wait, since=now, then=then, meant=meant)
     return moved(task, _W, now, wait=wait, fence=task.fence + held_lease)
 
 
@@ -238,7 +247,8 @@ def resumed(task: Task, now: datetime, patch: Any = None) -> Task:
     if task.cancel_requested:
         return cancelled(task, now)
     goes_on = task.wait is not None and task.wait.then == "in_progress" and not task.open_blockers
-    again = moved(task, _I if goes_on else _P, now)
+    keeps = goes_on or (task.wait is not None and task.wait.meant)
+    again = moved(task, _I if goes_on else _P, now, owner=task.owner if keeps else None)
     return again if patch is None else with_state(again, patch)
 
 

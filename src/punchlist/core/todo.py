@@ -36,6 +36,10 @@ WORDS: Mapping[Status, str] = {status: status.value for status in Status}
 """Each status as a plain string; much quicker to get than `.value`."""
 
 
+SOMEBODY = "somebody else"
+"""On whom a task waits that comes after another's."""
+
+
 @dataclass(frozen=True, slots=True)
 class Blocker:
     """Why an item waits, and on whom; `on` is a person, an agent or a thing, when known.

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from punchlist.core.task import FLOWS, Task, TaskStatus
-from punchlist.core.todo import Blocker, Status, TodoItem, TodoList
+from punchlist.core.todo import SOMEBODY, Blocker, Status, TodoItem, TodoList
 
 _NEAREST = {TaskStatus.WAITING: Status.BLOCKED}
 _WAITS_ON = {"timer": "a time", "event": "an event", "manual": "a person"}
@@ -39,8 +39,22 @@ class CurrentWork:
 
 def with_tasks(todos: TodoList, tasks: Iterable[Task]) -> TodoList:
     """The list with tasks behind its items, each under its name, for what is put before a model. Never stored."""
-    items = tuple(as_item(task) for task in tasks)
+    items = tuple(as_items(tasks))
     return replace(todos, items=(*todos.items, *items)) if items else todos
+
+
+def as_items(tasks: Iterable[Task]) -> Iterator[TodoItem]:
+    """An agent's tasks as items. One that comes after a task of somebody else's is blocked, as it cannot be begun."""
+    own = tuple(tasks)
+    names = {(task.list, task.id) for task in own}
+    for task in own:
+        item = as_item(task)
+        theirs = [each.id for each in task.held_by if (task.list, each.id) not in names] if task.list != FLOWS else []
+        if theirs and item.status is Status.PENDING:
+            said = "after " + ", ".join(f"#{each}" for each in theirs)
+            text = f"{item.content} (blocked: {said})"  # not every dialect shows that status
+            item = replace(item, content=text, status=Status.BLOCKED, blocker=Blocker(said, SOMEBODY))
+        yield item
 
 
 def as_item(task: Task) -> TodoItem:

@@ -74,10 +74,10 @@ def open_work(todos: TodoList, dialect: Dialect) -> tuple[OpenWork, ...]:
 
 def open_tasks(tasks: Iterable[Task], dialect: Dialect) -> Iterator[OpenWork]:
     """Open tasks under their numbers; in Hermes' dialect as it shows a status."""
-    from punchlist.core.work import as_item  # few have both
+    from punchlist.core.work import as_items  # few have both
 
-    for task in tasks:
-        item = as_item(task)
+    found = tuple(tasks)
+    for task, item in zip(found, as_items(found), strict=True):
         status = dialect.policy.shows(item.status) if dialect.name == "hermes" else item.status
         yield OpenWork(
             content=task.subject,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from punchlist.core.todo import WORDS, Status, TodoItem
+from punchlist.core.todo import SOMEBODY, WORDS, Status, TodoItem
 from punchlist.text import cut, fence, for_prompt
 
 Shown = Sequence[tuple[TodoItem, Status]]
@@ -49,9 +49,15 @@ def drifted(tool: str, changes: int, items: Shown) -> str:
     return _listed(f"{seen} If that is done, or the plan has changed, tell `{tool}`; if not, carry on.", items, ROOM)
 
 
+def owed(items: Shown) -> int:
+    """How many of these the model can do something about; what comes after another's task is none of them."""
+    return sum(item.blocker is None or item.blocker.on != SOMEBODY for item, _ in items)
+
+
 def still_open(tool: str, items: Shown, *, attempt: int, tries: int) -> str:
     """The model wants to stop with work open."""
-    count = f"{len(items)} items are" if len(items) != 1 else "1 item is"
+    left = owed(items)
+    count = f"{left} items are" if left != 1 else "1 item is"
     then = f"Go on with it; or tell `{tool}` what is done or dropped; or, if you need the person, ask and stop."
     again = f" ({attempt} of {tries})" if tries > 1 else ""
     return _listed(f"{count} still open. {then}{again}", items, ROOM, phases=True)

@@ -104,6 +104,10 @@ class ListHistory(Protocol):
         """The session of the project in which an agent of that name, with a list, had this very call answered."""
         ...
 
+    def wiped(self, agent: AgentRow, plan_id: str) -> tuple[int, int] | None:
+        """How many items of a plan its dialect cleared when they were done, and the revision of the last time."""
+        ...
+
 
 class Transaction(Protocol):
     """What may be done within one transaction. All of it is committed together, or none of it."""

@@ -32,6 +32,16 @@ class HistoryRows:
         found = self._rows.one("answered", values)
         return None if found is None else found[0]
 
+    def wiped(self, agent: AgentRow, plan_id: str) -> tuple[int, int] | None:
+        """How many items of a plan its dialect cleared when they were done, and the revision of the last time."""
+        first = plan_id.removeprefix("p")
+        if not first.isdecimal():
+            return None
+        found = self._rows.all("wiped_from_plan", {"agent": agent.number, "first": int(first), "most": 2**62})
+        if not found:
+            return None
+        return sum(len(readable(codec.decode_data, data)["ids"]) for _, data in found), found[-1][0]
+
 
 def _write(row: Any) -> LastWrite:
     """A list that came from a transcript was written when that says, not when it was brought here."""

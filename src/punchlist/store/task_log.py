@@ -56,9 +56,10 @@ class TaskLog:
         row = self._rows.one("find_signal", values)
         if row is None:
             return None
-        check_row(row[0], f"{where.number} {topic} {correlation_id}", row[1])
-        self._rows.run("delete_signal", values)
-        return (msgspec.json.decode(row[1]),)
+        number, total, payload = row
+        check_row(total, f"{where.number} {topic} {correlation_id}", payload)
+        self._rows.run("delete_signal", {"number": number})
+        return (msgspec.json.decode(payload),)
 
     def reading(self, where: TaskListRow, source: str) -> tuple[int, bytes] | None:
         row = self._rows.one("find_reading", {"list": where.number, "source": source})

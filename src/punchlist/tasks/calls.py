@@ -14,7 +14,7 @@ from punchlist.core.task_commands import CreateTask, GetTask, ListTasks, TaskCom
 from punchlist.dialects.base import Reply
 from punchlist.errors import GateRefused, InvalidInput, TaskError, TaskRevisionConflict, TaskUnknown
 from punchlist.store import AgentRow, Transaction
-from punchlist.tasks.fields import described
+from punchlist.tasks.fields import proposed
 from punchlist.tasks.gates import On, ask, stands
 from punchlist.tasks.work import Work
 
@@ -86,8 +86,7 @@ class _Call:
 
     def _create(self, work: Work, command: CreateTask) -> TaskResult:
         if stands(self._agent.board.gates, "create", work.name):
-            new = described(Task(list=work.name, id="", subject=""), {**command.fields, "subject": command.subject})
-            self._pass("create", new)
+            self._pass("create", proposed(work.name, command.subject, command.fields, by=work.by))
         return TaskResult(command, after=work.create(command.subject, **command.fields))
 
     def _update(self, work: Work, command: UpdateTask) -> TaskResult:

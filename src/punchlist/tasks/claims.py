@@ -11,6 +11,7 @@ from punchlist.core.change import Cleaner
 from punchlist.core.events import Draft
 from punchlist.core.globs import normal, overlap
 from punchlist.core.task import ENDED, Task, TaskStatus, altered
+from punchlist.core.task_records import fold
 from punchlist.errors import (
     CancelPending,
     FenceStale,
@@ -102,12 +103,31 @@ class Claims(Change):
         row = self.row(id)
         task = row.task
         rules.check_fence(task, fence)
-        length = timedelta(seconds=check_lease(lease or task.lease or LEASE, LONGEST_LEASE))
-        alive = rules.kept_alive(task, self.by or None, self.now, length)
-        if task.status is TaskStatus.IN_PROGRESS:
+        if task.status is not TaskStatus.PENDING:
+            length = timedelta(seconds=check_lease(lease or task.lease or LEASE, LONGEST_LEASE))
+            alive = rules.kept_alive(task, self.by or None, self.now, length)
             self.tasks.save_lease(row, alive)
             return alive
+        return self._taken_back(row, lease)
+
+    def _taken_back(self, row: TaskRow, lease: float | None) -> Task:
+        """In the hands of its last worker once more, as it had it; refused if its files are another's by now."""
+        had = self._last_claim(row) or Task(list="", id="", subject="")
+        length = timedelta(seconds=check_lease(lease or had.lease or LEASE, LONGEST_LEASE))
+        owner = had.owner or self.by or None
+        self._check_free(had.reserved, owner or "")
+        alive = altered(rules.kept_alive(row.task, owner, self.now, length), reserved=had.reserved)
         return self.write(row, alive, "task.claimed").task
+
+    def _last_claim(self, row: TaskRow) -> Task | None:
+        """The task as it was claimed under its present fence, as far as that is still on record."""
+        task: Task | None = None
+        had: Task | None = None
+        for event in self.tasks.history(self.where, int(row.task.id)):
+            task = fold(task, event.kind, event.data, event.at)
+            if event.kind == "task.claimed" and task is not None and task.fence == row.task.fence:
+                had = task
+        return had
 
     def release(self, id: str, *, fence: int | None = None) -> Task:
         row = self.row(id)
@@ -139,20 +159,31 @@ class Claims(Change):
         return late[0] if late else found[0]
 
     def _complete(self, id: str, fence: int | None, result: Any, revision: int | None) -> Task | Late:
+        late = None if fence is None else self.too_late(id, fence, result)
+        if late is not None:
+            return late
+        row = self.row(id)
+        rules.check_revision(row.task, revision)
+        return self.write(row, rules.completed(row.task, self.now, result, fence=fence), "task.completed").task
+
+    def too_late(self, id: str, fence: int, result: Any) -> Late | None:
+        """What becomes of a completion under this fence that can no longer count; None if it still can."""
         row = self.row(id)
         task = row.task
-        kept = " What you brought is kept with the task." if result is not None else ""
-        if fence is not None and fence != task.fence:
+        if fence != task.fence:
+            kept = " What you brought is kept with the task." if result is not None else ""
             stale = FenceStale(id=task.id, fence=fence, actual=task.fence, kept=kept)
             return self._late(row, fence, result, stale)
-        rules.check_revision(task, revision)
-        if fence is not None and task.cancel_requested and task.status not in ENDED:
+        if task.cancel_requested and task.status not in ENDED:
             return self._late(row, fence, result, CancelPending(id=task.id))
-        if fence is not None and task.status is TaskStatus.COMPLETED and result not in (None, task.result):
-            then = "what you brought is kept beside its result"
+        then = "what you brought is kept beside it"
+        if task.status is TaskStatus.CANCELLED:
+            refused = TransitionRefused(id=task.id, status=task.status, to="completed", next=then)
+            return self._late(row, fence, result, refused)
+        if task.status is TaskStatus.COMPLETED and result not in (None, task.result):
             refused = TransitionRefused(id=task.id, status=task.status, to="completed once more", next=then)
             return self._late(row, fence, result, refused)
-        return self.write(row, rules.completed(task, self.now, result, fence=fence), "task.completed").task
+        return None
 
     def _late(self, row: TaskRow, fence: int, result: Any, error: TaskError) -> Late:
         if result is None:

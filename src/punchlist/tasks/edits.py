@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, Unpack, cast
 
@@ -68,7 +69,7 @@ class Edits(Change):
         if self._link(row, given) or "runs_after" in given:
             row = self.row(id)
         if "status" in given:
-            row = self._set_status(row, status_named(given["status"]), fence)
+            row = self._set_status(row, status_named(given["status"]), fence, keep_owner="owner" in given)
         return row.task
 
     def _owned(self, task: Task, owner: str | None) -> Task:
@@ -76,9 +77,12 @@ class Edits(Change):
         owner = None if owner is None else name_of("owner", owner)
         if owner == task.owner:
             return task
+        if task.wait is not None:
+            task = altered(task, wait=replace(task.wait, meant=owner is not None))
         return altered(task, owner=owner, fence=task.fence + 1, lease=None, lease_until=None, reserved=())
 
-    def _set_status(self, row: TaskRow, to: TaskStatus, fence: int | None) -> TaskRow:
+    def _set_status(self, row: TaskRow, to: TaskStatus, fence: int | None, *, keep_owner: bool = False) -> TaskRow:
+        """With `keep_owner` a task that is open again is meant for whom it has just been given to."""
         task = row.task
         if task.status is to:
             return row
@@ -89,11 +93,8 @@ class Edits(Change):
                 after = rules.moved(fresh, to, self.now, owner=owner, fence=task.fence + 1)
                 return self.write(row, after, "task.started")
             case TaskStatus.PENDING:
-                if task.status in ENDED:
-                    return self.write(row, rules.retried(task, self.now), "task.reopened")
-                if task.status is TaskStatus.WAITING:
-                    return self.write(row, rules.resumed(altered(task, wait=None), self.now), "task.resumed")
-                return self.write(row, rules.released(task, self.now), "task.released")
+                kind, after = self._opened(task)
+                return self.write(row, altered(after, owner=task.owner) if keep_owner else after, kind)
             case TaskStatus.COMPLETED:
                 done = rules.completed(task, self.now, task.result, fence=fence)
                 return self.write(row, done, "task.completed")
@@ -103,6 +104,14 @@ class Edits(Change):
                 return self.write(row, rules.cancelled(task, self.now), "task.cancelled")
             case TaskStatus.WAITING:
                 raise InvalidInput(problem="Say what the task is to wait for: use `wait`.")
+
+    def _opened(self, task: Task) -> tuple[str, Task]:
+        """Pending again, from wherever it is, and what that is called."""
+        if task.status in ENDED:
+            return "task.reopened", rules.retried(task, self.now)
+        if task.wait is not None:
+            return "task.resumed", rules.resumed(altered(task, wait=replace(task.wait, then="pending")), self.now)
+        return "task.released", rules.released(task, self.now)
 
     def _parent(self, row: TaskRow, parent: str | None) -> TaskRow | None:
         if parent is None:

@@ -131,7 +131,11 @@ def from_todos(todos: TodoList) -> list[Foreign]:
 
 
 def bring(work: Work, found: Sequence[Foreign], *, key: str, in_order: bool = False) -> tuple[Task, ...]:
-    """Adds the tasks of a file, all or none; under the same `key` again, nothing. `in_order`: one after the other."""
+    """Adds the tasks of a file, all or none; under the same `key` again, nothing.
+
+    `in_order`: one after the other. What was begun or has ended waits for nothing that is open; what follows it waits
+    for it, and for what it left behind. Nothing waits for what was cancelled.
+    """
     if len(found) > MOST_TASKS:
         raise InvalidInput(problem=f"The file holds {len(found)} tasks; at most {MOST_TASKS} can be imported at once.")
     ids = {each.task.id for each in found}
@@ -151,12 +155,20 @@ def bring(work: Work, found: Sequence[Foreign], *, key: str, in_order: bool = Fa
             work.update(new[each.task.id], parent=new[each.task.parent])
         _settle(work, new[each.task.id], each.task)
     # Edges come last, because what is done may have been done before its blocker was.
-    for place, each in enumerate(added):
+    ahead: dict[str, TaskStatus] = {}
+    for each in added:
+        known = new[each.task.id]
         blockers = [new[blocker] for blocker in each.blocked_by if blocker in new]
-        if in_order and place:
-            blockers.append(new[added[place - 1].task.id])
+        if in_order:
+            status = work.row(known, alone=True).task.status
+            free = set(ahead.values()) <= {TaskStatus.COMPLETED}
+            if free or status in {TaskStatus.PENDING, TaskStatus.WAITING}:
+                blockers += ahead
+                ahead = {}
+            if status is not TaskStatus.CANCELLED:
+                ahead[known] = status
         for first in range(0, len(blockers), MOST_PARTS):
-            work.update(new[each.task.id], add_blocked_by=blockers[first : first + MOST_PARTS])
+            work.update(known, add_blocked_by=blockers[first : first + MOST_PARTS])
     return tuple(work.row(new[each.task.id]).task for each in added)
 
 

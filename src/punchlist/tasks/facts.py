@@ -43,7 +43,7 @@ def record_change(work: Work, task: str, fields: Mapping[str, Any]) -> Task | No
     words = {name: value for name, value in fields.items() if name not in (*EDGES, "status")}
     _record_words(work, task, words)
     if "status" in fields:
-        record_status(work, work.row(task), status_of(fields["status"]))
+        record_status(work, work.row(task), status_of(fields["status"]), keep_owner="owner" in fields)
     for name in EDGES:
         for other in fields.get(name) or ():
             record_edge(work, task, name, other)
@@ -67,8 +67,8 @@ def record_edge(work: Work, task: str, name: str, other: str) -> None:
         return
 
 
-def record_status(work: Work, row: TaskRow, to: TaskStatus) -> Task:
-    """The task in that status, whatever holds it back."""
+def record_status(work: Work, row: TaskRow, to: TaskStatus, *, keep_owner: bool = False) -> Task:
+    """The task in that status, whatever holds it back; with `keep_owner` also a pending one stays its owner's."""
     task = row.task
     if task.status is to:
         return task
@@ -76,7 +76,7 @@ def record_status(work: Work, row: TaskRow, to: TaskStatus) -> Task:
     if to is not TaskStatus.PENDING and task.status in ENDED:
         fresh = rules.moved(fresh, TaskStatus.PENDING, work.now)
     free = altered(fresh, open_blockers=0)
-    after = rules.moved(free, to, work.now, owner=None if to is TaskStatus.PENDING else task.owner)
+    after = rules.moved(free, to, work.now, owner=task.owner if keep_owner or to is not TaskStatus.PENDING else None)
     kept = altered(after, open_blockers=task.open_blockers, checklist=task.checklist, fence=task.fence + 1)
     kind = "task.released" if task.status is TaskStatus.IN_PROGRESS and to is TaskStatus.PENDING else _KINDS[to]
     return work.write(row, kept, kind).task

@@ -122,6 +122,13 @@ def described(task: Task, given: Mapping[str, Any]) -> Task:
     return task
 
 
+def proposed(name: str, subject: str, given: Mapping[str, Any], *, by: str) -> Task:
+    """A task as it is to be made, for those who are asked before it is."""
+    new = described(Task(list=name, id="", subject=""), {**given, "subject": subject})
+    around = {each: tuple(str(other) for other in given.get(each) or ()) for each in ("blocked_by", "blocks")}
+    return altered(new, owner=given.get("owner"), parent=given.get("parent"), created_by=by, **around)
+
+
 def text(what: str, value: Any, cleaner: Cleaner, *, blank: bool = True) -> str:
     most = LONGEST[what]
     if not isinstance(value, str):

@@ -108,7 +108,7 @@ def _of_command(command: str | Sequence[str], task: Task, gate: Gate) -> str | N
         "task_subject": task.subject,
         "task_description": task.description,
         "task_list": task.list,
-        "task": task_data(task),
+        "task": {**task_data(task), "blocked_by": list(task.blocked_by)},
     }
     try:
         child = subprocess.Popen(

@@ -7,13 +7,13 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack, overload
 
 from punchlist.core.events import Draft
-from punchlist.core.task import Task, TaskStatus, altered
+from punchlist.core.task import Task, TaskStatus
 from punchlist.core.todo import TodoList
-from punchlist.errors import GateRefused, TaskRevisionConflict
+from punchlist.errors import GateRefused, TaskError, TaskRevisionConflict
 from punchlist.tasks.claims import Late
-from punchlist.tasks.fields import NewTask, TaskChanges, described
+from punchlist.tasks.fields import NewTask, TaskChanges, plain, proposed
 from punchlist.tasks.looking import Looking
-from punchlist.tasks.meeting import promoted, remember, steps_of
+from punchlist.tasks.meeting import fields_of, promoted, remember, steps_of, subject_of, unpromoted
 from punchlist.tasks.work import Work
 
 if TYPE_CHECKING:
@@ -41,16 +41,31 @@ class Tasks(Looking):
         if any(gate.on == "create" for gate in self.board.gates):
             from punchlist.tasks.gates import ask
 
-            new = described(Task(list=self.name, id="", subject=""), {**fields, "subject": subject})
-            ask(self.board.gates, "create", altered(new, owner=fields.get("owner"), created_by=self.by))
+            ask(self.board.gates, "create", proposed(self.name, subject, fields, by=self.by))
 
-    def _gated(self, id: str, write: Callable[[Work], T]) -> T:
-        """Writes a completion once the gates have agreed, and asks them again if the task changed meanwhile."""
+    def _ended(self, id: str, fence: int | None, result: Any, write: Callable[[Work], T]) -> T:
+        """Writes a completion; where it comes too late, what it brings is kept, and the worker is told so."""
+        try:
+            return self._gated(id, fence, write)
+        except TaskError:
+            late = (
+                None if fence is None else self._change(lambda work: work.too_late(id, fence, plain("result", result)))
+            )
+            if late is None:
+                raise
+            raise late.error from None
+
+    def _gated(self, id: str, fence: int | None, write: Callable[[Work], T]) -> T:
+        """Writes once the gates have agreed, and asks them again if the task changed meanwhile.
+
+        They are not asked about what cannot count any more.
+        """
         if not any(gate.on == "complete" for gate in self.board.gates):
             return self._change(write)
         task = self.get(id)
         for _ in range(_ASKED):
-            if task.status is not TaskStatus.COMPLETED:
+            counts = fence is None or (fence == task.fence and not task.cancel_requested)
+            if counts and task.status is not TaskStatus.COMPLETED:
                 self._ask_about_end(task)
             written, task = self._change(lambda work, task=task: self._unmoved(work, task, write))
             if written is not None:
@@ -76,11 +91,12 @@ class Tasks(Looking):
         self, id: str, *, revision: int | None = None, fence: int | None = None, **changes: Unpack[TaskChanges]
     ) -> Task:
         """Changes a task, all or nothing; with `revision` only if it is still at that. See `TaskChanges`."""
-        change = self._gated if changes.get("status") == "completed" else self._plainly
-        return change(id, lambda work: work.update(id, revision=revision, fence=fence, **changes))
 
-    def _plainly(self, _id: str, write: Callable[[Work], T]) -> T:
-        return self._change(write)
+        def write(work: Work) -> Task:
+            return work.update(id, revision=revision, fence=fence, **changes)
+
+        done = changes.get("status") == "completed"
+        return self._ended(id, fence, changes.get("result"), write) if done else self._change(write)
 
     def delete(self, id: str, *, revision: int | None = None, fence: int | None = None) -> Task:
         """Takes a task off the list, with its edges; its history stays, and its id is never given again."""
@@ -176,9 +192,11 @@ class Tasks(Looking):
     ) -> Task:
         """Done. A worker gives its `fence`; if somebody else has the task by now, that raises `FenceStale`, and its
         result is kept in `late_results`."""
-        done = self._gated(
-            id, lambda work: work.complete(id, fence=fence, result=result, revision=revision, call_id=call_id)
-        )
+
+        def write(work: Work) -> Task | Late:
+            return work.complete(id, fence=fence, result=result, revision=revision, call_id=call_id)
+
+        done = self._ended(id, fence, result, write)
         if isinstance(done, Late):
             raise done.error
         return done
@@ -253,6 +271,9 @@ class Tasks(Looking):
     def promote(self, agent: Agent, *, parent: str | None = None) -> tuple[Task, ...]:
         """Makes tasks of the open items of an agent's list, each blocked by the one before. Again: the same tasks."""
         todos = agent.todos
+        if any(gate.on == "create" for gate in self.board.gates):
+            for item in self.board.store.read(lambda tx: unpromoted(tx, self.name, agent, todos)):
+                self._ask_about_new(subject_of(item), fields_of(agent, todos, item, parent))
         return self._change(lambda work: promoted(work, agent, todos, parent))
 
     # The end.

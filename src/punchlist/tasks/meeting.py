@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from hashlib import blake2b
+from typing import TYPE_CHECKING
 
-from punchlist.core.task import Task, Worked, altered
-from punchlist.core.todo import Status, TodoItem, TodoList
-from punchlist.store import Transaction
+from punchlist.core.task import Task, TaskStatus, Worked, altered, share
+from punchlist.core.todo import Progress, Status, TodoItem, TodoList
+from punchlist.errors import CycleRefused
+from punchlist.store import AgentRow, Transaction
 from punchlist.store.task_contract import TaskRow
+from punchlist.tasks.fields import LONGEST, NewTask
 from punchlist.tasks.work import Work
 
 if TYPE_CHECKING:
@@ -15,9 +18,10 @@ if TYPE_CHECKING:
 
 
 def steps_of(task: Task, children: tuple[Task, ...]) -> TodoList:
-    """The steps of a task as a list: its open children, else its checklist, else the task itself."""
-    if children:
-        parts = [(child.subject, not child.is_open) for child in children]
+    """The steps of a task as a list: its children that were not cancelled, else its checklist, else the task itself."""
+    wanted = [child for child in children if child.status is not TaskStatus.CANCELLED]
+    if wanted:
+        parts = [(child.subject, not child.is_open) for child in wanted]
     elif task.checklist:
         parts = [(check.text, check.done) for check in task.checklist]
     else:
@@ -42,30 +46,75 @@ def with_list(tx: Transaction, row: TaskRow) -> Task:
     if worked is None or row.children or not task.is_open:
         return task
     agent = tx.agent(worked.session, worked.agent)
-    if agent is None or agent.state.todos.plan_id != worked.plan_id or not agent.state.todos.items:
-        return task
-    return altered(task, progress=agent.state.todos.progress)
+    progress = None if agent is None else _progress(tx, agent, worked.plan_id)
+    return task if progress is None else altered(task, progress=progress)
+
+
+def _progress(tx: Transaction, agent: AgentRow, plan_id: str) -> Progress | None:
+    """How far a plan is; None if it is no longer followed. What its dialect cleared off the list is done."""
+    todos = agent.state.todos
+    wiped = tx.history.wiped(agent, plan_id)
+    if wiped is None:
+        return todos.progress if todos.plan_id == plan_id and todos.items else None
+    count, revision = wiped
+    left = todos if todos.plan_id == plan_id else tx.list_at(agent.number, revision)
+    done, total, _ = (left or TodoList()).progress
+    return share(done + count, total + count)
+
+
+def call_of(agent: Agent, todos: TodoList, item: TodoItem) -> str:
+    """Under which call an item is promoted: always the same, and never longer than such a name may be."""
+    said = f"promote {agent.session} {agent.name} {todos.plan_id} {item.id}"
+    if len(said) <= LONGEST["name"] and said.isprintable():
+        return said
+    return f"promote {blake2b(said.encode(errors='replace'), digest_size=16).hexdigest()}"
+
+
+def fields_of(agent: Agent, todos: TodoList, item: TodoItem, parent: str | None) -> NewTask:
+    """What a promoted item is given as a task."""
+    origin = {"session": agent.session, "agent": agent.name, "plan_id": todos.plan_id, "item": item.id}
+    given: NewTask = {"metadata": {"todo": origin}}
+    if item.active_form:
+        given["active_form"] = item.active_form
+    if item.notes:
+        given["description"] = "\n".join(item.notes)
+    if parent is not None:
+        given["parent"] = parent
+    return given
+
+
+def subject_of(item: TodoItem) -> str:
+    return item.content[: LONGEST["subject"]]
+
+
+def unpromoted(tx: Transaction, name: str, agent: Agent, todos: TodoList) -> list[TodoItem]:
+    """The open items of which no task was made yet."""
+    where = tx.tasks.find_list(name)
+    items = todos.open_items
+    return [item for item in items if where is None or tx.tasks.call(where, call_of(agent, todos, item)) is None]
 
 
 def promoted(work: Work, agent: Agent, todos: TodoList, parent: str | None) -> tuple[Task, ...]:
     """The open items of a list as tasks, each after the one before. One that was promoted before stays that task."""
     tasks: list[Task] = []
     for item in todos.open_items:
-        origin = {"session": agent.session, "agent": agent.name, "plan_id": todos.plan_id, "item": item.id}
-        call_id = f"promote {agent.session} {agent.name} {todos.plan_id} {item.id}"[:200]
-        given: dict[str, Any] = {"metadata": {"todo": origin}, "blocked_by": [tasks[-1].id] if tasks else []}
-        if item.active_form:
-            given["active_form"] = item.active_form
-        if item.notes:
-            given["description"] = "\n".join(item.notes)
-        if parent is not None:
-            given["parent"] = parent
 
-        def make(text: str = item.content, given: dict[str, Any] = given) -> tuple[Task, ...]:
-            return (work.create(text[:1000], **given),)
+        def make(item: TodoItem = item) -> tuple[Task, ...]:
+            before: NewTask = {"blocked_by": [tasks[-1].id]} if tasks else {}
+            return (work.create(subject_of(item), **{**fields_of(agent, todos, item, parent), **before}),)
 
-        (task,) = work.once(call_id, ["promote"], make)
+        (task,) = work.once(call_of(agent, todos, item), ["promote"], make)
         row = work.find(task.id)
         if row is not None:
-            tasks.append(row.task)
+            tasks.append(_after(work, row.task, tasks[-1]) if tasks else row.task)
     return tuple(tasks)
+
+
+def _after(work: Work, task: Task, first: Task) -> Task:
+    """The task, to be begun after another; unless it was begun already, or comes before it by other edges."""
+    if first.id in task.blocked_by or task.status not in {TaskStatus.PENDING, TaskStatus.WAITING}:
+        return task
+    try:
+        return work.update(task.id, add_blocked_by=[first.id])
+    except CycleRefused:
+        return task

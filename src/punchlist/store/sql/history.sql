@@ -17,3 +17,11 @@ ORDER BY seq DESC LIMIT 1;
 SELECT a.session FROM agents a JOIN calls c ON c.agent = a.id AND c.call_id = :call_id AND c.fingerprint = :fingerprint
 WHERE a.project = :project AND a.name = :name AND a.item_count > 0
 ORDER BY a.recent DESC, a.id DESC LIMIT 1;
+
+-- name: wiped_from_plan
+-- What was cleared off a list during one plan, which began at revision :first.
+SELECT revision, data FROM events
+WHERE agent = :agent AND kind = 'list.wiped' AND revision >= :first AND revision < coalesce(
+  (SELECT min(e.revision) FROM events e WHERE e.agent = :agent AND e.revision > :first AND e.kind = 'plan.started'),
+  :most)
+ORDER BY revision;

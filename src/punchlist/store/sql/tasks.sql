@@ -191,15 +191,16 @@ INSERT INTO task_labels (task, label) VALUES (:task, :label) ON CONFLICT DO NOTH
 DELETE FROM task_labels WHERE task = :task;
 
 -- name: find_signal
-SELECT sum, payload FROM task_signals WHERE list = :list AND topic = :topic AND correlation_id = :correlation_id;
+-- The one that was kept first.
+SELECT number, sum, payload FROM task_signals
+WHERE list = :list AND topic = :topic AND correlation_id = :correlation_id ORDER BY number LIMIT 1;
 
 -- name: add_signal
 INSERT INTO task_signals (list, topic, correlation_id, at, sum, payload)
-VALUES (:list, :topic, :correlation_id, :at, :sum, :payload)
-ON CONFLICT (list, topic, correlation_id) DO UPDATE SET at = excluded.at, sum = excluded.sum, payload = excluded.payload;
+VALUES (:list, :topic, :correlation_id, :at, :sum, :payload);
 
 -- name: delete_signal
-DELETE FROM task_signals WHERE list = :list AND topic = :topic AND correlation_id = :correlation_id;
+DELETE FROM task_signals WHERE number = :number;
 
 -- name: find_task_call
 SELECT sum, fingerprint, reply FROM task_calls WHERE list = ? AND call_id = ?;

@@ -1,0 +1,136 @@
+"""Who finishes late: what still counts, and what is kept beside the task."""
+
+import pytest
+
+from punchlist import Task, TaskStatus
+from punchlist.errors import FenceStale, GateRefused, ReservationRefused, TransitionRefused
+from tests.tasks.boards import Desk
+
+
+def _outrun(desk: Desk) -> Task:
+    """A worker's task that somebody else has by now, as the worker knows it."""
+    desk.tasks.create("one")
+    slow = desk.tasks.claim("slow", lease=60)
+    assert slow is not None
+    desk.clock.advance(120)
+    assert desk.taken("quick").id == slow.id
+    return slow
+
+
+def test_a_late_finisher_counts_though_its_last_attempt_expired(desk: Desk) -> None:
+    desk.tasks.create("one", max_attempts=1)
+    desk.tasks.create("two", blocked_by=["1"])
+    slow = desk.tasks.claim("slow", lease=60)
+    assert slow is not None
+    desk.clock.advance(120)
+    assert desk.tasks.get("1").status is TaskStatus.FAILED
+    done = desk.tasks.complete("1", fence=slow.fence, result="mine")
+    assert (done.status, done.result, done.failure, done.late_results) == (TaskStatus.COMPLETED, "mine", None, ())
+    assert desk.tasks.get("1") == done
+    assert desk.tasks.get("2").is_ready
+
+
+def test_a_failed_task_that_was_tried_again_keeps_the_late_result_beside_it(desk: Desk) -> None:
+    desk.tasks.create("one", max_attempts=1)
+    slow = desk.tasks.claim("slow", lease=60)
+    assert slow is not None
+    desk.clock.advance(120)
+    desk.tasks.retry("1")
+    with pytest.raises(FenceStale):
+        desk.tasks.complete("1", fence=slow.fence, result="mine")
+    assert [late.result for late in desk.tasks.get("1").late_results] == ["mine"]
+
+
+def test_what_is_brought_to_a_task_that_was_cancelled_on_expiry_is_kept(desk: Desk) -> None:
+    desk.tasks.create("one")
+    slow = desk.tasks.claim("slow", lease=60)
+    assert slow is not None
+    desk.tasks.cancel("1", request=True)
+    desk.clock.advance(120)
+    with pytest.raises(TransitionRefused):
+        desk.tasks.complete("1", fence=slow.fence, result="mine")
+    task = desk.tasks.get("1")
+    assert (task.status, task.late_results[0].result) == (TaskStatus.CANCELLED, "mine")
+
+
+def test_a_late_result_given_by_update_is_kept_as_well(desk: Desk) -> None:
+    slow = _outrun(desk)
+    for _ in range(2):
+        with pytest.raises(FenceStale) as caught:
+            desk.tasks.update("1", status="completed", fence=slow.fence, result="mine", subject="other")
+        assert "kept" in str(caught.value)
+    task = desk.tasks.get("1")
+    assert (task.status, task.subject, task.owner) == (TaskStatus.IN_PROGRESS, "one", "quick")
+    assert [late.result for late in task.late_results] == ["mine"]
+
+
+def test_a_gate_is_not_asked_about_what_comes_too_late(desk: Desk) -> None:
+    asked: list[str] = []
+
+    def refuse(task: Task) -> str:
+        asked.append(task.id)
+        return "no"
+
+    slow = _outrun(desk)
+    desk.board.gate("complete", refuse)
+    with pytest.raises(FenceStale):
+        desk.tasks.complete("1", fence=slow.fence, result="mine")
+    with pytest.raises(FenceStale):
+        desk.tasks.update("1", status="completed", fence=slow.fence, result="mine too")
+    assert not asked
+    assert [late.result for late in desk.tasks.get("1").late_results] == ["mine", "mine too"]
+
+
+def test_what_a_gate_refuses_while_the_task_changes_hands_is_kept(desk: Desk) -> None:
+    def refuse(task: Task) -> str:
+        desk.tasks.release(task.id)
+        desk.tasks.claim("quick")
+        return "no"
+
+    desk.tasks.create("one")
+    slow = desk.taken("slow")
+    desk.board.gate("complete", refuse)
+    with pytest.raises(FenceStale):
+        desk.tasks.complete("1", fence=slow.fence, result="mine")
+    assert [late.result for late in desk.tasks.get("1").late_results] == ["mine"]
+
+
+def test_what_a_gate_refuses_its_worker_is_not_late(desk: Desk) -> None:
+    desk.tasks.create("one")
+    task = desk.taken()
+    desk.board.gate("complete", lambda _: "no")
+    with pytest.raises(GateRefused):
+        desk.tasks.complete("1", fence=task.fence, result="mine")
+    assert desk.tasks.get("1").late_results == ()
+
+
+def test_a_heartbeat_after_expiry_restores_the_worker_its_lease_and_its_files(desk: Desk) -> None:
+    desk.tasks.create("one")
+    desk.tasks.create("two")
+    task = desk.tasks.claim("slow", lease=60, reserve=["src/**"])
+    assert task is not None
+    for _ in range(2):
+        desk.clock.advance(120)
+        assert desk.tasks.get("1").owner is None
+        back = desk.tasks.heartbeat("1", fence=task.fence)
+        assert (back.owner, back.lease, back.reserved, back.fence) == ("slow", 60, ("src/**",), task.fence)
+    with pytest.raises(ReservationRefused):
+        desk.tasks.claim("quick", reserve=["src/a.py"])
+
+
+def test_a_heartbeat_after_expiry_is_refused_when_its_files_are_another_s(desk: Desk) -> None:
+    desk.tasks.create("one")
+    desk.tasks.create("two")
+    task = desk.tasks.claim("slow", lease=60, reserve=["src/**"])
+    assert task is not None
+    desk.clock.advance(120)
+    desk.tasks.claim("quick", id="2", reserve=["src/a.py"])
+    with pytest.raises(ReservationRefused) as caught:
+        desk.tasks.heartbeat("1", fence=task.fence)
+    assert "quick" in str(caught.value)
+    assert desk.tasks.get("1").status is TaskStatus.PENDING
+
+
+def test_a_heartbeat_for_a_task_that_was_never_claimed_takes_it_in_the_name_of_its_handle(desk: Desk) -> None:
+    desk.tasks.create("one")
+    assert desk.tasks.heartbeat("1", fence=0).owner == "ada"
