@@ -20,7 +20,8 @@ NOTE = (
     "turns. A graph is a list in which each task waits for two earlier ones; the first 10 wait for nobody. How long "
     "taskwarrior takes depends on the edges above all, so both are shown; without any it adds a task in some 3 bare "
     "starts of Python, of which no Python program can take a quarter. `ready` shows the first 20. Peers are "
-    "measured when they are found on the PATH: taskwarrior (`apt-get install taskwarrior`) and Backlog.md (`npm install -g backlog.md`)."
+    "measured when they are found on the PATH: taskwarrior (`apt-get install taskwarrior`) and Backlog.md "
+    "(`npm install -g backlog.md`)."
 )
 _PYTHON, _PUNCHLIST = ROOT / ".venv/bin/python", ROOT / ".venv/bin/punchlist"
 _TASKWARRIOR, _BACKLOG = Must("≤", 1 / 4), Must("≤", 1 / 40)
