@@ -102,8 +102,15 @@ class SqliteStore:
                         request.error = _ours(error, self.path)
                         request.settled = True
             finally:
-                if self._lock is not None:
-                    self._lock.release()
+                late: BaseException | None = None
+                while self._lock is not None:
+                    try:
+                        self._lock.release()
+                        break
+                    except BaseException as error:  # one more Ctrl-C, just here: first let go, then obey
+                        late = error
+                if late is not None:
+                    raise late
         self._announce()
 
     def _run(self, batch: list[Request]) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from punchlist.core.task import Task, TaskStatus, Worked, altered, share
@@ -67,6 +66,8 @@ def call_of(agent: Agent, todos: TodoList, item: TodoItem) -> str:
     said = f"promote {agent.session} {agent.name} {todos.plan_id} {item.id}"
     if len(said) <= LONGEST["name"] and said.isprintable():
         return said
+    from hashlib import blake2b  # few names are so long
+
     return f"promote {blake2b(said.encode(errors='replace'), digest_size=16).hexdigest()}"
 
 
