@@ -58,7 +58,7 @@ def write_transcript(
 def _turn(number: int, text: str, chance: random.Random) -> bytes:
     """A tool call and its result, as the transcript has them: the model's copy, and the program's own."""
     tool = chance.choice(("Read", "Bash", "Edit"))
-    path = f"/work/src/file{number}.py"
+    path = f"/projects/shed/src/file{number}.py"
     said, details = text, _details(tool, path, text)
     if tool == "Edit":
         said = f"The file {path} has been updated. Here's the result of running `cat -n`:\n{text[:600]}"
