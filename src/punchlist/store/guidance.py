@@ -8,37 +8,18 @@ from typing import TYPE_CHECKING, Any
 from punchlist.store import codec
 from punchlist.store.contract import CostRow
 from punchlist.store.faults import RowDamaged
+from punchlist.store.late import LateRows
 
 if TYPE_CHECKING:
-    from punchlist.store.transaction import Rows
+    pass
 
 _CACHED = 512
 
 
-class GuidanceRows:
-    """One row an agent. The writer keeps what it read or wrote, as long as `Rows` keeps its agents."""
+class GuidanceRows(LateRows[int]):
+    """One row an agent."""
 
-    def __init__(self, rows: Rows, *, keeps: bool) -> None:
-        self._rows = rows
-        self._keeps = keeps
-        self._known: dict[int, bytes] = {}
-        self.late: dict[int, tuple[int, int, bytes]] = {}
-        self.saved = 0
-
-    def forget(self) -> None:
-        self._known.clear()
-        self.late.clear()
-
-    @property
-    def put_off(self) -> int:
-        """A number that every save changes, and that falls by as many rows as a flush writes."""
-        return len(self.late) + self.saved
-
-    def flush(self) -> None:
-        """Writes what was put off, each row once however often it was saved."""
-        if self.late:
-            self._rows.many("add_guidance", self.late.values())
-            self.late.clear()
+    query = "add_guidance"
 
     def get(self, number: int) -> bytes | None:
         body = self._known.get(number)

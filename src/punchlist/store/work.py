@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from punchlist.core.events import Event
 from punchlist.store import codec
 from punchlist.store.faults import RowDamaged
+from punchlist.store.late import LateRows
 
 if TYPE_CHECKING:
-    from punchlist.store.transaction import Rows
+    pass
 
 _CACHED = 2048
 
@@ -57,30 +58,10 @@ class WorkTable(Protocol):
         ...
 
 
-class WorkRows:
-    """A row a part. The writer keeps what it read or wrote, as long as `Rows` keeps its agents."""
+class WorkRows(LateRows[tuple[int, str]]):
+    """A row a part."""
 
-    def __init__(self, rows: Rows, *, keeps: bool) -> None:
-        self._rows = rows
-        self._keeps = keeps
-        self._known: dict[tuple[int, str], bytes] = {}
-        self.late: dict[tuple[int, str], tuple[int, str, int, bytes]] = {}
-        self.saved = 0
-
-    def forget(self) -> None:
-        self._known.clear()
-        self.late.clear()
-
-    @property
-    def put_off(self) -> int:
-        """A number that every save changes, and that falls by as many rows as a flush writes."""
-        return len(self.late) + self.saved
-
-    def flush(self) -> None:
-        """Writes what was put off, each row once however often it was saved."""
-        if self.late:
-            self._rows.many("add_work", self.late.values())
-            self.late.clear()
+    query = "add_work"
 
     def get(self, number: int, part: str = "") -> bytes | None:
         body = self._known.get((number, part))
