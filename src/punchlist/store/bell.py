@@ -1,6 +1,7 @@
 """The bell: a small file beside the database, written after each commit, that wakes followers in other processes.
 
-On Linux the kernel tells us of the write (inotify); elsewhere the file is looked at now and then.
+On Linux the kernel tells us of the write (inotify); elsewhere the file is looked at now and then. Who listens holds a
+shared lock on the file: where nobody does, nothing is written, for a write to a file costs as much as one to the list.
 """
 
 from __future__ import annotations
@@ -10,9 +11,19 @@ import select
 import sys
 import threading
 from collections.abc import Callable
+from time import sleep
+from types import ModuleType
+
+try:
+    import fcntl as _fcntl
+except ImportError:  # not a POSIX system: the bell is always rung
+    _fcntl = None
+
+fcntl: ModuleType | None = _fcntl
 
 POLL_SECONDS = 0.02
 _IN_MODIFY = 0x2
+_TRIES = 50
 
 
 class Bell:
@@ -25,9 +36,21 @@ class Bell:
     def ring(self) -> None:
         """Never fails: a bell that cannot be rung delays followers, it does not fail a write that is committed."""
         try:
-            os.pwrite(self._handle, b"!", 0)
+            if not self._unheard():
+                os.pwrite(self._handle, b"!", 0)
         except OSError:
             return
+
+    def _unheard(self) -> bool:
+        """Whether nobody listens. Whoever begins to just now looks at the board once he does."""
+        if fcntl is None:
+            return False
+        try:
+            fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return False
+        fcntl.flock(self._handle, fcntl.LOCK_UN)
+        return True
 
     def close(self) -> None:
         os.close(self._handle)
@@ -40,20 +63,34 @@ class Listener:
         self._path = path
         self._callback = callback
         self._stopped = threading.Event()
+        self._ear = os.open(path, os.O_RDONLY | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+        self._listen()
+        self._watch = _inotify(path) if sys.platform == "linux" else None
         self._wake_read, self._wake_write = os.pipe()
         self._thread = threading.Thread(target=self._run, name="punchlist-bell", daemon=True)
         self._thread.start()
+
+    def _listen(self) -> None:
+        """Says that there is a listener. Whoever rings just now is out of the way at once, unless it was stopped."""
+        if fcntl is None:
+            return
+        for _ in range(_TRIES):
+            try:
+                fcntl.flock(self._ear, fcntl.LOCK_SH | fcntl.LOCK_NB)
+                return
+            except OSError:
+                sleep(0.001)
 
     def stop(self) -> None:
         if not self._stopped.is_set():
             self._stopped.set()
             os.write(self._wake_write, b"!")
             self._thread.join(timeout=5)
-            os.close(self._wake_read)
-            os.close(self._wake_write)
+            for handle in (self._wake_read, self._wake_write, self._ear):
+                os.close(handle)
 
     def _run(self) -> None:
-        watch = _inotify(self._path) if sys.platform == "linux" else None
+        watch = self._watch
         if watch is None:
             self._poll()
             return

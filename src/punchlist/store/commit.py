@@ -31,11 +31,21 @@ class Request:
         self.result: Any = None
         self.error: Exception | None = None
         self.settled = False
-        self.gate = threading.Lock()
-        self.gate.acquire()
+        self.gate: threading.Lock | None = None
+
+    def wait(self) -> None:
+        """Until it was called, or for a while: to be called by the thread whose request it is."""
+        gate = self.gate
+        if gate is None:
+            gate = threading.Lock()
+            gate.acquire()
+            self.gate = gate  # from now on a call opens it; one that came before is seen by a last look
+            return
+        gate.acquire(timeout=_PATIENCE)
 
     def wake(self) -> None:
-        _open(self.gate)
+        if self.gate is not None:
+            _open(self.gate)
 
     def outcome(self) -> Any:
         if self.error is not None:
@@ -84,7 +94,7 @@ class GroupCommit:
                     self._turn.release()
                     self._call_next()
                 else:
-                    request.gate.acquire(timeout=_PATIENCE)
+                    request.wait()
         except BaseException:
             self._step_down(request)
             raise
