@@ -10,10 +10,11 @@ from datetime import datetime
 from itertools import compress
 from operator import is_not
 
-from punchlist.core.change import with_status
+from punchlist.core.change import STATUS_FIELDS, with_status
 from punchlist.core.commands import Entry, Policy, Replace
-from punchlist.core.events import Draft, changes
-from punchlist.core.todo import ListState, Status, TodoItem, Written, altered_list
+from punchlist.core.events import Draft, transition
+from punchlist.core.records import changed_fields
+from punchlist.core.todo import ListState, Status, Written, altered_list
 
 
 def written_by(command: Replace, policy: Policy) -> Written | None:
@@ -33,21 +34,19 @@ def written_again(
         return None
     if policy.wipe_finished and _all_completed(entries):
         return None
-    items = list(before.items)
-    changed: list[tuple[TodoItem, TodoItem]] = []
+    items, drafts, revision = list(before.items), list[Draft](), before.revision + 1
     for place in compress(range(len(entries)), map(is_not, entries, known.entries)):
         entry, last, item = entries[place], known.entries[place], items[place]
         if entry.content != last.content or entry[2:] != last[2:]:  # all but the status
             return None
         if entry.status is not policy.shown.get(item.status, item.status):
             items[place] = new = with_status(item, entry.status, now)
-            changed.append((item, new))
-    written, drafts = Written(policy, entries), list(changes(changed))
+            fields = changed_fields(item, new, STATUS_FIELDS)
+            data = {"id": item.id, "content": item.content, "set": fields, "revision": revision}
+            drafts.append(Draft(transition(item.status, new.status), data))
+    written = Written(policy, entries)
     if not drafts:
         return ListState(before, None, written), (Draft("list.confirmed", {"revision": before.revision}),)
-    revision = before.revision + 1
-    for draft in drafts:
-        draft.data["revision"] = revision
     drafts.append(Draft("list.replaced", {"revision": revision}))
     todos = altered_list(before, items=tuple(items), revision=revision)
     return ListState(todos, None, written), tuple(drafts)

@@ -6,11 +6,15 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from punchlist.core.records import Fields
 from punchlist.core.todo import Blocker, Status, TodoItem, altered
 from punchlist.text import clean
 
 if TYPE_CHECKING:
     from punchlist.core.commands import Entry, Problem
+
+STATUS_FIELDS = Fields("started_at", "finished_at", "status", "grade", "blocker", "evidence")
+"""What a new status may change."""
 
 ENDED = frozenset({Status.COMPLETED, Status.FAILED, Status.CANCELLED})
 

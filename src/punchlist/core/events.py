@@ -177,7 +177,7 @@ def changes(pairs: Iterable[tuple[TodoItem, TodoItem]]) -> Iterator[Draft]:
     """The events of items that are not what they were."""
     for old, new in pairs:
         if old is not new and (fields := changed_fields(old, new)):
-            kind = _transition(old.status, new.status)
+            kind = transition(old.status, new.status)
             yield Draft(kind, {"id": new.id, "content": new.content, "set": fields})
 
 
@@ -216,7 +216,8 @@ def _kept_order(before: TodoList, kept_ids: list[str]) -> list[str]:
     return [item.id for item in before.items if item.id in kept]
 
 
-def _transition(before: Status, after: Status) -> str:
+def transition(before: Status, after: Status) -> str:
+    """The kind of event that tells of an item's new status."""
     if before is after:
         return "item.changed"
     if after is not Status.PENDING:
