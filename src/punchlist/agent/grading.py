@@ -30,7 +30,7 @@ from punchlist.text import cut, for_prompt
 _CALLS_LOOKED_AT: Final = 4000
 """Runtime events behind which evidence is looked for."""
 
-_WHY: Final = {
+UNSOUND: Final = {
     "asserted": "no work on it was seen",
     "contradicted": "the last that was seen of it failed",
 }
@@ -129,6 +129,10 @@ def regraded(
             changed[item.id] = found
     if changed:
         _write(tx, row, changed, now)
+    if keys is None or any(key.startswith("task:") for key in keys):
+        from punchlist.tasks.grading import regraded_tasks  # only for those who work on tasks
+
+        regraded_tasks(tx, row, keys, now)
 
 
 def _write(tx: Transaction, row: AgentRow, grades: dict[str, Grade], now: datetime) -> None:
@@ -157,7 +161,12 @@ def _with_evidence(tx: Transaction, row: AgentRow, item: TodoItem, key: str, tal
     return grounded_by(tally, matches, item=key, since=item.created_at)
 
 
+def named_item(id: str, text: str) -> str:
+    """An item or a task, as the model is reminded of it."""
+    return f"{id} {for_prompt(cut(text, 80))}"
+
+
 def _listed(bad: Iterable[tuple[Claim, str]]) -> str:
-    named = [f"{claim.item.id} {for_prompt(cut(claim.item.content, 80))} ({_WHY.get(one, one)})" for claim, one in bad]
+    named = [f"{named_item(claim.item.id, claim.item.content)} ({UNSOUND.get(one, one)})" for claim, one in bad]
     more = f"; and {len(named) - 10} more" if len(named) > 10 else ""
     return "; ".join(named[:10]) + more

@@ -222,6 +222,11 @@ def speaks(agent: Handle) -> Dialect:
     return agent._dialect  # pyright: ignore[reportPrivateUsage]
 
 
+def grades_of(agent: Handle) -> str:
+    """What becomes of completions of an agent that nothing seen bears out."""
+    return agent._grading  # pyright: ignore[reportPrivateUsage]
+
+
 def joined(agent: Handle, tx: Transaction, now: datetime) -> AgentRow:
     """The row of an agent, in a transaction of somebody else's."""
     return agent._joined(tx, now)  # pyright: ignore[reportPrivateUsage]

@@ -65,7 +65,10 @@ class Runtime(Turns):
 
     @property
     def grounding(self) -> Mapping[str, Tally]:
-        """What was seen of the work on each item of the present list, by id; under "" that with nothing in focus."""
+        """What was seen of the work on each item of the present list, by id; under "" that with nothing in focus.
+
+        That on a task is under `task:<list>/<id>`.
+        """
         return self.board.store.read(self._grounding_in)
 
     def work_on(self, item: str) -> Tally:
@@ -82,7 +85,8 @@ class Runtime(Turns):
         if row is None:
             return {}
         known, todos = tallies(tx, row.number), row.state.todos
-        keys = {"": "", **{item.id: item_key(todos.plan_id, item.id) for item in todos.items}}
+        tasks = {key: key for key in known if key.startswith("task:")}
+        keys = {"": "", **{item.id: item_key(todos.plan_id, item.id) for item in todos.items}, **tasks}
         found = {name: whole(tx, row.number, key, known.get(key, NOTHING)) for name, key in keys.items()}
         return {name: tally for name, tally in found.items() if not tally.is_empty}
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
 from typing import assert_never
 
 from punchlist.agent.calls import Decide, Repeat
-from punchlist.agent.handle import Handle, speaks
+from punchlist.agent.handle import Handle, grades_of, speaks
 from punchlist.core.events import Draft
 from punchlist.core.task import Task, TaskStatus
 from punchlist.core.task_commands import CreateTask, GetTask, ListTasks, TaskCommand, TaskResult, UpdateTask
@@ -45,7 +46,7 @@ class _Call:
 
     def decide(self, tx: Transaction, row: AgentRow, now: datetime) -> tuple[Reply, bool]:
         agent, name = self._agent, self._agent.task_list
-        work = Work(tx, name, project=row.project, now=now, by=agent.name, agent=row)
+        work = Work(tx, name, project=row.project, now=now, by=agent.name, agent=row, grades=grades_of(agent))
         if self._refused is not None:
             return self._refusal(work, row), False
         try:
@@ -53,7 +54,10 @@ class _Call:
         except (TaskError, InvalidInput, TaskRevisionConflict) as error:
             self._refused = error
             raise Repeat from error  # whatever it wrote is taken back
-        return self._render(result), result.before != result.after
+        reply = self._render(result)
+        if work.doubts:
+            reply = replace(reply, problems=(*reply.problems, *work.doubts))
+        return reply, result.before != result.after
 
     def _refusal(self, work: Work, row: AgentRow) -> Reply:
         reply = self._render(TaskResult(self._command, error=self._refused))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -17,21 +17,34 @@ from punchlist.store import AgentRow, Transaction
 from punchlist.store.task_contract import TaskCall, TaskListRow, TaskRow
 from punchlist.tasks.fields import name_of
 
+if TYPE_CHECKING:
+    from punchlist.core.commands import Problem
+
 _encode = msgspec.json.Encoder(order="deterministic", enc_hook=repr).encode
 _decode = msgspec.json.Decoder(tuple[Task, ...]).decode
 _MOST_READIED = 100
 _SAME: Any = object()
+_DONE = TaskStatus.COMPLETED
 
 
 class Change:
     """What may be done within one transaction. Whoever has one open, a dialect say, uses this as it is.
 
     `by` is the author of what happens, the worker itself where it is empty. `agent` is the agent in whose name it
-    happens, if it is one of this board.
+    happens, if it is one of this board; `grades` is what becomes of its completions that nothing seen bears out, and
+    `doubts` says which those were.
     """
 
     def __init__(
-        self, tx: Transaction, name: str, *, project: str, now: datetime, by: str = "", agent: AgentRow | None = None
+        self,
+        tx: Transaction,
+        name: str,
+        *,
+        project: str,
+        now: datetime,
+        by: str = "",
+        agent: AgentRow | None = None,
+        grades: str = "show",
     ) -> None:
         self.tx = tx
         self.tasks = tx.tasks
@@ -39,6 +52,8 @@ class Change:
         self.now = now
         self.by = by
         self.agent = agent
+        self.grades = grades
+        self.doubts: list[Problem] = []
         self._project = project
         found = self.tasks.named(name, now)
         self._where, due = found or (None, False)
@@ -82,6 +97,8 @@ class Change:
         """Writes a task as it is now, under its next revision, with the event that says so; or nothing if it is as
         it was. Those who waited for it are counted in the same transaction."""
         before = row.task
+        if (after.status is _DONE) is not (before.status is _DONE):
+            after = self._graded(row, after)
         parent = row.parent if parent is _SAME else parent
         after = altered(
             after,
@@ -97,6 +114,16 @@ class Change:
         saved = self.tasks.save(row, after, parent=parent, agent=self._agent_of(row, after))
         self.tell(saved, draft, by=by)
         return saved
+
+    def _graded(self, row: TaskRow, after: Task) -> Task:
+        if after.status is not _DONE:
+            return altered(after, grade=None)
+        worker = row.agent if self.agent is None else self.agent.number
+        if worker is None or (self.grades == "show" and not is_watched(self.tx, worker)):
+            return after  # nobody reported what it did
+        from punchlist.tasks.grading import graded
+
+        return graded(self, row, after, worker)
 
     def tell(self, row: TaskRow, *drafts: Draft, by: str | None = None) -> None:
         author = (self.by or row.task.owner or "") if by is None else by
@@ -134,6 +161,11 @@ class Change:
         if tasks or empty:
             self.tasks.save_call(self.where, call_id, TaskCall(fingerprint, _encode(tasks)), at=self.now)
         return tasks
+
+
+def is_watched(tx: Transaction, agent: int) -> bool:
+    """Whether any tool call of an agent was reported."""
+    return tx.work.get(agent) is not None
 
 
 def _fingerprint(asked: Any) -> bytes:

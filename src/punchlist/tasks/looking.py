@@ -56,12 +56,12 @@ class Looking:
     def within(self, tx: Transaction, *, now: datetime | None = None) -> Work:
         """The same, in a transaction that is already open. Gates are not asked there."""
         now = now or self.board.now()
-        row = None
-        if self._agent is not None:
-            from punchlist.agent.handle import joined  # who is no agent starts without it
+        if self._agent is None:
+            return Work(tx, self.name, project=self._project, now=now, by=self.by)
+        from punchlist.agent.handle import grades_of, joined  # who is no agent starts without it
 
-            row = joined(self._agent, tx, now)
-        return Work(tx, self.name, project=self._project, now=now, by=self.by, agent=row)
+        row, grades = joined(self._agent, tx, now), grades_of(self._agent)
+        return Work(tx, self.name, project=self._project, now=now, by=self.by, agent=row, grades=grades)
 
     def _change(self, work: Callable[[Work], T]) -> T:
         self.board.tasks_wanted(self.name)
