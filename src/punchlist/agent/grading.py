@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable
 from datetime import datetime
 from typing import Final, NamedTuple
 
+from punchlist.agent.family import above
 from punchlist.agent.kept_work import KeptWork, later, work_on
 from punchlist.core.apply import Applied
 from punchlist.core.commands import Problem
@@ -133,6 +134,15 @@ def regraded(
         from punchlist.tasks.grading import regraded_tasks  # only for those who work on tasks
 
         regraded_tasks(tx, row, keys, now)
+
+
+def regraded_above(tx: Transaction, row: AgentRow, now: datetime) -> None:
+    """Looks anew at what those above an agent called done, where it was started for that."""
+    for parent, child in above(tx, row):
+        watched = KeptWork().head(tx, parent.number).watched
+        keys = {key for key, children in watched.children.items() if key and child.number in children}
+        if keys:
+            regraded(tx, parent, keys, watched.open.values(), now)
 
 
 def _write(tx: Transaction, row: AgentRow, grades: dict[str, Grade], now: datetime) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from punchlist.agent.family import above
 from punchlist.agent.steps import Steps, short
 from punchlist.core.events import Draft
 from punchlist.core.verdict import FINE, Verdict
@@ -109,6 +110,11 @@ class Reports(Steps):
             return row
         tx.save_ledger(row, ledger)
         self._ground.watching.begin(tx, row, self._ground.board.now())
+        for parent, _ in above(tx, row):  # what a child does is work of theirs, and their completions are judged by it
+            known = self._ground.accounts.watching(parent.ledger)
+            if known is not None:
+                tx.save_ledger(parent, known)
+                self._ground.watching.begin(tx, parent, self._ground.board.now())
         return row._replace(ledger=ledger)
 
     def _prepared(self, prepare: Callable[[], Any], otherwise: T) -> T:

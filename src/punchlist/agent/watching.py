@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from punchlist.agent.grading import regraded
+from punchlist.agent.grading import regraded, regraded_above
 from punchlist.agent.kept_work import Head, KeptWork, Raised, Stale
 from punchlist.core.events import Draft, Event
 from punchlist.core.grounding import Moment, Watch, call_from, end_facts, item_key, start_facts, task_key
@@ -210,6 +210,8 @@ class Watching:
         if outcome.is_worse or any(call.item or call.after for call in calls):
             keys = None if outcome.is_worse else {key for call in calls for key in (call.item, call.after) if key}
             regraded(tx, row, keys, outcome.state.open.values(), now)
+        if row.parent is not None and calls:
+            regraded_above(tx, row, now)
 
     def _stale_by_work(self, tx: Transaction, row: AgentRow, item: str, now: datetime) -> list[Draft]:
         """What a call says about how the list is kept. Work on the one item in progress is not noted every time."""
