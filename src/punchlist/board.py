@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Self
 
 from punchlist.config import durability as configured_durability
 from punchlist.config import lease as configured_lease
-from punchlist.config import project_of, session_id
+from punchlist.config import gate_commands, project_of, session_id
 from punchlist.core.events import Draft, Event, cursor_of
 from punchlist.errors import SessionExists, SessionUnknown, StoreClosed
 from punchlist.store import Durability, ListRow, SessionRow, Store, Transaction, open_store
@@ -52,6 +52,8 @@ class Board:
         self._on_tasks: list[TasksObserver] = []
         self._before_tasks: list[TasksObserver] = []
         self._gates: list[Gate] = []
+        for on, command in gate_commands().items():
+            self.gate(on, command)
 
     @classmethod
     def open(

@@ -330,3 +330,13 @@ def test_the_same_task_again_is_no_change(run: Run):
     before = _task("1").revision
     run("tasks", "start", "1")
     assert _task("1").revision == before
+
+
+def test_a_gate_of_the_environment_stands_before_the_command_too(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PUNCHLIST_GATE_CREATE", "grep -q Ship || { echo 'Only what ships.' >&2; exit 1; }")
+    monkeypatch.setenv("PUNCHLIST_GATE_COMPLETE", "echo 'Not on a Friday.' >&2; exit 1")
+    refused = run("tasks", "add", "Dream")
+    assert (refused.code, "Only what ships." in refused.err) == (1, True)
+    assert run("tasks", "add", "Ship it").code == 0
+    refused = run("tasks", "done", "1")
+    assert (refused.code, "Not on a Friday." in refused.err) == (1, True)
