@@ -330,3 +330,13 @@ def test_the_same_task_again_is_no_change(run: Run):
     before = _task("1").revision
     run("tasks", "start", "1")
     assert _task("1").revision == before
+
+
+def test_a_task_that_somebody_has_is_not_started_by_another(run: Run) -> None:
+    run("tasks", "add", "One")
+    assert run("tasks", "start", "1", "--by", "bob").code == 0
+    for name in ("eve", "bob"):
+        refused = run("tasks", "start", "1", "--by", name)
+        assert (refused.code, refused.out) == (1, "")
+        assert "`bob`" in refused.err
+    assert run("tasks", "start", "1", "--by", "eve", "--fence", "1").code == 0

@@ -21,8 +21,9 @@ from punchlist.errors import (
     TransitionRefused,
 )
 from punchlist.store.task_contract import TaskRow
-from punchlist.tasks.change import Change, check_lease
+from punchlist.tasks.change import check_lease
 from punchlist.tasks.fields import name_of, plain, text
+from punchlist.tasks.hands import Hands
 from punchlist.text import repair
 
 LEASE = 900.0
@@ -40,7 +41,7 @@ class Late(NamedTuple):
     error: TaskError
 
 
-class Claims(Change):
+class Claims(Hands):
     """Who works on what."""
 
     def claim(
@@ -68,6 +69,8 @@ class Claims(Change):
             self._check_free(patterns, owner)
             if id is not None:
                 row = self.row(id)
+                if rules.is_held(row.task) and row.task.owner is None:
+                    raise rules.taken(row.task, self.holder(row))
                 after = rules.claimed(row.task, owner, self.now, length, patterns)
                 return (self.write(row, after, "task.claimed").task,)
             return tuple(row.task for row in self._next(owner, limit, label, length, patterns))
