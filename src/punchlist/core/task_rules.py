@@ -163,9 +163,15 @@ def kept_alive(task: Task, owner: str | None, now: datetime, lease: timedelta) -
     """The lease begun anew. A worker whose lease ran out has its task back, if nobody claimed it since."""
     if task.status is _P:
         task = moved(task, _I, now, owner=owner or task.owner)
-    elif task.status is not _I:
-        raise TransitionRefused(id=task.id, status=task.status, to=_I, next="there is no claim to keep alive")
+    elif task.status is not _I or task.lease_until is None:
+        raise nothing_to_keep(task)
     return altered(task, lease=lease.total_seconds(), lease_until=now + lease)
+
+
+def nothing_to_keep(task: Task) -> TransitionRefused:
+    """What is told who gives a sign of life for a task that no worker has claimed."""
+    then = "there is no claim to keep alive"
+    return TransitionRefused(id=task.id, status=task.status, to="anybody's under a lease", next=then)
 
 
 def released(task: Task, now: datetime) -> Task:
