@@ -9,8 +9,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from punchlist.config import durability as configured_durability
-from punchlist.config import lease as configured_lease
 from punchlist.config import gate_commands, project_of, session_id
+from punchlist.config import lease as configured_lease
 from punchlist.core.events import Draft, Event, cursor_of
 from punchlist.errors import SessionExists, SessionUnknown, StoreClosed
 from punchlist.store import Durability, ListRow, SessionRow, Store, Transaction, open_store

@@ -340,3 +340,13 @@ def test_a_gate_of_the_environment_stands_before_the_command_too(run: Run, monke
     assert run("tasks", "add", "Ship it").code == 0
     refused = run("tasks", "done", "1")
     assert (refused.code, "Not on a Friday." in refused.err) == (1, True)
+
+
+def test_a_task_that_somebody_has_is_not_started_by_another(run: Run) -> None:
+    run("tasks", "add", "One")
+    assert run("tasks", "start", "1", "--by", "bob").code == 0
+    for name in ("eve", "bob"):
+        refused = run("tasks", "start", "1", "--by", name)
+        assert (refused.code, refused.out) == (1, "")
+        assert "`bob`" in refused.err
+    assert run("tasks", "start", "1", "--by", "eve", "--fence", "1").code == 0

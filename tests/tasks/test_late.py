@@ -131,6 +131,13 @@ def test_a_heartbeat_after_expiry_is_refused_when_its_files_are_another_s(desk: 
     assert desk.tasks.get("1").status is TaskStatus.PENDING
 
 
-def test_a_heartbeat_for_a_task_that_was_never_claimed_takes_it_in_the_name_of_its_handle(desk: Desk) -> None:
+def test_a_heartbeat_for_a_task_that_nobody_has_claimed_is_refused(desk: Desk) -> None:
     desk.tasks.create("one")
-    assert desk.tasks.heartbeat("1", fence=0).owner == "ada"
+    desk.tasks.create("two", owner="bob")
+    desk.tasks.create("three")
+    begun = desk.tasks.update("3", status="in_progress")
+    for task in desk.tasks.list():
+        with pytest.raises(TransitionRefused, match="no claim to keep alive"):
+            desk.tasks.heartbeat(task.id, fence=task.fence)
+        assert desk.tasks.get(task.id) == task
+    assert (begun.owner, begun.lease_until) == ("ada", None)

@@ -98,7 +98,7 @@ def for_claim(parser: ArgumentParser) -> None:
     add_call_id(parser)
 
 
-def for_release(parser: ArgumentParser) -> None:
+def for_held(parser: ArgumentParser) -> None:
     for_tasks(parser)
     add_fence(parser)
 

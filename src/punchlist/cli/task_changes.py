@@ -71,7 +71,7 @@ def _given(tasks: Tasks, options: Namespace) -> Given:
 
 def start(options: Namespace) -> int:
     def begin(tasks: Tasks, task: Task) -> Task:
-        return tasks.update(task.id, status="in_progress")
+        return tasks.update(task.id, status="in_progress", fence=fence_of(options, task))
 
     return each(options, begin, lambda task: f"Started {named(task)}")
 

@@ -249,6 +249,10 @@ class TaskRows(TaskLog):
         rows = [self.get(number) for number in dict.fromkeys(number for (number,) in (*own, *named))]
         return sorted(rows, key=lambda row: (row.task.started_at or _NEVER, row.number))
 
+    def agent_name(self, agent: int) -> str | None:
+        row = self._rows.one("name_of_agent", {"agent": agent})
+        return None if row is None else row[0]
+
     def reservations(self, project: str, now: datetime) -> Sequence[Reservation]:
         values = {"project": project, "now": codec.microseconds(now)}
         return [

@@ -15,6 +15,7 @@ from punchlist.core.task_commands import CreateTask, GetTask, ListTasks, TaskCom
 from punchlist.dialects.base import Reply
 from punchlist.errors import GateRefused, InvalidInput, TaskError, TaskRevisionConflict, TaskUnknown
 from punchlist.store import AgentRow, Transaction
+from punchlist.store.task_contract import TaskRow
 from punchlist.tasks.fields import proposed
 from punchlist.tasks.gates import On, ask, stands
 from punchlist.tasks.work import Work
@@ -94,18 +95,22 @@ class _Call:
         return TaskResult(command, after=work.create(command.subject, **command.fields))
 
     def _update(self, work: Work, command: UpdateTask) -> TaskResult:
-        before = _found(work, command.id)
-        if before is None or before.status is TaskStatus.CANCELLED:
+        row = _row(work, command.id)
+        before = None if row is None else row.task
+        if row is None or before is None or before.status is TaskStatus.CANCELLED:
             raise TaskUnknown(id=command.id[:80], list=work.name)
         if command.delete:
             work.delete(before.id)
             return TaskResult(command, before)
         fields = dict(command.fields)
-        if before.status in command.unless:
+        if before.status in command.unless and before.status is not TaskStatus.IN_PROGRESS:
             fields.pop("status", None)
         if fields.get("status") == TaskStatus.COMPLETED and stands(self._agent.board.gates, "complete", work.name):
             self._pass("complete", before)
-        return TaskResult(command, before, work.update(before.id, **fields))
+        fence = None
+        if fields.get("status") == TaskStatus.IN_PROGRESS and work.is_under_another_name(row):
+            fence = before.fence  # a model may call itself what it likes
+        return TaskResult(command, before, work.update(before.id, fence=fence, **fields))
 
     def _pass(self, on: On, task: Task) -> None:
         """Lets the call go on if the gates have agreed; they are asked outside the transaction."""
@@ -127,7 +132,12 @@ class _Call:
             self._answers[key] = refused
 
 
-def _found(work: Work, id: str) -> Task | None:
+def _row(work: Work, id: str) -> TaskRow | None:
     """The task that is called so, to the letter."""
     row = work.find(id)
-    return None if row is None or row.task.id != id else row.task
+    return None if row is None or row.task.id != id else row
+
+
+def _found(work: Work, id: str) -> Task | None:
+    row = _row(work, id)
+    return None if row is None else row.task

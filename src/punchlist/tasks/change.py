@@ -136,7 +136,9 @@ class Change:
         if after.status is TaskStatus.PENDING and after.owner is None:
             return None
         if agent is not None:
-            began = after.status is TaskStatus.IN_PROGRESS and before.status is not TaskStatus.IN_PROGRESS
+            began = after.status is TaskStatus.IN_PROGRESS and (
+                before.status is not TaskStatus.IN_PROGRESS or after.fence != before.fence
+            )
             if (began and after.owner in {None, agent.name}) or (after.owner == agent.name != before.owner):
                 return agent.number
         return row.agent if after.owner == before.owner else None

@@ -21,8 +21,9 @@ from punchlist.errors import (
     TransitionRefused,
 )
 from punchlist.store.task_contract import TaskRow
-from punchlist.tasks.change import Change, check_lease
+from punchlist.tasks.change import check_lease
 from punchlist.tasks.fields import name_of, plain, text
+from punchlist.tasks.hands import Hands
 from punchlist.text import repair
 
 LEASE = 900.0
@@ -40,7 +41,7 @@ class Late(NamedTuple):
     error: TaskError
 
 
-class Claims(Change):
+class Claims(Hands):
     """Who works on what."""
 
     def claim(
@@ -68,6 +69,8 @@ class Claims(Change):
             self._check_free(patterns, owner)
             if id is not None:
                 row = self.row(id)
+                if rules.is_held(row.task) and row.task.owner is None:
+                    raise rules.taken(row.task, self.holder(row))
                 after = rules.claimed(row.task, owner, self.now, length, patterns)
                 return (self.write(row, after, "task.claimed").task,)
             return tuple(row.task for row in self._next(owner, limit, label, length, patterns))
@@ -105,18 +108,19 @@ class Claims(Change):
         rules.check_fence(task, fence)
         if task.status is not TaskStatus.PENDING:
             length = timedelta(seconds=check_lease(lease or task.lease or LEASE, LONGEST_LEASE))
-            alive = rules.kept_alive(task, self.by or None, self.now, length)
+            alive = rules.kept_alive(task, task.owner, self.now, length)
             self.tasks.save_lease(row, alive)
             return alive
         return self._taken_back(row, lease)
 
     def _taken_back(self, row: TaskRow, lease: float | None) -> Task:
         """In the hands of its last worker once more, as it had it; refused if its files are another's by now."""
-        had = self._last_claim(row) or Task(list="", id="", subject="")
+        had = self._last_claim(row)
+        if had is None:
+            raise rules.nothing_to_keep(row.task)
         length = timedelta(seconds=check_lease(lease or had.lease or LEASE, LONGEST_LEASE))
-        owner = had.owner or self.by or None
-        self._check_free(had.reserved, owner or "")
-        alive = altered(rules.kept_alive(row.task, owner, self.now, length), reserved=had.reserved)
+        self._check_free(had.reserved, had.owner or "")
+        alive = altered(rules.kept_alive(row.task, had.owner, self.now, length), reserved=had.reserved)
         return self.write(row, alive, "task.claimed").task
 
     def _last_claim(self, row: TaskRow) -> Task | None:

@@ -13,14 +13,14 @@ from punchlist.core.task import ENDED, Task, TaskStatus, altered, own_progress
 from punchlist.core.task_records import created
 from punchlist.errors import InvalidInput
 from punchlist.store.task_contract import TaskRow
-from punchlist.tasks.change import Change
 from punchlist.tasks.fields import EDGES, MOST_PARTS, NewTask, TaskChanges, check_known, described, name_of, plain
 from punchlist.tasks.fields import status_of as status_named
+from punchlist.tasks.hands import Hands
 
 _DEEPEST = 100
 
 
-class Edits(Change):
+class Edits(Hands):
     """What a task is, and whom it waits for."""
 
     def create(self, subject: str, *, call_id: str | None = None, **given: Unpack[NewTask]) -> Task:
@@ -84,14 +84,11 @@ class Edits(Change):
     def _set_status(self, row: TaskRow, to: TaskStatus, fence: int | None, *, keep_owner: bool = False) -> TaskRow:
         """With `keep_owner` a task that is open again is meant for whom it has just been given to."""
         task = row.task
+        if to is TaskStatus.IN_PROGRESS:
+            return self._start(row, given=keep_owner, fence=fence)
         if task.status is to:
             return row
         match to:
-            case TaskStatus.IN_PROGRESS:
-                owner = task.owner or (self.by or None if self.agent is None else None)
-                fresh = altered(task, started_at=None) if task.status in ENDED else task
-                after = rules.moved(fresh, to, self.now, owner=owner, fence=task.fence + 1)
-                return self.write(row, after, "task.started")
             case TaskStatus.PENDING:
                 kind, after = self._opened(task)
                 return self.write(row, altered(after, owner=task.owner) if keep_owner else after, kind)
@@ -104,6 +101,18 @@ class Edits(Change):
                 return self.write(row, rules.cancelled(task, self.now), "task.cancelled")
             case TaskStatus.WAITING:
                 raise InvalidInput(problem="Say what the task is to wait for: use `wait`.")
+
+    def _start(self, row: TaskRow, *, given: bool, fence: int | None) -> TaskRow:
+        """In progress, for whoever says so or has just been `given` it; refused if it is another's."""
+        task, own = row.task, given or self.has(row, fence)
+        if rules.is_held(task) and not own:
+            raise rules.taken(task, self.holder(row))
+        unknown = task.owner is None and row.agent is None
+        if task.status is TaskStatus.IN_PROGRESS and (given or fence is not None or not unknown):
+            return row
+        said = self.by if self.agent is None else ""
+        owner = (task.owner if own else None) or said or None
+        return self.write(row, rules.started(task, owner, self.now), "task.started")
 
     def _opened(self, task: Task) -> tuple[str, Task]:
         """Pending again, from wherever it is, and what that is called."""

@@ -199,7 +199,7 @@ def _settle(work: Work, id: str, task: Task) -> None:
     """Brings a new task to the status that it had."""
     match task.status:
         case TaskStatus.IN_PROGRESS if _is_held(task):
-            work.update(id, status="in_progress")
+            work.update(id, status="in_progress", fence=0)  # whoever is to have it, it is new
         case TaskStatus.WAITING:
             _wait(work, id, task.wait or Wait(kind="manual"))
         case TaskStatus.COMPLETED:

@@ -8,11 +8,11 @@ from typing import Any
 from punchlist.core import task_rules as rules
 from punchlist.core.task import Task, TaskStatus
 from punchlist.core.task_waits import wait_for
-from punchlist.tasks.change import Change
 from punchlist.tasks.fields import plain
+from punchlist.tasks.hands import Hands
 
 
-class Waits(Change):
+class Waits(Hands):
     """What tasks wait for, and how it reaches them."""
 
     def wait(
