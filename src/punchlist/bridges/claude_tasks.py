@@ -10,7 +10,9 @@ step is not written over:
 - If nobody saw the file before and it tells nothing that the board's task was lately, nobody can tell which of the
   two is newer: the board's is written, and the file is kept beside it as `<n>.json.changed-<k>`.
 - Claude Code deletes all files some seconds after the last task is completed, and old ones by age. That takes nothing
-  off the board, and finished tasks are not written again unless they change.
+  off the board, and finished tasks are not written again unless they change. A task that was open when its file was last
+  seen, and is gone with all the others, was finished meanwhile or deleted as the last one: nobody owes it any more, so
+  it is cancelled, and says why.
 - A file that cannot be read or is no task is passed over and logged; a write in its place sets it aside as
   `<n>.json.invalid-<k>`. What else stands in a file is kept.
 
@@ -158,13 +160,13 @@ class ClaudeTasks:
         """Records on the board what others did to the files; the list as it is then."""
         bases = Bases(board, list, folder.path)
         mark = max([folder.watermark(), *(there := folder.numbers())])
-        found, gone, deleted = look(folder, bases, there)
+        found, gone, deleted, cleared = look(folder, bases, there)
         state = board.store.read(lambda tx: state_of(tx, list))
-        if found or deleted or mark >= state.next_id:
+        if found or deleted or cleared or mark >= state.next_id:
 
             def work(tx: Transaction) -> ListState:
                 place = Work(tx, list, project=project, now=board.now(), by=AUTHOR)
-                state = record(place, found, deleted, mark)
+                state = record(place, found, deleted, cleared, mark)
                 for each in found:
                     if each.number not in state.strange | state.left:
                         refused = state.refused.get(each.number, NO_EDGES)

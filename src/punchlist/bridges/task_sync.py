@@ -6,6 +6,7 @@ import logging
 import os
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from punchlist.bridges.task_bases import Base, Bases
 from punchlist.bridges.task_files import NO_EDGES, TaskFile, TaskFolder
@@ -14,13 +15,21 @@ from punchlist.bridges.task_merge import Found, ListState
 logger = logging.getLogger("punchlist.bridges.claude_tasks")
 
 
-def look(
-    folder: TaskFolder, bases: Bases, there: Sequence[int]
-) -> tuple[list[Found], dict[int, Base], dict[int, TaskFile]]:
-    """Files that changed since, those that are gone, and of these the ones that were deleted.
+class Looked(NamedTuple):
+    """What others did to the files of a folder: those that changed, those that are gone, and what that means.
 
-    Where all that we knew are gone, nobody deleted them one by one: Claude Code clears a finished list.
+    `deleted` are files that were taken away while others stayed. `cleared` are those of open tasks that are gone with
+    all the others: Claude Code clears a list that is finished, and deleting the last task looks the same.
     """
+
+    found: list[Found]
+    gone: dict[int, Base]
+    deleted: dict[int, TaskFile]
+    cleared: dict[int, TaskFile]
+
+
+def look(folder: TaskFolder, bases: Bases, there: Sequence[int]) -> Looked:
+    """What changed since the board and the files agreed. Only what the watermark knows of was taken away on purpose."""
     found: list[Found] = []
     for number in there:
         signature, known = folder.signature(number), bases.get(number)
@@ -33,8 +42,11 @@ def look(
             before = (None, NO_EDGES) if known is None else (known.file, known.refused)
             found.append(Found(number, signature, file, *before))
     gone = {number: known for number, known in bases if known.signature and number not in there}
-    mark = folder.watermark() if any(number in there for number, _ in bases) else 0
-    return found, gone, {number: known.file for number, known in sorted(gone.items()) if number <= mark}
+    mark = folder.watermark()
+    taken = {number: known.file for number, known in sorted(gone.items()) if number <= mark}
+    if any(number in there for number, _ in bases):
+        return Looked(found, gone, taken, {})
+    return Looked(found, gone, {}, {number: file for number, file in taken.items() if file.status != "completed"})
 
 
 def written(folder: TaskFolder, bases: Bases, state: ListState) -> bool:
