@@ -18,6 +18,8 @@ from punchlist.surfaces.text import plural
 from punchlist.text import for_terminal
 
 if TYPE_CHECKING:
+    from punchlist.core.task import Task
+    from punchlist.store import Transaction
     from punchlist.tasks.exchange import Foreign
 
 _OURS, _CLAUDE = "json", "claude"
@@ -71,8 +73,11 @@ def import_(options: Namespace) -> int:
     key = blake2b(text.encode(errors="replace"), digest_size=12).hexdigest()
     with open_board(options) as board:
         tasks = chosen_list(board, options, by=author(options))
-        board.tasks_wanted(tasks.name)
-        added = board.store.transact(lambda tx: bring(tasks.within(tx), found, key=key, in_order=options.in_order))
+
+        def bring_all(tx: Transaction) -> tuple[Task, ...]:
+            return bring(tasks.within(tx), found, key=key, in_order=options.in_order)
+
+        added = board.change_tasks(tasks.name, lambda: board.store.transact(bring_all))
     if options.json:
         for task in added:
             show_json(task_data(task), indent=0)

@@ -26,13 +26,14 @@ _ASKED = 5
 
 def answering(agent: Handle, command: TaskCommand) -> Decide:
     """What answers one call of this agent."""
-    agent.board.tasks_wanted(agent.task_list)
+    if command.reads:
+        agent.board.tasks_wanted(agent.task_list)
     return _Call(agent, command).decide
 
 
-def changed(agent: Handle) -> None:
-    """To be called after a call that changed the agent's list of tasks."""
-    agent.board.tasks_changed(agent.task_list)
+def around(agent: Handle, transact: Callable[[], Reply]) -> Reply:
+    """Does the transaction of a call that may change the agent's list of tasks."""
+    return agent.board.change_tasks(agent.task_list, transact)
 
 
 class _Call:

@@ -64,10 +64,8 @@ class Looking:
         return Work(tx, self.name, project=self._project, now=now, by=self.by, agent=row, grades=grades)
 
     def _change(self, work: Callable[[Work], T]) -> T:
-        self.board.tasks_wanted(self.name)
-        done = self.board.store.transact(lambda tx: work(self.within(tx)))
-        self.board.tasks_changed(self.name)
-        return done
+        store = self.board.store
+        return self.board.change_tasks(self.name, lambda: store.transact(lambda tx: work(self.within(tx))))
 
     def _look(self, what: Callable[[Transaction, TaskListRow], T], nothing: T) -> T:
         """Reads; only if something has come due meanwhile, that is written first."""
