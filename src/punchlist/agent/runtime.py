@@ -78,17 +78,17 @@ class Runtime(Turns):
         return self.grounding.get(item, NOTHING)
 
     def _grounding_in(self, tx: Transaction) -> Mapping[str, Tally]:
-        from punchlist.agent.kept_work import tallies, whole
-        from punchlist.core.grounding import NOTHING, item_key
+        from punchlist.agent.kept_work import tallies, wholes
+        from punchlist.core.grounding import item_key
 
         row = tx.agent(self.session, self.name)
         if row is None:
             return {}
-        known, todos = tallies(tx, row.number), row.state.todos
-        tasks = {key: key for key in known if key.startswith("task:")}
+        todos = row.state.todos
+        tasks = {key: key for key in tallies(tx, row.number) if key.startswith("task:")}
         keys = {"": "", **{item.id: item_key(todos.plan_id, item.id) for item in todos.items}, **tasks}
-        found = {name: whole(tx, row.number, key, known.get(key, NOTHING)) for name, key in keys.items()}
-        return {name: tally for name, tally in found.items() if not tally.is_empty}
+        found = wholes(tx, row.number, keys.values())
+        return {name: found[key] for name, key in keys.items() if not found[key].is_empty}
 
     def _finished_as_child(self, outcome: str) -> None:
         raise NotImplementedError

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 from msgspec.structs import replace
 
 from punchlist.agent.asking import take_answers
+from punchlist.agent.kept import kept
 from punchlist.core.commands import Policy
 from punchlist.core.events import Draft
 from punchlist.core.todo import ListState, TodoList
@@ -130,6 +131,8 @@ class Steps:
 
         def work(tx: Transaction) -> T:
             row = ground.join(tx, ground.board.now())
+            if ground.accounts.tally(row.ledger).watched:
+                return self._watched_step(tx, row, decide)
             stored = tx.guidance.get(row.number)
             known, record = self._last
             if known is not stored:
@@ -139,12 +142,23 @@ class Steps:
                 body = encode_record(after)
                 tx.guidance.save(row.number, body)
                 self._last = body, after
+                tx.work.held.pop(row.number, None)
             return result
 
         try:
             return ground.board.store.transact(work, lasting=False)
         except Exception:
             return self._failed(otherwise)
+
+    def _watched_step(self, tx: Transaction, row: AgentRow, decide: Decide[T]) -> T:
+        """A step of an agent whose tool calls are reported."""
+        known = kept(tx, row.number)
+        record = known.record
+        after, result = decide(tx, row, record)
+        if after is not record:
+            known.record = after
+            known.write(tx)
+        return result
 
     def _failed(self, otherwise: T) -> T:
         """To be called where an exception was caught."""

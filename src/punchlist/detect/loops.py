@@ -110,6 +110,16 @@ def finished(
     return LoopState(calls, state.warned, _observed(state.guard, call))
 
 
+def recorded(state: LoopState, call: Call, room: int) -> LoopState:
+    """The state with a call that was recorded elsewhere: as the newest of `room` calls, or, with 0, as it ended."""
+    if room:
+        return LoopState((*state.calls, call)[-room:], state.warned, state.guard)
+    place, _ = _place(state.calls, call.id, None, call.run)
+    if place is None:
+        return state
+    return LoopState((*state.calls[:place], call, *state.calls[place + 1 :]), state.warned, state.guard)
+
+
 def compacted(state: LoopState, *, run: str | None = None, options: LoopOptions = DEFAULT) -> LoopState:
     """The state after the agent's context was compacted: the next calls of the run are watched closely.
 

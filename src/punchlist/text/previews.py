@@ -33,7 +33,7 @@ def preview(text: str, length: int = LENGTH, *, tail: bool = False) -> str:
     piece = text
     if len(text) > window:
         # What is cut off at the edge could be the half of a secret that has no shape of its own any more.
-        piece = _edge(tail=True).sub("", text[-window:]) if tail else _edge(tail=False).sub("", text[:window])
+        piece = _without_edge(text[-window:], tail=True) if tail else _without_edge(text[:window])
     line = " ".join(redact(clean(piece).text).split())
     if tail and (len(line) > length or len(piece) < len(text)):
         kept = line if len(line) < length else clean(line[len(line) - length + 1 :]).text.lstrip()
@@ -69,7 +69,7 @@ def _short(arguments: Any, length: int) -> str:
 
 def _bounded(value: Any, length: int, depth: int) -> Any:
     if isinstance(value, str):
-        return value if len(value) <= length else _edge(tail=False).sub("", value[:length]) + "…"
+        return value if len(value) <= length else _without_edge(value[:length]) + "…"
     if isinstance(value, int | float):
         return value if not isinstance(value, int) or abs(value) < 1 << 64 else "…"
     if depth == _DEEPEST and isinstance(value, Mapping | Sequence):
@@ -89,7 +89,15 @@ def _name(value: object) -> str:
     return type(value).__name__
 
 
+def _without_edge(piece: str, *, tail: bool = False) -> str:
+    """A window without the word at its edge, which may be half of one."""
+    if tail:
+        word = _word().match(piece)
+        return piece if word is None else piece[word.end() :]
+    word = _word().match(piece[::-1])
+    return piece if word is None else piece[: len(piece) - word.end()]
+
+
 @cache
-def _edge(*, tail: bool) -> re.Pattern[str]:
-    """The word at the edge of a window."""
-    return re.compile(r"""\A[^\s"',;&]*+""" if tail else r"""(?<![^\s"',;&])[^\s"',;&]*+\Z""")
+def _word() -> re.Pattern[str]:
+    return re.compile(r"""[^\s"',;&]++""")

@@ -40,18 +40,28 @@ _KEYS: Final = frozenset({
 _LATER: Final = frozenset({"pass", "pw", "auth", "cookie", "dsn"})
 """Secret behind another word: `DB_PASS`, and not a count of passes."""
 
-_SIGNS: Final = "pass|secret|token|key|auth|pwd|cred|sig|jwt|otp|bearer|sessionid|kennwort|senha|srf|pw|cookie|dsn"
+_SIGNS: Final = (
+    "pass", "secret", "token", "key", "auth", "pwd", "cred", "sig", "jwt", "otp", "bearer", "sessionid", "kennwort",
+    "senha", "srf", "pw", "cookie", "dsn",
+)  # fmt: skip
 """Every secret name has one of these in it."""
 
 _REFERENCE: Final = r"""["']?(?:\$\{?\w+\}?|\$\(.*|%\w+%|true|false|null|none|undefined)["']?[,)}\]]*"""
 """A value that says where the secret is, or that there is none."""
 
+_IN_NAMES: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-")
+_RUN: Final = r"[A-Za-z0-9_.-]++"
 _WORD: Final = r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+"
 
 
 def redact(text: str) -> str:
     """The text with `***` for each secret in it."""
-    return _without_named(without_shapes(text))
+    lowered = text.lower()
+    kept = without_shapes(text, lowered)
+    signs = tuple([sign for sign in _SIGNS if sign in lowered])
+    if not signs:
+        return kept
+    return _without_named(kept, lowered if kept is text else kept.lower(), signs)
 
 
 def is_secret_name(name: str) -> bool:
@@ -72,11 +82,11 @@ def _is_secret_name(name: str) -> bool:
     return bool(found) and found[-1].endswith("KEY") and words[0] not in ("public", "primary", "foreign")
 
 
-def _without_named(text: str) -> str:
+def _without_named(text: str, lowered: str, signs: tuple[str, ...]) -> str:
     """The text without values that stand behind a secret name. A name is looked at even within another's value."""
     kept: list[str] = []
     done = 0
-    for head in _heads(text):
+    for head in _heads(text, lowered, signs):
         if head.start() < done or not is_secret_name(head["option"] or head["name"]):
             continue
         value = _compiled(_VALUE).match(text, head.end())
@@ -87,19 +97,25 @@ def _without_named(text: str) -> str:
     return "".join((*kept, text[done:])) if kept else text
 
 
-def _heads(text: str) -> Iterator[re.Match[str]]:
-    """Names with something behind them, on the lines where a secret one may be."""
-    lowered = text.lower()
+def _heads(text: str, lowered: str, signs: tuple[str, ...]) -> Iterator[re.Match[str]]:
+    """Names with one of these signs in them and something behind them."""
     if len(lowered) != len(text):  # a letter that has no small form of one character
         yield from _compiled(_HEAD).finditer(text)
         return
     end = 0
-    for sign in _compiled(_SIGNS).finditer(lowered):
-        if sign.start() >= end:
-            start = text.rfind("\n", end, sign.start()) + 1
-            end = text.find("\n", sign.end())
-            end = len(text) if end < 0 else end
-            yield from _compiled(_HEAD).finditer(text, start, end)
+    for sign in _any_of(signs).finditer(lowered):
+        if sign.start() < end:
+            continue
+        start = sign.start()
+        while start > end and text[start - 1] in _IN_NAMES:
+            start -= 1
+        run = _compiled(_RUN).match(text, sign.end())
+        end = sign.end() if run is None else run.end()
+        head = _compiled(_HEAD).match(text, start)
+        while head is None and (start := text.find(".", start, end) + 1):  # an option may begin behind a dot
+            head = _compiled(_HEAD).match(text, start)
+        if head is not None:
+            yield head
 
 
 def _masked(value: re.Match[str]) -> str:
@@ -109,6 +125,11 @@ def _masked(value: re.Match[str]) -> str:
         return MARK
     closed = value["double"] is not None or value["single"] is not None
     return opening + MARK + (opening if closed else value["close"] or "")
+
+
+@lru_cache(maxsize=256)
+def _any_of(signs: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile("|".join(signs))
 
 
 @cache

@@ -1,6 +1,7 @@
 """Secrets that are known by their shape, or by what stands right before them: a header, an address, a program."""
 
 import re
+from collections.abc import Iterable
 from functools import cache
 from typing import Final
 
@@ -63,16 +64,27 @@ _BEHIND: Final[tuple[tuple[tuple[str, ...], str], ...]] = (
 """What the lower-cased text has to hold, one of these, and the secret behind the group that stays."""
 
 
-def without_shapes(text: str) -> str:
-    """The text with `***` for each secret that needs no name to be known."""
-    lowered = text.lower()
-    if "private key" in lowered:
-        text = _compiled(_BLOCK).sub(MARK, text)
-        text = _compiled(_END_OF_BLOCK).sub(MARK, text)
-    for signs, pattern in _BEHIND:
-        if any(sign in lowered for sign in signs):
-            text = _compiled(pattern).sub(rf"\1{MARK}", text)
+_SIGNS: Final = ("private key", *dict.fromkeys(sign for signs, _ in _BEHIND for sign in signs))
+
+
+def without_shapes(text: str, lowered: str) -> str:
+    """The text with `***` for each secret that needs no name to be known. `lowered` is the text in small letters."""
+    if has_any(lowered, _SIGNS):
+        if "private key" in lowered:
+            text = _compiled(_BLOCK).sub(MARK, text)
+            text = _compiled(_END_OF_BLOCK).sub(MARK, text)
+        for signs, pattern in _BEHIND:
+            if has_any(lowered, signs):
+                text = _compiled(pattern).sub(rf"\1{MARK}", text)
     return _compiled(_RUN).sub(_without_shape, text)
+
+
+def has_any(text: str, signs: Iterable[str]) -> bool:
+    """Whether one of these is in the text. A loop, because that takes half as long as `any`."""
+    for sign in signs:  # noqa: SIM110
+        if sign in text:
+            return True
+    return False
 
 
 def _without_shape(run: re.Match[str]) -> str:

@@ -42,5 +42,10 @@ SELECT e.seq, e.at, e.kind, e.author, e.agent, e.revision, e.v, e.sum, e.data, a
 FROM events e JOIN agents a ON a.id = e.agent
 WHERE e.agent = :agent AND e.revision IS NULL ORDER BY e.seq DESC LIMIT :limit;
 
+-- name: hinted_events
+-- The reports of an agent behind an event that the rows of its work may not know of yet, in order.
+SELECT seq, at, kind, author, agent, revision, v, sum, data, hint FROM events
+WHERE agent = :agent AND revision IS NULL AND seq > :after AND hint IS NOT NULL ORDER BY seq;
+
 -- name: delete_work
 DELETE FROM work WHERE agent = :agent;
