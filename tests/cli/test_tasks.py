@@ -340,3 +340,14 @@ def test_a_task_that_somebody_has_is_not_started_by_another(run: Run) -> None:
         assert (refused.code, refused.out) == (1, "")
         assert "`bob`" in refused.err
     assert run("tasks", "start", "1", "--by", "eve", "--fence", "1").code == 0
+
+
+def test_several_tasks_are_claimed_as_one_with_the_same_files_or_none_is(run: Run) -> None:
+    for subject in ("One", "Two", "Three"):
+        run("tasks", "add", subject)
+    once = run("tasks", "claim", "1", "2", "--by", "w", "--reserve", "src", "--call-id", "c")
+    again = run("tasks", "claim", "1", "2", "--by", "w", "--reserve", "src", "--call-id", "c")
+    assert (once.code, once.out) == (0, again.out)
+    assert run("tasks", "claim", "3", "1", "--by", "w").code == 1
+    assert "Three" in run("tasks", "ready").out
+    assert "`src`" in run("tasks", "claim", "--by", "w", "--reserve", "src/a.py").err

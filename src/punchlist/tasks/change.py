@@ -39,6 +39,8 @@ class Change:
         self.now = now
         self.by = by
         self.agent = agent
+        self.claimed = set[int]()
+        """The numbers of the tasks that were claimed here, together."""
         self._project = project
         found = self.tasks.named(name, now)
         self._where, due = found or (None, False)
