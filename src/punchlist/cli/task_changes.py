@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypedDict
 from punchlist.cli import FAILED, OK, complain
 from punchlist.cli.arguments import open_board
 from punchlist.cli.target import author
-from punchlist.cli.task_target import chosen_list, fence_of, report, the_task, the_tasks, value_of
+from punchlist.cli.task_target import chosen_list, fence_of, report, reserved, the_task, the_tasks, value_of
 from punchlist.core.task import Task, TaskStatus
 from punchlist.errors import TaskError
 from punchlist.text import repair
@@ -182,7 +182,7 @@ def claim(options: Namespace) -> int:
 
 
 def _claimed(tasks: Tasks, options: Namespace) -> Sequence[Task]:
-    lease, reserve, call_id = options.lease, options.reserve, options.call_id
+    lease, reserve, call_id = options.lease, reserved(options), options.call_id
     if not options.words:
         most = 1 if options.limit is None else options.limit
         return tasks.claim(limit=most, label=options.label, lease=lease, reserve=reserve, call_id=call_id)

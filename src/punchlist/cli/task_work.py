@@ -18,7 +18,7 @@ from punchlist.cli.target import author
 from punchlist.cli.task_changes import named
 from punchlist.cli.task_child import Child
 from punchlist.cli.task_environment import as_json, board_variable, variables
-from punchlist.cli.task_target import chosen_list, report
+from punchlist.cli.task_target import chosen_list, report, reserved
 from punchlist.core.task import Task, TaskStatus
 from punchlist.errors import FenceStale, ReservationRefused, StoreError, TaskError, TaskUnknown
 
@@ -50,6 +50,7 @@ class Worker:
     def __init__(self, tasks: Tasks, options: Namespace) -> None:
         self._tasks = tasks
         self._options = options
+        self._reserved = reserved(options)
         self._wake = threading.Event()
         self._signals: list[int] = []
         self._failed = 0
@@ -95,7 +96,7 @@ class Worker:
         store = self._tasks.board.store
         last = store.last_seq()
         wait = not (self._options.once or self._options.drain)
-        lease, reserve = self._options.lease, self._options.reserve
+        lease, reserve = self._options.lease, self._reserved
         try:
             task = self._tasks.claim(label=self._options.label, lease=lease, reserve=reserve)
         except ReservationRefused:
