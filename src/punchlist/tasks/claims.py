@@ -125,7 +125,7 @@ class Claims(Reservations):
 
     def release(self, id: str, *, fence: int | None = None) -> Task:
         row = self.row(id)
-        rules.check_fence(row.task, fence)
+        self.check_hands(row, fence)
         after = rules.released(row.task, self.now)
         kind = "task.cancelled" if after.status is TaskStatus.CANCELLED else "task.released"
         return self.write(row, after, kind).task
@@ -153,17 +153,21 @@ class Claims(Reservations):
         return late[0] if late else found[0]
 
     def _complete(self, id: str, fence: int | None, result: Any, revision: int | None) -> Task | Late:
-        late = None if fence is None else self.too_late(id, fence, result)
+        row = self.row(id)
+        late = self.too_late(row, fence, result)
         if late is not None:
             return late
-        row = self.row(id)
         rules.check_revision(row.task, revision)
         return self.write(row, rules.completed(row.task, self.now, result, fence=fence), "task.completed").task
 
-    def too_late(self, id: str, fence: int, result: Any) -> Late | None:
-        """What becomes of a completion under this fence that can no longer count; None if it still can."""
-        row = self.row(id)
-        task = row.task
+    def too_late(self, row: TaskRow, fence: int | None, result: Any) -> Late | None:
+        """What becomes of a completion under this fence that can no longer count; None if it still can.
+
+        An agent need show none: the board knows that it had the task, and that another has it now.
+        """
+        task, fence = row.task, self.stands_under(row, fence)
+        if fence is None:
+            return None
         if fence != task.fence:
             kept = " What you brought is kept with the task." if result is not None else ""
             stale = FenceStale(id=task.id, fence=fence, actual=task.fence, kept=kept)
@@ -188,7 +192,7 @@ class Claims(Reservations):
     def fail(self, id: str, reason: str = "", *, fence: int | None = None) -> Task:
         """Failed; or pending again after a rest, while there are attempts left."""
         row = self.row(id)
-        rules.check_fence(row.task, fence)
+        self.check_hands(row, fence)
         after = rules.failed(row.task, self.now, text("reason", reason, Cleaner()))
         return self.write(row, after, "task.failed" if after.status is TaskStatus.FAILED else "task.retrying").task
 
@@ -199,9 +203,10 @@ class Claims(Reservations):
     def cancel(self, id: str, reason: str | None = None, *, request: bool = False, fence: int | None = None) -> Task:
         """Given up at once; with `request` by whoever works on it, who then may do nothing else with it."""
         row = self.row(id)
-        rules.check_fence(row.task, fence)
         if request:
+            rules.check_fence(row.task, fence)
             return self.write(row, rules.cancel_asked(row.task), "task.cancel_requested").task
+        self.check_hands(row, fence)
         reason = None if reason is None else text("reason", reason, Cleaner())
         return self.write(row, rules.cancelled(row.task, self.now, reason), "task.cancelled").task
 

@@ -28,7 +28,7 @@ class Waits(Hands):
     ) -> Task:
         """Waiting; `state` is merged into that of the task. An event that was kept for it is delivered at once."""
         row = self.row(id)
-        rules.check_fence(row.task, fence)
+        self.check_hands(row, fence)
         rules.check_revision(row.task, revision)
         wait = wait_for(self.now, until=until, topic=topic, correlation_id=correlation_id)
         after = rules.waiting(row.task, wait, self.now)
