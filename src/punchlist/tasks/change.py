@@ -79,10 +79,18 @@ class Change:
         return found
 
     def write(
-        self, row: TaskRow, after: Task, kind: str, *, parent: int | None = _SAME, by: str | None = None, **extra: Any
+        self,
+        row: TaskRow,
+        after: Task,
+        kind: str,
+        *,
+        parent: int | None = _SAME,
+        by: str | None = None,
+        fence: int | None = None,
     ) -> TaskRow:
         """Writes a task as it is now, under its next revision, with the event that says so; or nothing if it is as
-        it was. Those who waited for it are counted in the same transaction."""
+        it was. Those who waited for it are counted in the same transaction. The event names the `fence` that a worker
+        showed."""
         before = row.task
         parent = row.parent if parent is _SAME else parent
         after = altered(
@@ -91,7 +99,7 @@ class Change:
             updated_at=self.now,
             progress=after.progress if row.children else own_progress(after.status, after.checklist),
         )
-        draft = changed(kind, before, after, **extra)
+        draft = changed(kind, before, after, **({} if fence is None else {"fence": fence}))
         if draft is None:
             return row
         if after.status is not before.status and (readied := self.tasks.tell_dependents(row, after)):

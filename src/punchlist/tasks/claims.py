@@ -128,7 +128,7 @@ class Claims(Reservations):
         self.check_hands(row, fence)
         after = rules.released(row.task, self.now)
         kind = "task.cancelled" if after.status is TaskStatus.CANCELLED else "task.released"
-        return self.write(row, after, kind).task
+        return self.write(row, after, kind, fence=fence).task
 
     def complete(
         self,
@@ -158,7 +158,8 @@ class Claims(Reservations):
         if late is not None:
             return late
         rules.check_revision(row.task, revision)
-        return self.write(row, rules.completed(row.task, self.now, result, fence=fence), "task.completed").task
+        done = rules.completed(row.task, self.now, result, fence=fence)
+        return self.write(row, done, "task.completed", fence=fence).task
 
     def too_late(self, row: TaskRow, fence: int | None, result: Any) -> Late | None:
         """What becomes of a completion under this fence that can no longer count; None if it still can.
@@ -194,7 +195,8 @@ class Claims(Reservations):
         row = self.row(id)
         self.check_hands(row, fence)
         after = rules.failed(row.task, self.now, text("reason", reason, Cleaner()))
-        return self.write(row, after, "task.failed" if after.status is TaskStatus.FAILED else "task.retrying").task
+        kind = "task.failed" if after.status is TaskStatus.FAILED else "task.retrying"
+        return self.write(row, after, kind, fence=fence).task
 
     def retry(self, id: str) -> Task:
         row = self.row(id)
@@ -208,7 +210,8 @@ class Claims(Reservations):
             return self.write(row, rules.cancel_asked(row.task), "task.cancel_requested").task
         self.check_hands(row, fence)
         reason = None if reason is None else text("reason", reason, Cleaner())
-        return self.write(row, rules.cancelled(row.task, self.now, reason), "task.cancelled").task
+        given_up = rules.cancelled(row.task, self.now, reason)
+        return self.write(row, given_up, "task.cancelled", fence=fence).task
 
 
 def _taken(task: Task) -> dict[str, Any]:

@@ -34,7 +34,7 @@ class Waits(Hands):
         after = rules.waiting(row.task, wait, self.now)
         if state is not None:
             after = rules.with_state(after, plain("state", state))
-        row = self.write(row, after, "task.waiting")
+        row = self.write(row, after, "task.waiting", fence=fence)
         if wait.topic is not None and wait.correlation_id is not None:
             kept = self.tasks.take_signal(self.where, wait.topic, wait.correlation_id)
             if kept is not None:
