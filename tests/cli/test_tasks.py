@@ -350,3 +350,32 @@ def test_a_task_that_somebody_has_is_not_started_by_another(run: Run) -> None:
         assert (refused.code, refused.out) == (1, "")
         assert "`bob`" in refused.err
     assert run("tasks", "start", "1", "--by", "eve", "--fence", "1").code == 0
+
+
+def test_several_tasks_are_claimed_as_one_with_the_same_files_or_none_is(run: Run) -> None:
+    for subject in ("One", "Two", "Three"):
+        run("tasks", "add", subject)
+    once = run("tasks", "claim", "1", "2", "--by", "w", "--reserve", "src", "--call-id", "c")
+    again = run("tasks", "claim", "1", "2", "--by", "w", "--reserve", "src", "--call-id", "c")
+    assert (once.code, once.out) == (0, again.out)
+    assert run("tasks", "claim", "3", "1", "--by", "w").code == 1
+    assert "Three" in run("tasks", "ready").out
+    assert "`src`" in run("tasks", "claim", "--by", "w", "--reserve", "src/a.py").err
+
+
+def test_files_are_reserved_as_seen_from_where_one_stands(
+    run: Run, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run("tasks", "add", "One")
+    run("tasks", "add", "Two")
+    (project / "src" / "deep").mkdir(parents=True)
+    monkeypatch.chdir(project / "src")
+    run("tasks", "claim", "--by", "w1", "--reserve", "a.py", "--reserve", "../docs", "--reserve", f"{project}/b.py")
+    task = json.loads(run("tasks", "show", "1", "--json").out)
+    assert task["reserved"] == ["src/a.py", "docs", "b.py"]
+    monkeypatch.chdir(project / "src" / "deep")
+    for same in ("../a.py", "../../docs/x.md", "../../b.py"):
+        assert "`w1`" in run("tasks", "claim", "--by", "w2", "--reserve", same).err
+        refused = run("tasks", "work", "--once", "--reserve", same, "--", "true")
+        assert (refused.code, "`w1`" in refused.err) == (1, True)
+    assert run("tasks", "claim", "--by", "w2", "--reserve", "a.py").code == 0

@@ -163,7 +163,11 @@ def for_work(parser: ArgumentParser) -> None:
 def add_claim(parser: ArgumentParser) -> None:
     parser.add_argument("--lease", type=_seconds, metavar="SECONDS", help="how long without a sign of life (900)")
     parser.add_argument(
-        "--reserve", action="append", default=[], metavar="FILES", help="files that are yours meanwhile"
+        "--reserve",
+        action="append",
+        default=[],
+        metavar="FILES",
+        help="files that are yours meanwhile, from where you stand",
     )
 
 

@@ -32,12 +32,13 @@ class TaskRow(NamedTuple):
 
 
 class Reservation(NamedTuple):
-    """What a live claim has reserved."""
+    """What a live claim has reserved. `number` and `agent` are the store's own keys."""
 
     number: int
     list: str
     id: str
     owner: str | None
+    agent: int | None
     patterns: tuple[str, ...]
 
 

@@ -256,8 +256,8 @@ class TaskRows(TaskLog):
     def reservations(self, project: str, now: datetime) -> Sequence[Reservation]:
         values = {"project": project, "now": codec.microseconds(now)}
         return [
-            Reservation(number, name, str(task), owner, codec.decode_texts(patterns))
-            for number, name, task, owner, patterns in self._rows.all("reservations_of_project", values)
+            Reservation(number, name, str(task), owner, agent, codec.decode_texts(patterns))
+            for number, name, task, owner, agent, patterns in self._rows.all("reservations_of_project", values)
         ]
 
     # Edges.

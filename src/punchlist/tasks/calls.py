@@ -13,10 +13,11 @@ from punchlist.core.events import Draft
 from punchlist.core.task import Task, TaskStatus
 from punchlist.core.task_commands import CreateTask, GetTask, ListTasks, TaskCommand, TaskResult, UpdateTask
 from punchlist.dialects.base import Reply
-from punchlist.errors import GateRefused, InvalidInput, TaskError, TaskRevisionConflict, TaskUnknown
+from punchlist.errors import GateRefused, InvalidInput, PunchlistError, TaskError, TaskRevisionConflict, TaskUnknown
 from punchlist.store import AgentRow, Transaction
 from punchlist.store.task_contract import TaskRow
-from punchlist.tasks.fields import proposed
+from punchlist.tasks.claims import Late
+from punchlist.tasks.fields import plain, proposed
 from punchlist.tasks.gates import On, ask, stands
 from punchlist.tasks.work import Work
 
@@ -50,30 +51,32 @@ class _Call:
         agent, name = self._agent, self._agent.task_list
         work = Work(tx, name, project=row.project, now=now, by=agent.name, agent=row, grades=grades_of(agent))
         if self._refused is not None:
-            return self._refusal(work, row), False
+            return self._refusal(work, row, self._refused), False
         try:
             result = self._done(work)
         except (TaskError, InvalidInput, TaskRevisionConflict) as error:
             self._refused = error
             raise Repeat from error  # whatever it wrote is taken back
+        if isinstance(result, Late):
+            return self._refusal(work, row, result.error), True
         reply = self._render(result)
         if work.doubts:
             reply = replace(reply, problems=(*reply.problems, *work.doubts))
         return reply, result.before != result.after
 
-    def _refusal(self, work: Work, row: AgentRow) -> Reply:
-        reply = self._render(TaskResult(self._command, error=self._refused))
+    def _refusal(self, work: Work, row: AgentRow, error: PunchlistError) -> Reply:
+        reply = self._render(TaskResult(self._command, error=error))
         for problem in reply.problems[:1]:
             refused = Draft("list.refused", {"code": problem.code, "problem": problem.text[:500]})
             work.tx.add_events(row, [refused], by=work.by, at=work.now)
-        if isinstance(self._refused, GateRefused) and isinstance(self._command, UpdateTask):
+        if isinstance(error, GateRefused) and isinstance(self._command, UpdateTask):
             found = work.find(self._command.id)
             if found is not None:
                 told = {"list": work.name, "id": found.task.id, "subject": found.task.subject}
-                work.tell(found, Draft("task.refused", {**told, "on": "complete", "reason": str(self._refused)}))
+                work.tell(found, Draft("task.refused", {**told, "on": "complete", "reason": str(error)}))
         return reply
 
-    def _done(self, work: Work) -> TaskResult:
+    def _done(self, work: Work) -> TaskResult | Late:
         command = self._command
         match command:
             case CreateTask():
@@ -95,7 +98,7 @@ class _Call:
             self._pass("create", proposed(work.name, command.subject, command.fields, by=work.by))
         return TaskResult(command, after=work.create(command.subject, **command.fields))
 
-    def _update(self, work: Work, command: UpdateTask) -> TaskResult:
+    def _update(self, work: Work, command: UpdateTask) -> TaskResult | Late:
         row = _row(work, command.id)
         before = None if row is None else row.task
         if row is None or before is None or before.status is TaskStatus.CANCELLED:
@@ -106,8 +109,12 @@ class _Call:
         fields = dict(command.fields)
         if before.status in command.unless and before.status is not TaskStatus.IN_PROGRESS:
             fields.pop("status", None)
-        if fields.get("status") == TaskStatus.COMPLETED and stands(self._agent.board.gates, "complete", work.name):
-            self._pass("complete", before)
+        if fields.get("status") == TaskStatus.COMPLETED:
+            late = work.too_late(row, None, plain("result", fields))
+            if late is not None:
+                return late
+            if stands(self._agent.board.gates, "complete", work.name):
+                self._pass("complete", before)
         fence = None
         if fields.get("status") == TaskStatus.IN_PROGRESS and work.is_under_another_name(row):
             fence = before.fence  # a model may call itself what it likes

@@ -54,6 +54,8 @@ class Change:
         self.agent = agent
         self.grades = grades
         self.doubts: list[Problem] = []
+        self.claimed = set[int]()
+        """The numbers of the tasks that were claimed here, together."""
         self._project = project
         found = self.tasks.named(name, now)
         self._where, due = found or (None, False)
@@ -92,10 +94,18 @@ class Change:
         return found
 
     def write(
-        self, row: TaskRow, after: Task, kind: str, *, parent: int | None = _SAME, by: str | None = None, **extra: Any
+        self,
+        row: TaskRow,
+        after: Task,
+        kind: str,
+        *,
+        parent: int | None = _SAME,
+        by: str | None = None,
+        fence: int | None = None,
     ) -> TaskRow:
         """Writes a task as it is now, under its next revision, with the event that says so; or nothing if it is as
-        it was. Those who waited for it are counted in the same transaction."""
+        it was. Those who waited for it are counted in the same transaction. The event names the `fence` that a worker
+        showed."""
         before = row.task
         if (after.status is _DONE) is not (before.status is _DONE):
             after = self._graded(row, after)
@@ -106,7 +116,7 @@ class Change:
             updated_at=self.now,
             progress=after.progress if row.children else own_progress(after.status, after.checklist),
         )
-        draft = changed(kind, before, after, **extra)
+        draft = changed(kind, before, after, **({} if fence is None else {"fence": fence}))
         if draft is None:
             return row
         if after.status is not before.status and (readied := self.tasks.tell_dependents(row, after)):

@@ -18,6 +18,8 @@ from punchlist.tasks.fields import status_of as status_named
 from punchlist.tasks.hands import Hands
 
 _DEEPEST = 100
+_WORK = frozenset({"status", "state", "result", "checked", "unchecked"})
+"""What whoever works on a task changes about it; anybody may change the rest."""
 
 
 class Edits(Hands):
@@ -52,7 +54,10 @@ class Edits(Hands):
         """All that is given, or nothing. Words first, then edges, then the status."""
         check_known(given, TaskChanges)
         row = self.row(id)
-        rules.check_fence(row.task, fence)
+        if _is_work(given):
+            self.check_hands(row, fence)
+        else:
+            rules.check_fence(row.task, fence)
         rules.check_revision(row.task, revision)
         if "state" in given:
             rules.check_not_cancelling(row.task)
@@ -166,7 +171,7 @@ class Edits(Hands):
     def delete(self, id: str, *, revision: int | None = None, fence: int | None = None) -> Task:
         """Takes a task off its list, with its edges; its id is never given again. The task as it was."""
         row = self.row(id)
-        rules.check_fence(row.task, fence)
+        self.check_hands(row, fence)
         rules.check_revision(row.task, revision)
         readied = self.tasks.delete(row)
         told: dict[str, Any] = {"list": row.task.list, "id": row.task.id, "subject": row.task.subject}
@@ -176,6 +181,11 @@ class Edits(Hands):
     def ended_before(self, before: datetime, *, limit: int = 100) -> Sequence[TaskRow]:
         """What ended before a time, has nothing below it, and is waited for by nobody who is still open."""
         return self.tasks.ended_before(self.where, before, limit=limit)
+
+
+def _is_work(given: TaskChanges) -> bool:
+    """Whether only who has the task may do this to it. To begin it has a rule of its own."""
+    return given.get("status") != TaskStatus.IN_PROGRESS and not _WORK.isdisjoint(given)
 
 
 def _ids(name: str, given: Any) -> list[str]:

@@ -28,13 +28,13 @@ class Waits(Hands):
     ) -> Task:
         """Waiting; `state` is merged into that of the task. An event that was kept for it is delivered at once."""
         row = self.row(id)
-        rules.check_fence(row.task, fence)
+        self.check_hands(row, fence)
         rules.check_revision(row.task, revision)
         wait = wait_for(self.now, until=until, topic=topic, correlation_id=correlation_id)
         after = rules.waiting(row.task, wait, self.now)
         if state is not None:
             after = rules.with_state(after, plain("state", state))
-        row = self.write(row, after, "task.waiting")
+        row = self.write(row, after, "task.waiting", fence=fence)
         if wait.topic is not None and wait.correlation_id is not None:
             kept = self.tasks.take_signal(self.where, wait.topic, wait.correlation_id)
             if kept is not None:

@@ -148,7 +148,7 @@ WHERE l.session = :session AND t.owner = :owner AND t.finished_at IS NULL ORDER 
 
 -- name: reservations_of_project
 -- What is reserved by live claims in all lists of a project.
-SELECT t.number, l.name, t.id, t.owner, t.reserved FROM task_lists l JOIN tasks t ON t.list = l.number
+SELECT t.number, l.name, t.id, t.owner, t.agent, t.reserved FROM task_lists l JOIN tasks t ON t.list = l.number
 WHERE l.project = :project AND t.reserved IS NOT NULL AND (t.due_at IS NULL OR t.due_at > :now);
 
 -- name: add_task
