@@ -8,9 +8,8 @@ import pytest
 
 from punchlist import Board
 from punchlist.bridges.claude_tasks import ClaudeTasks
-from punchlist.bridges.task_merge import CLEARED
 from punchlist.bridges.task_files import TaskFolder
-from punchlist.bridges.task_merge import ListState
+from punchlist.bridges.task_merge import CLEARED, ListState
 from tests.bridges.task_folders import SESSION, agent_on, lines, names, put, told
 
 

@@ -81,9 +81,13 @@ class Looking:
         now = self.board.now()
         due, found = self.board.store.read(read)
         if due:
-            self.board.store.transact(lambda tx: Work(tx, self.name, project=self._project, now=now).settled)
+            self.board.change_tasks(self.name, lambda: self._settle(now))
             due, found = self.board.store.read(read)
         return found
+
+    def _settle(self, now: datetime) -> int:
+        """Does what has come due; how much that was."""
+        return self.board.store.transact(lambda tx: Work(tx, self.name, project=self._project, now=now).settled)
 
     def get(self, id: str) -> Task:
         """One task; raises `TaskUnknown`."""
