@@ -15,7 +15,7 @@ from punchlist.core.task_rules import came_due
 from punchlist.errors import CallReused, InvalidInput, TaskUnknown
 from punchlist.store import AgentRow, Transaction
 from punchlist.store.task_contract import TaskCall, TaskListRow, TaskRow
-from punchlist.tasks.fields import name_of
+from punchlist.tasks.fields import list_name, name_of
 
 _encode = msgspec.json.Encoder(order="deterministic", enc_hook=repr).encode
 _decode = msgspec.json.Decoder(tuple[Task, ...]).decode
@@ -35,7 +35,7 @@ class Change:
     ) -> None:
         self.tx = tx
         self.tasks = tx.tasks
-        self.name = name
+        self.name = list_name(name)
         self.now = now
         self.by = by
         self.agent = agent
