@@ -321,13 +321,13 @@ def test_no_task_tool_opens_the_list_of_flows(desk: Desk, monkeypatch: pytest.Mo
         {"type": "assistant", "sessionId": "s2", "message": {"role": "assistant", "content": [call]}},
         {"type": "user", "sessionId": "s2", "message": {"role": "user", "content": [answer]}},
     ]
-    with pytest.raises(InvalidInput, match="use `board.flows"):
+    with pytest.raises(InvalidInput, match=r"use `board\.flows"):
         desk.board.agent("zoe", session="s2", dialect="claude-tasks", task_list="board:flows")
     monkeypatch.setenv("CLAUDE_CODE_TASK_LIST_ID", "board:flows")
-    with pytest.raises(InvalidInput, match="use `board.flows"):
+    with pytest.raises(InvalidInput, match=r"use `board\.flows"):
         desk.board.agent("zoe", session="s2", dialect="claude-tasks")
     agent = desk.board.agent("zoe", session="s2")  # it has no use for it
     assert agent.compaction_block() is None
-    with pytest.raises(InvalidInput, match="use `board.flows"):
+    with pytest.raises(InvalidInput, match=r"use `board\.flows"):
         agent.restore_tasks(told_by_a_transcript)
     assert desk.seen(flow) == flow

@@ -9,7 +9,7 @@ from typing import Any, TypedDict, cast, get_args
 import msgspec
 
 from punchlist.core.change import Cleaner
-from punchlist.core.task import FLOWS, FIRST, LAST, Check, RunsAfter, Task, TaskStatus, altered
+from punchlist.core.task import FIRST, FLOWS, LAST, Check, RunsAfter, Task, TaskStatus, altered
 from punchlist.core.task_rules import merged_metadata, merged_state
 from punchlist.errors import InvalidInput
 
