@@ -166,7 +166,11 @@ class Board(Observed):
         if row.name == FLOWS:
             report = self.flows().tick()
             return report.resumed + report.cancelled
-        return self.store.transact(lambda tx: Work(tx, row.name, project=row.project, now=self.now()).settled)
+
+        def settle() -> int:
+            return self.store.transact(lambda tx: Work(tx, row.name, project=row.project, now=self.now()).settled)
+
+        return self.change_tasks(row.name, settle)
 
     # What happened.
 

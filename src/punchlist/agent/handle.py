@@ -110,6 +110,8 @@ class Handle:
         self._offered = _offered(self._dialect, options)
         self._planning = _planning(self._dialect, options)
         self.task_list = task_list(options.get("task_list"), session)
+        if self._dialect.layer == "tasks":
+            _check_list(self.task_list)
         if options.get("layers") is not None:
             _check_layers(options)
         if options.get("guidance"):
@@ -266,6 +268,12 @@ def _planning(dialect: Dialect, options: AgentOptions) -> PlanSettings | None:
     from punchlist.dialects.plan_tools import plan_settings  # not for those who only keep a list
 
     return plan_settings(dialect.name, wanted, subagent=options.get("subagent", False))
+
+
+def _check_list(name: str) -> None:
+    from punchlist.tasks.fields import list_name  # not for those whose tool writes no tasks
+
+    list_name(name)
 
 
 def _check_layers(options: AgentOptions) -> None:

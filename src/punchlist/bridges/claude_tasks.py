@@ -11,8 +11,8 @@ step is not written over:
   two is newer: the board's is written, and the file is kept beside it as `<n>.json.changed-<k>`.
 - Claude Code deletes all files some seconds after the last task is completed, and old ones by age. That takes nothing
   off the board, and finished tasks are not written again unless they change. A task that was open when its file was
-  last seen, and is gone with all the others, was finished meanwhile or deleted as the last one: nobody owes it any more, so
-  it is cancelled, and says why.
+  last seen, and is gone with all the others, was finished meanwhile or deleted as the last one: nobody owes it any
+  more, so it is cancelled, and says why.
 - A file that cannot be read or is no task is passed over and logged; a write in its place sets it aside as
   `<n>.json.invalid-<k>`. What else stands in a file is kept.
 

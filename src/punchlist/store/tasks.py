@@ -58,6 +58,10 @@ class TaskRows(TaskLog):
     def lists_due(self, now: datetime) -> Sequence[TaskListRow]:
         return [TaskListRow(*row) for row in self._rows.all("task_lists_due", {"now": codec.microseconds(now)})]
 
+    def lists_due_of_agent(self, agent: int, now: datetime, *, session: str, name: str) -> Sequence[TaskListRow]:
+        values = {"agent": agent, "now": codec.microseconds(now), "session": session, "name": name}
+        return [TaskListRow(*row) for row in self._rows.all("task_lists_due_of_agent", values)]
+
     def move_lists(self, source: str, target: str, *, name: str) -> None:
         self._rows.run("move_task_lists", {"source": source, "target": target, "name": name})
 

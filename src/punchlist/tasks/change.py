@@ -15,7 +15,7 @@ from punchlist.core.task_rules import came_due
 from punchlist.errors import CallReused, InvalidInput, TaskUnknown
 from punchlist.store import AgentRow, Transaction
 from punchlist.store.task_contract import TaskCall, TaskListRow, TaskRow
-from punchlist.tasks.fields import name_of
+from punchlist.tasks.fields import list_name, name_of
 
 if TYPE_CHECKING:
     from punchlist.core.commands import Problem
@@ -48,7 +48,7 @@ class Change:
     ) -> None:
         self.tx = tx
         self.tasks = tx.tasks
-        self.name = name
+        self.name = list_name(name)
         self.now = now
         self.by = by
         self.agent = agent

@@ -24,6 +24,19 @@ SELECT number, name, project, session, next_id - 1 FROM task_lists ORDER BY numb
 SELECT l.number, l.name, l.project, l.session FROM task_lists l
 WHERE EXISTS (SELECT 1 FROM tasks t WHERE t.list = l.number AND t.due_at <= :now);
 
+-- name: task_lists_due_of_agent
+-- The same for the lists in which an agent has open tasks, its session's own, and one of that name.
+SELECT l.number, l.name, l.project, l.session FROM task_lists l
+WHERE l.number IN (
+    SELECT t.list FROM tasks t WHERE t.agent = :agent AND t.finished_at IS NULL AND t.due_at <= :now
+    UNION
+    SELECT o.number FROM task_lists o WHERE o.session = :session
+      AND EXISTS (SELECT 1 FROM tasks t WHERE t.list = o.number AND t.due_at <= :now)
+    UNION
+    SELECT o.number FROM task_lists o WHERE o.name = :name
+      AND EXISTS (SELECT 1 FROM tasks t WHERE t.list = o.number AND t.due_at <= :now)
+);
+
 -- name: next_task_id
 UPDATE task_lists SET next_id = next_id + 1 WHERE number = :list RETURNING next_id - 1;
 
