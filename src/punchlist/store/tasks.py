@@ -20,8 +20,8 @@ from punchlist.store.task_log import TaskLog
 if TYPE_CHECKING:
     from punchlist.store.transaction import Rows
 
-_FEW = 8
-"""Up to so many tasks, their edges are read one by one."""
+_GAPS = 4
+"""Where fewer than one of so many tasks are on a page, their edges are read one by one, else those of the range."""
 
 _EVERYTHING = 2**62
 _NEVER = datetime.max.replace(tzinfo=UTC)
@@ -88,13 +88,19 @@ class TaskRows(TaskLog):
         values = {"list": where.number, "after": after, "limit": _EVERYTHING if limit is None else limit}
         asked = {"status": status, "owner": owner, "label": label, "parent": parent}
         rows = self._rows.all("tasks_of_list", {**values, **asked})
-        if len(rows) <= _FEW:
+        first, last = (rows[0][2], rows[-1][2]) if rows else (0, 0)
+        if last - first >= _GAPS * len(rows):
             return [self._loaded(where, row) for row in rows]
+        span = {"list": where.number, "first": first, "last": last}
         blockers: dict[int, list[Blocking]] = {}
         blocks: dict[int, list[str]] = {}
-        for task, blocker, word in self._rows.all("edges_of_list", {"list": where.number}):
+        for task, blocker, word in self._rows.all("blockers_between", span):
             blockers.setdefault(task, []).append(Blocking(str(blocker), _BLOCKING[word]))
             blocks.setdefault(blocker, []).append(str(task))
+        if limit is not None or after or any(each is not None for each in asked.values()):
+            blocks.clear()  # what waits for them may lie outside of the range
+            for blocker, task in self._rows.all("dependents_between", span):
+                blocks.setdefault(blocker, []).append(str(task))
         return [self._made(where, row, tuple(blockers.get(row[2], ())), tuple(blocks.get(row[2], ()))) for row in rows]
 
     def _loaded(self, where: TaskListRow, row: Any) -> TaskRow:
