@@ -179,15 +179,22 @@ class TaskRows(TaskLog):
         self._rows.leases.forget()
 
     def delete(self, row: TaskRow) -> Sequence[str]:
-        """Takes it away with its edges; its children go to its parent. Who need no longer wait for it."""
+        """Takes it away with its edges, once nothing lies below it. Who need no longer wait for it."""
         free = self._edges.shift(row.number, row.task.status, None) if row.task.blocks else []
         self._rows.run("delete_edges", {"task": row.number})
         self._rows.run("delete_labels", {"task": row.number})
-        self._rows.run("move_children", {"parent": row.parent, "task": row.number})
         self._rows.run("delete_task", {"task": row.number})
         if row.parent is not None:
             self._rows.run("count_children", {"task": row.parent})
         return free
+
+    def move_children(self, row: TaskRow, *, at: datetime) -> Sequence[TaskRow]:
+        """Puts all that lies below a task below its parent, each under its next revision; as they were before."""
+        if not row.children:
+            return []
+        children = self.children(row)
+        self._rows.run("move_children", {"parent": row.parent, "task": row.number, "at": codec.microseconds(at)})
+        return children
 
     def children(self, row: TaskRow) -> Sequence[TaskRow]:
         return self._all(row.list, "children_of_task", {"task": row.number})
