@@ -127,7 +127,10 @@ def test_the_list_can_be_narrowed(run: Run, three: None):
     assert [task["id"] for task in _json(run, "list", "--status", "completed")] == ["1"]
     assert [task["id"] for task in _json(run, "list", "--label", "tests")] == ["2"]
     assert [task["id"] for task in _json(run, "list", "--limit", "1")] == ["2"]
-    assert run("tasks", "list", "--limit", "1").out.endswith("… and more, from 3 on; `--limit N` shows N of them.\n")
+    told = "… and more, from 3 on; `--limit N` shows N of them, `--after 2` the next.\n"
+    assert run("tasks", "list", "--limit", "1").out.endswith(told)
+    assert [task["id"] for task in _json(run, "list", "--after", "2")] == ["3"]
+    assert run("tasks", "list", "--after", "two").code == 1
     assert "No task is like that" in run("tasks", "list", "--owner", "nobody").out
     assert run("tasks", "list", "--status", "odd").code == 1
 
@@ -145,6 +148,17 @@ def test_ready_is_what_can_be_begun(run: Run, three: None):
     assert [task["id"] for task in _json(run, "ready")] == ["4", "1"]
     run("tasks", "done", "1")
     assert [task["id"] for task in _json(run, "ready", "--label", "tests")] == ["2"]
+
+
+def test_a_program_gets_every_task_and_a_person_is_told_that_there_are_more(run: Run, board: Board):
+    with board:
+        tasks = board.tasks()
+        board.store.transact(lambda tx: [tasks.within(tx).create(f"Task {place}") for place in range(130)])
+    assert len(_json(run, "list")) == len(_json(run, "ready")) == 130
+    told = "… and more, from 101 on; `--limit N` shows N of them, `--after 100` the next.\n"
+    assert run("tasks", "list").out.endswith(told)
+    assert run("tasks", "ready").out.endswith("… and more; `--limit N` shows N of them.\n")
+    assert "more" not in run("tasks", "ready", "--limit", "130").out
 
 
 def test_lists_are_apart_and_the_environment_names_one(run: Run, monkeypatch: pytest.MonkeyPatch):

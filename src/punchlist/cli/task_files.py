@@ -96,9 +96,23 @@ def import_(options: Namespace) -> int:
 def _format(options: Namespace) -> str:
     if options.format is not None:
         return options.format
-    if os.path.isdir(os.path.expanduser(options.path)):
+    if _is_folder(options.path):
         return _CLAUDE
     return "punchlist" if options.path.lower().endswith((".md", ".markdown")) else _OURS
+
+
+def _is_folder(path: str) -> bool:
+    """Whether a folder is meant, which need not be there yet: Claude Code makes its own with its first task."""
+    expanded = os.path.expanduser(path)
+    if os.path.isdir(expanded) or path.endswith("/"):
+        return True
+    folder, name = os.path.split(os.path.abspath(expanded))
+    if name != "tasks":
+        return False
+    from punchlist.bridges.claude_tasks import default_folder
+
+    own = os.path.abspath(os.path.expanduser(default_folder()))
+    return os.path.basename(folder) == ".claude" or os.path.join(folder, name) == own
 
 
 def _parsed(text: str, kind: str, path: str) -> list[Foreign]:

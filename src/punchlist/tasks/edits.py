@@ -10,7 +10,7 @@ from typing import Any, Unpack, cast
 from punchlist.core import task_rules as rules
 from punchlist.core.events import Draft
 from punchlist.core.task import ENDED, Task, TaskStatus, altered, own_progress
-from punchlist.core.task_records import created
+from punchlist.core.task_records import changed, created
 from punchlist.errors import InvalidInput
 from punchlist.store.task_contract import TaskRow
 from punchlist.tasks.fields import EDGES, MOST_PARTS, NewTask, TaskChanges, check_known, described, name_of, plain
@@ -169,10 +169,20 @@ class Edits(Hands):
         self.tell(row, Draft(kind, told))
 
     def delete(self, id: str, *, revision: int | None = None, fence: int | None = None) -> Task:
-        """Takes a task off its list, with its edges; its id is never given again. The task as it was."""
+        """Takes a task off its list, with its edges; its id is never given again. The task as it was.
+
+        What lies below it then lies below its parent, which is a change to each of them.
+        """
         row = self.row(id)
         self.check_hands(row, fence)
         rules.check_revision(row.task, revision)
+        for child in self.tasks.move_children(row, at=self.now):
+            before = child.task
+            moved = changed(
+                "task.changed", before, altered(before, parent=row.task.parent, revision=before.revision + 1)
+            )
+            if moved is not None:
+                self.tell(child, moved)
         readied = self.tasks.delete(row)
         told: dict[str, Any] = {"list": row.task.list, "id": row.task.id, "subject": row.task.subject}
         self.tell(row, Draft("task.deleted", {**told, "readied": list(readied)} if readied else told))

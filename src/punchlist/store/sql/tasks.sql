@@ -188,7 +188,8 @@ DELETE FROM tasks WHERE number = :task;
 UPDATE tasks SET children = (SELECT count(*) FROM tasks c WHERE c.parent = :task) WHERE number = :task;
 
 -- name: move_children
-UPDATE tasks SET parent = :parent WHERE parent = :task;
+-- A change to each of them, like any other.
+UPDATE tasks SET parent = :parent, revision = revision + 1, updated_at = :at WHERE parent = :task;
 
 -- name: ended_tasks_before
 -- What ended before a time and holds nobody back, for pruning.
