@@ -305,6 +305,8 @@ def _changed(before: Sequence[Call], after: Sequence[Call]) -> Call | None:
     """The call that a new result was put into, if there is one."""
     if before is after:
         return None
+    if after[-1] is not before[-1]:
+        return after[-1]
     return next((new for old, new in zip(reversed(before), reversed(after), strict=True) if new is not old), None)
 
 

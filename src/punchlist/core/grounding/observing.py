@@ -26,6 +26,8 @@ _MAY_SAY_NO: Final = frozenset({"grep", "egrep", "fgrep", "rg", "ag", "diff", "c
 """An exit code of 1 of these is an answer, not a failure; of Git only where it compares."""
 
 _OUTCOMES: Final[tuple[Outcome, ...]] = ("passed", "failed", "empty", "unknown")
+_ENDS: Final = frozenset({"tool.finished", "tool.failed"})
+_TEXTS: Final = frozenset({"name", "kind", "program", "hash", "via", "item", "after", "preview", "result"})
 _LONGEST_NAME: Final = 128
 
 
@@ -107,29 +109,25 @@ def end_facts(
 def call_from(event: str, data: Mapping[str, Any], at: datetime | None, order: int = 0) -> ToolCall:
     """What one runtime event says of its call. Values of a wrong type are left out."""
     moment = None if at is None else Moment(at, order)
-    ends = event in ("tool.finished", "tool.failed")
+    ends = event in _ENDS
     failed = event == "tool.failed" or data.get("is_error") is True
     outcome: CallOutcome = "running" if not ends else "failed" if failed else "ok"
-    files = data.get("files")
-    told = data.get("check_outcome")
+    said: dict[str, Any] = {name: value for name, value in data.items() if value and name in _TEXTS and isinstance(value, str)}
+    files, check, told = data.get("files"), data.get("check"), data.get("check_outcome")
+    if isinstance(files, list | tuple):
+        said["files"] = tuple([name for name in cast("Sequence[Any]", files) if isinstance(name, str)])
+    if check is not None:
+        said["check"] = _check_from(check)
+    if told is not None:
+        said["check_outcome"] = next((outcome for outcome in _OUTCOMES if outcome == told), None)
+    call_id = data.get("call_id")
     return ToolCall(
-        id=_text(data, "call_id"),
-        name=_text(data, "name"),
-        kind=_text(data, "kind") or "unknown",
-        program=_text(data, "program"),
-        hash=_text(data, "hash"),
-        via=_text(data, "via"),
-        item=_text(data, "item"),
-        after=_text(data, "after"),
+        id=call_id if isinstance(call_id, str) else "",
         started=moment if event == "tool.started" else None,
         finished=moment if ends else None,
         outcome=outcome,
-        files=tuple(name for name in cast("Sequence[Any]", files) if isinstance(name, str)) if _is_list(files) else (),
         changes=data.get("changes") is True,
-        check=_check_from(data.get("check")),
-        check_outcome=next((outcome for outcome in _OUTCOMES if outcome == told), None),
-        preview=_text(data, "preview"),
-        result=_text(data, "result"),
+        **said,
     )
 
 
@@ -204,10 +202,6 @@ def _check_from(data: Any) -> Check | None:
                 silent=fields.get("silent") is True,
             )
     return None
-
-
-def _is_list(value: Any) -> bool:
-    return isinstance(value, list | tuple)
 
 
 def _text(data: Mapping[str, Any], key: str) -> str:
