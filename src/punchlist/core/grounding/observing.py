@@ -52,18 +52,20 @@ def start_facts(
     after: str = "",
     via: str = "",
     watch: Watch = DEFAULT,
+    flat: bytes | None = None,
 ) -> dict[str, Any]:
     """The data of `tool.started` beside `call_id`, without what is empty.
 
     `kind` and `changes` are what is thought of the tool; of a shell line it is found out here what it checks, and
     whether it changes the work. `item` is the key of the item in focus, `after` that of the one finished last where
-    nothing is in focus; `via` is the road by which the report came.
+    nothing is in focus; `via` is the road by which the report came. `flat` is what `flat_json` makes of the arguments,
+    where that is known.
     """
     seen = _looked_at(arguments, watch) if kind == "shell" else None
     facts: dict[str, Any] = {
         "name": _short(name),
         "kind": kind,
-        "hash": fingerprint(arguments),
+        "hash": fingerprint(arguments, flat),
         "item": item,
         "after": after if not item else "",
         "via": via,
@@ -131,13 +133,14 @@ def call_from(event: str, data: Mapping[str, Any], at: datetime | None, order: i
     )
 
 
-def fingerprint(arguments: Any) -> str:
-    """A short hash of arguments, the same whatever the order of their keys."""
-    try:
-        text = json.dumps(arguments, sort_keys=True, separators=(",", ":"), default=_type)
-    except (TypeError, ValueError, RecursionError):
-        return ""
-    return blake2b(text.encode(), digest_size=8).hexdigest()
+def fingerprint(arguments: Any, flat: bytes | None = None) -> str:
+    """A short hash of arguments, the same whatever the order of their keys; `flat` is their form, where it is known."""
+    if flat is None:
+        try:
+            flat = _sorted(arguments).encode()
+        except (TypeError, ValueError, RecursionError):
+            return ""
+    return blake2b(flat, digest_size=8).hexdigest()
 
 
 def command_line(arguments: Any) -> str | Sequence[str] | None:
@@ -215,3 +218,6 @@ def _short(text: Any) -> str:
 
 def _type(value: object) -> str:
     return type(value).__name__
+
+
+_sorted: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), default=_type).encode
