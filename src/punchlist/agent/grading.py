@@ -120,9 +120,10 @@ def regraded(
     todos, changed = row.state.todos, dict[str, Grade]()
     open_calls = list(open_calls)
     for item in todos.items:
+        if item.status is not Status.COMPLETED or item.grade in (None, "confirmed"):
+            continue
         key = item_key(todos.plan_id, item.id)
-        judged = item.status is Status.COMPLETED and item.grade not in (None, "confirmed")
-        if not judged or (keys is not None and key not in keys):
+        if keys is not None and key not in keys:
             continue
         own = _with_evidence(tx, row, item, key, work_on(tx, row.number, key, open_calls))
         found = regrade(None, own, later(tx, row.number, key))

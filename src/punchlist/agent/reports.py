@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any, TypeVar
 
 from punchlist.agent.family import above
@@ -26,11 +27,10 @@ class Reports(Steps):
         tool = short(name)
         ours = is_own(tool, self._own)
 
-        def prepare() -> Callable[[Transaction, AgentRow, Kept], Verdict]:
+        def prepare() -> Callable[[Transaction, AgentRow, Kept, datetime], Verdict]:
             seen = self._ground.watching.look(tool, args, ours=ours)
 
-            def decide(tx: Transaction, row: AgentRow, known: Kept) -> Verdict:
-                now = self._ground.board.now()
+            def decide(tx: Transaction, row: AgentRow, known: Kept, now: datetime) -> Verdict:
                 key, verdict = self._ground.watching.started(tx, row, short(call_id or ""), seen, now)
                 known.record = started(known.record, key, tool, changes=seen.changes, ours=ours)
                 if verdict.for_model or (verdict.is_news and self._ground.rules.tell_findings):
@@ -44,8 +44,8 @@ class Reports(Steps):
     def tool_ended(
         self, call_id: str, result: Any, *, is_error: bool, exit_code: int | None, name: str, event: str
     ) -> None:
-        def decide(tx: Transaction, row: AgentRow, known: Kept) -> None:
-            now, writes = self._ground.board.now(), self._ground.accounts.tally(row.ledger).writes
+        def decide(tx: Transaction, row: AgentRow, known: Kept, now: datetime) -> None:
+            writes = self._ground.accounts.tally(row.ledger).writes
             key, failed = self._ground.watching.ended(
                 tx,
                 row,
@@ -117,7 +117,7 @@ class Reports(Steps):
                 self._ground.watching.begin(tx, parent, self._ground.board.now())
         return row._replace(ledger=ledger)
 
-    def _prepared(self, prepare: Callable[[], Callable[[Transaction, AgentRow, Kept], T]], otherwise: T) -> T:
+    def _prepared(self, prepare: Callable[[], Callable[[Transaction, AgentRow, Kept, datetime], T]], otherwise: T) -> T:
         """A report, for which something has to be found out before its transaction begins."""
         ground = self._ground
         try:
@@ -126,11 +126,12 @@ class Reports(Steps):
             return self._failed(otherwise)
 
         def work(tx: Transaction) -> T:
-            row = self._watched(tx, ground.join(tx, ground.board.now()))
+            now = ground.board.now()
+            row = self._watched(tx, ground.join(tx, now))
             known = kept(tx, row.number)
             record, behind = known.record, known.behind
             try:
-                result = decide(tx, row, known)
+                result = decide(tx, row, known, now)
             except BaseException:
                 tx.work.held.pop(row.number, None)
                 raise

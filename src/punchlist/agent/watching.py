@@ -22,6 +22,7 @@ from punchlist.detect import loops, staleness, stalls
 from punchlist.detect.findings import Finding, finding_of
 from punchlist.guidance.tools import OwnTools, changes, kind
 from punchlist.store import AgentRow, Transaction
+from punchlist.text.flat import flat_json
 from punchlist.text.previews import preview
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ class Look(NamedTuple):
     changes: bool
     ours: bool
     facts: Mapping[str, Any]
+    flat: bytes | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,8 +78,9 @@ class Watching:
         host = self._settings.host
         changing = not ours and changes(name, arguments, host)
         what = "todo" if ours else kind(name, arguments, host)
-        facts = start_facts(name, arguments, kind=what, changes=changing, watch=self._settings.watch)
-        return Look(name, arguments, changing, ours, facts)
+        flat = flat_json(arguments)
+        facts = start_facts(name, arguments, kind=what, changes=changing, watch=self._settings.watch, flat=flat)
+        return Look(name, arguments, changing, ours, facts, flat)
 
     def started(self, tx: Transaction, row: AgentRow, call_id: str, seen: Look, now: datetime) -> tuple[str, Verdict]:
         """A call begins: its id, and what is thought of it. The same call again is judged anew and recorded once."""
@@ -87,7 +90,9 @@ class Watching:
         call_id = call_id or f"#{watched.made}"
         state, verdict = head.loops, FINE
         if self._settings.loops.enabled:
-            state, verdict = loops.started(state, call_id, seen.name, seen.arguments, options=self._settings.loops)
+            state, verdict = loops.started(
+                state, call_id, seen.name, seen.arguments, options=self._settings.loops, flat=seen.flat
+            )
         item, after = _focus(tx, row, watched.done)
         facts = {"call_id": call_id, **seen.facts, **({"item": item} if item else {"after": after} if after else {})}
         outcome = report(watched, "tool.started", facts, now)
@@ -307,6 +312,8 @@ def _changed(before: Sequence[Call], after: Sequence[Call]) -> Call | None:
     """The call that a new result was put into, if there is one."""
     if before is after:
         return None
+    if after[-1] is not before[-1]:
+        return after[-1]
     return next((new for old, new in zip(reversed(before), reversed(after), strict=True) if new is not old), None)
 
 

@@ -46,16 +46,24 @@ class LoopState:
 
 
 def started(
-    state: LoopState, call_id: str, name: str, args: object, *, run: str | None = None, options: LoopOptions = DEFAULT
+    state: LoopState,
+    call_id: str,
+    name: str,
+    args: object,
+    *,
+    run: str | None = None,
+    options: LoopOptions = DEFAULT,
+    flat: bytes | None = None,
 ) -> tuple[LoopState, Verdict]:
     """What is thought of a call that is about to run, and the state behind it.
 
     Only calls of the same `run` count, or those of none where it is None. The same call reported again is judged
-    anew and recorded once. An empty `call_id` is no id: such a call is never taken for another.
+    anew and recorded once. An empty `call_id` is no id: such a call is never taken for another. `flat` is what
+    `flat_json` makes of the arguments, where that is known.
     """
     if not options.enabled:
         return state, Verdict()
-    tool, key, within, call_id = kept(name), signature(name, args)[:-_UNKEPT], kept(run or ""), kept(call_id)
+    tool, key, within, call_id = kept(name), signature(name, args, flat)[:-_UNKEPT], kept(run or ""), kept(call_id)
     before = [call for call in state.calls if call.run == within]
     known = [place for place, call in enumerate(before) if call.id == call_id and call.key == key] if call_id else []
     if known:

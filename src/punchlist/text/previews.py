@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
+from itertools import islice
 from typing import Any, Final, cast
 
 from punchlist.text.cleaning import clean
@@ -62,12 +63,14 @@ def argument_preview(arguments: Any, length: int = LENGTH) -> str:
 def _short(arguments: Any, length: int) -> str:
     """Arguments as JSON, each text in it shortened and each secret field masked; bounded whatever comes."""
     try:
-        return json.dumps(_bounded(arguments, length, 0), ensure_ascii=False, default=_name, separators=(", ", ": "))
+        return _encode(_bounded(arguments, length, 0))
     except (TypeError, ValueError, RecursionError):
         return ""
 
 
 def _bounded(value: Any, length: int, depth: int) -> Any:
+    if value is None or isinstance(value, bool):
+        return value
     if isinstance(value, str):
         return value if len(value) <= length else _without_edge(value[:length]) + "…"
     if isinstance(value, int | float):
@@ -75,10 +78,10 @@ def _bounded(value: Any, length: int, depth: int) -> Any:
     if depth == _DEEPEST and isinstance(value, Mapping | Sequence):
         return "…"
     if isinstance(value, Mapping):
-        fields = list(cast("Mapping[Any, Any]", value).items())[:_FEW]
+        fields = [(str(name)[:64], inner) for name, inner in islice(cast("Mapping[Any, Any]", value).items(), _FEW)]
         return {
             name: MARK if is_secret_name(name) and isinstance(inner, str | int) else _bounded(inner, length, depth + 1)
-            for name, inner in ((str(name)[:64], inner) for name, inner in fields)
+            for name, inner in fields
         }
     if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray):
         return [_bounded(entry, length, depth + 1) for entry in cast("Sequence[Any]", value)[:_FEW]]
@@ -87,6 +90,9 @@ def _bounded(value: Any, length: int, depth: int) -> Any:
 
 def _name(value: object) -> str:
     return type(value).__name__
+
+
+_encode: Final = json.JSONEncoder(ensure_ascii=False, default=_name, separators=(", ", ": ")).encode
 
 
 def _without_edge(piece: str, *, tail: bool = False) -> str:

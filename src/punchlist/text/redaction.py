@@ -58,6 +58,8 @@ def redact(text: str) -> str:
     """The text with `***` for each secret in it."""
     lowered = text.lower()
     kept = without_shapes(text, lowered)
+    if "=" not in kept and ":" not in kept and "-" not in kept:
+        return kept  # a name has one of these behind it, or before it
     signs = tuple([sign for sign in _SIGNS if sign in lowered])
     if not signs:
         return kept

@@ -65,7 +65,7 @@ def read_result(result: Any, is_error: bool | None = None) -> Result:
     """What a result says. `is_error` is what the host said of it: True is believed, False is looked into."""
     value = _decoded(result)
     text = _text(value, 0)[-WINDOW:]
-    code = _code(value, 0)
+    code = None if isinstance(value, str) else _code(value, 0)
     if code is None and isinstance(result, str):
         code = _written_code(text)
     failed = bool(is_error) or (code is not None and code != 0) or _says_failure(value) or text.startswith(_REFUSED)
@@ -75,8 +75,7 @@ def read_result(result: Any, is_error: bool | None = None) -> Result:
 def _decoded(result: Any) -> Any:
     if not isinstance(result, str):
         return result
-    start = result.lstrip()[:1] if len(result) <= _LONGEST_JSON else ""
-    if start not in ("{", "["):
+    if len(result) > _LONGEST_JSON or not result.lstrip().startswith(("{", "[")):
         return result
     try:
         return json.loads(result)
@@ -115,7 +114,9 @@ def _code(value: Any, depth: int) -> int | None:
 
 def _written_code(text: str) -> int | None:
     """The exit code in the text's first or last lines, where hosts write it."""
-    for part in (text[:_EDGE], text[-_EDGE:] if len(text) > _EDGE else ""):
+    for part in (text[:_EDGE], text[-_EDGE:]) if len(text) > _EDGE else (text,):
+        if part.isascii() and "code" not in (lowered := part.lower()) and "status" not in lowered:
+            continue
         found = _exit().search(part)
         if found is not None:
             return int(found["first"] or found["second"] or found["third"])
@@ -124,7 +125,7 @@ def _written_code(text: str) -> int | None:
 
 def _says_failure(value: Any) -> bool:
     """Hermes' rule: `success` or `ok` is false, or there is an `error` and no content."""
-    if not isinstance(value, Mapping):
+    if isinstance(value, str) or not isinstance(value, Mapping):
         return False
     fields = cast("Mapping[Any, Any]", value)
     if fields.get("success") is False or fields.get("ok") is False or fields.get("isError") is True:
