@@ -40,7 +40,7 @@ class Reports(Steps):
         return self._prepared(prepare, FINE)
 
     def tool_ended(
-        self, call_id: str, result: Any, *, is_error: bool, exit_code: int | None, name: str, event: str
+        self, call_id: str, result: Any, *, is_error: bool | None, exit_code: int | None, name: str, event: str
     ) -> None:
         def decide(tx: Transaction, row: AgentRow, record: Record) -> tuple[Record, None]:
             row, now = self._watched(tx, row), self._ground.board.now()
@@ -50,7 +50,7 @@ class Reports(Steps):
                 short(call_id or ""),
                 result,
                 now,
-                is_error=bool(is_error),
+                is_error=None if is_error is None else bool(is_error),
                 exit_code=exit_code,
                 name=short(name),
                 event=event,

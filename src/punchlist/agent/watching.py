@@ -111,7 +111,7 @@ class Watching:
         result: Any,
         now: datetime,
         *,
-        is_error: bool,
+        is_error: bool | None,
         exit_code: int | None = None,
         name: str = "",
         event: str = "tool.finished",
@@ -120,7 +120,7 @@ class Watching:
         head = self._kept.head(tx, row.number)
         call_id = call_id or head.watched.oldest(name)
         if not call_id:
-            return "", is_error
+            return "", bool(is_error)
         known = head.watched.open.get(call_id)
         facts = end_facts(result, is_error=is_error, exit_code=exit_code, started=known, watch=self._settings.watch)
         data: dict[str, Any] = {"call_id": call_id, "name": name if known is None else known.name, **facts}
