@@ -50,6 +50,29 @@ def test_a_completion_is_graded_by_the_work_on_it(calls: list[tuple[str, str, bo
         assert agent.at(agent.todos.revision) == agent.todos
 
 
+@pytest.mark.parametrize(
+    ("end", "wanted"),
+    [
+        ({}, "worked"),
+        ({"result": "Command running in background with ID: 5"}, "worked"),
+        ({"result": "bash: pytest: command not found", "is_error": False}, "contradicted"),
+        ({"result": {"stdout": "", "interrupted": True}}, "contradicted"),
+        ({"result": "The tool use was rejected"}, "contradicted"),
+        ({"exit_code": 0}, "verified"),
+        ({"is_error": False}, "verified"),
+        ({"result": "3 passed in 1s"}, "verified"),
+    ],
+)
+def test_only_a_check_that_was_seen_to_succeed_verifies(end: dict[str, Any], wanted: str) -> None:
+    with Board.open("memory:") as board:
+        agent = board.agent("main", session="s1")
+        agent.call("todo", {"set": ["Paint", "Sand"]})
+        agent.tool_started("c1", "Bash", {"command": "pytest"})
+        agent.tool_finished("c1", **end)
+        agent.call("todo", {"done": "1"})
+        assert grades(agent)[0] == wanted
+
+
 def test_a_completion_without_any_work_is_asserted_once_calls_are_reported() -> None:
     with Board.open("memory:") as board:
         agent = board.agent("main", session="s1")

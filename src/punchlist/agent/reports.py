@@ -42,7 +42,7 @@ class Reports(Steps):
         return self._prepared(prepare, FINE)
 
     def tool_ended(
-        self, call_id: str, result: Any, *, is_error: bool, exit_code: int | None, name: str, event: str
+        self, call_id: str, result: Any, *, is_error: bool | None, exit_code: int | None, name: str, event: str
     ) -> None:
         def decide(tx: Transaction, row: AgentRow, known: Kept, now: datetime) -> None:
             writes = self._ground.accounts.tally(row.ledger).writes
@@ -52,7 +52,7 @@ class Reports(Steps):
                 short(call_id or ""),
                 result,
                 now,
-                is_error=bool(is_error),
+                is_error=None if is_error is None else bool(is_error),
                 exit_code=exit_code,
                 name=short(name),
                 event=event,

@@ -33,11 +33,15 @@ class Runtime(Turns):
         call_id: str | None,
         result: Any = None,
         *,
-        is_error: bool = False,
+        is_error: bool | None = None,
         exit_code: int | None = None,
         name: str = "",
     ) -> None:
-        """A tool call of the agent has ended. `name` is needed only for a call that has no id."""
+        """A tool call of the agent has ended. `name` is needed only for a call that has no id.
+
+        Say how it went: `exit_code`, or else `is_error`. Without either (None is "not told") a check is judged by what
+        its result says of itself, and where that says nothing, it proves nothing.
+        """
         self._steps.tool_ended(
             call_id or "", result, is_error=is_error, exit_code=exit_code, name=name, event="tool.finished"
         )

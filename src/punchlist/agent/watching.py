@@ -118,7 +118,7 @@ class Watching:
         result: Any,
         now: datetime,
         *,
-        is_error: bool,
+        is_error: bool | None,
         exit_code: int | None = None,
         name: str = "",
         event: str = "tool.finished",
@@ -132,7 +132,7 @@ class Watching:
         head = known.head
         call_id = call_id or head.watched.oldest(name)
         if not call_id:
-            return "", is_error
+            return "", bool(is_error)
         begun = head.watched.open.get(call_id)
         facts = end_facts(result, is_error=is_error, exit_code=exit_code, started=begun, watch=self._settings.watch)
         data: dict[str, Any] = {"call_id": call_id, "name": name if begun is None else begun.name, **facts}

@@ -88,7 +88,8 @@ def end_facts(
 ) -> dict[str, Any]:
     """The data of `tool.finished` beside `call_id` and `name`.
 
-    `started` is the call as it is known, or the facts of its beginning: without it a check is not recognised.
+    `started` is the call as it is known, or the facts of its beginning: without it a check is not recognised. A call of
+    which nobody said how it went has not failed, but a check in it is only as good as its own summary.
     """
     known = started if isinstance(started, ToolCall) else call_from("tool.started", started or {}, None)
     read = read_result(result, is_error)
@@ -100,7 +101,7 @@ def end_facts(
     if code is not None:
         facts["exit_code"] = code
     if known.check is not None:
-        told = None if read.failed is None and exit_code is None else failed
+        told = None if (read.failed is None and exit_code is None) or (read.runs_on and not failed) else failed
         facts["check_outcome"] = judged(known.check, read.text, exit_code=code, is_error=told)
     shown = preview(read.text, watch.previews, tail=known.check is not None)
     if shown:
@@ -114,7 +115,8 @@ def call_from(event: str, data: Mapping[str, Any], at: datetime | None, order: i
     ends = event in _ENDS
     failed = event == "tool.failed" or data.get("is_error") is True
     outcome: CallOutcome = "running" if not ends else "failed" if failed else "ok"
-    said: dict[str, Any] = {name: value for name, value in data.items() if value and name in _TEXTS and isinstance(value, str)}
+    texts = ((name, value) for name, value in data.items() if value and name in _TEXTS)
+    said: dict[str, Any] = {name: value for name, value in texts if isinstance(value, str)}
     files, check, told = data.get("files"), data.get("check"), data.get("check_outcome")
     if isinstance(files, list | tuple):
         said["files"] = tuple([name for name in cast("Sequence[Any]", files) if isinstance(name, str)])
