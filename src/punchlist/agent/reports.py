@@ -125,9 +125,10 @@ class Reports(Steps):
         except Exception:
             return self._failed(otherwise)
 
-        def work(tx: Transaction) -> T:
+        def work(tx: Transaction) -> tuple[T, list[str]]:
             now = ground.board.now()
             row = self._watched(tx, ground.join(tx, now))
+            settled = [] if row.state.todos.focus is not None else ground.settle(tx, row, now)
             known = kept(tx, row.number)
             record, behind = known.record, known.behind
             try:
@@ -138,10 +139,13 @@ class Reports(Steps):
             if known.record is not record and known.behind == behind:
                 known.is_due = True  # no hint tells of it
             known.reported(tx)
-            return result
+            return result, settled
 
         try:
-            return ground.board.store.transact(work, lasting=False)
+            result, settled = ground.board.store.transact(work, lasting=False)
+            for name in settled:
+                ground.board.tasks_changed(name)
+            return result
         except Exception:
             return self._failed(otherwise)
 

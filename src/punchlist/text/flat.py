@@ -25,7 +25,7 @@ def flat_json(value: object) -> bytes | None:
             kind is str or kind is bool or entry is None or (kind is int and -_LARGEST <= entry <= _LARGEST)
         ):
             return None
-        if kind is str and len(entry) > _LONGEST:
+        if isinstance(entry, str) and len(entry) > _LONGEST:
             return None
     text = _encode(fields)
     return text.encode() if len(text) <= _LONGEST and text.isascii() and "\x7f" not in text else None
