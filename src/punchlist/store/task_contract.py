@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from punchlist.core.events import Draft, Event
 from punchlist.core.task import Task
+
+if TYPE_CHECKING:
+    from punchlist.store.contract import AgentRow
 
 
 class TaskListRow(NamedTuple):
@@ -131,8 +134,9 @@ class TaskTransaction(Protocol):
     def due(self, where: TaskListRow, now: datetime, *, limit: int = 100) -> Sequence[TaskRow]: ...
     def leases_beyond(self, where: TaskListRow, most: datetime, *, limit: int = 100) -> Sequence[TaskRow]: ...
     def waiting_for(self, where: TaskListRow, topic: str, correlation_id: str) -> Sequence[TaskRow]: ...
-    def of_agent(self, agent: int, *, session: str, owner: str) -> Sequence[TaskRow]:
-        """Open tasks of an agent, and those of its session's list that bear its name."""
+    def of_agent(self, agent: AgentRow) -> Sequence[TaskRow]:
+        """Open tasks of an agent, those of its session's list that bear its name, and those of its project's lists that
+        were given to its name and are nobody's yet; what was started last comes behind what was started before."""
         ...
 
     def reservations(self, project: str, now: datetime) -> Sequence[Reservation]: ...

@@ -18,6 +18,7 @@ from punchlist.store.task_edges import Edges
 from punchlist.store.task_log import TaskLog
 
 if TYPE_CHECKING:
+    from punchlist.store.contract import AgentRow
     from punchlist.store.transaction import Rows
 
 _GAPS = 4
@@ -256,10 +257,9 @@ class TaskRows(TaskLog):
         values = {"list": where.number, "topic": topic, "correlation_id": correlation_id}
         return sorted(self._all(where, "tasks_waiting_for", values), key=lambda row: int(row.task.id))
 
-    def of_agent(self, agent: int, *, session: str, owner: str) -> Sequence[TaskRow]:
-        own = self._rows.all("tasks_of_agent", {"agent": agent})
-        named = self._rows.all("tasks_of_session_owner", {"session": session, "owner": owner})
-        rows = [self.get(number) for number in dict.fromkeys(number for (number,) in (*own, *named))]
+    def of_agent(self, agent: AgentRow) -> Sequence[TaskRow]:
+        values = {"agent": agent.number, "session": agent.session, "project": agent.project, "owner": agent.name}
+        rows = [self.get(number) for (number,) in self._rows.all("tasks_of_agent", values)]
         return sorted(rows, key=lambda row: (row.task.started_at or _NEVER, row.number))
 
     def reservations(self, project: str, now: datetime) -> Sequence[Reservation]:
