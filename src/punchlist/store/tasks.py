@@ -184,6 +184,8 @@ class TaskRows(TaskLog):
         free = self._edges.shift(row.number, row.task.status, None) if row.task.blocks else []
         self._rows.run("delete_edges", {"task": row.number})
         self._rows.run("delete_labels", {"task": row.number})
+        if row.task.worked is not None:
+            self._rows.run("delete_task_todos", {"task": row.number})
         self._rows.run("delete_task", {"task": row.number})
         if row.parent is not None:
             self._rows.run("count_children", {"task": row.parent})
@@ -196,6 +198,12 @@ class TaskRows(TaskLog):
         children = self.children(row)
         self._rows.run("move_children", {"parent": row.parent, "task": row.number, "at": codec.microseconds(at)})
         return children
+
+    def save_worked(self, row: TaskRow, agent: int) -> None:
+        self._rows.run("save_task_todos", {"task": row.number, "agent": agent})
+
+    def worked_by(self, row: TaskRow) -> tuple[str, str] | None:
+        return self._rows.one("agent_of_task_todos", {"task": row.number})
 
     def children(self, row: TaskRow) -> Sequence[TaskRow]:
         return self._all(row.list, "children_of_task", {"task": row.number})

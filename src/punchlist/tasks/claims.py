@@ -23,6 +23,7 @@ from punchlist.errors import (
 from punchlist.store.task_contract import TaskRow
 from punchlist.tasks.change import Change, check_lease
 from punchlist.tasks.fields import name_of, plain, text
+from punchlist.tasks.worked import ticked
 from punchlist.text import repair
 
 LEASE = 900.0
@@ -164,7 +165,8 @@ class Claims(Change):
             return late
         row = self.row(id)
         rules.check_revision(row.task, revision)
-        return self.write(row, rules.completed(row.task, self.now, result, fence=fence), "task.completed").task
+        done = rules.completed(ticked(self.tx, row), self.now, result, fence=fence)
+        return self.write(row, done, "task.completed").task
 
     def too_late(self, id: str, fence: int, result: Any) -> Late | None:
         """What becomes of a completion under this fence that can no longer count; None if it still can."""

@@ -4,3 +4,9 @@ CREATE INDEX tasks_failed_of_agent ON tasks (agent) WHERE status = 'failed' AND 
 CREATE INDEX tasks_failed ON tasks (list, owner) WHERE status = 'failed';
 
 CREATE INDEX task_lists_of_no_session ON task_lists (project) WHERE session IS NULL;
+
+-- Whose list is worked under a task: by the agent's own number, which stays when its session gets another id.
+CREATE TABLE task_todos (
+    task INTEGER PRIMARY KEY,
+    agent INTEGER NOT NULL
+);

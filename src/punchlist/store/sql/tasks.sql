@@ -182,6 +182,16 @@ WHERE number = ? AND revision = ?;
 -- A lease that is renewed is no change to the task.
 UPDATE tasks SET lease = :lease, due_at = :until WHERE number = :task;
 
+-- name: save_task_todos
+INSERT INTO task_todos (task, agent) VALUES (:task, :agent) ON CONFLICT (task) DO UPDATE SET agent = excluded.agent;
+
+-- name: agent_of_task_todos
+-- The agent whose list is worked under a task, by its present session.
+SELECT a.session, a.name FROM task_todos w JOIN agents a ON a.id = w.agent WHERE w.task = :task;
+
+-- name: delete_task_todos
+DELETE FROM task_todos WHERE task = :task;
+
 -- name: delete_task
 DELETE FROM tasks WHERE number = :task;
 
