@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 Clock = Callable[[], datetime]
 Folder = str | os.PathLike[str] | None
+_SLACK = timedelta(minutes=1)
 
 
 def system_clock() -> datetime:
@@ -67,8 +68,9 @@ class Board(Observed):
         return cls(open_store(url, durability=configured_durability(durability)), clock=clock)
 
     def now(self) -> datetime:
-        """The time; a clock that was set back does not take the board back with it."""
-        self._latest = max(self._latest, self._clock())
+        """The time. A clock that is set back by up to a minute is waited for; by more, it was wrong: it is followed."""
+        said = self._clock()
+        self._latest = said if self._latest - said > _SLACK else max(self._latest, said)
         return self._latest
 
     def agent(

@@ -58,7 +58,7 @@ def moved(task: Task, to: TaskStatus, now: datetime, **more: Any) -> Task:
     changes: dict[str, Any] = {
         "status": to,
         "owner": None if to is _P else task.owner,
-        "started_at": task.started_at or (at if to is _I else None),
+        "started_at": at if to is _I and (task.started_at is None or task.status is _P) else task.started_at,
         "finished_at": at if ended else None,
         "not_before": None,
         "lease": None,

@@ -21,6 +21,7 @@ from punchlist.store.task_contract import TaskRow
 from punchlist.tasks.change import check_lease
 from punchlist.tasks.fields import name_of, plain, text
 from punchlist.tasks.reservations import Reservations
+from punchlist.tasks.worked import ticked
 from punchlist.text import repair
 
 LEASE = 900.0
@@ -158,7 +159,7 @@ class Claims(Reservations):
         if late is not None:
             return late
         rules.check_revision(row.task, revision)
-        done = rules.completed(row.task, self.now, result, fence=fence)
+        done = rules.completed(ticked(self.tx, row), self.now, result, fence=fence)
         return self.write(row, done, "task.completed", fence=fence).task
 
     def too_late(self, row: TaskRow, fence: int | None, result: Any) -> Late | None:

@@ -16,6 +16,7 @@ from punchlist.store.task_contract import TaskRow
 from punchlist.tasks.fields import EDGES, MOST_PARTS, NewTask, TaskChanges, check_known, described, name_of, plain
 from punchlist.tasks.fields import status_of as status_named
 from punchlist.tasks.hands import Hands
+from punchlist.tasks.worked import ticked
 
 _DEEPEST = 100
 _WORK = frozenset({"status", "state", "result", "checked", "unchecked"})
@@ -98,7 +99,7 @@ class Edits(Hands):
                 kind, after = self._opened(task)
                 return self.write(row, altered(after, owner=task.owner) if keep_owner else after, kind)
             case TaskStatus.COMPLETED:
-                done = rules.completed(task, self.now, task.result, fence=fence)
+                done = rules.completed(ticked(self.tx, row), self.now, task.result, fence=fence)
                 return self.write(row, done, "task.completed")
             case TaskStatus.FAILED:
                 return self.write(row, rules.moved(task, to, self.now, fence=task.fence + 1), "task.failed")
