@@ -61,6 +61,7 @@ KINDS: Mapping[str, str] = {
     "approval.approved": "a person agreed to a plan: {plan, plan_revision}",
     "approval.rejected": "a person refused a plan: {plan, plan_revision, reason}",
     "approval.superseded": "a newer plan took the place of one that was open: {plan, plan_revision}",
+    "approval.dropped": "a plan that streamed in came to nothing: {plan, plan_revision, item}",
     "approval.refused": "a call of a plan tool was refused and changed nothing: {code, problem}",
     "question.asked": "an item waits for a person's answer: {item, content, question}",
     "question.answered": "a person answered: {item, content, question, answer}",

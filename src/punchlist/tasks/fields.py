@@ -133,6 +133,16 @@ def proposed(name: str, subject: str, given: Mapping[str, Any], *, by: str) -> T
     return altered(new, owner=given.get("owner"), parent=given.get("parent"), created_by=by, **around)
 
 
+def changed(task: Task, given: Mapping[str, Any]) -> Task:
+    """A task as it is to be completed, for those who are asked before it is: with what the same call changes."""
+    task = described(task, given)
+    if "owner" in given:
+        task = altered(task, owner=None if given["owner"] is None else name_of("owner", given["owner"]))
+    if "parent" in given:
+        task = altered(task, parent=given["parent"])
+    return altered(task, result=plain("result", given["result"])) if "result" in given else task
+
+
 def text(what: str, value: Any, cleaner: Cleaner, *, blank: bool = True) -> str:
     most = LONGEST[what]
     if not isinstance(value, str):
