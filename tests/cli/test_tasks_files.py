@@ -200,3 +200,30 @@ def test_in_order_leaves_alone_what_was_begun_or_is_over(run: Run, project: Path
         ("completed", ()),
         ("pending", ("1", "2")),
     ]
+
+
+@pytest.mark.parametrize(
+    ("second", "said"),
+    [
+        ({"blocked_by": ["404"]}, "Task `2` of the file waits for `404`, which is not in it."),
+        ({"parent": "404"}, "Task `2` of the file lies below `404`, which is not in it."),
+        ({"blocked_by": ["2"]}, "In the file a task waits for itself: `2` → `2`."),
+        ({"parent": "2"}, "In the file a task lies below itself: `2` → `2`."),
+        ({"status": "zz"}, "its `status` is none of pending, in_progress,"),
+        ({"labels": 5}, "its `labels` is not what it should be"),
+        ({"blocked_by": 5}, "its `blocked_by` is no list of ids"),
+    ],
+)
+def test_what_a_file_says_about_neighbours_that_are_not_there_is_refused_in_its_own_words(
+    run: Run, project: Path, second: dict[str, Any], said: str
+) -> None:
+    tasks = [{"id": "1", "subject": "a"}, {"id": "2", "subject": "b", **second}]
+    (project / "bad.json").write_text(json.dumps({"kind": "punchlist-tasks", "version": 1, "tasks": tasks}))
+    refused = run("tasks", "import", "bad.json")
+    assert (refused.code, said in refused.err) == (1, True), refused.err
+    assert _tasks() == ()
+
+
+def test_an_entry_that_is_no_object_is_refused_in_a_sentence(run: Run, project: Path) -> None:
+    (project / "bad.json").write_text(json.dumps({"kind": "punchlist-tasks", "version": 1, "tasks": [5]}))
+    assert "Task number 1 of the file is no object." in run("tasks", "import", "bad.json").err

@@ -6,7 +6,8 @@ pending again.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from graphlib import CycleError, TopologicalSorter
 from typing import Any, NamedTuple, cast
 
 from punchlist.core.task import Task, TaskStatus, Wait
@@ -67,12 +68,15 @@ def load(data: Any) -> list[Foreign]:
 
 
 def _foreign(place: int, entry: Any) -> Foreign:
+    if not isinstance(entry, dict):
+        raise InvalidInput(problem=f"Task number {place} of the file is no object.")
+    given = cast("dict[str, Any]", entry)
     try:
-        task = task_from({"list": "", **entry})
-        blockers = [str(each) for each in entry.get("blocked_by", ())]
+        task = task_from({"list": "", **given})
+        blockers = [str(each) for each in given.get("blocked_by", ())]
         _check_texts(task)
     except (TypeError, ValueError, KeyError, AttributeError) as error:
-        raise InvalidInput(problem=f"Task number {place} of the file cannot be read: {error!r}.") from error
+        raise InvalidInput(problem=f"Task number {place} of the file cannot be read: {_fault(given)}.") from error
     return Foreign(task, blockers)
 
 
@@ -84,6 +88,41 @@ def _check_texts(task: Task) -> None:
         raise TypeError("an id, a subject, a parent or a topic is no text")
     if wait.at is not None and wait.at.tzinfo is None:
         raise ValueError("the time that it waits for has no time zone")
+
+
+def _fault(given: Mapping[str, Any]) -> str:
+    """What is wrong with a task that cannot be read, in words for whoever wrote the file."""
+    for name in ("id", "subject"):
+        if not isinstance(given.get(name), str):
+            return f"its `{name}` is no text"
+    if given.get("status", TaskStatus.PENDING) not in tuple(TaskStatus):
+        return f"its `status` is none of {', '.join(TaskStatus)}"
+    for name, value in given.items():
+        try:
+            task = task_from({"list": "", "id": "", "subject": "", name: value})
+            _check_texts(task)
+        except (TypeError, ValueError, KeyError, AttributeError):
+            return f"its `{name[:80]}` is not what it should be"
+    return "its `blocked_by` is no list of ids"
+
+
+def _check_neighbours(found: Sequence[Foreign]) -> None:
+    """Raises if a task of the file waits for, or lies below, one that is not in it; or for itself, or below itself."""
+    ids = {each.task.id for each in found}
+    blockers: dict[str, Sequence[str]] = {each.task.id: each.blocked_by for each in found}
+    parents = {each.task.id: [each.task.parent] if each.task.parent is not None else [] for each in found}
+    for edges, said in ((blockers, "waits for"), (parents, "lies below")):
+        for task, others in edges.items():
+            for other in others:
+                if other not in ids:
+                    raise InvalidInput(
+                        problem=f"Task `{task[:80]}` of the file {said} `{other[:80]}`, which is not in it."
+                    )
+        try:
+            TopologicalSorter(edges).prepare()
+        except CycleError as circle:
+            path = " → ".join(f"`{each[:80]}`" for each in reversed(circle.args[1]))
+            raise InvalidInput(problem=f"In the file a task {said} itself: {path}.") from circle
 
 
 # Checklists.
@@ -141,6 +180,7 @@ def bring(work: Work, found: Sequence[Foreign], *, key: str, in_order: bool = Fa
     ids = {each.task.id for each in found}
     if len(ids) < len(found):
         raise InvalidInput(problem="The file has two tasks with one id; give each its own.")
+    _check_neighbours(found)
     new: dict[str, str] = {}
     fresh = set[str]()
     for each in found:
@@ -151,14 +191,14 @@ def bring(work: Work, found: Sequence[Foreign], *, key: str, in_order: bool = Fa
             fresh.add(each.task.id)
     added = [each for each in found if each.task.id in fresh]
     for each in added:
-        if each.task.parent in new:
+        if each.task.parent is not None:
             work.update(new[each.task.id], parent=new[each.task.parent])
         _settle(work, new[each.task.id], each.task)
     # Edges come last, because what is done may have been done before its blocker was.
     ahead: dict[str, TaskStatus] = {}
     for each in added:
         known = new[each.task.id]
-        blockers = [new[blocker] for blocker in each.blocked_by if blocker in new]
+        blockers = [new[blocker] for blocker in each.blocked_by]
         if in_order:
             status = work.row(known, alone=True).task.status
             free = set(ahead.values()) <= {TaskStatus.COMPLETED}
