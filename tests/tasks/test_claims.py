@@ -325,3 +325,16 @@ def test_a_cancelled_task_is_claimed_by_nobody_until_it_is_retried(desk: Desk) -
     assert desk.tasks.ready() == ()
     assert desk.tasks.get("2").status is TaskStatus.CANCELLED
     assert ids([desk.tasks.retry("1"), desk.tasks.retry("2")]) == ids(desk.tasks.ready()) == ["1", "2"]
+
+
+def test_a_claim_that_is_given_back_or_put_aside_is_no_attempt(desk: Desk) -> None:
+    desk.tasks.create("one", max_attempts=2, backoff=0)
+    for _ in range(3):
+        desk.tasks.release("1", fence=desk.taken().fence)
+    desk.tasks.wait("1", topic="review", correlation_id="7", fence=desk.taken().fence)
+    desk.tasks.signal("review", "7")
+    assert desk.tasks.get("1").attempts == 0
+    first = desk.tasks.fail("1", "no luck", fence=desk.taken().fence)
+    assert (first.status, first.attempts) == (TaskStatus.PENDING, 1)
+    second = desk.tasks.fail("1", "no luck", fence=desk.taken().fence)
+    assert (second.status, second.attempts) == (TaskStatus.FAILED, 2)

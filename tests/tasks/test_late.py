@@ -33,15 +33,35 @@ def test_a_late_finisher_counts_though_its_last_attempt_expired(desk: Desk) -> N
     assert desk.tasks.get("2").is_ready
 
 
-def test_a_failed_task_that_was_tried_again_keeps_the_late_result_beside_it(desk: Desk) -> None:
+def test_a_late_finisher_counts_though_its_task_was_opened_again_if_nobody_took_it(desk: Desk) -> None:
     desk.tasks.create("one", max_attempts=1)
     slow = desk.tasks.claim("slow", lease=60)
     assert slow is not None
     desk.clock.advance(120)
     desk.tasks.retry("1")
+    assert desk.tasks.complete("1", fence=slow.fence, result="mine").result == "mine"
+
+
+def test_a_failed_task_that_another_tries_again_keeps_the_late_result_beside_it(desk: Desk) -> None:
+    desk.tasks.create("one", max_attempts=1)
+    slow = desk.tasks.claim("slow", lease=60)
+    assert slow is not None
+    desk.clock.advance(120)
+    desk.tasks.retry("1")
+    desk.taken("quick")
     with pytest.raises(FenceStale):
         desk.tasks.complete("1", fence=slow.fence, result="mine")
     assert [late.result for late in desk.tasks.get("1").late_results] == ["mine"]
+
+
+@pytest.mark.parametrize("end", ["fail", "complete", "cancel"])
+def test_who_has_ended_a_task_is_not_heard_again_once_it_is_open(desk: Desk, end: str) -> None:
+    desk.tasks.create("one")
+    task = desk.taken()
+    getattr(desk.tasks, end)("1", fence=task.fence)
+    desk.tasks.retry("1")
+    with pytest.raises(FenceStale):
+        desk.tasks.complete("1", fence=task.fence)
 
 
 def test_what_is_brought_to_a_task_that_was_cancelled_on_expiry_is_kept(desk: Desk) -> None:
