@@ -6,7 +6,7 @@ import pytest
 
 from punchlist import Task, TaskStatus
 from punchlist.agent import Agent
-from punchlist.errors import FenceStale, GateRefused, ReservationRefused, TaskTaken, TransitionRefused
+from punchlist.errors import FenceStale, GateRefused, ReservationRefused, TaskTaken, TaskUnknown, TransitionRefused
 from tests.tasks.boards import Desk
 
 
@@ -250,3 +250,29 @@ def test_a_gate_is_not_asked_about_what_a_model_completes_too_late(desk: Desk) -
     desk.board.gate("complete", lambda task: asked.append(task.id))
     agent.call("TaskUpdate", {"taskId": "1", "status": "completed"})
     assert not asked
+
+
+@pytest.mark.parametrize("gated", [True, False])
+def test_what_is_brought_to_a_deleted_task_is_kept_in_its_history_once(desk: Desk, gated: bool) -> None:
+    desk.tasks.create("one")
+    task = desk.taken()
+    desk.tasks.delete("1")
+    if gated:
+        desk.board.gate("complete", lambda _: None)
+    for _ in range(2):
+        with pytest.raises(TaskUnknown, match="kept in its history"):
+            desk.tasks.complete("1", fence=task.fence, result="a day of work")
+    late = [event for event in desk.tasks.history("1") if event.kind == "task.late"]
+    assert [(event.data["result"], event.data["fence"]) for event in late] == [("a day of work", 1)]
+    with pytest.raises(TaskUnknown):
+        desk.tasks.complete("9", fence=1, result="of nothing")
+
+
+def test_a_second_result_of_a_completed_task_is_kept_beside_it(desk: Desk) -> None:
+    desk.tasks.create("one")
+    desk.tasks.complete("1", result="first")
+    assert desk.tasks.complete("1", result="first") == desk.tasks.complete("1")
+    with pytest.raises(TransitionRefused, match="kept beside it"):
+        desk.tasks.complete("1", result="second")
+    task = desk.tasks.get("1")
+    assert (task.result, [late.result for late in task.late_results]) == ("first", ["second"])

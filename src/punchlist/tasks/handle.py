@@ -50,7 +50,7 @@ class Tasks(Looking):
         except TaskError:
             if fence is None and self._agent is None:
                 raise
-            late = self._change(lambda work: work.too_late(work.row(id), fence, plain("result", result)))
+            late = self._change(lambda work: work.late_for(id, fence, plain("result", result)))
             if late is None:
                 raise
             raise late.error from None
