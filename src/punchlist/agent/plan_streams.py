@@ -21,6 +21,7 @@ class PlanStreams(Handle):
     def plan_delta(self, text: str, *, turn: str) -> str:
         """A piece of an assistant's message; what a person is to see of it. Outside plan mode that is all of it."""
         stream = self._turn(turn)
+        self._alive()
         return text if stream is None else self._take(stream, stream.push(text))
 
     def plan_message(self, text: str, *, turn: str) -> tuple[str, Plan | None]:
@@ -30,6 +31,7 @@ class PlanStreams(Handle):
         over. Raises `PlanRefused` for an empty or too long plan.
         """
         stream = self._turn(turn)
+        self._alive()
         if stream is None:
             return "", None
         steps = stream.message(text)
