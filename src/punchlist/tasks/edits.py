@@ -181,6 +181,8 @@ class Edits(Hands):
         row = self.row(id)
         self.check_hands(row, fence)
         rules.check_revision(row.task, revision)
+        for child in self.tasks.children(row) if row.children else ():
+            self.write(child, altered(child.task, parent=row.task.parent), "task.changed", parent=row.parent)
         readied = self.tasks.delete(row)
         told: dict[str, Any] = {"list": row.task.list, "id": row.task.id, "subject": row.task.subject}
         self.tell(row, Draft("task.deleted", {**told, "readied": list(readied)} if readied else told))
