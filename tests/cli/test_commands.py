@@ -77,7 +77,7 @@ TASKS = {
     "add": WRITES | SAID | {"--blocked-by", "--blocks", "--call-id"},
     "edit": WRITES | SAID | {"--subject"},
     "show": READS,
-    "start": WRITES,
+    "start": WRITES | {"--fence"},
     "done": WRITES | {"--result", "--fence", "--call-id"},
     "check": WRITES | {"--undo"},
     "fail": WRITES | {"--fence"},

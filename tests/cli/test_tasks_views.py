@@ -297,3 +297,15 @@ def test_what_reaches_standard_error_is_clean_for_every_verb(run: Run):
         ran = run("tasks", *arguments)
         assert ran.code in (1, 2), arguments
         _assert_clean(_without_escapes(ran.err))
+
+
+def test_programs_get_all_tasks_and_people_are_told_that_there_are_more(run: Run) -> None:
+    with Board.open() as board:
+        for number in range(101):
+            board.tasks().create(f"task {number}")
+    for verb, usual in (("list", 100), ("ready", 20)):
+        assert len(json.loads(run("tasks", verb, "--json").out)) == 101
+        assert len(json.loads(run("tasks", verb, "--json", "--limit", "7").out)) == 7
+        lines = run("tasks", verb).out.splitlines()
+        assert (len(lines), f"and more, from {usual + 1} on" in lines[-1]) == (usual + 1, True)
+        assert "and more" not in run("tasks", verb, "--limit", "101").out

@@ -16,12 +16,12 @@ def for_list(parser: ArgumentParser) -> None:
     parser.add_argument("--owner", metavar="W", help="only tasks of this worker")
     parser.add_argument("--label", metavar="L", help="only tasks with this label")
     parser.add_argument("--parent", metavar="TASK", help="only what lies directly below this task")
-    add_limit(parser, 100, "tasks (default: 100)")
+    add_limit(parser, None, "tasks (default: 100; with --json all)")
 
 
 def for_ready(parser: ArgumentParser) -> None:
     parser.add_argument("--label", metavar="L", help="only tasks with this label")
-    add_limit(parser, 20, "tasks (default: 20)")
+    add_limit(parser, None, "tasks (default: 20; with --json all)")
 
 
 def for_add(parser: ArgumentParser) -> None:

@@ -21,23 +21,30 @@ if TYPE_CHECKING:
     from punchlist.tasks import Tasks
 
 
+_ALL = 10**9 - 1
+
+
 def list_(options: Namespace) -> int:
     with open_board(options, reads=True) as board:
         tasks = chosen_list(board, options)
         found = _listed(tasks, options)
         now = board.now()
         said = "" if found else _nothing_listed(tasks, options)
-    most: int = options.limit
-    _rows(options, found[:most], now, said)
-    if len(found) > most and not options.json:
-        print(f"{look().glyphs.ellipsis} and more, from {found[most].id} on; `--limit N` shows N of them.")
+    _rows(options, found, _most(options, 100), now, said)
     return OK
+
+
+def _most(options: Namespace, usual: int) -> int:
+    """How many are shown: as many as were asked for, else as fit on a screen; a program gets all of them."""
+    if options.limit is not None:
+        return options.limit
+    return _ALL if options.json else usual
 
 
 def _listed(tasks: Tasks, options: Namespace) -> list[Task]:
     """One more than asked for, so that it shows whether there are more."""
     parent = None if options.parent is None else the_task(tasks, options.parent).id
-    most: int = options.limit + 1
+    most = _most(options, 100) + 1
 
     def of(status: str | None) -> tuple[Task, ...]:
         return tasks.list(status=status, owner=options.owner, label=options.label, parent=parent, limit=most)
@@ -59,10 +66,10 @@ def _nothing_listed(tasks: Tasks, options: Namespace) -> str:
 def ready(options: Namespace) -> int:
     with open_board(options, reads=True) as board:
         tasks = chosen_list(board, options)
-        found = tasks.ready(options.limit, label=options.label)
+        found = tasks.ready(_most(options, 20) + 1, label=options.label)
         now = board.now()
         said = "" if found else _nothing_ready(tasks)
-    _rows(options, list(found), now, said)
+    _rows(options, list(found), _most(options, 20), now, said)
     return OK
 
 
@@ -72,13 +79,16 @@ def _nothing_ready(tasks: Tasks) -> str:
     return "Nothing is ready; `punchlist tasks list` shows what waits for what, and who works on what."
 
 
-def _rows(options: Namespace, tasks: list[Task], now: datetime, nothing: str) -> None:
+def _rows(options: Namespace, tasks: list[Task], most: int, now: datetime, nothing: str) -> None:
+    """The first of the tasks; people are told whether there are more."""
     if options.json:
-        show_json([task_data(task) for task in tasks])
+        show_json([task_data(task) for task in tasks[:most]])
     elif tasks:
         from punchlist.surfaces.tasks import task_lines
 
-        show(task_lines(tasks, look(), now))
+        show(task_lines(tasks[:most], look(), now))
+        if len(tasks) > most:
+            print(f"{look().glyphs.ellipsis} and more, from {tasks[most].id} on; `--limit N` shows N of them.")
     else:
         print(for_terminal(nothing))
 

@@ -224,7 +224,8 @@ def failed(task: Task, now: datetime, reason: str) -> Task:
     """Failed; or pending again after a rest, while there are attempts left."""
     if task.status in ENDED and task.status is not _F:
         raise TransitionRefused(id=task.id, status=task.status, to=_F, next="it has ended; reopen it first")
-    if task.max_attempts is not None and task.attempts < task.max_attempts and not task.cancel_requested:
+    more = task.max_attempts is not None and task.attempts < task.max_attempts
+    if more and task.status is not _F and not task.cancel_requested:
         rest = timedelta(seconds=rest_after(task.attempts, task.backoff))
         return moved(task, _P, now, not_before=now + rest, failure=reason, fence=task.fence + 1)
     return moved(task, _F, now, failure=reason, fence=task.fence + 1)

@@ -17,6 +17,7 @@ from punchlist.errors import (
     InvalidInput,
     TaskDeleted,
     TaskError,
+    TaskNotReady,
     TaskUnknown,
     TransitionRefused,
 )
@@ -68,6 +69,8 @@ class Claims(Reservations):
             self.check_free(patterns)
             if id is not None:
                 row = self.row(id)
+                if label is not None and label not in row.task.labels:
+                    raise TaskNotReady(id=row.task.id, problem=f"it is not labelled `{label[:80]}`")
                 if rules.is_held(row.task) and row.task.owner is None:
                     raise rules.taken(row.task, self.holder(row))
                 after = rules.claimed(row.task, owner, self.now, length, patterns)

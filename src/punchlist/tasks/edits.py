@@ -41,6 +41,7 @@ class Edits(Hands):
         parent = given.get("parent")
         above = None if parent is None else self.row(parent, alone=True)
         if above is not None:
+            self._check_above(above)
             task = altered(task, parent=above.task.id)
         own = self.agent is not None and owner == self.agent.name
         row = self.tasks.add(self.where, task, parent=above, agent=self.agent.number if own and self.agent else None)
@@ -138,12 +139,17 @@ class Edits(Hands):
     def _parent(self, row: TaskRow, parent: str | None) -> TaskRow | None:
         if parent is None:
             return None
-        above = found = self.row(parent)
+        found = self.row(parent)
+        self._check_above(found, row)
+        return found
+
+    def _check_above(self, above: TaskRow, row: TaskRow | None = None) -> None:
+        """Raises if a task cannot lie below that one."""
         for _ in range(_DEEPEST):
-            if above.number == row.number:
+            if row is not None and above.number == row.number:
                 raise InvalidInput(problem=f"Task `{row.task.id}` cannot be below itself.")
             if above.parent is None:
-                return found
+                return
             above = self.tasks.get(above.parent)
         raise InvalidInput(problem=f"Tasks lie at most {_DEEPEST} deep.")
 
