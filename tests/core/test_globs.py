@@ -30,6 +30,15 @@ from punchlist.core.globs import normal, overlap
         ("test_*.py", "*_test.py", True),
         ("", "src", True),
         ("/etc/passwd", "etc/passwd", True),
+        ("{src/a,lib/b}.py", "src/a.py", True),
+        ("docs/{a/b,c}/x", "docs/c/x", True),
+        ("docs/{a/b,c}/x", "src/c/x", False),
+        ("@(src|lib)/a.py", "src/a.py", True),
+        ("?(src|lib)/a.py", "lib/a.py", True),
+        ("@(src/a|lib)/b.py", "src/a/b.py", True),
+        ("src/**/../secret", "src/x/secret", True),
+        ("src/*/../secret", "src/secret", True),
+        ("app/(group)/a.py", "app/(other)/a.py", False),
     ],
 )
 def test_two_patterns_meet_or_they_do_not(one: str, other: str, same: bool) -> None:

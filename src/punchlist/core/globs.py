@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-_WILD = re.compile(r"[*?\[{!]")
+_WILD = re.compile(r"[@+]\(|[*?\[{!]")
+_GROUP = re.compile(r"\{|[@+*?!]\(")
 _MOST_PARTS = 64
 
 
 def overlap(one: str, other: str) -> bool:
     """A pattern also means everything below what it names, as a folder does. Case is not told apart."""
-    first, second = _parts(one), _parts(other)
+    first, second = _wide(_parts(one)), _wide(_parts(other))
     if len(first) > _MOST_PARTS or len(second) > _MOST_PARTS:
         return True
     return _meet((*first, "**"), (*second, "**"))
@@ -26,10 +27,19 @@ def _parts(pattern: str, *, fold: bool = True) -> tuple[str, ...]:
     parts: list[str] = []
     for part in pattern.replace("\\", "/").split("/"):
         if part == ".." and parts and parts[-1] != "..":
-            parts.pop()
+            if parts[-1] != "**":  # as many folders as there may be are one less, too
+                parts.pop()
         elif part and part != ".":
             parts.append(part.casefold() if fold else part)
     return tuple(parts)
+
+
+def _wide(parts: tuple[str, ...]) -> tuple[str, ...]:
+    """The same up to a choice that goes on over folders, `{src/a,lib/b}.py`, which stands for everything from there."""
+    for place, part in enumerate(parts):
+        if _GROUP.search(part) and part.count("{") + part.count("(") > part.count("}") + part.count(")"):
+            return (*parts[:place], "**")
+    return parts
 
 
 @lru_cache(maxsize=8192)
@@ -63,6 +73,6 @@ def _alike(one: str, other: str) -> bool:
 
 def _tail(pattern: str) -> str:
     """What must stand at the end; nothing when there is a class or a choice, whose end is not told from its inside."""
-    if any(char in pattern for char in "[{!"):
+    if any(char in pattern for char in "[{!("):
         return ""
     return re.split(r"[*?]", pattern)[-1]
