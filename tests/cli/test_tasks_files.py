@@ -227,3 +227,9 @@ def test_what_a_file_says_about_neighbours_that_are_not_there_is_refused_in_its_
 def test_an_entry_that_is_no_object_is_refused_in_a_sentence(run: Run, project: Path) -> None:
     (project / "bad.json").write_text(json.dumps({"kind": "punchlist-tasks", "version": 1, "tasks": [5]}))
     assert "Task number 1 of the file is no object." in run("tasks", "import", "bad.json").err
+
+
+def test_a_file_that_cannot_be_written_is_named_as_it_was_typed(run: Run, project: Path) -> None:
+    run("tasks", "add", "One")
+    refused = run("tasks", "export", f"{project}/nowhere/x.json")
+    assert (refused.code, f"no folder `{project}/nowhere`" in refused.err) == (1, True)

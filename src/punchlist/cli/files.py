@@ -33,6 +33,9 @@ def check_place(path: str) -> None:
         raise InvalidInput(problem=f"`{path}` is a symbolic link and is not written through; name its target instead.")
     if os.path.isdir(path):
         raise InvalidInput(problem=f"`{path}` is a folder; name a file in it.")
+    folder = os.path.dirname(os.path.abspath(path))
+    if not os.path.isdir(folder):
+        raise InvalidInput(problem=f"There is no folder `{folder}`; make it first, or name another file.")
 
 
 def replace_file(path: str, text: str) -> None:
@@ -44,6 +47,8 @@ def replace_file(path: str, text: str) -> None:
         if os.path.exists(path):
             os.chmod(temporary, os.stat(path).st_mode & 0o777)
         os.replace(temporary, path)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, path) from error  # nobody knows the other name
     finally:
         if os.path.lexists(temporary):
             os.unlink(temporary)
