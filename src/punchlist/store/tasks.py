@@ -20,7 +20,7 @@ from punchlist.store.task_log import TaskLog
 if TYPE_CHECKING:
     from punchlist.store.transaction import Rows
 
-_FEW = 8
+_FEW = 256
 """Up to so many tasks, their edges are read one by one."""
 
 _EVERYTHING = 2**62
