@@ -12,6 +12,7 @@ from punchlist.config import durability as configured_durability
 from punchlist.config import lease as configured_lease
 from punchlist.config import project_of, session_id
 from punchlist.core.events import Draft, Event, cursor_of
+from punchlist.core.moments import Moment, gone_on
 from punchlist.errors import SessionExists, SessionUnknown, StoreClosed
 from punchlist.store import Durability, ListRow, SessionRow, Store, Transaction, open_store
 
@@ -46,7 +47,7 @@ class Board:
     def __init__(self, store: Store, *, clock: Clock = system_clock) -> None:
         self.store = store
         self._clock = clock
-        self._latest = datetime.min.replace(tzinfo=UTC)
+        self._moment = Moment()
         self._on_agent: list[Observer] = []
         self._on_change: list[Observer] = []
         self._on_tasks: list[TasksObserver] = []
@@ -70,8 +71,8 @@ class Board:
 
     def now(self) -> datetime:
         """The time; a clock that was set back does not take the board back with it."""
-        self._latest = max(self._latest, self._clock())
-        return self._latest
+        self._moment = gone_on(self._moment, self._clock())
+        return self._moment.now
 
     def agent(
         self,

@@ -355,3 +355,14 @@ def test_misuse_is_told_in_a_sentence(desk: Desk) -> None:
         desk.tasks.wait("1", topic=wrong, correlation_id="a")
     with pytest.raises(InvalidInput):
         desk.tasks.claim("w", lease=cast("Any", "5"))
+
+
+def test_leases_and_timers_end_also_after_a_clock_that_ran_ahead_was_set_right(desk: Desk) -> None:
+    desk.many("one", "two")
+    desk.clock.advance(365 * 86_400)
+    desk.tasks.get("1")
+    desk.clock.advance(-365 * 86_400)
+    desk.tasks.claim("dead", lease=60)
+    desk.tasks.wait("2", until=timedelta(minutes=5))
+    desk.clock.advance(36_000)
+    assert ids(desk.tasks.ready()) == ["1", "2"]
