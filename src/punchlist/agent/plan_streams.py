@@ -21,6 +21,7 @@ class PlanStreams(Handle):
     def plan_delta(self, text: str, *, turn: str) -> str:
         """A piece of an assistant's message; what a person is to see of it. Outside plan mode that is all of it."""
         stream = self._turn(turn)
+        self._alive()
         if not self._streams:
             stream.fed = True
             return text
@@ -34,6 +35,7 @@ class PlanStreams(Handle):
         waited before it waits again. Raises `PlanRefused` for an empty or too long plan.
         """
         stream = self._turn(turn)
+        self._alive()
         if not self._streams:
             left, stream.fed = "" if stream.fed else text, False
             return left, None

@@ -62,7 +62,7 @@ class Tasks(Looking):
             if fence is None and self._agent is None:
                 raise
             result = plain("result", given.get("result"))
-            late = self._change(lambda work: work.too_late(work.row(id), fence, result))
+            late = self._change(lambda work: work.late_for(id, fence, result))
             if late is None:
                 raise
             raise late.error from None
