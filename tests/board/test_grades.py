@@ -168,11 +168,59 @@ def test_the_work_of_a_child_grades_the_item_of_its_parent() -> None:
 def test_evidence_counts_for_what_it_names_and_never_by_itself() -> None:
     with Board.open("memory:") as board:
         agent = board.agent("main", session="s1")
-        agent.call("todo", {"set": ["Paint", "Sand", "Wax"]})
+        agent.call("todo", {"set": ["Paint", "Sand", "Wax", "Dry"]})
+        run(agent, "touch wax")
+        run(agent, "touch paint")
+        agent.call("todo", {"start": "3"})
+        run(agent, "touch wax")
+        agent.call("todo", {"start": "1"})
         run(agent, "pytest tests/wax")
         agent.call("todo", {"done": "3", "evidence": "pytest tests/wax"})
         agent.call("todo", {"done": "2", "evidence": "pytest tests/sand, all green"})
-        assert grades(agent)[1:] == ["asserted", "verified"]
+        agent.call("todo", {"done": "4", "evidence": "pytest tests/wax"})
+        assert grades(agent)[1:] == ["asserted", "verified", "asserted"]
+
+
+@pytest.mark.parametrize("words", ["test", "passed", "asse", "0", "I only looked at pytest -q tests/a.py"])
+@pytest.mark.parametrize("previews", [160, 0])
+def test_words_that_name_no_call_are_not_accepted_as_evidence(words: str, previews: int) -> None:
+    with Board.open("memory:") as board:
+        agent = board.agent("main", session="s1", grades="require", previews=previews)
+        agent.call("todo", {"set": ["Write the parser", "Deploy to production"]})
+        agent.tool_started("0", "Bash", {"command": "pytest -q tests/a.py"})
+        agent.tool_finished("0", result="3 passed in 1s", exit_code=0)
+        agent.call("todo", {"done": "1"})
+        assert agent.call("todo", {"done": "2", "evidence": words}).is_error
+
+
+def test_evidence_is_stored_with_its_kind() -> None:
+    with Board.open("memory:") as board:
+        agent = board.agent("main", session="s1")
+        agent.call("todo", {"set": ["Paint", "Sand"]})
+        agent.call("todo", {"done": "1", "evidence": ["pytest -q", {"kind": "person", "text": "Ada"}, "docs/a.md"]})
+        assert [proof.kind for proof in agent.todos.items[0].evidence] == ["command", "person", "file"]
+
+
+GOOSE = (
+    "- [ ] Paint\n- [ ] Sand\n- [ ] Wax",
+    "- [x] Paint\n- [ ] Sand\n- [ ] Wax",
+    "- [x] Paint\n- [x] Sand\n- [ ] Wax",
+)
+
+
+def test_work_with_nothing_in_focus_counts_for_an_item_that_never_was_in_progress() -> None:
+    with Board.open("memory:") as board:
+        agent = board.agent("main", session="s1", dialect="goose", grades="require")
+        run(agent)  # before the list: proves nothing of it
+        agent.call("todo_write", {"content": GOOSE[0]})
+        assert agent.call("todo_write", {"content": GOOSE[1]}).is_error
+        run(agent)
+        assert not agent.call("todo_write", {"content": GOOSE[1]}).is_error
+        assert agent.call("todo_write", {"content": GOOSE[2]}).is_error  # nothing was done since the first one
+        run(agent, "touch a")
+        assert not agent.call("todo_write", {"content": GOOSE[2]}).is_error
+        reported = [item.grade for item in board.report(session="s1").items]
+        assert grades(agent) == reported == ["worked", "worked", None]
 
 
 WRITES: dict[str, tuple[str, Any, Any]] = {

@@ -11,16 +11,19 @@ from punchlist.core.apply import Applied
 from punchlist.core.commands import Problem
 from punchlist.core.events import Draft, header
 from punchlist.core.grounding import (
+    NOTHING,
     SOUND,
     Grade,
     Grounding,
     Tally,
     ToolCall,
+    completion_before,
     grade,
     grounded_by,
     item_key,
     match_evidence,
     regrade,
+    with_unclaimed,
 )
 from punchlist.core.records import item_from, with_fields
 from punchlist.core.todo import ListState, Status, TodoItem, TodoList, altered, altered_list
@@ -76,19 +79,24 @@ class Judging:
     def __init__(self) -> None:
         self._kept = KeptWork()
 
-    def judged(self, tx: Transaction, row: AgentRow, applied: Applied) -> list[tuple[Claim, str]]:
-        """Each claim of a change with its grade."""
+    def judged(
+        self, tx: Transaction, row: AgentRow, applied: Applied, *, strict: bool = False
+    ) -> list[tuple[Claim, str]]:
+        """Each claim of a change with its grade; `strict` says that one which does not hold up undoes the change."""
         found = claims(row.state.todos, applied.events)
         if not found:
             return []
         open_calls, plan_id = list(self._kept.head(tx, row.number).watched.open.values()), applied.state.todos.plan_id
-        return [(claim, self._grade(tx, row, claim.item, plan_id, open_calls)) for claim in found]
-
-    def _grade(
-        self, tx: Transaction, row: AgentRow, item: TodoItem, plan_id: str, open_calls: Iterable[ToolCall]
-    ) -> Grade:
-        key = item_key(plan_id, item.id)
-        return grade(_with_evidence(tx, row, item, key, work_on(tx, row.number, key, open_calls)))
+        given, unclaimed = list[tuple[Claim, str]](), dict[str, Tally]()
+        for claim in found:
+            item, key = claim.item, item_key(plan_id, claim.item.id)
+            tally = work_on(tx, row.number, key, open_calls)
+            if tally.is_empty and item.started_at is None:
+                tally = unclaimed[key] = _unclaimed(tx, row, item)
+            given.append((claim, grade(_with_evidence(tx, row, item, key, tally))))
+        if not strict or refusal(given) is None:
+            self._kept.attribute(tx, row.number, unclaimed)
+        return given
 
 
 def refusal(given: Iterable[tuple[Claim, str]]) -> Problem | None:
@@ -152,9 +160,18 @@ def _with_evidence(tx: Transaction, row: AgentRow, item: TodoItem, key: str, tal
     """The work on an item with the calls that its evidence names. Only where evidence was given is the log asked."""
     if not item.evidence:
         return tally
-    calls = Grounding(tx.work.events(row.number, _CALLS_LOOKED_AT)).calls_by(row.session, row.name)
-    matches = match_evidence(item.evidence, calls, until=item.finished_at)
+    matches = match_evidence(item.evidence, _calls(tx, row), until=item.finished_at)
     return grounded_by(tally, matches, item=key, since=item.created_at)
+
+
+def _unclaimed(tx: Transaction, row: AgentRow, item: TodoItem) -> Tally:
+    """What was done with nothing in focus before this item, which never was in progress, is called done."""
+    since = completion_before(item, row.state.todos.items)
+    return with_unclaimed(NOTHING, item, _calls(tx, row), since=since)
+
+
+def _calls(tx: Transaction, row: AgentRow) -> list[ToolCall]:
+    return Grounding(tx.work.events(row.number, _CALLS_LOOKED_AT)).calls_by(row.session, row.name)
 
 
 def _listed(bad: Iterable[tuple[Claim, str]]) -> str:

@@ -98,6 +98,12 @@ class KeptWork:
             if call.after:
                 self._count(tx, number, LATER + call.after, before, call)
 
+    def attribute(self, tx: Transaction, number: int, work: Mapping[str, Tally]) -> None:
+        """Keeps work that was done with nothing in focus as that on these items, of which nothing else was seen."""
+        for item, tally in work.items():
+            if not tally.is_empty:
+                tx.work.save(number, encode(tally), WORK + item)
+
     def _count(self, tx: Transaction, number: int, part: str, before: ToolCall | None, call: ToolCall) -> None:
         stored = tx.work.get(number, part)
         known, tally = self._tally

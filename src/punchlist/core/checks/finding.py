@@ -58,16 +58,25 @@ class Check:
 
 
 class Look(NamedTuple):
-    """What a command line does. `changes`: it may change the work and nothing in it checks it behind that change."""
+    """What a command line does. `changes`: it may change the work and nothing in it checks it behind that change.
+
+    `commands` are the words of its checks, or if it has none, of all that does more than print.
+    """
 
     check: Check | None
     changes: bool
     program: str
+    commands: tuple[tuple[str, ...], ...] = ()
 
 
 def find_check(command: str | Sequence[str], patterns: Patterns | None = None) -> Check | None:
     """The check that a command line, or the words of one command, runs. Never raises."""
     return look(command, patterns).check
+
+
+def main_commands(command: str | Sequence[str]) -> tuple[tuple[str, ...], ...]:
+    """What one would call a command line by: its checks, or else all in it that does more than print."""
+    return look(command).commands
 
 
 def look(command: str | Sequence[str], patterns: Patterns | None = None) -> Look:
@@ -82,8 +91,10 @@ def look(command: str | Sequence[str], patterns: Patterns | None = None) -> Look
         elif not (_keeps_output(run, found, place) or (_is_idle(entry.words) and known.knows(program(entry.words)))):
             changes = changes or entry.writes or not leaves_work_alone(entry.words)
     cut = isinstance(command, str) and len(command) > LONGEST
-    named = next((program(entry.words) for entry in run if program(entry.words) not in _QUIET), "")
-    return Look(_together(run, found, cut=cut), changes or cut, named)
+    speaking = [entry.words for entry in run if entry.words and program(entry.words) not in _QUIET]
+    checks = tuple(entry.words for entry, check in zip(run, found, strict=True) if check is not None)
+    named = program(speaking[0]) if speaking else ""
+    return Look(_together(run, found, cut=cut), changes or cut, named, checks or tuple(speaking))
 
 
 def judged(check: Check, output: str, *, exit_code: int | None = None, is_error: bool | None = None) -> Outcome:

@@ -16,6 +16,7 @@ from typing import Any, Final, cast
 from punchlist.core.checks import FAMILIES, Check, Look, Outcome, Patterns, judged, look
 from punchlist.core.grounding.calls import CallOutcome, Moment, ToolCall
 from punchlist.core.grounding.files import named_files
+from punchlist.core.grounding.naming import words_of
 from punchlist.core.grounding.results import read_result
 from punchlist.text import clean, cut
 from punchlist.text.previews import LENGTH, argument_preview, preview
@@ -58,6 +59,7 @@ def start_facts(
     nothing is in focus; `via` is the road by which the report came.
     """
     seen = _looked_at(arguments, watch) if kind == "shell" else None
+    shown = argument_preview(arguments, watch.previews)
     facts: dict[str, Any] = {
         "name": _short(name),
         "kind": kind,
@@ -69,7 +71,8 @@ def start_facts(
         "changes": changes and (seen is None or seen.changes),
         "check": _check_data(seen.check) if seen is not None and seen.check is not None else None,
         "files": list(named_files(arguments)) if kind == "edit" else None,
-        "preview": argument_preview(arguments, watch.previews),
+        "preview": shown,
+        "words": words_of(arguments, () if seen is None else seen.commands, shown),
     }
     return {key: value for key, value in facts.items() if value}
 
@@ -130,6 +133,7 @@ def call_from(event: str, data: Mapping[str, Any], at: datetime | None, order: i
         check=_check_from(data.get("check")),
         check_outcome=next((outcome for outcome in _OUTCOMES if outcome == told), None),
         preview=_text(data, "preview"),
+        words=_text(data, "words"),
         result=_text(data, "result"),
     )
 
