@@ -190,6 +190,7 @@ def _check_data(check: Check) -> dict[str, Any]:
             ("zero_hides", not check.zero_counts),
             ("failure_hides", not check.failure_counts),
             ("silent", check.silent),
+            ("several", check.several),
         )
         if given
     }
@@ -207,6 +208,7 @@ def _check_from(data: Any) -> Check | None:
                 zero_counts=fields.get("zero_hides") is not True,
                 failure_counts=fields.get("failure_hides") is not True,
                 silent=fields.get("silent") is True,
+                several=fields.get("several") is True,
             )
     return None
 
