@@ -73,6 +73,33 @@ def test_only_a_check_that_was_seen_to_succeed_verifies(end: dict[str, Any], wan
         assert grades(agent)[0] == wanted
 
 
+@pytest.mark.parametrize(
+    ("tool", "args", "wanted"),
+    [
+        ("Bash", {"command": "sed -Ei s/a/b/ a.py"}, "worked"),
+        ("Bash", {"command": "echo $(rm a.py)"}, "worked"),
+        ("edit_block", {"path": "a.py"}, "worked"),
+        ("mcp__fs__put", {"path": "a.py"}, "worked"),
+        ("fs.put", {"path": "a.py"}, "worked"),
+        ("mcp__tracker__get_issue", {"id": 3}, "verified"),
+        ("mcp__shell__search_and_replace_all", {"id": 3}, "worked"),
+        ("Read", {"path": "a.py"}, "verified"),
+        ("SendMessage", {"text": "hi"}, "verified"),
+    ],
+)
+def test_a_tool_that_is_not_known_to_look_changes_what_was_checked(
+    tool: str, args: dict[str, Any], wanted: str
+) -> None:
+    with Board.open("memory:") as board:
+        agent = board.agent("main", session="s1")
+        agent.call("todo", {"set": ["Paint", "Sand"]})
+        run(agent)
+        agent.tool_started("x", tool, args)
+        agent.tool_finished("x", result="ok")
+        agent.call("todo", {"done": "1"})
+        assert grades(agent)[0] == wanted
+
+
 def test_a_completion_without_any_work_is_asserted_once_calls_are_reported() -> None:
     with Board.open("memory:") as board:
         agent = board.agent("main", session="s1")

@@ -19,7 +19,7 @@ from punchlist.core.task import TaskStatus
 from punchlist.core.verdict import FINE, Verdict
 from punchlist.detect import loops, staleness, stalls
 from punchlist.detect.findings import Finding, finding_of
-from punchlist.guidance.tools import OwnTools, changes, kind
+from punchlist.guidance.tools import OwnTools, changes, kind, may_change
 from punchlist.store import AgentRow, Transaction
 from punchlist.text.previews import preview
 
@@ -74,7 +74,8 @@ class Watching:
         host = self._settings.host
         changing = not ours and changes(name, arguments, host)
         what = "todo" if ours else kind(name, arguments, host)
-        facts = start_facts(name, arguments, kind=what, changes=changing, watch=self._settings.watch)
+        touches = changing or (not ours and may_change(name, what))
+        facts = start_facts(name, arguments, kind=what, changes=touches, watch=self._settings.watch)
         return Look(name, arguments, changing, ours, facts)
 
     def started(self, tx: Transaction, row: AgentRow, call_id: str, seen: Look, now: datetime) -> tuple[str, Verdict]:

@@ -49,6 +49,9 @@ _EXCLUDES: Final = frozenset({"-x", "--exclude-task"})
 _FIXES: Final = r"--fix(?:-only)?|--write|--apply|--autocorrect(?:-all)?|--in-place|(?:[\w:-]*[:_-])?fix"
 """A check with such a word among its own repairs what it finds."""
 
+_DEEPEST: Final = 3
+"""Substitutions within substitutions that are looked into."""
+
 _SILENT: Final = frozenset({"gofmt", "goimports"})
 """These say by their output what they found, and end with 0 all the same."""
 
@@ -102,7 +105,7 @@ def main_commands(command: str | Sequence[str]) -> tuple[tuple[str, ...], ...]:
     return look(command).commands
 
 
-def look(command: str | Sequence[str], patterns: Patterns | None = None) -> Look:
+def look(command: str | Sequence[str], patterns: Patterns | None = None, depth: int = 0) -> Look:
     """What a command line does, as far as it can be seen without running it."""
     known = patterns or defaults()
     run = list(run_by(command))
@@ -113,6 +116,7 @@ def look(command: str | Sequence[str], patterns: Patterns | None = None) -> Look
             changes = any(_compiled(_FIXES).fullmatch(word) for word in entry.words)
         elif not (_keeps_output(run, found, place) or (_is_idle(entry.words) and known.knows(program(entry.words)))):
             changes = changes or entry.writes or not leaves_work_alone(entry.words)
+            changes = changes or any(_changes_within(text, known, depth) for text in entry.inner)
     cut = isinstance(command, str) and len(command) > LONGEST
     speaking = [entry.words for entry in run if entry.words and program(entry.words) not in _QUIET]
     checks = tuple(entry.words for entry, check in zip(run, found, strict=True) if check is not None)
@@ -135,6 +139,11 @@ def judged(check: Check, output: str, *, exit_code: int | None = None, is_error:
     if not counts or broken is not None:
         return told or broken or "unknown"
     return "failed" if failed or (check.silent and output.strip()) else "passed"
+
+
+def _changes_within(text: str, patterns: Patterns, depth: int) -> bool:
+    """Whether what stands in `$(…)` changes something. A check in there is none of the line's."""
+    return bool(text.strip()) and (depth >= _DEEPEST or look(text, patterns, depth + 1).changes)
 
 
 def _found(command: Command, patterns: Patterns) -> Found | None:

@@ -131,6 +131,7 @@ class _Reading:
         if piece == "(":
             if self.words:  # a function or an array; what is inside is read as commands all the same
                 self.close(";")
+            self.target = ""  # `<(…)` names no file
             self.open_group(SUBSHELL)
         elif piece == ")":
             self.close("")

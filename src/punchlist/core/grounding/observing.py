@@ -70,7 +70,7 @@ def start_facts(
         "program": _short(seen.program) if seen is not None else "",
         "changes": changes and (seen is None or seen.changes),
         "check": _check_data(seen.check) if seen is not None and seen.check is not None else None,
-        "files": list(named_files(arguments)) if kind == "edit" else None,
+        "files": list(named_files(arguments)) if kind == "edit" or (kind == "unknown" and changes) else None,
         "preview": shown,
         "words": words_of(arguments, () if seen is None else seen.commands, shown),
     }
