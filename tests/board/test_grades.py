@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from punchlist import Agent, Board
+from punchlist.core.grounding.watched import OPEN
 from punchlist.store.sqlite import SqliteStore
 from punchlist.testing import FakeClock, FaultyStore
 from tests.dialects.calls import REAL
@@ -177,6 +178,18 @@ def test_a_check_that_ends_behind_the_completion_counts_for_its_item() -> None:
         claude(agent, Paint="completed", Sand="in_progress")
         assert grades(agent)[0] == "worked"
         agent.tool_finished("c1", result="2 failed", is_error=True)
+        assert grades(agent)[0] == "contradicted"
+
+
+def test_a_check_is_understood_when_it_ends_though_many_calls_began_since() -> None:
+    with Board.open("memory:") as board:
+        agent = board.agent("main", session="s1", loop_detection=False)
+        agent.call("todo", {"set": ["Paint", "Sand"]})
+        agent.tool_started("first", "Bash", {"command": "pytest"})
+        for number in range(2 * OPEN):
+            agent.tool_started(f"c{number}", "Read", {"path": str(number)})
+        agent.tool_finished("first", result="1 failed in 1s", exit_code=1)
+        agent.call("todo", {"done": "1"})
         assert grades(agent)[0] == "contradicted"
 
 
