@@ -133,7 +133,12 @@ def run_by(line: str | Sequence[str], depth: int = 0) -> Iterator[Command]:
 
 def program(words: Sequence[str]) -> str:
     """The name of what the words run, without its folder."""
-    return words[0].rpartition("/")[2].rpartition("\\")[2].removesuffix(".exe") if words else ""
+    if not words:
+        return ""
+    name = words[0]
+    if "/" in name or "\\" in name:
+        name = name.rpartition("/")[2].rpartition("\\")[2]
+    return name.removesuffix(".exe")
 
 
 def _unwrapped(command: Command, depth: int, place: int = 0) -> Iterator[Command]:
@@ -146,7 +151,7 @@ def _unwrapped(command: Command, depth: int, place: int = 0) -> Iterator[Command
         words = inner
     script = _script(words) if depth < _DEEPEST else None
     if script is None:
-        yield replace(command, words=words)
+        yield command if words is command.words else replace(command, words=words)
         return
     found = list(run_by(script, depth + 1))
     group = () if program(words) == "eval" else (f"{PROCESS}{place}",)
@@ -174,7 +179,7 @@ def _without_assignments(words: tuple[str, ...]) -> tuple[str, ...]:
     at = 0
     while at < len(words) and "=" in words[at] and _compiled(_ASSIGNMENT).fullmatch(words[at]) is not None:
         at += 1
-    return words[at:]
+    return words[at:] if at else words
 
 
 def _inner(words: tuple[str, ...]) -> tuple[str, ...] | None:

@@ -70,18 +70,19 @@ def words_of(arguments: Any, commands: Sequence[Sequence[str]], shown: str) -> s
 
     `commands` are those that a shell line runs, none for another tool; `shown` is the preview.
     """
+    is_whole = shown != "" and not shown.endswith("…")
     if commands:
-        line = " ".join(word for words in commands for word in words)
-        if shown and not shown.endswith("…") and "\n" not in _line(arguments):
+        if is_whole and "\n" not in _line(arguments):
             return ""
+        line = " ".join(word for words in commands for word in words)
         if redact(line) != line:
             commands = [redact(" ".join(words)).split() for words in commands]
         return " ".join("".join(map(_hashed, _folded(words))) for words in commands[:_MOST_COMMANDS])
-    if not isinstance(arguments, Mapping):
+    if is_whole or not isinstance(arguments, Mapping):
         return ""
     fields = cast("Mapping[Any, Any]", arguments)
     given = next((value for name in _URLS if isinstance(value := fields.get(name), str)), "")
-    if not given or (shown and not shown.endswith("…")):
+    if not given:
         return ""
     return _hashed(_address(redact(given[:_LONGEST])))
 

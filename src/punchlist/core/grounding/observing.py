@@ -72,7 +72,7 @@ def start_facts(
         "check": _check_data(seen.check) if seen is not None and seen.check is not None else None,
         "files": list(named_files(arguments)) if kind == "edit" or (kind == "unknown" and changes) else None,
         "preview": shown,
-        "words": words_of(arguments, () if seen is None else seen.commands, shown),
+        "words": words_of(arguments, () if seen is None else seen.commands, shown) if kind != "edit" else "",
     }
     return {key: value for key, value in facts.items() if value}
 
