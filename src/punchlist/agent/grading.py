@@ -87,13 +87,14 @@ class Judging:
         if not found:
             return []
         open_calls, plan_id = list(self._kept.head(tx, row.number).watched.open.values()), applied.state.todos.plan_id
-        given, unclaimed = list[tuple[Claim, str]](), dict[str, Tally]()
+        calls, given, unclaimed = _Calls(tx, row), list[tuple[Claim, str]](), dict[str, Tally]()
         for claim in found:
             item, key = claim.item, item_key(plan_id, claim.item.id)
             tally = work_on(tx, row.number, key, open_calls)
             if tally.is_empty and item.started_at is None:
-                tally = unclaimed[key] = _unclaimed(tx, row, item)
-            given.append((claim, grade(_with_evidence(tx, row, item, key, tally))))
+                since = completion_before(item, row.state.todos.items)
+                tally = unclaimed[key] = with_unclaimed(NOTHING, item, calls.all(), since=since)
+            given.append((claim, grade(_with_evidence(calls, item, key, tally))))
         if not strict or refusal(given) is None:
             self._kept.attribute(tx, row.number, unclaimed)
         return given
@@ -125,13 +126,13 @@ def regraded(
 ) -> None:
     """Looks anew at completions of the present list: at those of these keys, or at all."""
     todos, changed = row.state.todos, dict[str, Grade]()
-    open_calls = list(open_calls)
+    calls, open_calls = _Calls(tx, row), list(open_calls)
     for item in todos.items:
         key = item_key(todos.plan_id, item.id)
         judged = item.status is Status.COMPLETED and item.grade not in (None, "confirmed")
         if not judged or (keys is not None and key not in keys):
             continue
-        own = _with_evidence(tx, row, item, key, work_on(tx, row.number, key, open_calls))
+        own = _with_evidence(calls, item, key, work_on(tx, row.number, key, open_calls))
         found = regrade(None, own, later(tx, row.number, key))
         if found != item.grade:
             changed[item.id] = found
@@ -156,22 +157,26 @@ def _write(tx: Transaction, row: AgentRow, grades: dict[str, Grade], now: dateti
     tx.add_events(row, drafts, by="punchlist", at=now)
 
 
-def _with_evidence(tx: Transaction, row: AgentRow, item: TodoItem, key: str, tally: Tally) -> Tally:
+class _Calls:
+    """The latest calls of an agent, read from the log if somebody asks for them, and then once."""
+
+    def __init__(self, tx: Transaction, row: AgentRow) -> None:
+        self._tx, self._row = tx, row
+        self._found: list[ToolCall] | None = None
+
+    def all(self) -> list[ToolCall]:
+        if self._found is None:
+            events = self._tx.work.events(self._row.number, _CALLS_LOOKED_AT)
+            self._found = Grounding(events).calls_by(self._row.session, self._row.name)
+        return self._found
+
+
+def _with_evidence(calls: _Calls, item: TodoItem, key: str, tally: Tally) -> Tally:
     """The work on an item with the calls that its evidence names. Only where evidence was given is the log asked."""
     if not item.evidence:
         return tally
-    matches = match_evidence(item.evidence, _calls(tx, row), until=item.finished_at)
+    matches = match_evidence(item.evidence, calls.all(), until=item.finished_at)
     return grounded_by(tally, matches, item=key, since=item.created_at)
-
-
-def _unclaimed(tx: Transaction, row: AgentRow, item: TodoItem) -> Tally:
-    """What was done with nothing in focus before this item, which never was in progress, is called done."""
-    since = completion_before(item, row.state.todos.items)
-    return with_unclaimed(NOTHING, item, _calls(tx, row), since=since)
-
-
-def _calls(tx: Transaction, row: AgentRow) -> list[ToolCall]:
-    return Grounding(tx.work.events(row.number, _CALLS_LOOKED_AT)).calls_by(row.session, row.name)
 
 
 def _listed(bad: Iterable[tuple[Claim, str]]) -> str:
