@@ -12,6 +12,7 @@ from punchlist.core.change import Cleaner, new_item, with_status
 from punchlist.core.commands import Entry, Group, Operation, Policy, Problem, Target
 from punchlist.core.identity import match
 from punchlist.core.phases import in_phase, new_phase
+from punchlist.core.proof import kind_of
 from punchlist.core.todo import Blocker, Evidence, Phase, Status, TodoItem, TodoList
 from punchlist.text import cut, for_prompt
 
@@ -25,6 +26,10 @@ _ENOUGH = 10
 def _named(text: str) -> str:
     """A text as a message names it: on one line, and not at length."""
     return for_prompt(cut(text, 80))
+
+
+def _proof(text: str, kind: str | None) -> Evidence:
+    return Evidence(text, kind_of(text, kind))
 
 
 def _anew(item: TodoItem, before: TodoItem) -> TodoItem:
@@ -90,7 +95,7 @@ class Editing:
                 self._start(target, beside=beside)
             case do.Done(target, evidence, advance):
                 clean = self.cleaner
-                proofs = tuple(Evidence(clean.text(proof.text), clean.optional(proof.kind)) for proof in evidence)
+                proofs = tuple(_proof(clean.text(proof.text), clean.optional(proof.kind)) for proof in evidence)
                 self._end(target, Status.COMPLETED, advance=advance, proofs=proofs)
             case do.Fail(target, reason):
                 self._end(target, Status.FAILED, note=self.cleaner.text(reason))

@@ -16,6 +16,7 @@ from typing import Any, Final, cast
 from punchlist.core.checks import FAMILIES, Check, Look, Outcome, Patterns, judged, look
 from punchlist.core.grounding.calls import CallOutcome, Moment, ToolCall
 from punchlist.core.grounding.files import named_files
+from punchlist.core.grounding.naming import words_of
 from punchlist.core.grounding.results import read_result
 from punchlist.text import clean, cut
 from punchlist.text.previews import LENGTH, argument_preview, preview
@@ -27,7 +28,7 @@ _MAY_SAY_NO: Final = frozenset({"grep", "egrep", "fgrep", "rg", "ag", "diff", "c
 
 _OUTCOMES: Final[tuple[Outcome, ...]] = ("passed", "failed", "empty", "unknown")
 _ENDS: Final = frozenset({"tool.finished", "tool.failed"})
-_TEXTS: Final = frozenset({"name", "kind", "program", "hash", "via", "item", "after", "preview", "result"})
+_TEXTS: Final = frozenset({"name", "kind", "program", "hash", "via", "item", "after", "preview", "words", "result"})
 _LONGEST_NAME: Final = 128
 
 
@@ -62,6 +63,7 @@ def start_facts(
     where that is known.
     """
     seen = _looked_at(arguments, watch) if kind == "shell" else None
+    shown = argument_preview(arguments, watch.previews)
     facts: dict[str, Any] = {
         "name": _short(name),
         "kind": kind,
@@ -72,8 +74,9 @@ def start_facts(
         "program": _short(seen.program) if seen is not None else "",
         "changes": changes and (seen is None or seen.changes),
         "check": _check_data(seen.check) if seen is not None and seen.check is not None else None,
-        "files": list(named_files(arguments)) if kind == "edit" else None,
-        "preview": argument_preview(arguments, watch.previews),
+        "files": list(named_files(arguments)) if kind == "edit" or (kind == "unknown" and changes) else None,
+        "preview": shown,
+        "words": words_of(arguments, () if seen is None else seen.commands, shown) if kind != "edit" else "",
     }
     return {key: value for key, value in facts.items() if value}
 
@@ -188,6 +191,7 @@ def _check_data(check: Check) -> dict[str, Any]:
             ("zero_hides", not check.zero_counts),
             ("failure_hides", not check.failure_counts),
             ("silent", check.silent),
+            ("several", check.several),
         )
         if given
     }
@@ -205,6 +209,7 @@ def _check_from(data: Any) -> Check | None:
                 zero_counts=fields.get("zero_hides") is not True,
                 failure_counts=fields.get("failure_hides") is not True,
                 silent=fields.get("silent") is True,
+                several=fields.get("several") is True,
             )
     return None
 
