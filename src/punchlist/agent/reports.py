@@ -129,7 +129,7 @@ class Reports(Steps):
             except BaseException:
                 tx.work.held.pop(row.number, None)
                 raise
-            if known.record is not record and known.behind == behind:
+            if known.record is not record and known.behind <= behind:
                 known.is_due = True  # no hint tells of it
             known.reported(tx)
             return result

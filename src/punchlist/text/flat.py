@@ -21,11 +21,9 @@ def flat_json(value: object) -> bytes | None:
         return None
     for key, entry in fields.items():
         kind = cast("type[object]", type(entry))
-        if type(key) is not str or not (
-            kind is str or kind is bool or entry is None or (kind is int and -_LARGEST <= entry <= _LARGEST)
-        ):
+        if type(key) is not str or (kind is str and len(entry) > _LONGEST):
             return None
-        if kind is str and len(entry) > _LONGEST:
+        if not (kind is str or kind is bool or entry is None or (kind is int and -_LARGEST <= entry <= _LARGEST)):
             return None
     text = _encode(fields)
     return text.encode() if len(text) <= _LONGEST and text.isascii() and "\x7f" not in text else None
