@@ -84,7 +84,7 @@ class Calls(Turns):
 
         while True:
             try:
-                reply = self.board.store.transact(work, lasting=lasting)
+                reply = self.board.store.transact(work, lasting=lasting, lane=self._lane)
                 break
             except Repeat as repeat:
                 repeat.meanwhile()

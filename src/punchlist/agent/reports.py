@@ -135,7 +135,7 @@ class Reports(Steps):
             return result
 
         try:
-            return ground.board.store.transact(work, lasting=False)
+            return ground.board.store.transact(work, lasting=False, lane=self._lane)
         except Exception:
             return self._failed(otherwise)
 

@@ -56,6 +56,7 @@ class Ground:
     board: Board
     name: str
     session: str
+    lane: str
     dialect: Dialect
     policy: Policy
     rules: Rules
@@ -73,6 +74,7 @@ class Steps:
 
     def __init__(self, ground: Ground) -> None:
         self._ground = ground
+        self._lane = ground.lane
         self._own = frozenset(tool.name for tool in ground.dialect.tools)
         self._last: tuple[bytes | None, Record] = (None, NEW)
 
@@ -146,7 +148,7 @@ class Steps:
             return result
 
         try:
-            return ground.board.store.transact(work, lasting=False)
+            return ground.board.store.transact(work, lasting=False, lane=self._lane)
         except Exception:
             return self._failed(otherwise)
 
