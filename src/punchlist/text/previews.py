@@ -73,8 +73,10 @@ def _bounded(value: Any, length: int, depth: int) -> Any:
         return value
     if isinstance(value, str):
         return value if len(value) <= length else _without_edge(value[:length]) + "…"
-    if isinstance(value, int | float):
-        return value if not isinstance(value, int) or abs(value) < 1 << 64 else "…"
+    if isinstance(value, int):
+        return value if abs(value) < 1 << 64 else "…"
+    if isinstance(value, float):
+        return value
     if depth == _DEEPEST and isinstance(value, Mapping | Sequence):
         return "…"
     if isinstance(value, Mapping):
