@@ -34,6 +34,7 @@ Clock = Callable[[], datetime]
 Observer = Callable[["Agent"], None]
 Folder = str | os.PathLike[str] | None
 TasksObserver = Callable[[str], None]
+_PAGE = 1000
 
 
 def system_clock() -> datetime:
@@ -180,8 +181,10 @@ class Board:
     def events(self, after: int | str = 0) -> Iterator[Event]:
         """All events behind a cursor, oldest first, up to now."""
         cursor = cursor_of(after)
-        while page := self.store.events_after(cursor):
+        while page := self.store.events_after(cursor, _PAGE):
             yield from page
+            if len(page) < _PAGE:
+                return
             cursor = page[-1].seq
 
     def follow(self, after: int | str = 0, *, timeout: float | None = None) -> Iterator[Event]:
