@@ -19,7 +19,8 @@ from benchmarks.scale import Scale
 from punchlist import Agent, Board
 
 NOTE = (
-    "Events a second on disk, durability full; a report is committed at once and written out within a second. The bare "
+    "Events a second on disk, durability full; a report is committed at once and written out within a second, and what "
+    "follows from it (the state of its calls, tallies, guidance) is stored with every 32nd of its agent. The bare "
     "rate is that of one insert of an event as long as ours a transaction, at `synchronous=NORMAL`: no attribution, no "
     "tally, no hash, no redaction, no detection. The 100 agents share ten threads, and two more agents write their "
     "lists meanwhile; the follower is a thread of the same process, and its lag is from the last report to the last "

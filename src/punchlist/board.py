@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from punchlist.tasks.gates import Check, Gate
 
 Folder = str | os.PathLike[str] | None
+_PAGE = 1000
 
 
 class Board(Observed):
@@ -173,8 +174,10 @@ class Board(Observed):
     def events(self, after: int | str = 0) -> Iterator[Event]:
         """All events behind a cursor, oldest first, up to now."""
         cursor = cursor_of(after)
-        while page := self.store.events_after(cursor):
+        while page := self.store.events_after(cursor, _PAGE):
             yield from page
+            if len(page) < _PAGE:
+                return
             cursor = page[-1].seq
 
     def follow(self, after: int | str = 0, *, timeout: float | None = None) -> Iterator[Event]:

@@ -173,3 +173,14 @@ def test_what_was_taken_in_and_written_is_not_taken_in_again(tmp_path: Path) -> 
             agents[0].tool_started(None, "Bash", {"command": "ls"})
         agents[1].assistant_turn(["Bash"])
         assert remembered(one).head.watched.made == remembered(two).head.watched.made == 3
+
+
+def test_what_a_report_that_takes_an_end_back_says_to_guidance_is_written_too(tmp_path: Path) -> None:
+    path = tmp_path / "board.db"
+    with Board.open(path) as one, Board.open(path) as two:
+        agent = one.agent("main", session="s1")
+        agent.tool_finished("c1", name="Bash")
+        for number in ("c1", "c2", "c3"):
+            agent.tool_started(number, "Bash", {"command": "make"})
+        agent.tool_failed("c1", "it broke")
+        assert_same(remembered(one), remembered(two))

@@ -11,7 +11,7 @@ import pytest
 from punchlist import Board
 from punchlist.errors import StoreClosed, StoreFailed
 from punchlist.store import Transaction
-from punchlist.store.commit import GroupCommit, Request
+from punchlist.store.commit import GroupCommit, Request, parted
 from punchlist.store.sqlite import SqliteStore
 from tests.store.writers import PATIENCE, operation, operations_of, run
 
@@ -276,3 +276,53 @@ def test_an_interruption_after_the_commit_counts_as_committed(tmp_path: Path) ->
 
 def test_signals_are_left_as_they_were() -> None:
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def _asked(*given: tuple[str, bool]) -> list[list[int]]:
+    requests = [Request(lambda _: None, lane=lane, lasting=lasting) for lane, lasting in given]
+    return [[requests.index(request) for request in part] for part in parted(requests)]
+
+
+def test_what_need_not_wait_for_the_disk_goes_before_what_does() -> None:
+    assert _asked(("a", True), ("b", False), ("c", True), ("d", False)) == [[1, 3], [0, 2]]
+    assert _asked(("a", False), ("b", False)) == [[0, 1]]
+    assert _asked(("a", True), ("b", True)) == [[0, 1]]
+
+
+def test_nobody_overtakes_work_of_the_same_lane_or_of_none() -> None:
+    assert _asked(("a", True), ("a", False), ("b", False), ("a", False)) == [[2], [0, 1, 3]]
+    assert _asked(("b", False), ("", True), ("b", False), ("c", False)) == [[0], [1, 2, 3]]
+    assert _asked(("", False), ("b", False)) == [[0, 1]]
+
+
+def test_a_report_is_answered_before_the_disk_is_waited_for(tmp_path: Path) -> None:
+    store = SqliteStore(str(tmp_path / "board.db"))
+    begun, all_here, answered = threading.Event(), threading.Event(), threading.Event()
+
+    def first(_: Transaction) -> None:
+        begun.set()
+        assert all_here.wait(PATIENCE)
+
+    def list_write(_: Transaction) -> bool:
+        return answered.wait(PATIENCE)
+
+    def report() -> None:
+        store.transact(lambda _: None, lasting=False, lane="two")
+        answered.set()
+
+    results: list[bool] = []
+    threads = [
+        threading.Thread(target=store.transact, args=(first,)),
+        threading.Thread(target=lambda: results.append(store.transact(list_write, lane="one"))),
+        threading.Thread(target=report),
+    ]
+    for place, thread in enumerate(threads):
+        thread.start()
+        assert begun.wait(PATIENCE)
+        while len(store._commits._queue) < place:
+            assert thread.is_alive()
+    all_here.set()
+    for thread in threads:
+        thread.join(PATIENCE)
+    assert results == [True]
+    store.close()

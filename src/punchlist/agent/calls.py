@@ -84,7 +84,7 @@ class Calls(Turns):
             return reply
 
         def transact() -> Reply:
-            return self.board.store.transact(work, lasting=lasting)
+            return self.board.store.transact(work, lasting=lasting, lane=self._lane)
 
         while True:
             try:

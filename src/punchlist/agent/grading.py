@@ -127,9 +127,10 @@ def regraded(
 ) -> None:
     """Looks anew at completions of the present list: at those of these keys, or at all."""
     todos, changed = row.state.todos, dict[str, Grade]()
-    calls, open_calls = _Calls(tx, row), list(open_calls)
-    for item in todos.items:
-        if item.status is not Status.COMPLETED or item.grade in (None, "confirmed"):
+    judged = [item for item in todos.items if item.grade is not None and item.status is Status.COMPLETED]
+    calls, open_calls = _Calls(tx, row), list(open_calls) if judged else ()
+    for item in judged:
+        if item.grade == "confirmed":
             continue
         key = item_key(todos.plan_id, item.id)
         if keys is not None and key not in keys:

@@ -131,6 +131,11 @@ class Handle:
         return self._dialect.name
 
     @property
+    def _lane(self) -> str:
+        """What tells the agent from all others of the board: its transactions keep their order."""
+        return f"{self.session}\n{self.name}"
+
+    @property
     def tools(self) -> tuple[Tool, ...]:
         """The tools to offer to the model: the original's, but for their descriptions, which are ours.
 

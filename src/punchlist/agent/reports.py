@@ -136,13 +136,13 @@ class Reports(Steps):
             except BaseException:
                 tx.work.held.pop(row.number, None)
                 raise
-            if known.record is not record and known.behind == behind:
+            if known.record is not record and known.behind <= behind:
                 known.is_due = True  # no hint tells of it
             known.reported(tx)
             return result, settled
 
         try:
-            result, settled = ground.board.store.transact(work, lasting=False)
+            result, settled = ground.board.store.transact(work, lasting=False, lane=self._lane)
             for name in settled:
                 ground.board.tasks_changed(name)
             return result

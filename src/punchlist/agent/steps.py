@@ -59,6 +59,7 @@ class Ground:
     board: Board
     name: str
     session: str
+    lane: str
     dialect: Dialect
     policy: Policy
     rules: Rules
@@ -79,6 +80,7 @@ class Steps:
 
     def __init__(self, ground: Ground) -> None:
         self._ground = ground
+        self._lane = ground.lane
         self._own = frozenset(tool.name for tool in ground.dialect.tools)
         self._last: tuple[bytes | None, Record] = (None, NEW)
 
@@ -157,7 +159,7 @@ class Steps:
         try:
             if looks:
                 ground.look()
-            result, settled = ground.board.store.transact(work, lasting=False)
+            result, settled = ground.board.store.transact(work, lasting=False, lane=self._lane)
             for name in settled:
                 ground.board.tasks_changed(name)
             return result

@@ -15,7 +15,8 @@ from punchlist.agent.kept import Begun, Head, Kept, Over, Raised, alive, encode,
 from punchlist.agent.kept_work import KeptWork, Stale
 from punchlist.core.events import Draft, Event
 from punchlist.core.grounding import Moment, Watch, end_facts, item_key, start_facts, task_key
-from punchlist.core.grounding.watched import Heard, given_up, started_for
+from punchlist.core.grounding.calls import End
+from punchlist.core.grounding.watched import Heard, given_up, heard_end, started_for
 from punchlist.core.task import TaskStatus
 from punchlist.core.verdict import FINE, Verdict
 from punchlist.detect import loops, staleness, stalls
@@ -140,7 +141,12 @@ class Watching:
         if begun is not None and begun.started is not None:
             data["seconds"] = round(max(0.0, (now - begun.started.at).total_seconds()), 3)
         failed = bool(facts["is_error"])
-        outcome = report(head.watched, event, data, now)
+        if begun is not None and begun.is_open and begun.started is not None:
+            at = Moment(now, head.watched.reports + 1)
+            end = End(at, "failed" if failed else "ok", facts.get("check_outcome"), facts.get("result", ""))
+            outcome = heard_end(head.watched, begun, end)
+        else:
+            outcome = report(head.watched, event, data, now)
         if outcome.call is None:
             return call_id, failed
         state = head.loops
@@ -249,11 +255,12 @@ class Watching:
         """Looks at the grades that what has ended bears on."""
         if outcome.is_worse:
             self._kept.make_anew(tx, row)
-        calls = [settled.call for settled in outcome.settled]
-        if outcome.is_worse or any(call.item or call.after for call in calls):
-            keys = None if outcome.is_worse else {key for call in calls for key in (call.item, call.after) if key}
+            regraded(tx, row, None, outcome.state.open.values(), now)
+            return
+        keys = {key for settled in outcome.settled for key in (settled.call.item, settled.call.after) if key}
+        if keys:
             regraded(tx, row, keys, outcome.state.open.values(), now)
-        if row.parent is not None and calls:
+        if row.parent is not None and outcome.settled:
             regraded_above(tx, row, now)
 
     def _stale_by_work(self, tx: Transaction, row: AgentRow, item: str, now: datetime) -> list[Draft]:

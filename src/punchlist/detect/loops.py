@@ -65,9 +65,11 @@ def started(
         return state, Verdict()
     tool, key, within, call_id = kept(name), signature(name, args, flat)[:-_UNKEPT], kept(run or ""), kept(call_id)
     before = [call for call in state.calls if call.run == within]
-    known = [place for place, call in enumerate(before) if call.id == call_id and call.key == key] if call_id else []
+    known = call_id in [call.id for call in before] if call_id else False
     if known:
-        before = before[: known[0]]
+        places = [place for place, call in enumerate(before) if call.id == call_id and call.key == key]
+        known = bool(places)
+        before = before[: places[0]] if places else before
     if state.guard.persisted and state.guard.run == within:
         return replace(state, guard=Guard()), _persisted(state.guard)
     judged = judge(before, tool, key, is_poll=is_known_poll(name, args), options=options)

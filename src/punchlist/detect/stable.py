@@ -46,6 +46,8 @@ def digest(value: object, leaving_out: LeavingOut | None = None) -> str:
 
 def stable(value: object, leaving_out: LeavingOut | None = None) -> bytes:
     """A value's stable form in UTF-8, lone surrogates replaced. Never raises."""
+    if type(value) is str and value.isascii() and len(value) <= TEXT:
+        return encode_basestring(value).encode()
     if leaving_out is None and (flat := flat_json(value)) is not None:
         return flat
     writer = _Writer(leaving_out)

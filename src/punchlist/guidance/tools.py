@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, Final, Literal, cast
 
 Kind = Literal["read", "edit", "shell", "delegate", "outbound", "dispatch", "schedule", "config", "todo", "unknown"]
@@ -155,6 +155,11 @@ def _known(name: str) -> str:
     """The name as the table has it, where it does; what a server put before it is left out."""
     if not isinstance(name, str) or len(name) > _LONGEST_NAME:  # pyright: ignore[reportUnnecessaryIsInstance]
         return ""
+    return _word(name)
+
+
+@lru_cache(maxsize=512)
+def _word(name: str) -> str:
     word = _folded(name)
     return word if word in _BY_NAME or "__" not in name else _folded(name.rpartition("__")[2])
 

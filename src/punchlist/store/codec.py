@@ -14,7 +14,6 @@ from punchlist.core.records import item_data
 from punchlist.core.todo import ListState, TodoItem, TodoList
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
 _HALF = 1 << 31
 
 encode = msgspec.json.Encoder().encode
@@ -39,7 +38,8 @@ _Item = msgspec.defstruct("_Item", [_stored(field) for field in fields(TodoItem)
 
 
 def microseconds(at: datetime) -> int:
-    return (at - _EPOCH) // _MICROSECOND
+    since = at - _EPOCH
+    return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
 
 
 def moment(at: int) -> datetime:

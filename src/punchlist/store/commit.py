@@ -23,11 +23,12 @@ _ONE_COMES, _ALL_COME = 0.000_025, 0.000_200
 class Request:
     """One piece of work, and what became of it."""
 
-    __slots__ = ("error", "gate", "lasting", "result", "settled", "work")
+    __slots__ = ("error", "gate", "lane", "lasting", "result", "settled", "work")
 
-    def __init__(self, work: Callable[[Any], Any], *, lasting: bool = True) -> None:
+    def __init__(self, work: Callable[[Any], Any], *, lasting: bool = True, lane: str = "") -> None:
         self.work = work
         self.lasting = lasting
+        self.lane = lane
         self.result: Any = None
         self.error: Exception | None = None
         self.settled = False
@@ -60,6 +61,23 @@ def _open(gate: threading.Lock) -> None:
         return  # it was open: whoever is called has been called before, and has not come yet
 
 
+def parted(batch: list[Request]) -> list[list[Request]]:
+    """The batch in up to two parts: first what need not wait for the disk, then the rest.
+
+    Nobody overtakes work of the same lane, nor work whose lane nobody knows.
+    """
+    first: list[Request] = []
+    rest: list[Request] = []
+    taken: set[str] = set()
+    for request in batch:
+        if request.lasting or not request.lane or request.lane in taken or "" in taken:
+            rest.append(request)
+            taken.add(request.lane)
+        else:
+            first.append(request)
+    return [part for part in (first, rest) if part]
+
+
 class GroupCommit:
     """Hands batches of requests, one batch at a time, to `run`, which settles each of them.
 
@@ -76,11 +94,11 @@ class GroupCommit:
         self._wanted = 0
         self._all_here = threading.Lock()
 
-    def submit(self, work: Callable[[Any], T], *, lasting: bool = True) -> T:
+    def submit(self, work: Callable[[Any], T], *, lasting: bool = True, lane: str = "") -> T:
         """Returns the work's result once it is committed, or raises its error once it is taken back."""
         if self._leader == threading.get_ident():
             raise RuntimeError("A transaction was started inside another one; use the one that is open.")
-        request = Request(work, lasting=lasting)
+        request = Request(work, lasting=lasting, lane=lane)
         self._queue.append(request)
         if 0 < self._wanted <= len(self._queue):
             _open(self._all_here)

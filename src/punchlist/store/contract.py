@@ -201,11 +201,12 @@ class Store(Protocol):
     def path(self) -> str: ...
     @property
     def durable(self) -> bool: ...
-    def transact(self, work: Callable[[Transaction], T], *, lasting: bool = True) -> T:
+    def transact(self, work: Callable[[Transaction], T], *, lasting: bool = True, lane: str = "") -> T:
         """Runs the work in a transaction and returns once that is committed. An exception takes it all back.
 
         What is not `lasting` is safe against the end of the process at once, against power loss within a second.
-        It is for what was seen at runtime; lists, plans and tasks last.
+        It is for what was seen at runtime; lists, plans and tasks last. It does not wait for the disk because something
+        else lasts, unless that came before it in the same `lane` (an agent, say) or in none.
 
         The work may be run again from its start, when what it was to be committed together with failed; only its
         last run counts. A transaction cannot be started inside another one.

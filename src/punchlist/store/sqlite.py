@@ -14,7 +14,7 @@ from punchlist.core.events import Event
 from punchlist.core.todo import TodoList
 from punchlist.errors import StoreClosed, StoreError
 from punchlist.store.bell import Bell, Listener
-from punchlist.store.commit import GroupCommit, Request
+from punchlist.store.commit import GroupCommit, Request, parted
 from punchlist.store.contract import AgentRow, Durability, ListRow, SessionRow, Transaction
 from punchlist.store.faults import RowDamaged, fault, faults, os_fault
 from punchlist.store.forks import follow_forks
@@ -82,8 +82,8 @@ class SqliteStore:
 
     # Writing.
 
-    def transact(self, work: Callable[[Transaction], T], *, lasting: bool = True) -> T:
-        return self._commits.submit(work, lasting=lasting)
+    def transact(self, work: Callable[[Transaction], T], *, lasting: bool = True, lane: str = "") -> T:
+        return self._commits.submit(work, lasting=lasting, lane=lane)
 
     def _commit(self, batch: list[Request]) -> None:
         """Settles each request. What it raises is an interruption of this thread."""
@@ -93,9 +93,14 @@ class SqliteStore:
                     raise StoreClosed(path=self.path)
                 if self._lock is not None:
                     self._lock.acquire()
-                if not self._run(batch):
-                    for request in batch:
-                        self._run([request])
+                parts = [batch] if self._syncing is None or len(batch) == 1 else parted(batch)
+                for part in parts:
+                    if not self._run(part):
+                        for request in part:
+                            self._run([request])
+                    if part is not parts[-1]:  # these need not wait for the disk
+                        for request in part:
+                            request.wake()
             except (StoreError, OSError) as error:
                 for request in batch:
                     if not request.settled:

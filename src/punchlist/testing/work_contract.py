@@ -46,6 +46,32 @@ class WorkContract:
             store.transact(lambda tx: tx.work.drop(number, "item:p1/1"))
             assert dict(store.read(lambda tx: tx.work.parts(number))) == {"": b"two"}
 
+    def test_hints_come_back_with_their_events_in_order(self) -> None:
+        with self.watched() as (board, clock, row):
+            store, number = board.store, row.number
+
+            def add(tx: Transaction) -> int:
+                drafts = [Draft("agent.output", {"characters": count}) for count in (1, 2, 3)]
+                last = tx.add_events(row, drafts[:2], by="main", at=clock(), hint=b"one")
+                tx.add_events(row, drafts[2:], by="main", at=clock(), hint=b"two")
+                return last
+
+            last = store.transact(add, lasting=False)
+            found = store.read(lambda tx: tx.work.hinted(number, 0))
+            assert [(one.data["characters"], one.hint) for one in found] == [(1, b"one"), (3, b"two")]
+            assert [one.at for one in found] == [clock(), clock()]
+            assert [one.hint for one in store.read(lambda tx: tx.work.hinted(number, last))] == [b"two"]
+
+    def test_what_is_held_is_gone_with_a_transaction_that_is_taken_back(self) -> None:
+        with self.watched() as (board, _, row):
+
+            def work(tx: Transaction) -> None:
+                tx.work.hold(row.number, "held")
+                raise ArithmeticError
+
+            raises(ArithmeticError, lambda: board.store.transact(work))
+            assert board.store.transact(lambda tx: tx.work.held.get(row.number)) is None
+
     def test_an_exception_takes_back_what_was_kept_of_work(self) -> None:
         with self.watched() as (board, _, row):
             store, number = board.store, row.number

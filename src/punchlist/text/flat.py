@@ -1,12 +1,11 @@
 """Small arguments as JSON: one text that several hashes can be taken of."""
 
-import json
+from json.encoder import encode_basestring
 from typing import Any, Final, cast
 
 _LARGEST: Final = 2**53
 _LONGEST: Final = 32_768
 _MOST: Final = 256
-_encode: Final = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode
 
 
 def flat_json(value: object) -> bytes | None:
@@ -14,18 +13,29 @@ def flat_json(value: object) -> bytes | None:
 
     Of such a value every encoder that sorts keys and leaves out blanks makes this very text.
     """
-    if type(value) is not dict:
+    if type(value) is not dict or len(fields := cast("dict[Any, Any]", value)) > _MOST:
         return None
-    fields = cast("dict[Any, Any]", value)
-    if len(fields) > _MOST:
+    try:
+        names: list[Any] = sorted(fields)
+    except TypeError:  # keys of several kinds
         return None
-    for key, entry in fields.items():
-        kind = cast("type[object]", type(entry))
-        if type(key) is not str or not (
-            kind is str or kind is bool or entry is None or (kind is int and -_LARGEST <= entry <= _LARGEST)
-        ):
+    parts: list[str] = []
+    for name in names:
+        if type(name) is not str:
             return None
-        if isinstance(entry, str) and len(entry) > _LONGEST:
+        entry: Any = fields[name]
+        if type(entry) is str:
+            if len(entry) > _LONGEST:
+                return None
+            written = encode_basestring(entry)
+        elif entry is None:
+            written = "null"
+        elif entry is True or entry is False:
+            written = "true" if entry else "false"
+        elif type(entry) is int and -_LARGEST <= entry <= _LARGEST:
+            written = str(entry)
+        else:
             return None
-    text = _encode(fields)
+        parts.append(f"{encode_basestring(name)}:{written}")
+    text = f"{{{','.join(parts)}}}"
     return text.encode() if len(text) <= _LONGEST and text.isascii() and "\x7f" not in text else None

@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import islice
+from json.encoder import encode_basestring
 from typing import Any, Final, cast
 
 from punchlist.text.cleaning import clean
@@ -62,10 +63,36 @@ def argument_preview(arguments: Any, length: int = LENGTH) -> str:
 
 def _short(arguments: Any, length: int) -> str:
     """Arguments as JSON, each text in it shortened and each secret field masked; bounded whatever comes."""
+    if type(arguments) is dict and (simple := _simple(cast("dict[Any, Any]", arguments), length)) is not None:
+        return simple
     try:
         return _encode(_bounded(arguments, length, 0))
     except (TypeError, ValueError, RecursionError):
         return ""
+
+
+def _simple(fields: dict[Any, Any], length: int) -> str | None:
+    """The same for an object of short texts and the like, as most arguments are; None for any other."""
+    if len(fields) > _FEW:
+        return None
+    parts: list[str] = []
+    for name, value in fields.items():
+        if type(name) is not str or len(name) > 64:
+            return None
+        if type(value) is str:
+            if len(value) > length:
+                return None
+            written = encode_basestring(MARK if is_secret_name(name) else value)
+        elif value is None:
+            written = "null"
+        elif type(value) is int and abs(value) < 1 << 53:
+            written = f'"{MARK}"' if is_secret_name(name) else str(value)
+        elif value is True or value is False:
+            written = f'"{MARK}"' if is_secret_name(name) else "true" if value else "false"
+        else:
+            return None
+        parts.append(f"{encode_basestring(name)}: {written}")
+    return f"{{{', '.join(parts)}}}"
 
 
 def _bounded(value: Any, length: int, depth: int) -> Any:
@@ -73,8 +100,10 @@ def _bounded(value: Any, length: int, depth: int) -> Any:
         return value
     if isinstance(value, str):
         return value if len(value) <= length else _without_edge(value[:length]) + "…"
-    if isinstance(value, int | float):
-        return value if not isinstance(value, int) or abs(value) < 1 << 64 else "…"
+    if isinstance(value, int):
+        return value if abs(value) < 1 << 64 else "…"
+    if isinstance(value, float):
+        return value
     if depth == _DEEPEST and isinstance(value, Mapping | Sequence):
         return "…"
     if isinstance(value, Mapping):

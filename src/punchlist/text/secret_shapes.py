@@ -30,6 +30,10 @@ _SHAPES: Final = r"""
 _RUN: Final = r"[A-Za-z0-9_\-.:/+=]{12,}+"
 """Every shape lies within such a run, and most runs hold none."""
 
+_NOT_SMALL: Final = r"[A-Z0-9_-]"
+_SMALL: Final = ("xoxe.", "hvs.", "hvb.", "hvr.", "dapi", "dp.")
+"""Every shape has one of the former in it, but for those with one of these."""
+
 _SHAPE: Final = rf"(?<![A-Za-z0-9])(?:{_SHAPES})[A-Za-z0-9_-]*+"
 
 _BLOCK: Final = r"""
@@ -88,7 +92,10 @@ def has_any(text: str, signs: Iterable[str]) -> bool:
 
 
 def _without_shape(run: re.Match[str]) -> str:
-    return _compiled(_SHAPE).sub(MARK, run[0])
+    text = run[0]
+    if _compiled(_NOT_SMALL).search(text) is None and not has_any(text, _SMALL):
+        return text
+    return _compiled(_SHAPE).sub(MARK, text)
 
 
 @cache

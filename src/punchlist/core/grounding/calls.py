@@ -100,6 +100,38 @@ class ToolCall:
         return f"{self.name}:{self.program}" if self.program else self.name
 
 
+class End(NamedTuple):
+    """How a call came out, as the report of its end says."""
+
+    at: Moment
+    outcome: CallOutcome
+    check_outcome: Outcome | None
+    result: str
+
+
+def over(call: ToolCall, end: End) -> ToolCall:
+    """A call that was seen to begin and still runs, with its end: what `joined` makes of the two accounts."""
+    return ToolCall(
+        id=call.id,
+        name=call.name,
+        kind=call.kind,
+        program=call.program,
+        hash=call.hash,
+        via=call.via,
+        item=call.item,
+        after=call.after,
+        started=call.started,
+        finished=end.at,
+        outcome=end.outcome,
+        files=call.files,
+        changes=call.changes,
+        check=call.check,
+        check_outcome=_worse(call.check_outcome, end.check_outcome),
+        preview=call.preview,
+        result=end.result or call.result,
+    )
+
+
 def joined(one: ToolCall, other: ToolCall) -> ToolCall:
     """All that two accounts of one call say."""
     if one.outcome == other.outcome and one == other:

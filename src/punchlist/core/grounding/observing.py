@@ -28,7 +28,7 @@ _MAY_SAY_NO: Final = frozenset({"grep", "egrep", "fgrep", "rg", "ag", "diff", "c
 
 _OUTCOMES: Final[tuple[Outcome, ...]] = ("passed", "failed", "empty", "unknown")
 _ENDS: Final = frozenset({"tool.finished", "tool.failed"})
-_TEXTS: Final = frozenset({"name", "kind", "program", "hash", "via", "item", "after", "preview", "words", "result"})
+_TEXTS: Final = ("call_id", "name", "kind", "program", "hash", "via", "item", "after", "preview", "words", "result")
 _LONGEST_NAME: Final = 128
 
 
@@ -118,23 +118,29 @@ def call_from(event: str, data: Mapping[str, Any], at: datetime | None, order: i
     ends = event in _ENDS
     failed = event == "tool.failed" or data.get("is_error") is True
     outcome: CallOutcome = "running" if not ends else "failed" if failed else "ok"
-    texts = ((name, value) for name, value in data.items() if value and name in _TEXTS)
-    said: dict[str, Any] = {name: value for name, value in texts if isinstance(value, str)}
+    texts = [value if isinstance(value := data.get(key), str) else "" for key in _TEXTS]
+    call_id, name, kind, program, hashed, via, item, after, shown, words, result = texts
     files, check, told = data.get("files"), data.get("check"), data.get("check_outcome")
-    if isinstance(files, list | tuple):
-        said["files"] = tuple([name for name in cast("Sequence[Any]", files) if isinstance(name, str)])
-    if check is not None:
-        said["check"] = _check_from(check)
-    if told is not None:
-        said["check_outcome"] = next((outcome for outcome in _OUTCOMES if outcome == told), None)
-    call_id = data.get("call_id")
+    named = cast("Sequence[Any]", files) if isinstance(files, list | tuple) else ()
     return ToolCall(
-        id=call_id if isinstance(call_id, str) else "",
+        id=call_id,
+        name=name,
+        kind=kind or "unknown",
+        program=program,
+        hash=hashed,
+        via=via,
+        item=item,
+        after=after,
         started=moment if event == "tool.started" else None,
         finished=moment if ends else None,
         outcome=outcome,
+        files=tuple([path for path in named if isinstance(path, str)]) if named else (),
         changes=data.get("changes") is True,
-        **said,
+        check=None if check is None else _check_from(check),
+        check_outcome=None if told is None else next((outcome for outcome in _OUTCOMES if outcome == told), None),
+        preview=shown,
+        words=words,
+        result=result,
     )
 
 
@@ -220,6 +226,8 @@ def _text(data: Mapping[str, Any], key: str) -> str:
 
 
 def _short(text: Any) -> str:
+    if isinstance(text, str) and len(text) <= _LONGEST_NAME and text.isascii() and text.isprintable():
+        return text
     return cut(clean(text[: 4 * _LONGEST_NAME], lines=False).text, _LONGEST_NAME) if isinstance(text, str) else ""
 
 

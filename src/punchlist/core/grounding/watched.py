@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
-from punchlist.core.grounding.calls import Moment, ToolCall, joined
+from punchlist.core.grounding.calls import End, Moment, ToolCall, joined, over
 
 OPEN: Final = 64
 """Calls without an end that are remembered: the latest ones, and of these checks and changes rather than others."""
@@ -73,6 +73,12 @@ def heard(state: Watched, report: ToolCall) -> Heard:
         return Heard(_over(state, call), call, (Settled(known if was_counted else None, call),))
     state, settled = _put(state, call)
     return Heard(state, call, settled)
+
+
+def heard_end(state: Watched, running: ToolCall, end: End) -> Heard:
+    """What `heard` makes of the end of a call that was seen to begin and still runs."""
+    call = over(running, end)
+    return Heard(_over(state, call), call, (Settled(None, call),))
 
 
 def given_up(state: Watched, at: Moment) -> tuple[Watched, tuple[Settled, ...]]:
