@@ -12,7 +12,6 @@ from punchlist.guidance.memory import Record
 from punchlist.guidance.running import ended, noticed, started
 from punchlist.guidance.situation import is_own
 from punchlist.store import AgentRow, Transaction
-from punchlist.text.previews import LENGTH, preview
 
 T = TypeVar("T")
 
@@ -71,7 +70,7 @@ class Reports(Steps):
 
     def output(self, text: str) -> None:
         said = str(text)
-        data: dict[str, Any] = {"characters": len(said), "preview": self._preview(said)}
+        data: dict[str, Any] = {"characters": len(said), "preview": self._ground.watching.preview(said)}
 
         def decide(tx: Transaction, row: AgentRow, record: Record) -> tuple[Record, None]:
             row = self._watched(tx, row)
@@ -83,7 +82,7 @@ class Reports(Steps):
             self._step(decide, None)
 
     def finished(self, outcome: str, text: str) -> None:
-        data: dict[str, Any] = {"outcome": outcome, "preview": self._preview(str(text))}
+        data: dict[str, Any] = {"outcome": outcome, "preview": self._ground.watching.preview(str(text))}
 
         def decide(tx: Transaction, row: AgentRow, record: Record) -> tuple[Record, None]:
             row = self._watched(tx, row)
@@ -98,9 +97,6 @@ class Reports(Steps):
             return record, None
 
         self._step(decide, None)
-
-    def _preview(self, text: str) -> str:
-        return preview(text, min(LENGTH, self._ground.watching.previews))
 
     def _watched(self, tx: Transaction, row: AgentRow) -> AgentRow:
         """The agent's row; it says from now on that its calls are reported."""

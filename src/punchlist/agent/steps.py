@@ -6,7 +6,8 @@ import logging
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, lru_cache
+from hashlib import blake2b
 from typing import TYPE_CHECKING, TypeVar
 
 from msgspec.structs import replace
@@ -27,6 +28,7 @@ from punchlist.guidance.tools import OwnTools
 from punchlist.guidance.turn import after_turn
 from punchlist.store import AgentRow, Transaction
 from punchlist.text import repair
+from punchlist.text.redaction import redact
 
 if TYPE_CHECKING:
     from punchlist.agent.accounts import Accounts
@@ -238,4 +240,11 @@ def _names(tools: Iterable[str]) -> list[str]:
 
 
 def short(text: str) -> str:
-    return repair(str(text))[:_LONGEST]
+    return _plain(repair(str(text))[:_LONGEST])
+
+
+@lru_cache(maxsize=1024)
+def _plain(name: str) -> str:
+    """A name or id without secrets. Two that differ in their secrets only still differ."""
+    kept = redact(name)
+    return name if kept == name else f"{kept}#{blake2b(name.encode(), digest_size=4).hexdigest()}"

@@ -65,6 +65,11 @@ class Watching:
         """How many characters are kept of a text."""
         return self._settings.watch.previews
 
+    def preview(self, text: str) -> str:
+        """What is kept of a text."""
+        watch = self._settings.watch
+        return preview(text, watch.previews, own=watch.secrets)
+
     def begin(self, tx: Transaction, row: AgentRow, now: datetime) -> None:
         """The first report on an agent: its list is as it stands."""
         self._kept.save_stale(tx, row.number, Stale(staleness.standing(row.state.todos, now)))
@@ -146,7 +151,7 @@ class Watching:
         known = head.watched.open.get(call_id)
         if known is None or not known.is_open:
             return
-        data = {"call_id": call_id, "name": known.name, "preview": preview(text, self._settings.watch.previews)}
+        data = {"call_id": call_id, "name": known.name, "preview": self.preview(text)}
         self._add(tx, row, [Draft("tool.updated", {name: value for name, value in data.items() if value})], now)
 
     def turn_ended(

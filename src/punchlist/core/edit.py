@@ -89,8 +89,7 @@ class Editing:
             case do.Start(target, beside):
                 self._start(target, beside=beside)
             case do.Done(target, evidence, advance):
-                clean = self.cleaner
-                proofs = tuple(Evidence(clean.text(proof.text), clean.optional(proof.kind)) for proof in evidence)
+                proofs = tuple(self._proof(proof) for proof in evidence)
                 self._end(target, Status.COMPLETED, advance=advance, proofs=proofs)
             case do.Fail(target, reason):
                 self._end(target, Status.FAILED, note=self.cleaner.text(reason))
@@ -118,6 +117,13 @@ class Editing:
 
     def say(self, code: str, text: str, **data: object) -> None:
         self.problems.append(Problem(code, text, at=self.at, data=data))
+
+    def _proof(self, given: Evidence) -> Evidence:
+        """What was offered, without secrets: it is often a command line."""
+        from punchlist.text.redaction import redact  # most writes offer none
+
+        text = redact(self.cleaner.text(given.text), self.policy.secrets)
+        return Evidence(text, self.cleaner.optional(given.kind))
 
     # Which items an operation means.
 

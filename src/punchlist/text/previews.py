@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any, Final, cast
 
 from punchlist.text.cleaning import clean
-from punchlist.text.redaction import is_secret_name, redact
+from punchlist.text.redaction import looks_secret, redact, secrecy
 from punchlist.text.secret_shapes import MARK
 from punchlist.text.segments import cut
 
@@ -23,40 +23,42 @@ _FEW: Final = 24
 
 _DEEPEST: Final = 4
 _COMMANDS: Final = ("command", "cmd", "script")
+_NAMES: Final = ("name", "key", "header", "Name", "Key")
+"""Where something that is given as name and value has its name."""
 
 
-def preview(text: str, length: int = LENGTH, *, tail: bool = False) -> str:
-    """The beginning of the text, or its end with `tail`, in at most `length` characters."""
+def preview(text: str, length: int = LENGTH, *, tail: bool = False, own: re.Pattern[str] | None = None) -> str:
+    """The beginning of the text, or its end with `tail`, in at most `length` characters; `own` finds secrets too."""
     if length <= 0:
         return ""
     window = 3 * length + _ROOM
     piece = text
     if len(text) > window:
         # What is cut off at the edge could be the half of a secret that has no shape of its own any more.
-        piece = _edge(tail=True).sub("", text[-window:]) if tail else _edge(tail=False).sub("", text[:window])
-    line = " ".join(redact(clean(piece).text).split())
+        piece = _without_edge(text[-window:], tail=True) if tail else _without_edge(text[:window])
+    line = " ".join(redact(clean(piece).text, own).split())
     if tail and (len(line) > length or len(piece) < len(text)):
         kept = line if len(line) < length else clean(line[len(line) - length + 1 :]).text.lstrip()
         return f"…{kept}"
     return cut(line, length) if len(piece) == len(text) else f"{cut(line, length - 1, '')}…"
 
 
-def argument_preview(arguments: Any, length: int = LENGTH) -> str:
+def argument_preview(arguments: Any, length: int = LENGTH, *, own: re.Pattern[str] | None = None) -> str:
     """What a tool was called with: its command line if it has one, else its arguments as short JSON."""
     if length <= 0 or arguments is None:
         return ""
     if isinstance(arguments, str):
-        return preview(arguments, length)
+        return preview(arguments, length, own=own)
     if isinstance(arguments, Mapping):
         fields = cast("Mapping[Any, Any]", arguments)
         for name in _COMMANDS:
             line = fields.get(name)
             if isinstance(line, str):
-                return preview(line, length)
+                return preview(line, length, own=own)
             if isinstance(line, list):
                 words = cast("list[Any]", line)[:_FEW]
-                return preview(" ".join(map(str, words)), length)
-    return preview(_short(arguments, 3 * length), length)
+                return preview(" ".join(map(str, words)), length, own=own)
+    return preview(_short(arguments, 3 * length), length, own=own)
 
 
 def _short(arguments: Any, length: int) -> str:
@@ -67,29 +69,53 @@ def _short(arguments: Any, length: int) -> str:
         return ""
 
 
-def _bounded(value: Any, length: int, depth: int) -> Any:
+def _bounded(value: Any, length: int, depth: int, *, doubtful: bool = False) -> Any:
+    """`doubtful`: it goes by a name under which some hide secrets."""
     if isinstance(value, str):
-        return value if len(value) <= length else _edge(tail=False).sub("", value[:length]) + "…"
+        if doubtful and looks_secret(value[:length]):
+            return MARK
+        return value if len(value) <= length else _without_edge(value[:length]) + "…"
     if isinstance(value, int | float):
         return value if not isinstance(value, int) or abs(value) < 1 << 64 else "…"
     if depth == _DEEPEST and isinstance(value, Mapping | Sequence):
         return "…"
     if isinstance(value, Mapping):
-        fields = list(cast("Mapping[Any, Any]", value).items())[:_FEW]
-        return {
-            name: MARK if is_secret_name(name) and isinstance(inner, str | int) else _bounded(inner, length, depth + 1)
-            for name, inner in ((str(name)[:64], inner) for name, inner in fields)
-        }
+        return _fields(cast("Mapping[Any, Any]", value), length, depth, doubtful=doubtful)
     if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray):
-        return [_bounded(entry, length, depth + 1) for entry in cast("Sequence[Any]", value)[:_FEW]]
+        entries = cast("Sequence[Any]", value)
+        if len(entries) == 2 and isinstance(entries[0], str) and secrecy(entries[0]) == "sure":
+            doubtful = True  # a header as a pair, or two words of a list
+        return [_bounded(entry, length, depth + 1, doubtful=doubtful) for entry in entries[:_FEW]]
     return value
+
+
+def _fields(fields: Mapping[Any, Any], length: int, depth: int, *, doubtful: bool) -> dict[str, Any]:
+    named = next((secrecy(name) for key in _NAMES if isinstance(name := fields.get(key), str)), "none")
+    shown: dict[str, Any] = {}
+    for given, inner in list(fields.items())[:_FEW]:
+        name = str(given)[:64]
+        how = named if name.lower() == "value" and named != "none" else secrecy(name)
+        is_hidden = how == "sure" or (how == "assigned" and not isinstance(inner, int | float))
+        if is_hidden and inner is not None and not isinstance(inner, bool):
+            shown[name] = MARK
+        else:
+            shown[name] = _bounded(inner, length, depth + 1, doubtful=doubtful or how == "likely")
+    return shown
 
 
 def _name(value: object) -> str:
     return type(value).__name__
 
 
+def _without_edge(piece: str, *, tail: bool = False) -> str:
+    """A window without the word at its edge, which may be half of one."""
+    if tail:
+        word = _word().match(piece)
+        return piece if word is None else piece[word.end() :]
+    word = _word().match(piece[::-1])
+    return piece if word is None else piece[: len(piece) - word.end()]
+
+
 @cache
-def _edge(*, tail: bool) -> re.Pattern[str]:
-    """The word at the edge of a window."""
-    return re.compile(r"""\A[^\s"',;&]*+""" if tail else r"""(?<![^\s"',;&])[^\s"',;&]*+\Z""")
+def _word() -> re.Pattern[str]:
+    return re.compile(r"""[^\s"',;&]++""")

@@ -7,6 +7,7 @@ edit names, what a command line checks and changes, and how it came out.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -19,6 +20,7 @@ from punchlist.core.grounding.files import named_files
 from punchlist.core.grounding.results import read_result
 from punchlist.text import clean, cut
 from punchlist.text.previews import LENGTH, argument_preview, preview
+from punchlist.text.redaction import redact
 
 _LINES: Final = ("command", "cmd", "script")
 _BEHIND: Final = ("run_in_background", "is_background", "background", "runInBackground", "isBackground")
@@ -31,10 +33,14 @@ _LONGEST_NAME: Final = 128
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """How calls are looked at. `previews` is their length in characters, 0 for none at all."""
+    """How calls are looked at. `previews` is their length in characters, 0 for none at all.
+
+    `secrets` finds what is taken out of every text beside the secrets that are known anyway.
+    """
 
     previews: int = LENGTH
     patterns: Patterns | None = None
+    secrets: re.Pattern[str] | None = None
 
 
 DEFAULT: Final = Watch()
@@ -59,17 +65,17 @@ def start_facts(
     """
     seen = _looked_at(arguments, watch) if kind == "shell" else None
     facts: dict[str, Any] = {
-        "name": _short(name),
+        "name": _plain(name, watch),
         "kind": kind,
         "hash": fingerprint(arguments),
         "item": item,
         "after": after if not item else "",
         "via": via,
-        "program": _short(seen.program) if seen is not None else "",
+        "program": _plain(seen.program, watch) if seen is not None else "",
         "changes": changes and (seen is None or seen.changes),
         "check": _check_data(seen.check) if seen is not None and seen.check is not None else None,
-        "files": list(named_files(arguments)) if kind == "edit" else None,
-        "preview": argument_preview(arguments, watch.previews),
+        "files": [redact(path, watch.secrets) for path in named_files(arguments)] if kind == "edit" else None,
+        "preview": argument_preview(arguments, watch.previews, own=watch.secrets),
     }
     return {key: value for key, value in facts.items() if value}
 
@@ -98,7 +104,7 @@ def end_facts(
     if known.check is not None:
         told = None if read.failed is None and exit_code is None else failed
         facts["check_outcome"] = judged(known.check, read.text, exit_code=code, is_error=told)
-    shown = preview(read.text, watch.previews, tail=known.check is not None)
+    shown = preview(read.text, watch.previews, tail=known.check is not None, own=watch.secrets)
     if shown:
         facts["result"] = shown
     return facts
@@ -217,6 +223,11 @@ def _text(data: Mapping[str, Any], key: str) -> str:
 
 def _short(text: Any) -> str:
     return cut(clean(text[: 4 * _LONGEST_NAME], lines=False).text, _LONGEST_NAME) if isinstance(text, str) else ""
+
+
+def _plain(text: Any, watch: Watch) -> str:
+    """A name without secrets: a mistyped command line may begin with one."""
+    return redact(_short(text), watch.secrets)
 
 
 def _type(value: object) -> str:
