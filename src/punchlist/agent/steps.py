@@ -126,6 +126,8 @@ class Steps:
         """A turn is over: what its host reported as begun, and not as ended, is given up."""
         if record.memory.reported:
             self._ground.watching.turn_ended(tx, row, self._ground.board.now(), asked=asked)
+        elif self._ground.watching.went_on(tx, row):
+            self._add(tx, row, Draft("turn.ended", {"abandoned": 0}))
 
     def _step(self, decide: Decide[T], otherwise: T) -> T:
         ground = self._ground

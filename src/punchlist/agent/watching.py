@@ -15,6 +15,7 @@ from punchlist.agent.kept_work import Head, KeptWork, Raised, Stale
 from punchlist.core.events import Draft, Event
 from punchlist.core.grounding import Moment, Watch, call_from, end_facts, item_key, start_facts, task_key
 from punchlist.core.grounding.watched import Heard, given_up, heard, started_for
+from punchlist.core.grounding.work import TURN_ENDS
 from punchlist.core.task import TaskStatus
 from punchlist.core.verdict import FINE, Verdict
 from punchlist.detect import loops, staleness, stalls
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
 _AT_WORK: Final = 60.0
 """Seconds within which an item that is worked on need not be noted as such again."""
+
+_NO_TURN: Final = frozenset({"", "agent.joined", *TURN_ENDS})
 
 
 class Look(NamedTuple):
@@ -159,11 +162,13 @@ class Watching:
     ) -> int:
         """The turn is over: calls that still run are given up, and how many they were. `draft` is said in any case.
 
+        A turn in which nothing happened is none: who stops, and is then spoken to, has ended one turn.
+
         Nobody who is done with a turn is stalled; `asked` says that the next one has begun.
         """
         head = self._kept.head(tx, row.number)
         watched, settled = given_up(head.watched, Moment(now, head.watched.reports + 1))
-        if settled or draft is not None:
+        if settled or draft is not None or self.went_on(tx, row):
             self._add(tx, row, [draft or Draft("turn.ended", {"abandoned": len(settled)})], now)
             watched = replace(watched, reports=watched.reports + 1)
         stall = stalls.submitted(_watch(row, now), now) if asked else head.stall and stalls.ended(head.stall)
@@ -171,6 +176,11 @@ class Watching:
             self._kept.save_head(tx, row.number, replace(head, watched=watched, stall=stall))
             self._kept.settle(tx, row.number, settled)
         return len(settled)
+
+    @staticmethod
+    def went_on(tx: Transaction, row: AgentRow) -> bool:
+        """Whether anything happened to the agent since its last turn ended."""
+        return tx.work.last_kind(row.number) not in _NO_TURN
 
     def spoke(self, tx: Transaction, row: AgentRow, now: datetime) -> None:
         """The agent said something that people see."""

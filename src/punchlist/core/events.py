@@ -43,7 +43,7 @@ KINDS: Mapping[str, str] = {
     "tool.updated": "a tool call that runs said something: {call_id, name, preview}",
     "tool.finished": "a tool call of an agent ended: {call_id, name, is_error, seconds, exit_code, result, …}",
     "tool.failed": "a tool call of an agent came to nothing: {call_id, name, is_error, seconds, result, …}",
-    "turn.ended": "a turn ended with calls still open, which are given up: {abandoned}",
+    "turn.ended": "a turn of an agent ended; calls that were still open are given up: {abandoned}",
     "agent.output": "an agent said something that people see: {characters, preview}",
     "agent.finished": "an agent has finished: {outcome, preview}",
     "finding.raised": "a detector has something to say: {detector, level, seen, count, subject}",

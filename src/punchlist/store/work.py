@@ -57,6 +57,10 @@ class WorkTable(Protocol):
         """The latest events of an agent that changed no list, oldest first."""
         ...
 
+    def last_kind(self, number: int) -> str:
+        """The kind of the latest event of an agent; empty if there is none."""
+        ...
+
 
 class WorkRows(LateRows[tuple[int, str]]):
     """A row a part."""
@@ -116,6 +120,10 @@ class WorkRows(LateRows[tuple[int, str]]):
 
     def events(self, number: int, limit: int) -> Sequence[Event]:
         return self._rows.events_in_order(self._rows.all("runtime_events", {"agent": number, "limit": limit})[::-1])
+
+    def last_kind(self, number: int) -> str:
+        found = self._rows.one("last_kind", {"agent": number})
+        return "" if found is None else found[0]
 
     def _keep(self, number: int, part: str, body: bytes) -> None:
         if self._keeps:
