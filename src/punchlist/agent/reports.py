@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from punchlist.agent.steps import Steps, short
+from punchlist.agent.steps import Steps, as_text, short
 from punchlist.core.events import Draft
 from punchlist.core.verdict import FINE, Verdict
 from punchlist.guidance.memory import Record
@@ -63,14 +63,14 @@ class Reports(Steps):
     def tool_updated(self, call_id: str, text: str) -> None:
         def decide(tx: Transaction, row: AgentRow, record: Record) -> tuple[Record, None]:
             now = self._ground.board.now()
-            self._ground.watching.updated(tx, row, short(call_id), str(text), now)
+            self._ground.watching.updated(tx, row, short(call_id), as_text(text), now)
             return record, None
 
         self._step(decide, None)
 
     def output(self, text: str) -> None:
-        said = str(text)
-        data: dict[str, Any] = {"characters": len(said), "preview": self._ground.watching.preview(said)}
+        said = as_text(text)
+        data: dict[str, Any] = {"characters": len(said), **self._ground.watching.said(said)}
 
         def decide(tx: Transaction, row: AgentRow, record: Record) -> tuple[Record, None]:
             row = self._watched(tx, row)
@@ -82,7 +82,7 @@ class Reports(Steps):
             self._step(decide, None)
 
     def finished(self, outcome: str, text: str) -> None:
-        data: dict[str, Any] = {"outcome": outcome, "preview": self._ground.watching.preview(str(text))}
+        data: dict[str, Any] = {"outcome": outcome, **self._ground.watching.said(as_text(text))}
 
         def decide(tx: Transaction, row: AgentRow, record: Record) -> tuple[Record, None]:
             row = self._watched(tx, row)

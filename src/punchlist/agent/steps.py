@@ -241,8 +241,16 @@ def _names(tools: Iterable[str]) -> list[str]:
     return [str(name)[:_LONGEST] for name in given[:_MOST_TOOLS]]
 
 
+def as_text(value: object) -> str:
+    """A text, whatever a host may have put there."""
+    try:
+        return str(value)
+    except Exception:
+        return type(value).__name__
+
+
 def short(text: str) -> str:
-    return _plain(repair(str(text))[:_LONGEST])
+    return _plain(repair(as_text(text))[:_LONGEST])
 
 
 @lru_cache(maxsize=1024)

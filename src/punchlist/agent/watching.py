@@ -22,7 +22,7 @@ from punchlist.detect import loops, staleness, stalls
 from punchlist.detect.findings import Finding, finding_of
 from punchlist.guidance.tools import OwnTools, changes, kind
 from punchlist.store import AgentRow, Transaction
-from punchlist.text.previews import preview
+from punchlist.text.previews import passage, preview
 
 if TYPE_CHECKING:
     from punchlist.detect.loop_options import LoopOptions
@@ -72,6 +72,14 @@ class Watching:
         """What is kept of a text."""
         watch = self._settings.watch
         return preview(text, watch.previews, own=watch.secrets)
+
+    def said(self, text: str) -> dict[str, str]:
+        """What is kept of a text that people see: a line, and all of it where that is more."""
+        watch = self._settings.watch
+        if not watch.previews:
+            return {}
+        line, whole = self.preview(text), passage(text, own=watch.secrets)
+        return {"preview": line} | ({"text": whole} if whole != line else {})
 
     def begin(self, tx: Transaction, row: AgentRow, now: datetime) -> None:
         """The first report on an agent: its list is as it stands."""

@@ -17,6 +17,9 @@ from punchlist.text.segments import cut
 LENGTH: Final = 160
 """Characters of a preview, unless told otherwise; 0 is none at all."""
 
+PASSAGE: Final = 24_000
+"""Characters of what an agent says to people, as much as a chat shows of a turn."""
+
 _ROOM: Final = 512
 _FEW: Final = 24
 """Entries of an array or object that a preview looks at."""
@@ -41,6 +44,13 @@ def preview(text: str, length: int = LENGTH, *, tail: bool = False, own: re.Patt
         kept = line if len(line) < length else clean(line[len(line) - length + 1 :]).text.lstrip()
         return f"…{kept}"
     return cut(line, length) if len(piece) == len(text) else f"{cut(line, length - 1, '')}…"
+
+
+def passage(text: str, length: int = PASSAGE, *, own: re.Pattern[str] | None = None) -> str:
+    """What an agent said to people, with its lines and without secrets, in at most `length` characters."""
+    if len(text) <= length:
+        return cut(redact(clean(text).text, own).strip(), length)
+    return cut(redact(clean(_without_edge(text[:length])).text, own).strip(), length - 1, "") + "…"
 
 
 def argument_preview(arguments: Any, length: int = LENGTH, *, own: re.Pattern[str] | None = None) -> str:
@@ -118,4 +128,5 @@ def _without_edge(piece: str, *, tail: bool = False) -> str:
 
 @cache
 def _word() -> re.Pattern[str]:
-    return re.compile(r"""[^\s"',;&]++""")
+    """Of what secrets are made of: a text in a script that has no blanks is no word."""
+    return re.compile(r"""[!#-%(-+\--:<-~]++""")
