@@ -324,12 +324,11 @@ def test_a_session_on_a_board_is_told_to_a_chat() -> None:
         agent.tool_started("c1", "Bash", {"command": "make"})
         agent.tool_finished("c1", "ok")
         messages = [message for event in board.events() for message in feed.add(event)]
-    shown = [line.replace(": make", "") for line in lines(messages)]  # a board may keep a preview of the arguments
-    assert shown == [
+    assert lines(messages) == [
         "⚙️ plan: 0/3 · Read",
         "⚙️ plan: 1/2 · Write",
-        "🧰 Tool Call: Bash · status=in_progress",
-        "🧰 Tool Call: Bash · status=completed",
+        "🧰 Tool Call: Bash: command: make · status=in_progress",
+        "🧰 Tool Call: Bash: command: make · status=completed",
     ]
 
 

@@ -1,7 +1,7 @@
 """What is kept of a tool call when it begins and when it ends, as the data of its events; and the way back.
 
 The arguments and the result themselves are not kept: their hash, a short preview without secrets, the files that an
-edit names, what a command line checks and changes, and how it came out.
+edit names, the places that they are about, what a command line checks and changes, and how it came out.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any, Final, cast
 from punchlist.core.checks import FAMILIES, Check, Look, Outcome, Patterns, judged, look
 from punchlist.core.grounding.calls import CallOutcome, Moment, ToolCall
 from punchlist.core.grounding.files import named_files
+from punchlist.core.grounding.places import kept_places
 from punchlist.core.grounding.results import read_result
 from punchlist.text import clean, cut
 from punchlist.text.previews import LENGTH, argument_preview, preview
@@ -75,6 +76,7 @@ def start_facts(
         "changes": changes and (seen is None or seen.changes),
         "check": _check_data(seen.check) if seen is not None and seen.check is not None else None,
         "files": [redact(path, watch.secrets) for path in named_files(arguments)] if kind == "edit" else None,
+        "places": kept_places(arguments, watch.secrets) if kind not in ("shell", "todo") else None,
         "preview": argument_preview(arguments, watch.previews, own=watch.secrets),
     }
     return {key: value for key, value in facts.items() if value}
@@ -104,6 +106,9 @@ def end_facts(
     if known.check is not None:
         told = None if read.failed is None and exit_code is None else failed
         facts["check_outcome"] = judged(known.check, read.text, exit_code=code, is_error=told)
+    places = kept_places(result, watch.secrets)
+    if places:
+        facts["places"] = places
     shown = preview(read.text, watch.previews, tail=known.check is not None, own=watch.secrets)
     if shown:
         facts["result"] = shown
