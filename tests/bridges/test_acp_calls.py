@@ -89,7 +89,8 @@ def test_calls_that_a_turn_leaves_open_are_given_up_once() -> None:
     ]
     assert calls.given_up() == []
     late = calls.finished("c2", "late")
-    assert late is not None and late["status"] == "completed"  # who says later how it went is heard
+    assert late is not None
+    assert late["status"] == "completed"  # who says later how it went is heard
     assert calls.finished("c2", "later") is None
 
 
