@@ -110,10 +110,13 @@ def test_calls_without_an_id_pair_by_name_first_in_first_out() -> None:
         agent.tool_started(None, "Bash", {"command": "sleep 2"})
         agent.tool_started(None, "Read", {"path": "a"})
         clock.advance(seconds=2)
+        agent.tool_updated(None, "half", name="Bash")
+        agent.tool_updated(None, "nobody", name="Edit")
         agent.tool_finished(None, result="first", name="Bash")
         agent.tool_finished(None, result="nobody asked", name="Edit")
         ended = [data for kind, data in told(agent.board) if kind == "tool.finished"]
         assert [(data["call_id"], data["result"]) for data in ended] == [("#1", "first")]
+        assert told(agent.board, "tool.updated")[0][1] == {"call_id": "#1", "name": "Bash", "preview": "half"}
         assert agent.work_on("1").running == 2
 
 

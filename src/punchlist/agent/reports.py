@@ -60,10 +60,10 @@ class Reports(Steps):
 
         self._step(decide, None)
 
-    def tool_updated(self, call_id: str, text: str) -> None:
+    def tool_updated(self, call_id: str, text: str, name: str) -> None:
         def decide(tx: Transaction, row: AgentRow, record: Record) -> tuple[Record, None]:
             now = self._ground.board.now()
-            self._ground.watching.updated(tx, row, short(call_id), as_text(text), now)
+            self._ground.watching.updated(tx, row, short(call_id), as_text(text), now, name=short(name))
             return record, None
 
         self._step(decide, None)

@@ -156,9 +156,12 @@ class Watching:
         self._settle(tx, row, outcome, now)
         return call_id, failed
 
-    def updated(self, tx: Transaction, row: AgentRow, call_id: str, text: str, now: datetime) -> None:
-        """A call that runs says something."""
+    def updated(
+        self, tx: Transaction, row: AgentRow, call_id: str, text: str, now: datetime, *, name: str = ""
+    ) -> None:
+        """A call that runs says something. Without an id it is the oldest call of that name."""
         head = self._kept.head(tx, row.number)
+        call_id = call_id or head.watched.oldest(name)
         known = head.watched.open.get(call_id)
         if known is None or not known.is_open:
             return
