@@ -9,10 +9,11 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from punchlist.config import durability as configured_durability
+from punchlist.config import gate_commands, project_of, session_id
 from punchlist.config import lease as configured_lease
-from punchlist.config import project_of, session_id
 from punchlist.core.events import Draft, Event, cursor_of
 from punchlist.errors import SessionExists, SessionUnknown, StoreClosed
+from punchlist.observers import Observed
 from punchlist.store import Durability, ListRow, SessionRow, Store, Transaction, open_store
 
 if TYPE_CHECKING:
@@ -31,27 +32,24 @@ if TYPE_CHECKING:
     from punchlist.tasks.gates import Check, Gate
 
 Clock = Callable[[], datetime]
-Observer = Callable[["Agent"], None]
 Folder = str | os.PathLike[str] | None
-TasksObserver = Callable[[str], None]
 
 
 def system_clock() -> datetime:
     return datetime.now(UTC)
 
 
-class Board:
+class Board(Observed):
     """One board on one store. Safe to use from many threads; close it, or use it as a context."""
 
     def __init__(self, store: Store, *, clock: Clock = system_clock) -> None:
+        super().__init__()
         self.store = store
         self._clock = clock
         self._latest = datetime.min.replace(tzinfo=UTC)
-        self._on_agent: list[Observer] = []
-        self._on_change: list[Observer] = []
-        self._on_tasks: list[TasksObserver] = []
-        self._before_tasks: list[TasksObserver] = []
         self._gates: list[Gate] = []
+        for on, command in gate_commands().items():
+            self.gate(on, command)
 
     @classmethod
     def open(
@@ -107,11 +105,6 @@ class Board:
         where = project_of(project)
         known = session_id(session)
         return Agent(self, name, session=known, dialect=dialect, profile=profile, project=where, **options)
-
-    def announce(self, agent: Agent) -> None:
-        """Tells those who observe the board that there is a new handle."""
-        for observer in self._on_agent:
-            observer(agent)
 
     def tasks(
         self,
@@ -173,7 +166,11 @@ class Board:
         if row.name == FLOWS:
             report = self.flows().tick()
             return report.resumed + report.cancelled
-        return self.store.transact(lambda tx: Work(tx, row.name, project=row.project, now=self.now()).settled)
+
+        def settle() -> int:
+            return self.store.transact(lambda tx: Work(tx, row.name, project=row.project, now=self.now()).settled)
+
+        return self.change_tasks(row.name, settle)
 
     # What happened.
 
@@ -343,42 +340,6 @@ class Board:
                 progress(total)
             if not count:
                 return total
-
-    # Others who want to know.
-
-    def observe(
-        self,
-        *,
-        on_agent: Observer | None = None,
-        on_change: Observer | None = None,
-        on_tasks: TasksObserver | None = None,
-        before_tasks: TasksObserver | None = None,
-    ) -> None:
-        """Calls back in this process: when a handle is made, and after each committed change to a list.
-
-        `on_tasks` gets the name of a list of tasks that may have changed, `before_tasks` of one that is about to be
-        read or changed: outside any transaction, so that it may bring the list up to date.
-        """
-        if on_agent is not None:
-            self._on_agent.append(on_agent)
-        if on_change is not None:
-            self._on_change.append(on_change)
-        if on_tasks is not None:
-            self._on_tasks.append(on_tasks)
-        if before_tasks is not None:
-            self._before_tasks.append(before_tasks)
-
-    def changed(self, agent: Agent) -> None:
-        for observer in self._on_change:
-            observer(agent)
-
-    def tasks_changed(self, list: str) -> None:
-        for observer in self._on_tasks:
-            observer(list)
-
-    def tasks_wanted(self, list: str) -> None:
-        for observer in self._before_tasks:
-            observer(list)
 
     def close(self) -> None:
         self.store.close()

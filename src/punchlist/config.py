@@ -18,6 +18,8 @@ SETTINGS: dict[str, str] = {
     "PUNCHLIST_TASK_ID": "set by `punchlist tasks work`: the task that its command works on",
     "PUNCHLIST_TASK_FENCE": "set by `punchlist tasks work`: the fence of its claim, shown for that task by default",
     "PUNCHLIST_LEASE": "seconds that a claim on a task lasts without a sign of life; 900 by default",
+    "PUNCHLIST_GATE_CREATE": "a command that may refuse that a task is created, by any program on any list",
+    "PUNCHLIST_GATE_COMPLETE": "a command that may refuse that a task is completed",
     "PUNCHLIST_CLAUDE_TASKS": "a folder of Claude Code's own task files to keep in step with; by default none",
     "CLAUDE_CODE_TASK_LIST_ID": "Claude Code's own: a list of tasks for all sessions, instead of one for each",
     "PUNCHLIST_TIMER_HORIZON": "how far away a timer may be that a model sets for a flow: `12h`, `30d` (the default)",
@@ -58,6 +60,12 @@ def todos_offered() -> bool:
 def redaction() -> str | None:
     """What is secret here beside what is known to be, by the environment; None for nothing."""
     return os.environ.get("PUNCHLIST_REDACT") or None
+
+
+def gate_commands() -> dict[str, str]:
+    """The commands that stand before `create` and `complete`, by the environment."""
+    named = {on: os.environ.get(f"PUNCHLIST_GATE_{on.upper()}") for on in ("create", "complete")}
+    return {on: command for on, command in named.items() if command and command.strip()}
 
 
 def lease(wanted: float | None = None) -> float:

@@ -268,6 +268,12 @@ class TransitionRefused(TaskError):
     code = "transition_refused"
 
 
+class TaskNotGrounded(TaskError):
+    """Not accepted as completed: {task} ({why}). Do the work or run a check while it is in progress, then try again."""
+
+    code = "not_grounded"
+
+
 class CancelPending(TaskError):
     """Task `{id}` is to be cancelled: stop the work, then cancel or release it; nothing else is accepted."""
 

@@ -50,6 +50,29 @@ def test_a_completion_is_graded_by_the_work_on_it(calls: list[tuple[str, str, bo
         assert agent.at(agent.todos.revision) == agent.todos
 
 
+@pytest.mark.parametrize(
+    ("end", "wanted"),
+    [
+        ({}, "worked"),
+        ({"result": "Command running in background with ID: 5"}, "worked"),
+        ({"result": "bash: pytest: command not found", "is_error": False}, "contradicted"),
+        ({"result": {"stdout": "", "interrupted": True}}, "contradicted"),
+        ({"result": "The tool use was rejected"}, "contradicted"),
+        ({"exit_code": 0}, "verified"),
+        ({"is_error": False}, "verified"),
+        ({"result": "3 passed in 1s"}, "verified"),
+    ],
+)
+def test_only_a_check_that_was_seen_to_succeed_verifies(end: dict[str, Any], wanted: str) -> None:
+    with Board.open("memory:") as board:
+        agent = board.agent("main", session="s1")
+        agent.call("todo", {"set": ["Paint", "Sand"]})
+        agent.tool_started("c1", "Bash", {"command": "pytest"})
+        agent.tool_finished("c1", **end)
+        agent.call("todo", {"done": "1"})
+        assert grades(agent)[0] == wanted
+
+
 def test_a_completion_without_any_work_is_asserted_once_calls_are_reported() -> None:
     with Board.open("memory:") as board:
         agent = board.agent("main", session="s1")
@@ -278,3 +301,39 @@ def test_a_fault_while_a_child_completes_an_item_is_no_reason_to_raise(caplog: p
             child.finished("done")
         assert len(caplog.records) == 1
         assert agent.todos.items[0].is_open
+
+
+def test_what_a_child_does_later_grades_the_item_of_its_parent_anew() -> None:
+    with Board.open("memory:") as board:
+        agent = board.agent("main", session="s")
+        agent.call("todo", {"set": ["Write the parser", "Ship"]})
+        child = agent.spawn("child", label="Write the parser")
+        _checked(child, "1", passes=True)
+        agent.call("todo", {"done": "1"})
+        assert agent.todos.items[0].grade == "verified"
+        _checked(child.spawn("grandchild"), "2", passes=False)
+        assert agent.todos.items[0].grade == board.report(session="s").items[0].grade == "contradicted"
+
+
+def test_an_item_is_graded_by_a_child_even_where_its_own_agent_was_never_reported_on() -> None:
+    with Board.open("memory:") as board:
+        agent = board.agent("main", session="s")
+        agent.call("todo", {"set": ["Write the parser", "Ship"]})
+        _checked(agent.spawn("child", label="Write the parser"), "1", passes=False)
+        agent.call("todo", {"done": "1"})
+        assert agent.todos.items[0].grade == "contradicted"
+
+
+def test_a_child_completes_nothing_that_would_not_be_accepted_of_its_parent() -> None:
+    with Board.open("memory:") as board:
+        agent = board.agent("main", session="s", grades="require", complete_by_subagents=True)
+        agent.call("todo", {"set": ["Write the parser", "Ship"]})
+        child = agent.spawn("child", label="Write the parser")
+        _checked(child, "1", passes=False)
+        child.finished("all good")
+        assert agent.todos.items[0].status == "in_progress"
+
+
+def _checked(agent: Agent, call_id: str, *, passes: bool) -> None:
+    agent.tool_started(call_id, "Bash", {"command": "pytest"})
+    agent.tool_finished(call_id, result="3 passed in 1s" if passes else "3 failed in 1s", exit_code=0 if passes else 1)

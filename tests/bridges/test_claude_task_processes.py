@@ -8,6 +8,7 @@ import pytest
 
 from punchlist import Board
 from punchlist.bridges.claude_tasks import ClaudeTasks
+from punchlist.testing import FakeClock
 from tests.bridges.task_folders import SESSION, agent_on, lines, names, put, told
 
 LIST = f"session:{SESSION}"
@@ -170,3 +171,30 @@ def test_a_file_with_a_blank_subject_is_reported_and_keeps_its_place(
     assert "1.json` is passed over" in caplog.text
     assert names(root / SESSION) == ["1.json", "2.json"]
     assert (root / SESSION / "1.json").read_bytes() == body
+
+
+def test_the_stop_guard_of_an_agent_that_stayed_sees_what_claude_code_did(process: Process, root: Path) -> None:
+    with process() as board:
+        agent = agent_on(board)
+        agent.call("TaskCreate", {"subject": "One", "description": ""})
+        put(root / SESSION, 1, "One", status="completed")
+        assert agent.work.is_finished
+        put(root / SESSION, 2, "Two")
+        stopped = agent.about_to_stop(last_text="All done.")
+        assert stopped is not None
+        assert "Two" in stopped.text
+        put(root / SESSION, 2, "Two", status="completed")
+        assert agent.compaction_block() is None
+
+
+def test_files_are_told_of_a_lease_that_is_over(tmp_path: Path, root: Path) -> None:
+    clock = FakeClock()
+    with Board.open(tmp_path / "board.db", durability="normal", clock=clock) as board:
+        ClaudeTasks(root).attach(board)
+        for number, look in enumerate((board.tick, lambda: board.tasks(LIST).list()), 1):
+            board.tasks(LIST).create("One")
+            board.tasks(LIST).claim("ada", id=str(number), lease=60)
+            assert told(root / SESSION / f"{number}.json")["status"] == "in_progress"
+            clock.advance(61)
+            look()
+            assert told(root / SESSION / f"{number}.json")["status"] == "pending"

@@ -9,7 +9,7 @@ import pytest
 from punchlist import Board
 from punchlist.bridges.claude_tasks import ClaudeTasks
 from punchlist.bridges.task_files import TaskFolder
-from punchlist.bridges.task_merge import ListState
+from punchlist.bridges.task_merge import CLEARED, ListState
 from tests.bridges.task_folders import SESSION, agent_on, lines, names, put, told
 
 
@@ -140,6 +140,35 @@ def test_a_file_that_was_deleted_alone_is_a_deleted_task(board: Board, root: Pat
     (root / SESSION / ".highwatermark").write_text("2")
     agent.call("TaskUpdate", {"taskId": "1", "subject": "One"})
     assert lines(agent) == ["#1 [pending] One", "#3 [pending] Three"]
+
+
+def test_the_last_task_that_is_deleted_is_owed_no_more(board: Board, root: Path) -> None:
+    ClaudeTasks(root).attach(board)
+    agent, folder = agent_on(board), root / SESSION
+    for subject in ("One", "Two"):
+        agent.call("TaskCreate", {"subject": subject, "description": ""})
+    for number in "21":
+        (folder / f"{number}.json").unlink()
+        (folder / ".highwatermark").write_text("2")
+        lines(agent)
+    assert lines(agent) == ["No tasks found"]
+    assert agent.about_to_stop(last_text="All done.") is None
+    (last,) = board.tasks(agent.task_list).list()  # it may have been finished: that is not for us to forget
+    assert (last.status, last.failure) == ("cancelled", CLEARED)
+    agent.call("TaskCreate", {"subject": "Three", "description": ""})
+    assert names(folder) == [".highwatermark", "3.json"]
+
+
+def test_a_task_that_was_changed_here_survives_the_clearing_of_its_list(board: Board, root: Path) -> None:
+    ClaudeTasks(root).attach(board)
+    agent, folder = agent_on(board), root / SESSION
+    agent.call("TaskCreate", {"subject": "One", "description": ""})
+    board.store.transact(lambda tx: board.tasks(agent.task_list).within(tx).update("1", subject="Uno"))
+    (folder / "1.json").unlink()
+    (folder / ".highwatermark").write_text("1")
+    assert lines(agent) == ["#1 [pending] Uno"]
+    agent.call("TaskUpdate", {"taskId": "1", "description": "again"})
+    assert names(folder) == [".highwatermark", "1.json"]
 
 
 def test_a_folder_that_is_gone_is_made_again(board: Board, root: Path) -> None:

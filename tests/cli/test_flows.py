@@ -33,9 +33,17 @@ def test_flows_are_listed_with_status_step_and_goal(run: Run, flow: Flow) -> Non
     assert run("flows", "list", "--status", "running").out == "(no flows)\n"
     assert flow.id[:8] in run("flows", "list", "--owner", "agent:kate:session:s1", "--status", "waiting").out
     assert run("flows", "list", "--owner", "agent:ana:session:s1").out == "(no flows)\n"
-    assert run("flows", "list", "--limit", "0").out == "(no flows)\n"
+    assert run("flows", "list", "--limit", "0").out.startswith("… and more")
     (data,) = json.loads(run("flows", "list", "--json").out)
     assert (data["id"], data["status"], data["wait"], data["revision"]) == (flow.id, "waiting", {"kind": "manual"}, 2)
+
+
+def test_a_program_gets_every_flow_and_a_person_is_told_that_there_are_more(run: Run, board: Board) -> None:
+    with board:
+        for place in range(60):
+            board.flows(by="anna").create_mirrored("controller", f"goal {place}")
+    assert len(json.loads(run("flows", "list", "--json").out)) == 60
+    assert run("flows", "list").out.endswith("… and more; `--limit N` shows N of them.\n")
 
 
 def test_a_flow_is_shown_with_its_steps_and_events(run: Run, flow: Flow) -> None:

@@ -127,7 +127,10 @@ def test_the_list_can_be_narrowed(run: Run, three: None):
     assert [task["id"] for task in _json(run, "list", "--status", "completed")] == ["1"]
     assert [task["id"] for task in _json(run, "list", "--label", "tests")] == ["2"]
     assert [task["id"] for task in _json(run, "list", "--limit", "1")] == ["2"]
-    assert run("tasks", "list", "--limit", "1").out.endswith("… and more, from 3 on; `--limit N` shows N of them.\n")
+    told = "… and more, from 3 on; `--limit N` shows N of them, `--after 2` the next.\n"
+    assert run("tasks", "list", "--limit", "1").out.endswith(told)
+    assert [task["id"] for task in _json(run, "list", "--after", "2")] == ["3"]
+    assert run("tasks", "list", "--after", "two").code == 1
     assert "No task is like that" in run("tasks", "list", "--owner", "nobody").out
     assert run("tasks", "list", "--status", "odd").code == 1
 
@@ -145,6 +148,17 @@ def test_ready_is_what_can_be_begun(run: Run, three: None):
     assert [task["id"] for task in _json(run, "ready")] == ["4", "1"]
     run("tasks", "done", "1")
     assert [task["id"] for task in _json(run, "ready", "--label", "tests")] == ["2"]
+
+
+def test_a_program_gets_every_task_and_a_person_is_told_that_there_are_more(run: Run, board: Board):
+    with board:
+        tasks = board.tasks()
+        board.store.transact(lambda tx: [tasks.within(tx).create(f"Task {place}") for place in range(130)])
+    assert len(_json(run, "list")) == len(_json(run, "ready")) == 130
+    told = "… and more, from 101 on; `--limit N` shows N of them, `--after 100` the next.\n"
+    assert run("tasks", "list").out.endswith(told)
+    assert run("tasks", "ready").out.endswith("… and more; `--limit N` shows N of them.\n")
+    assert "more" not in run("tasks", "ready", "--limit", "130").out
 
 
 def test_lists_are_apart_and_the_environment_names_one(run: Run, monkeypatch: pytest.MonkeyPatch):
@@ -330,3 +344,52 @@ def test_the_same_task_again_is_no_change(run: Run):
     before = _task("1").revision
     run("tasks", "start", "1")
     assert _task("1").revision == before
+
+
+def test_a_gate_of_the_environment_stands_before_the_command_too(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PUNCHLIST_GATE_CREATE", "grep -q Ship || { echo 'Only what ships.' >&2; exit 1; }")
+    monkeypatch.setenv("PUNCHLIST_GATE_COMPLETE", "echo 'Not on a Friday.' >&2; exit 1")
+    refused = run("tasks", "add", "Dream")
+    assert (refused.code, "Only what ships." in refused.err) == (1, True)
+    assert run("tasks", "add", "Ship it").code == 0
+    refused = run("tasks", "done", "1")
+    assert (refused.code, "Not on a Friday." in refused.err) == (1, True)
+
+
+def test_a_task_that_somebody_has_is_not_started_by_another(run: Run) -> None:
+    run("tasks", "add", "One")
+    assert run("tasks", "start", "1", "--by", "bob").code == 0
+    for name in ("eve", "bob"):
+        refused = run("tasks", "start", "1", "--by", name)
+        assert (refused.code, refused.out) == (1, "")
+        assert "`bob`" in refused.err
+    assert run("tasks", "start", "1", "--by", "eve", "--fence", "1").code == 0
+
+
+def test_several_tasks_are_claimed_as_one_with_the_same_files_or_none_is(run: Run) -> None:
+    for subject in ("One", "Two", "Three"):
+        run("tasks", "add", subject)
+    once = run("tasks", "claim", "1", "2", "--by", "w", "--reserve", "src", "--call-id", "c")
+    again = run("tasks", "claim", "1", "2", "--by", "w", "--reserve", "src", "--call-id", "c")
+    assert (once.code, once.out) == (0, again.out)
+    assert run("tasks", "claim", "3", "1", "--by", "w").code == 1
+    assert "Three" in run("tasks", "ready").out
+    assert "`src`" in run("tasks", "claim", "--by", "w", "--reserve", "src/a.py").err
+
+
+def test_files_are_reserved_as_seen_from_where_one_stands(
+    run: Run, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run("tasks", "add", "One")
+    run("tasks", "add", "Two")
+    (project / "src" / "deep").mkdir(parents=True)
+    monkeypatch.chdir(project / "src")
+    run("tasks", "claim", "--by", "w1", "--reserve", "a.py", "--reserve", "../docs", "--reserve", f"{project}/b.py")
+    task = json.loads(run("tasks", "show", "1", "--json").out)
+    assert task["reserved"] == ["src/a.py", "docs", "b.py"]
+    monkeypatch.chdir(project / "src" / "deep")
+    for same in ("../a.py", "../../docs/x.md", "../../b.py"):
+        assert "`w1`" in run("tasks", "claim", "--by", "w2", "--reserve", same).err
+        refused = run("tasks", "work", "--once", "--reserve", same, "--", "true")
+        assert (refused.code, "`w1`" in refused.err) == (1, True)
+    assert run("tasks", "claim", "--by", "w2", "--reserve", "a.py").code == 0

@@ -114,7 +114,42 @@ def test_one_task_that_cannot_be_made_leaves_none(run: Run, project: Path):
 def test_a_cycle_in_a_file_is_refused_whole(run: Run, project: Path):
     tasks = [{"id": "1", "subject": "a", "blocked_by": ["2"]}, {"id": "2", "subject": "b", "blocked_by": ["1"]}]
     (project / "bad.json").write_text(json.dumps({"kind": "punchlist-tasks", "version": 1, "tasks": tasks}))
-    assert "waits for it" in run("tasks", "import", "bad.json").err
+    assert "1 → 2 → 1" in run("tasks", "import", "bad.json").err
+    assert _tasks() == ()
+
+
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [
+        ({"blocked_by": ["404"]}, "Task `7` of the file waits for `404`, which is not in it"),
+        ({"parent": "404"}, "Task `7` of the file lies below `404`, which is not in it"),
+        ({"parent": "7"}, "lie below each other in a circle: 7 → 7"),
+        ({"blocked_by": "1"}, "Task number 2 of the file cannot be read: its `blocked_by` is no list of ids"),
+        ({"status": "zz"}, "Task number 2 of the file cannot be read: There is no status `zz`"),
+        ({"labels": 5}, "Task number 2 of the file cannot be read: its `labels` is not what an export has there"),
+        ({"priority": 9}, "Task `7` of the file: A priority is a number"),
+    ],
+)
+def test_a_refused_file_is_spoken_of_in_its_own_words_and_nothing_is_imported(
+    run: Run, project: Path, entry: dict[str, Any], said: str
+):
+    tasks = [{"id": "1", "subject": "good"}, {"id": "7", "subject": "bad", **entry}]
+    (project / "bad.json").write_text(json.dumps({"kind": "punchlist-tasks", "version": 1, "tasks": tasks}))
+    ran = run("tasks", "import", "bad.json")
+    assert (ran.code, ran.out) == (1, "")
+    assert said in ran.err
+    assert _tasks() == ()
+
+
+def test_an_entry_that_is_no_object_is_named_by_its_place(run: Run, project: Path):
+    (project / "bad.json").write_text('{"kind": "punchlist-tasks", "version": 1, "tasks": [5]}')
+    assert "Task number 1 of the file cannot be read: it is no object." in run("tasks", "import", "bad.json").err
+
+
+def test_an_order_that_the_edges_of_the_file_forbid_is_refused_by_its_names(run: Run, project: Path):
+    tasks = [{"id": "1", "subject": "a", "blocked_by": ["7"]}, {"id": "7", "subject": "b"}]
+    (project / "plan.json").write_text(json.dumps({"kind": "punchlist-tasks", "version": 1, "tasks": tasks}))
+    assert "Task `7` of the file waits for a later one" in run("tasks", "import", "plan.json", "--in-order").err
     assert _tasks() == ()
 
 
@@ -175,6 +210,38 @@ def test_a_list_goes_to_claude_code_s_folder_and_comes_back(run: Run, project: P
     assert [(task.subject, task.blocked_by) for task in _tasks("copy")] == [("One", ()), ("Two", ("1",))]
     told = json.loads(run("tasks", "import", "claude/team", "--json").out)
     assert told == {"path": "claude/team", "format": "claude", "list": "team", "tasks": 0}
+
+
+def test_claude_code_s_folder_is_made_as_a_folder_where_it_is_not_there_yet(
+    run: Run, project: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("HOME", str(project))
+    monkeypatch.delenv("CLAUDE_CONFIG_DIR", raising=False)
+    run("tasks", "add", "One", "--list", "team")
+    assert run("tasks", "export", "~/.claude/tasks", "--list", "team").code == 0
+    assert (project / ".claude" / "tasks" / "team" / "1.json").is_file()
+    assert run("tasks", "export", "elsewhere/", "--list", "team").code == 0
+    assert (project / "elsewhere" / "team" / "1.json").is_file()
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(project / "config"))
+    assert run("tasks", "export", "config/tasks", "--list", "team").code == 0
+    assert (project / "config" / "tasks" / "team" / "1.json").is_file()
+
+
+def test_a_folder_that_is_not_claude_code_s_is_refused_and_left_as_it_is(run: Run, project: Path):
+    (project / "code").mkdir()
+    for name in ("package.json", "1.json"):
+        (project / "code" / name).write_text("{}")
+        ran = run("tasks", "import", "code")
+        assert (ran.code, ran.out) == (1, "")
+        assert "holds no task files" in ran.err
+    assert sorted(path.name for path in (project / "code").iterdir()) == ["1.json", "package.json"]
+
+
+def test_a_file_that_cannot_be_written_is_named_as_it_was_typed(run: Run):
+    run("tasks", "add", "One")
+    ran = run("tasks", "export", "nowhere/x.json")
+    assert ran.code == 1
+    assert "`nowhere/x.json`" in ran.err
 
 
 def test_what_cannot_be_a_folder_of_claude_code_s_is_a_sentence(run: Run, project: Path):

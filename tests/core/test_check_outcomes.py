@@ -174,6 +174,40 @@ def test_without_an_exit_code_the_word_of_the_host_counts(is_error: bool | None,
     assert judged(HARD, "", is_error=is_error) == outcome
 
 
+NEVER_DONE = [
+    ("bash: pytest: command not found", "failed"),
+    ("sh: 1: pytest: not found", "failed"),
+    ("/usr/bin/python: No module named pytest", "failed"),
+    ("'pytest' is not recognized as an internal or external command", "failed"),
+    ("Segmentation fault (core dumped)", "failed"),
+    ("Killed", "failed"),
+    ("ImportError while loading conftest '/x/conftest.py'.", "failed"),
+    ("Command timed out after 120s", "failed"),
+    ("Command running in background with ID: b1", "unknown"),
+    ("The tool use was rejected", "unknown"),
+    ("The user doesn't want to proceed with this tool use.", "unknown"),
+    ("User denied permission to run the command", "unknown"),
+]
+
+
+@pytest.mark.parametrize(("output", "outcome"), NEVER_DONE)
+@pytest.mark.parametrize("is_error", [None, False])
+def test_a_check_that_did_not_come_to_its_end_is_no_success_whatever_the_host_says(
+    output: str, outcome: str, is_error: bool | None
+) -> None:
+    assert judged(HARD, output, is_error=is_error) == outcome
+
+
+def test_a_check_that_was_not_let_run_has_not_failed() -> None:
+    assert judged(HARD, "The tool use was rejected", is_error=True) == "unknown"
+    assert judged(HARD, "The tool use was rejected\n" + "x" * 2000, is_error=True) == "failed"
+
+
+def test_an_exit_code_goes_before_what_an_output_speaks_of() -> None:
+    assert judged(HARD, "log: sh: x: command not found", exit_code=0) == "passed"
+    assert judged(HARD, "Exit code 0", exit_code=0, is_error=True) == "failed"
+
+
 def test_a_check_that_speaks_by_its_output_alone_fails_when_it_says_something() -> None:
     silent = Check("gofmt", "lint", silent=True)
     assert (judged(silent, "", exit_code=0), judged(silent, "a.go\n", exit_code=0)) == ("passed", "failed")

@@ -27,6 +27,19 @@ from punchlist.core.globs import normal, overlap
         ("a?c", "xbc", False),
         ("a[12].py", "a3.py", True),
         ("{a,b}.py", "c.py", True),
+        ("{src/a,lib/b}.py", "src/a.py", True),
+        ("src/{a/b,c}/d.py", "src/a/b/d.py", True),
+        ("src/{a/b,c}/d.py", "tests/a/b/d.py", False),
+        ("{a/b", "a/b", True),
+        ("@(src|lib)/a.py", "src/a.py", True),
+        ("+(src|lib)/a.py", "srclib/a.py", True),
+        ("*(src|lib)", "src", True),
+        ("@(src/a|lib).py", "src/a.py", True),
+        ("a(1).py", "b(1).py", False),
+        ("src/**/../secret", "src/x/secret", True),
+        ("src/*/../secret", "src/x", False),
+        ("src/{..,x}/a.py", "a.py", True),
+        ("{a/b,c}/../d", "a/d", True),
         ("test_*.py", "*_test.py", True),
         ("", "src", True),
         ("/etc/passwd", "etc/passwd", True),
@@ -39,6 +52,7 @@ def test_two_patterns_meet_or_they_do_not(one: str, other: str, same: bool) -> N
 def test_a_pattern_has_one_spelling() -> None:
     assert normal("./src//x/../a.py") == normal("src/a.py") == "src/a.py"
     assert normal("..") == ".."
+    assert normal("./{src/a,lib/b}.py") == "{src/a,lib/b}.py"
 
 
 _part = st.text(alphabet="ab.*?", min_size=1, max_size=4).filter(
@@ -60,6 +74,12 @@ def _matches(pattern: str, path: str) -> bool:
 def test_patterns_that_match_one_path_meet(one: str, other: str, path: str) -> None:
     if _matches(one, path) and _matches(other, path):
         assert overlap(one, other)
+
+
+@given(_path, _path, st.sampled_from(["", "x/", "x"]), st.sampled_from(["", "/y", "y", "/../z"]))
+def test_a_choice_meets_each_of_what_it_names(one: str, other: str, before: str, behind: str) -> None:
+    for choice in (f"{{{one},{other}}}", f"@({one}|{other})", f"{{{other},{{b,{one}}}}}"):
+        assert overlap(f"{before}{choice}{behind}", f"{before}{one}{behind}")
 
 
 @given(_pattern)

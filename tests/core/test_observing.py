@@ -124,6 +124,16 @@ def test_files_are_found_where_tools_name_them(arguments: object, files: tuple[s
         ([{"type": "text", "text": "a"}, {"type": "text", "text": "b"}], False, None, False),
         (None, False, None, False),
         ({"exit_code": True}, None, None, None),
+        (None, None, None, None),
+        ({"stdout": "x", "stderr": ""}, None, None, None),
+        ({"stdout": "", "interrupted": True}, False, None, True),
+        ({"output": "x", "timed_out": True}, None, None, True),
+        ({"success": True, "output": "x"}, None, None, False),
+        ({"isError": False, "content": []}, None, None, False),
+        ({"status": "success"}, None, None, False),
+        ({"status": "failed", "output": "x"}, False, None, True),
+        ({"metadata": {"exit": 0}, "output": "x"}, None, 0, False),
+        ("The tool use was rejected", None, None, True),
     ],
 )
 def test_a_result_says_how_the_call_went_wherever_a_host_puts_it(
@@ -155,6 +165,25 @@ def test_the_text_of_a_result_is_found_in_its_parts() -> None:
 def test_an_exit_code_of_one_may_be_an_answer(command: str, result: object, is_error: bool) -> None:
     facts = start_facts("Bash", {"command": command}, kind="shell")
     assert end_facts(result, started=facts)["is_error"] is is_error
+
+
+@pytest.mark.parametrize("result", [None, "", "collected 3 items", {"stdout": "", "stderr": ""}, {"status": "running"}])
+def test_a_check_of_which_nothing_was_seen_has_no_outcome(result: object) -> None:
+    facts = start_facts("Bash", {"command": "pytest"}, kind="shell")
+    found = end_facts(result, started=facts)
+    assert (found["is_error"], found["check_outcome"]) == (False, "unknown")
+
+
+@pytest.mark.parametrize("result", [{"status": "running"}, {"stdout": "", "backgroundTaskId": "b1"}])
+def test_a_check_that_runs_on_has_no_outcome_though_the_call_went_well(result: object) -> None:
+    facts = start_facts("Bash", {"command": "pytest"}, kind="shell")
+    assert end_facts(result, is_error=False, started=facts)["check_outcome"] == "unknown"
+
+
+@pytest.mark.parametrize("result", [{"success": True}, {"exit_code": 0}, "3 passed in 0.1s", "Exit code: 0\nok"])
+def test_a_result_that_says_itself_that_it_went_well_is_believed(result: object) -> None:
+    facts = start_facts("Bash", {"command": "pytest"}, kind="shell")
+    assert end_facts(result, started=facts)["check_outcome"] == "passed"
 
 
 def test_an_exit_code_that_is_given_goes_before_what_the_text_says() -> None:

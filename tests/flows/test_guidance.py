@@ -1,5 +1,8 @@
 """An agent that knows only flows gets what an agent with a list gets: focus, stop guard, compaction."""
 
+from datetime import timedelta
+
+from punchlist.core.flow_waits import WaitCondition
 from tests.flows.boards import MANUAL, Desk
 
 
@@ -28,3 +31,17 @@ def test_the_stop_guard_knows_flows_and_lets_go_while_one_waits_on_a_person(desk
     assert "taskflow" in said.text
     desk.flows.set_waiting(flow.id, MANUAL)
     assert agent.about_to_stop(last_text="That is it.") is None
+
+
+def test_a_flow_whose_time_has_come_runs_for_whoever_looks_at_its_agents_work(desk: Desk) -> None:
+    agent = desk.board.agent("kate", session="s1", dialect="taskflow")
+    for look in (lambda: agent.work.focus, lambda: agent.about_to_stop(last_text="That is it.")):
+        flow = desk.waiting(WaitCondition(kind="timer", at=desk.clock() + timedelta(hours=1)))
+        assert look() is None
+        desk.clock.advance(7200)
+        assert look() is not None
+        assert desk.kinds(flow)[-2:] == ["waiting", "resumed"]
+        desk.flows.finish(flow.id)
+    desk.waiting(WaitCondition(kind="timer", at=desk.clock() + timedelta(hours=1)))
+    desk.clock.advance(7200)
+    assert "(in_progress)" in str(agent.compaction_block())

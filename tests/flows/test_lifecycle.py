@@ -311,3 +311,23 @@ def test_more_than_one_slice_is_pruned(desk: Desk) -> None:
         desk.flows.cancel(desk.created(str(number)).id)
     desk.clock.advance(86_401)
     assert desk.flows.prune_terminal_flows(1) == 120
+
+
+def test_no_task_tool_opens_the_list_of_flows(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    flow = desk.running()
+    call = {"type": "tool_use", "id": "t1", "name": "TaskCreate", "input": {"subject": "Paint", "description": ""}}
+    answer = {"type": "tool_result", "tool_use_id": "t1", "content": "Task #1 created successfully: Paint"}
+    told_by_a_transcript: list[dict[str, Any]] = [
+        {"type": "assistant", "sessionId": "s2", "message": {"role": "assistant", "content": [call]}},
+        {"type": "user", "sessionId": "s2", "message": {"role": "user", "content": [answer]}},
+    ]
+    with pytest.raises(InvalidInput, match=r"use `board\.flows"):
+        desk.board.agent("zoe", session="s2", dialect="claude-tasks", task_list="board:flows")
+    monkeypatch.setenv("CLAUDE_CODE_TASK_LIST_ID", "board:flows")
+    with pytest.raises(InvalidInput, match=r"use `board\.flows"):
+        desk.board.agent("zoe", session="s2", dialect="claude-tasks")
+    agent = desk.board.agent("zoe", session="s2")  # it has no use for it
+    assert agent.compaction_block() is None
+    with pytest.raises(InvalidInput, match=r"use `board\.flows"):
+        agent.restore_tasks(told_by_a_transcript)
+    assert desk.seen(flow) == flow

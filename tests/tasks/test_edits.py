@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from punchlist import Board, TaskStatus
+from punchlist import Board, Task, TaskStatus
+from punchlist.core.task_records import fold
 from punchlist.errors import (
     CallReused,
     CancelPending,
@@ -14,6 +15,7 @@ from punchlist.errors import (
     InvalidInput,
     RevisionConflict,
     TaskBlocked,
+    TaskRevisionConflict,
     TaskUnknown,
     TransitionRefused,
 )
@@ -254,6 +256,24 @@ def test_nothing_is_below_itself_and_the_children_of_what_is_deleted_move_up(des
     assert desk.tasks.get("3").parent == "1"
     assert desk.tasks.update("3", parent=None).parent is None
     assert desk.tasks.get("1").progress == (0, 1, 0)
+
+
+def test_the_children_of_what_is_deleted_are_changed_like_any_other_task(desk: Desk) -> None:
+    desk.tasks.create("top")
+    desk.tasks.create("middle", parent="1")
+    before = desk.tasks.create("leaf", parent="2")
+    for gone, above in (("2", "1"), ("1", None)):
+        desk.tasks.delete(gone)
+        task: Task | None = None
+        for event in desk.tasks.history("3"):
+            task = fold(task, event.kind, event.data, event.at)
+        after = desk.tasks.get("3")
+        assert task is not None
+        assert (task.parent, task.revision) == (after.parent, after.revision) == (above, before.revision + 1)
+        with pytest.raises(TaskRevisionConflict):
+            desk.tasks.update("3", subject="other", revision=before.revision)
+        before = after
+    assert desk.kinds("3") == ["created", "changed", "changed"]
 
 
 # Looking.

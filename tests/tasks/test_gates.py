@@ -5,6 +5,7 @@ import os
 import select
 import sys
 import threading
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 
 from punchlist import Task, TaskStatus
 from punchlist.errors import ConfigInvalid, GateRefused, RevisionConflict
+from punchlist.tasks.gate_command import MOST_OUTPUT
 from tests.tasks.boards import Desk, ids
 
 
@@ -122,6 +124,46 @@ def test_a_command_that_hangs_is_ended_with_its_children(desk: Desk, tmp_path: P
     desk.board.gate("complete", f"sleep 60 & echo $! > {pid}; wait", seconds=0.5)
     with pytest.raises(GateRefused, match="within"):
         desk.tasks.complete("1")
+    assert _ends(int(pid.read_text()))
+
+
+def test_a_command_that_prints_without_end_costs_no_memory(desk: Desk) -> None:
+    desk.tasks.create("one")
+    desk.board.gate("complete", ["yes"], seconds=0.5)
+    tracemalloc.start()
+    try:
+        with pytest.raises(GateRefused, match="did not answer"):
+            desk.tasks.complete("1")
+        assert tracemalloc.get_traced_memory()[1] < 10 * MOST_OUTPUT
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_command_may_print_more_than_is_kept(desk: Desk) -> None:
+    desk.many("one", "two", "three")
+    much = f"head -c {4 * MOST_OUTPUT} /dev/zero | tr '\\0' x"
+    desk.board.gate("complete", f"echo 'first words' >&2; {much} >&2; exit 1", list="refused")
+    refused = desk.board.tasks("refused")
+    refused.create("one")
+    with pytest.raises(GateRefused, match=r"^first words\s"):
+        refused.complete("1")
+    desk.board.gate("complete", much, list=desk.tasks.name)
+    assert desk.tasks.complete("1").status is TaskStatus.COMPLETED
+
+
+def test_a_refusal_that_is_too_long_to_be_read_is_one(desk: Desk) -> None:
+    desk.tasks.create("one")
+    much = f"head -c {4 * MOST_OUTPUT} /dev/zero | tr '\\0' x"
+    desk.board.gate("complete", f"""printf '{{"decision": "block", "reason": "'; {much}; printf '"}}'""")
+    with pytest.raises(GateRefused, match="too long"):
+        desk.tasks.complete("1")
+
+
+def test_a_command_that_leaves_somebody_at_its_outputs_has_answered(desk: Desk, tmp_path: Path) -> None:
+    desk.tasks.create("one")
+    pid = tmp_path / "pid"
+    desk.board.gate("complete", f"sleep 60 & echo $! > {pid}; exit 0")
+    assert desk.tasks.complete("1").status is TaskStatus.COMPLETED
     assert _ends(int(pid.read_text()))
 
 

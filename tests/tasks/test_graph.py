@@ -2,6 +2,7 @@
 
 import random
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -32,6 +33,9 @@ def _check(desk: Desk) -> None:
         assert sorted(task.blocks, key=int) == sorted((w for b, w in graph.edges if b == task.id), key=int)
         assert task.open_blockers == len(task.held_by)
         assert [each.status for each in task.held_by] == [by_id[each.id].status for each in task.held_by]
+    middle = len(graph.tasks) // 3
+    assert desk.tasks.list(after=str(middle), limit=4) == graph.tasks[middle:][:4]
+    assert desk.tasks.list(status="completed") == tuple(task for task in graph.tasks if task.status == "completed")
     assert ids(desk.tasks.ready(1000)) == [task.id for task in graph.tasks if task.is_ready]
     assert desk.board.store.transact(lambda tx: tx.tasks.rebuild()) == 0
 
@@ -44,6 +48,38 @@ def test_edges_are_mirrored_and_adding_one_twice_is_adding_it_once(desk: Desk) -
     assert desk.tasks.get("1").blocks == ("2", "3")
     assert desk.kinds("3") == ["created", "linked", "linked"]
     _check(desk)
+
+
+def _steps(desk: Desk, limit: int) -> int:
+    """How much the database has to do for a page, in hundreds of its own steps."""
+    count = [0]
+
+    def step() -> None:
+        count[0] += 1
+
+    def read(tx: Any) -> None:
+        where, _ = tx.tasks.named("default", desk.clock())
+        tx.connection.set_progress_handler(step, 100)
+        tx.tasks.page(where, limit=limit)
+        tx.connection.set_progress_handler(None, 100)
+
+    desk.board.store.read(read)
+    return count[0]
+
+
+def test_a_page_costs_what_it_shows_however_many_edges_the_list_has(desk: Desk) -> None:
+    def grow(tx: Any) -> None:
+        work = desk.tasks.within(tx)
+        for _ in range(200):
+            task = work.create("next")
+            if int(task.id) > 1:
+                work.update(task.id, add_blocked_by=[str(int(task.id) - 1)])
+
+    desk.board.store.transact(grow)
+    few = _steps(desk, 20)
+    for _ in range(4):
+        desk.board.store.transact(grow)
+    assert _steps(desk, 20) < 2 * few
 
 
 def test_edges_can_be_taken_away(desk: Desk) -> None:

@@ -1,9 +1,12 @@
 """Who finishes late: what still counts, and what is kept beside the task."""
 
+from collections.abc import Callable
+
 import pytest
 
 from punchlist import Task, TaskStatus
-from punchlist.errors import FenceStale, GateRefused, ReservationRefused, TransitionRefused
+from punchlist.agent import Agent
+from punchlist.errors import FenceStale, GateRefused, ReservationRefused, TaskTaken, TransitionRefused
 from tests.tasks.boards import Desk
 
 
@@ -131,6 +134,99 @@ def test_a_heartbeat_after_expiry_is_refused_when_its_files_are_another_s(desk: 
     assert desk.tasks.get("1").status is TaskStatus.PENDING
 
 
-def test_a_heartbeat_for_a_task_that_was_never_claimed_takes_it_in_the_name_of_its_handle(desk: Desk) -> None:
+def test_a_heartbeat_for_a_task_that_nobody_has_claimed_is_refused(desk: Desk) -> None:
     desk.tasks.create("one")
-    assert desk.tasks.heartbeat("1", fence=0).owner == "ada"
+    desk.tasks.create("two", owner="bob")
+    desk.tasks.create("three")
+    begun = desk.tasks.update("3", status="in_progress")
+    for task in desk.tasks.list():
+        with pytest.raises(TransitionRefused, match="no claim to keep alive"):
+            desk.tasks.heartbeat(task.id, fence=task.fence)
+        assert desk.tasks.get(task.id) == task
+    assert (begun.owner, begun.lease_until) == ("ada", None)
+
+
+# Agents, which show no fence.
+
+
+def _lost(desk: Desk) -> tuple[Agent, Task]:
+    """An agent whose claim ran out, and its task as somebody else has it now."""
+    agent = desk.board.agent("main", session="s", dialect="claude-tasks")
+    agent.call("TaskCreate", {"subject": "one", "description": ""})
+    agent.tasks("session:s").claim(id="1", lease=60)
+    desk.clock.advance(120)
+    taken = desk.board.tasks("session:s").claim("other")
+    assert taken is not None
+    return agent, taken
+
+
+def test_a_model_that_lost_its_claim_completes_nothing_and_what_it_brought_is_kept(desk: Desk) -> None:
+    agent, taken = _lost(desk)
+    tasks = desk.board.tasks("session:s")
+    done = {"taskId": "1", "status": "completed", "metadata": {"files": 3}}
+    replies = [agent.call("TaskUpdate", done) for _ in range(2)]
+    assert [(reply.is_error, "kept" in reply.text, reply.problems[0].code) for reply in replies] == [
+        (True, True, "fence_stale")
+    ] * 2
+    task = tasks.get("1")
+    assert (task.status, task.owner, task.metadata) == (TaskStatus.IN_PROGRESS, "other", {})
+    assert [(late.fence, late.result, late.by) for late in task.late_results] == [
+        (1, {"status": "completed", "metadata": {"files": 3}}, "main")
+    ]
+    assert tasks.complete("1", fence=taken.fence, result="the work").result == "the work"
+
+
+def test_an_agent_that_lost_its_claim_can_do_nothing_more_to_the_task(desk: Desk) -> None:
+    agent, _ = _lost(desk)
+    tasks, before = agent.tasks("session:s"), desk.board.tasks("session:s").get("1")
+    writes: list[Callable[[], object]] = [
+        lambda: tasks.complete("1"),
+        lambda: tasks.update("1", status="completed"),
+        lambda: tasks.update("1", status="pending"),
+        lambda: tasks.update("1", state={"a": 1}),
+        lambda: tasks.fail("1"),
+        lambda: tasks.release("1"),
+        lambda: tasks.wait("1"),
+        lambda: tasks.cancel("1"),
+        lambda: tasks.delete("1"),
+    ]
+    for write in writes:
+        with pytest.raises(FenceStale):
+            write()
+    for change in ({"status": "pending"}, {"status": "deleted"}):
+        assert agent.call("TaskUpdate", {"taskId": "1", **change}).is_error
+    with pytest.raises(TaskTaken, match="`other`"):
+        tasks.update("1", status="in_progress")
+    assert desk.board.tasks("session:s").get("1") == before
+
+
+def test_a_result_that_an_agent_brings_late_is_kept_though_it_shows_no_fence(desk: Desk) -> None:
+    agent, _ = _lost(desk)
+    tasks = agent.tasks("session:s")
+    with pytest.raises(FenceStale, match="kept"):
+        tasks.complete("1", result="first")
+    with pytest.raises(FenceStale, match="kept"):
+        tasks.update("1", status="completed", result="second")
+    late = tasks.get("1").late_results
+    assert [each.result for each in late] == ["first", "second"]
+
+
+def test_an_agent_is_heard_if_nobody_took_its_task_or_it_gave_it_away_itself(desk: Desk) -> None:
+    agent = desk.board.agent("main", session="s", dialect="claude-tasks")
+    for number in ("1", "2", "3"):
+        agent.call("TaskCreate", {"subject": "one", "description": ""})
+        agent.tasks("session:s").claim(id=number, lease=60)
+    desk.clock.advance(120)
+    desk.board.tasks("session:s").claim("other", id="3")
+    desk.board.tasks("session:s").release("3")
+    agent.call("TaskUpdate", {"taskId": "2", "owner": "helper", "status": "in_progress"})
+    for number in ("1", "2", "3"):
+        assert not agent.call("TaskUpdate", {"taskId": number, "status": "completed"}).is_error
+
+
+def test_a_gate_is_not_asked_about_what_a_model_completes_too_late(desk: Desk) -> None:
+    agent, _ = _lost(desk)
+    asked: list[str] = []
+    desk.board.gate("complete", lambda task: asked.append(task.id))
+    agent.call("TaskUpdate", {"taskId": "1", "status": "completed"})
+    assert not asked

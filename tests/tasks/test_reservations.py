@@ -44,3 +44,36 @@ def test_what_names_no_file_is_refused(desk: Desk) -> None:
         with pytest.raises(InvalidInput):
             desk.tasks.claim("w", reserve=wrong)
     assert isinstance(desk.tasks.claim("w", reserve=["a", "a"]), Task)
+
+
+def test_a_reservation_holds_between_two_agents_and_two_workers_of_the_same_name(desk: Desk) -> None:
+    desk.many("one", "two", "three", "four")
+    first, second = (desk.board.agent("main", session=session).tasks("default") for session in ("s1", "s2"))
+    assert first.claim(reserve=["src/**"]) is not None
+    with pytest.raises(ReservationRefused, match="`main` for task `1`"):
+        second.claim(reserve=["src/a.py"])
+    with pytest.raises(ReservationRefused):
+        desk.tasks.claim("main", reserve=["src/a.py"])
+    assert desk.tasks.claim("w", reserve=["docs"]) is not None
+    with pytest.raises(ReservationRefused):
+        desk.tasks.claim("w", reserve=["docs/a.md"])
+
+
+def test_an_agent_may_reserve_for_another_task_what_it_has_reserved(desk: Desk) -> None:
+    desk.many("one", "two")
+    mine = desk.board.agent("main", session="s1").tasks("default")
+    assert [task and task.id for task in (mine.claim(reserve=["src"]), mine.claim(reserve=["src/a.py"]))] == ["1", "2"]
+
+
+def test_what_was_claimed_together_is_had_back_one_by_one(desk: Desk) -> None:
+    desk.many("one", "two", "three")
+    batch = desk.tasks.claim("w", limit=2, reserve=["src"], lease=60)
+    desk.clock.advance(40)
+    desk.tasks.heartbeat("1", fence=batch[0].fence)
+    desk.clock.advance(40)
+    assert desk.tasks.heartbeat("2", fence=batch[1].fence).reserved == ("src",)
+    desk.clock.advance(70)
+    desk.tasks.claim("w", id="3", reserve=["src/a.py"])
+    for task in batch:
+        with pytest.raises(ReservationRefused):
+            desk.tasks.heartbeat(task.id, fence=task.fence)

@@ -26,6 +26,7 @@ class Model:
 
     status: str = "pending"
     owner: str | None = None
+    worker: str | None = None
     priority: int = 2
     fence: int = 0
     lease_ends: float | None = None
@@ -130,6 +131,7 @@ class TaskMachine(RuleBasedStateMachine):
     def took(self, task: Task, owner: str, lease: int) -> None:
         known = self.model[int(task.id)]
         known.status, known.owner, known.lease_ends = "in_progress", owner, self.now + lease
+        known.worker = owner
         known.fence += 1
         known.attempts += 1
         assert task.fence == known.fence
@@ -190,7 +192,7 @@ class TaskMachine(RuleBasedStateMachine):
                 known.status = "pending"
                 known.fence += 1
             case "heartbeat":
-                known.owner = known.owner or "ada"
+                known.owner = known.worker
                 known.status, known.lease_ends, known.rests_until = "in_progress", self.now + 40, None
             case _:
                 known.goes_on = (
@@ -217,8 +219,9 @@ class TaskMachine(RuleBasedStateMachine):
             assert done is None
             return
         free = not self.held(number)
+        another_s = known.status == "waiting" and known.goes_on and known.owner != "ada"
         allowed = {
-            "start": known.status == "in_progress" or (known.status != "cancelled" and free),
+            "start": known.status not in {"in_progress", "cancelled"} and free and not another_s,
             "complete": known.status == "completed" or (known.status in OPEN and free),
             "cancel": known.status != "completed",
             "retry": known.status not in OPEN or known.rests_until is not None,
@@ -231,9 +234,9 @@ class TaskMachine(RuleBasedStateMachine):
 
     def operated(self, known: Model, number: int, verb: str) -> None:
         owner, leased = known.owner, known.lease_ends is not None
-        if verb == "start" and known.status != "in_progress":
+        if verb == "start":
             known.free()
-            known.status, known.owner, known.rests_until = "in_progress", owner or "ada", None
+            known.status, known.owner, known.rests_until = "in_progress", "ada", None
             known.fence += 1
         elif verb == "complete" and known.status != "completed":
             known.free()

@@ -2,7 +2,7 @@
 
 import re
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from punchlist.text import clean, cut, fence, fit, for_prompt, for_terminal, graphemes, repair, width
@@ -99,6 +99,7 @@ def test_a_fence_has_a_row_an_item(items: list[str], note: str) -> None:
 
 
 @examples
+@example("0\u200c«")
 @given(hostile_texts)
 def test_rendering_for_a_prompt_twice_is_rendering_once(text: str) -> None:
     assert for_prompt(for_prompt(text)) == for_prompt(text)

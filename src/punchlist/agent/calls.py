@@ -35,7 +35,7 @@ LAYERS = {
 """Who answers the calls of a dialect that does not write todos. Each module has
 
 - `answering(agent, command) -> Decide`, which is asked within the transaction and may raise `Repeat`, and
-- `changed(agent)`, which is called after the commit of a call that changed something.
+- `around(agent, transact)`, which does the transaction of a call that does not only read.
 """
 
 _encode = msgspec.json.Encoder(order="deterministic").encode
@@ -59,7 +59,7 @@ class Calls(Turns):
         The same `call_id` again gets the first reply again, and nothing is applied twice.
         """
         arguments = self._accounts.size(args)
-        decide, reads = self._deciding(name, args, arguments)
+        decide, reads, elsewhere = self._deciding(name, args, arguments)
         if decide is None:
             return reply_unknown_tool(self.tools, str(name))
         call_id = None if call_id is None else repair(str(call_id))
@@ -82,35 +82,36 @@ class Calls(Turns):
                 tx.save_call(row, call_id, kept(fingerprint, reply), at=now)
             return reply
 
+        def transact() -> Reply:
+            return self.board.store.transact(work, lasting=lasting)
+
         while True:
             try:
-                reply = self.board.store.transact(work, lasting=lasting)
+                reply = transact() if elsewhere is None else elsewhere.around(self, transact)
                 break
             except Repeat as repeat:
                 repeat.meanwhile()
-        if changed:
-            self._tell_others()
+        if changed and self._dialect.layer == "todos":
+            self._changed()
         return reply
 
-    def _tell_others(self) -> None:
-        if self._dialect.layer == "todos":
-            self._changed()
-        else:
-            import_module(LAYERS[self._dialect.layer]).changed(self)
+    def _deciding(self, name: str, args: Any, arguments: Size) -> tuple[Decide | None, bool, Any]:
+        """What answers the call, whether it only reads, and the module of the layer that it may change if not todos.
 
-    def _deciding(self, name: str, args: Any, arguments: Size) -> tuple[Decide | None, bool]:
-        """What answers the call, and whether it only reads; None for a tool that this handle does not offer."""
+        None answers for a tool that this handle does not offer.
+        """
         if self.offered and self._dialect.has_tool(name):
             parsed = self._dialect.parse(name, args)
             if isinstance(parsed, Elsewhere):
-                answer: Decide = import_module(LAYERS[self._dialect.layer]).answering(self, parsed)
-                return self._accounted(answer, arguments), parsed.reads
-            return lambda tx, row, now: self._answer(tx, row, parsed, now, arguments), isinstance(parsed, Query)
+                layer: Any = import_module(LAYERS[self._dialect.layer])
+                answer: Decide = layer.answering(self, parsed)
+                return self._accounted(answer, arguments), parsed.reads, None if parsed.reads else layer
+            return lambda tx, row, now: self._answer(tx, row, parsed, now, arguments), isinstance(parsed, Query), None
         if self._planning is not None and self._planning.has_tool(name):
             from punchlist.agent.plan_calls import answering  # only with plan tools
 
-            return self._accounted(answering(self._planning, name, args, by=self.name), arguments), False
-        return None, False
+            return self._accounted(answering(self._planning, name, args, by=self.name), arguments), False, None
+        return None, False, None
 
     def _accounted(self, decide: Decide, arguments: Size) -> Decide:
         """The same, with the call added to the ledger; for what does not write the list itself."""

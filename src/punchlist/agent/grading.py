@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable
 from datetime import datetime
 from typing import Final, NamedTuple
 
+from punchlist.agent.family import above
 from punchlist.agent.kept_work import KeptWork, later, work_on
 from punchlist.core.apply import Applied
 from punchlist.core.commands import Problem
@@ -30,7 +31,7 @@ from punchlist.text import cut, for_prompt
 _CALLS_LOOKED_AT: Final = 4000
 """Runtime events behind which evidence is looked for."""
 
-_WHY: Final = {
+UNSOUND: Final = {
     "asserted": "no work on it was seen",
     "contradicted": "the last that was seen of it failed",
 }
@@ -119,9 +120,10 @@ def regraded(
     todos, changed = row.state.todos, dict[str, Grade]()
     open_calls = list(open_calls)
     for item in todos.items:
+        if item.status is not Status.COMPLETED or item.grade in (None, "confirmed"):
+            continue
         key = item_key(todos.plan_id, item.id)
-        judged = item.status is Status.COMPLETED and item.grade not in (None, "confirmed")
-        if not judged or (keys is not None and key not in keys):
+        if keys is not None and key not in keys:
             continue
         own = _with_evidence(tx, row, item, key, work_on(tx, row.number, key, open_calls))
         found = regrade(None, own, later(tx, row.number, key))
@@ -129,6 +131,19 @@ def regraded(
             changed[item.id] = found
     if changed:
         _write(tx, row, changed, now)
+    if keys is None or any(key.startswith("task:") for key in keys):
+        from punchlist.tasks.grading import regraded_tasks  # only for those who work on tasks
+
+        regraded_tasks(tx, row, keys, now)
+
+
+def regraded_above(tx: Transaction, row: AgentRow, now: datetime) -> None:
+    """Looks anew at what those above an agent called done, where it was started for that."""
+    for parent, child in above(tx, row):
+        watched = KeptWork().head(tx, parent.number).watched
+        keys = {key for key, children in watched.children.items() if key and child.number in children}
+        if keys:
+            regraded(tx, parent, keys, watched.open.values(), now)
 
 
 def _write(tx: Transaction, row: AgentRow, grades: dict[str, Grade], now: datetime) -> None:
@@ -157,7 +172,12 @@ def _with_evidence(tx: Transaction, row: AgentRow, item: TodoItem, key: str, tal
     return grounded_by(tally, matches, item=key, since=item.created_at)
 
 
+def named_item(id: str, text: str) -> str:
+    """An item or a task, as the model is reminded of it."""
+    return f"{id} {for_prompt(cut(text, 80))}"
+
+
 def _listed(bad: Iterable[tuple[Claim, str]]) -> str:
-    named = [f"{claim.item.id} {for_prompt(cut(claim.item.content, 80))} ({_WHY.get(one, one)})" for claim, one in bad]
+    named = [f"{named_item(claim.item.id, claim.item.content)} ({UNSOUND.get(one, one)})" for claim, one in bad]
     more = f"; and {len(named) - 10} more" if len(named) > 10 else ""
     return "; ".join(named[:10]) + more

@@ -114,6 +114,8 @@ class Handle:
         self._offered = _offered(self._dialect, options)
         self._planning = _planning(self._dialect, options)
         self.task_list = task_list(options.get("task_list"), session)
+        if self._dialect.layer == "tasks":
+            _check_list(self.task_list)
         if options.get("layers") is not None:
             _check_layers(options)
         if options.get("guidance"):
@@ -226,6 +228,11 @@ def speaks(agent: Handle) -> Dialect:
     return agent._dialect  # pyright: ignore[reportPrivateUsage]
 
 
+def grades_of(agent: Handle) -> str:
+    """What becomes of completions of an agent that nothing seen bears out."""
+    return agent._grading  # pyright: ignore[reportPrivateUsage]
+
+
 def joined(agent: Handle, tx: Transaction, now: datetime) -> AgentRow:
     """The row of an agent, in a transaction of somebody else's."""
     return agent._joined(tx, now)  # pyright: ignore[reportPrivateUsage]
@@ -274,6 +281,12 @@ def _planning(dialect: Dialect, options: AgentOptions) -> PlanSettings | None:
     from punchlist.dialects.plan_tools import plan_settings  # not for those who only keep a list
 
     return plan_settings(dialect.name, wanted, subagent=options.get("subagent", False))
+
+
+def _check_list(name: str) -> None:
+    from punchlist.tasks.fields import list_name  # not for those whose tool writes no tasks
+
+    list_name(name)
 
 
 def _check_layers(options: AgentOptions) -> None:

@@ -1,40 +1,22 @@
-"""What is remembered of an agent's tool calls, as bytes and as values; and the tallies of the work on its items."""
+"""The tallies of the work on an agent's items, and what is known of how its list is kept."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
 import msgspec
 
+from punchlist.agent.kept import LATER, NEW, WORK, Head, Kept, Raised, decode_head, decode_tally, encode, kept
 from punchlist.core.grounding import NOTHING, Grounding, Tally, ToolCall, combined, counted, subject, tally_of
-from punchlist.core.grounding.watched import Settled, Watched
-from punchlist.detect.loops import LoopState
+from punchlist.core.grounding.watched import Settled
 from punchlist.detect.staleness import StalenessState
-from punchlist.detect.stalls import StallState
+from punchlist.guidance.memory import NEW as NO_RECORD
 from punchlist.store import AgentRow, Transaction
 
-LATER: Final = "later:"
-WORK: Final = "item:"
 STALENESS: Final = "staleness"
 _ALL: Final = 1_000_000
-
-Raised = tuple[tuple[str, str], ...]
-"""Detectors that have something to say, each with what it is about."""
-
-
-@dataclass(frozen=True, slots=True)
-class Head:
-    """What the next report needs. `raised` are findings about loops that still hold.
-
-    `stall` says how far the agent got since a person last spoke to it.
-    """
-
-    watched: Watched = field(default_factory=Watched)
-    loops: LoopState = field(default_factory=LoopState)
-    raised: Raised = ()
-    stall: StallState | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,36 +27,23 @@ class Stale:
     raised: Raised = ()
 
 
-NEW: Final = Head()
 FRESH: Final = Stale()
-encode = msgspec.msgpack.Encoder().encode
-decode_head = msgspec.msgpack.Decoder(Head).decode
 _decode_stale = msgspec.msgpack.Decoder(Stale).decode
-_decode_tally = msgspec.msgpack.Decoder(Tally).decode
 
 
 class KeptWork:
-    """Decodes only what another handle wrote."""
+    """What the steps of a handle change of it, written at once."""
 
     def __init__(self) -> None:
-        self._head: tuple[bytes | None, Head] = (None, NEW)
         self._stale: tuple[bytes | None, Stale] = (None, FRESH)
-        self._tally: tuple[bytes | None, Tally] = (None, NOTHING)
 
     def head(self, tx: Transaction, number: int) -> Head:
-        body = tx.work.get(number)
-        if body is None:
-            return NEW
-        known, head = self._head
-        if known is not body:
-            head = decode_head(body)
-            self._head = body, head
-        return head
+        return kept(tx, number).head
 
     def save_head(self, tx: Transaction, number: int, head: Head) -> None:
-        body = encode(head)
-        tx.work.save(number, body)
-        self._head = body, head
+        found = kept(tx, number)
+        found.head = head
+        found.write(tx)
 
     def stale(self, tx: Transaction, number: int) -> Stale:
         body = tx.work.get(number, STALENESS)
@@ -93,91 +62,91 @@ class KeptWork:
 
     def settle(self, tx: Transaction, number: int, settled: Iterable[Settled]) -> None:
         """Counts calls into the tallies of the items that they belong to."""
+        found = kept(tx, number)
         for before, call in settled:
-            self._count(tx, number, WORK + call.item, before, call)
-            if call.after:
-                self._count(tx, number, LATER + call.after, before, call)
-
-    def _count(self, tx: Transaction, number: int, part: str, before: ToolCall | None, call: ToolCall) -> None:
-        stored = tx.work.get(number, part)
-        known, tally = self._tally
-        if stored is None:
-            tally = NOTHING
-        elif known is not stored:
-            tally = _decode_tally(stored)
-        grown = counted(tally, before, call)
-        if grown is not None:
-            body = encode(grown)
-            tx.work.save(number, body, part)
-            self._tally = body, grown
+            found.count(tx, before, call)
+        if settled:
+            found.write(tx)
 
     def make_anew(self, tx: Transaction, row: AgentRow) -> None:
         """Makes the tallies from the log, because a report took back what was counted. Seldom, and not quick."""
-        work = Grounding(tx.work.events(row.number, _ALL))
+        work, found = Grounding(tx.work.events(row.number, _ALL)), kept(tx, row.number)
+        found.write(tx)
         for of in work.subjects():
-            self._replace(tx, row, WORK + of.item, work.calls(of))
+            found.put(WORK + of.item, _made(work.calls(of)))
         for part in tx.work.parts(row.number):
             if part.startswith(LATER):
                 of = subject(row.session, row.name, part.removeprefix(LATER))
-                self._replace(tx, row, part, work.calls_later(of))
+                found.put(part, _made(work.calls_later(of)))
+        found.write(tx)
 
-    def _replace(self, tx: Transaction, row: AgentRow, part: str, calls: Iterable[ToolCall]) -> None:
-        """An end whose beginning nobody has told of is not counted yet."""
-        tally = tally_of(call for call in calls if not call.is_open and call.started is not None)
-        tx.work.save(row.number, encode(tally), part)
+
+def _made(calls: Iterable[ToolCall]) -> Tally:
+    """An end whose beginning nobody has told of is not counted yet."""
+    return tally_of(call for call in calls if not call.is_open and call.started is not None)
+
+
+def read(tx: Transaction, number: int) -> Kept:
+    """What is remembered of an agent, all its tallies in it; for looking at.
+
+    One statement gives all rows, so that they belong together though nobody holds a transaction open.
+    """
+    parts, held = tx.work.parts(number), tx.work.held.get(number)
+    body = parts.get("")
+    found = held or Kept(number, NEW if body is None else decode_head(body), NO_RECORD, is_whole=True)
+    for part, tally in parts.items():
+        if part.startswith((WORK, LATER)) and part not in found.tallies:
+            found.tallies[part] = decode_tally(tally)
+    if held is None:
+        for event in tx.work.hinted(number, found.upto):
+            found.take_in(tx, event)
+    return found
 
 
 def tallies(tx: Transaction, number: int) -> dict[str, Tally]:
     """The tallies of one agent's own work by the key of the item, what still runs included."""
-    parts = tx.work.parts(number)
-    found = {part.removeprefix(WORK): _decode_tally(body) for part, body in parts.items() if part.startswith(WORK)}
-    for call in running(parts):
-        found[call.item] = counted(found.get(call.item, NOTHING), None, call) or NOTHING
+    return _tallies(read(tx, number))
+
+
+def _tallies(of: Kept) -> dict[str, Tally]:
+    found = {part.removeprefix(WORK): tally for part, tally in of.tallies.items() if part.startswith(WORK)}
+    for call in of.head.watched.open.values():
+        if call.is_open:
+            found[call.item] = counted(found.get(call.item, NOTHING), None, call) or NOTHING
     return found
 
 
-def running(parts: Mapping[str, bytes]) -> list[ToolCall]:
-    body = parts.get("")
-    head = NEW if body is None else decode_head(body)
-    return [call for call in head.watched.open.values() if call.is_open]
-
-
-def whole(tx: Transaction, number: int, item: str, own: Tally | None = None) -> Tally:
-    """The work on one item, that of children who were started for it included."""
-    mine = own if own is not None else tallies(tx, number).get(item, NOTHING)
-    body = tx.work.get(number)
-    if body is None:
-        return mine
-    first = decode_head(body).watched.children.get(item, ())
-    return combined(mine, _work_of(tx, first), as_children=True) if first else mine
+def wholes(tx: Transaction, number: int, items: Iterable[str]) -> dict[str, Tally]:
+    """The work on these items, that of children who were started for it included."""
+    of = read(tx, number)
+    known, children = _tallies(of), of.head.watched.children
+    return {item: _with_children(tx, known.get(item, NOTHING), children.get(item, ())) for item in items}
 
 
 def later(tx: Transaction, number: int, item: str) -> Tally:
     """What was seen after this item was called done, with nothing else in focus."""
-    body = tx.work.get(number, LATER + item)
-    return NOTHING if body is None else _decode_tally(body)
+    return kept(tx, number).tally(tx, LATER + item)
 
 
 def work_on(tx: Transaction, number: int, item: str, open_calls: Iterable[ToolCall]) -> Tally:
-    """The same as `whole`, for one item of an agent whose open calls are known."""
-    body = tx.work.get(number, WORK + item)
-    tally = NOTHING if body is None else _decode_tally(body)
+    """The same as `wholes`, for one item of an agent whose open calls are known, while nobody else writes."""
+    of = kept(tx, number)
+    tally = of.tally(tx, WORK + item)
     for call in open_calls:
         if call.item == item and call.is_open:
             tally = counted(tally, None, call) or tally
-    return whole(tx, number, item, tally)
+    return _with_children(tx, tally, of.head.watched.children.get(item, ()))
 
 
-def _work_of(tx: Transaction, children: Iterable[int]) -> list[Tally]:
-    """All work of these agents and of those that they started."""
-    waiting, seen, found = list(children), set[int](), list[Tally]()
+def _with_children(tx: Transaction, own: Tally, first: Iterable[int]) -> Tally:
+    """With all work of these agents and of those that they started."""
+    waiting, seen, found = list(first), set[int](), list[Tally]()
     while waiting:
         child = waiting.pop()
         if child in seen:
             continue
         seen.add(child)
-        found.append(combined(NOTHING, tallies(tx, child).values()))
-        body = tx.work.get(child)
-        if body is not None:
-            waiting.extend(one for group in decode_head(body).watched.children.values() for one in group)
-    return found
+        of = read(tx, child)
+        found.append(combined(NOTHING, _tallies(of).values()))
+        waiting.extend(one for group in of.head.watched.children.values() for one in group)
+    return combined(own, found, as_children=True) if found else own

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any, TypeVar
 
+from punchlist.agent.family import above
+from punchlist.agent.kept import Kept, kept
 from punchlist.agent.steps import Steps, as_text, short
 from punchlist.core.events import Draft
 from punchlist.core.verdict import FINE, Verdict
@@ -23,42 +26,40 @@ class Reports(Steps):
         tool = short(name)
         ours = is_own(tool, self._own)
 
-        def prepare() -> Callable[[Transaction, AgentRow, Record], tuple[Record, Verdict]]:
+        def prepare() -> Callable[[Transaction, AgentRow, Kept, datetime], Verdict]:
             seen = self._ground.watching.look(tool, args, ours=ours)
 
-            def decide(tx: Transaction, row: AgentRow, record: Record) -> tuple[Record, Verdict]:
-                row, now = self._watched(tx, row), self._ground.board.now()
+            def decide(tx: Transaction, row: AgentRow, known: Kept, now: datetime) -> Verdict:
                 key, verdict = self._ground.watching.started(tx, row, short(call_id or ""), seen, now)
-                after = started(record, key, tool, changes=seen.changes, ours=ours)
+                known.record = started(known.record, key, tool, changes=seen.changes, ours=ours)
                 if verdict.for_model or (verdict.is_news and self._ground.rules.tell_findings):
-                    after = noticed(after, verdict.for_model or verdict.message)
-                return after, verdict
+                    known.record = noticed(known.record, verdict.for_model or verdict.message)
+                return verdict
 
             return decide
 
         return self._prepared(prepare, FINE)
 
     def tool_ended(
-        self, call_id: str, result: Any, *, is_error: bool, exit_code: int | None, name: str, event: str
+        self, call_id: str, result: Any, *, is_error: bool | None, exit_code: int | None, name: str, event: str
     ) -> None:
-        def decide(tx: Transaction, row: AgentRow, record: Record) -> tuple[Record, None]:
-            row, now = self._watched(tx, row), self._ground.board.now()
+        def decide(tx: Transaction, row: AgentRow, known: Kept, now: datetime) -> None:
+            writes = self._ground.accounts.tally(row.ledger).writes
             key, failed = self._ground.watching.ended(
                 tx,
                 row,
                 short(call_id or ""),
                 result,
                 now,
-                is_error=bool(is_error),
+                is_error=None if is_error is None else bool(is_error),
                 exit_code=exit_code,
                 name=short(name),
                 event=event,
+                writes=writes,
             )
-            writes = self._ground.accounts.tally(row.ledger).writes
-            after, _ = ended(record, key, writes, is_error=failed)
-            return after, None
+            known.record, _ = ended(known.record, key, writes, is_error=failed)
 
-        self._step(decide, None)
+        self._prepared(lambda: decide, None)
 
     def tool_updated(self, call_id: str, text: str, name: str) -> None:
         def decide(tx: Transaction, row: AgentRow, record: Record) -> tuple[Record, None]:
@@ -105,15 +106,44 @@ class Reports(Steps):
             return row
         tx.save_ledger(row, ledger)
         self._ground.watching.begin(tx, row, self._ground.board.now())
+        for parent, _ in above(tx, row):  # what a child does is work of theirs, and their completions are judged by it
+            known = self._ground.accounts.watching(parent.ledger)
+            if known is not None:
+                tx.save_ledger(parent, known)
+                self._ground.watching.begin(tx, parent, self._ground.board.now())
         return row._replace(ledger=ledger)
 
-    def _prepared(self, prepare: Callable[[], Any], otherwise: T) -> T:
-        """A step for which something has to be found out before its transaction begins."""
+    def _prepared(self, prepare: Callable[[], Callable[[Transaction, AgentRow, Kept, datetime], T]], otherwise: T) -> T:
+        """A report, for which something has to be found out before its transaction begins."""
+        ground = self._ground
         try:
             decide = prepare()
         except Exception:
             return self._failed(otherwise)
-        return self._step(decide, otherwise)
+
+        def work(tx: Transaction) -> tuple[T, list[str]]:
+            now = ground.board.now()
+            row = self._watched(tx, ground.join(tx, now))
+            settled = [] if row.state.todos.focus is not None else ground.settle(tx, row, now)
+            known = kept(tx, row.number)
+            record, behind = known.record, known.behind
+            try:
+                result = decide(tx, row, known, now)
+            except BaseException:
+                tx.work.held.pop(row.number, None)
+                raise
+            if known.record is not record and known.behind == behind:
+                known.is_due = True  # no hint tells of it
+            known.reported(tx)
+            return result, settled
+
+        try:
+            result, settled = ground.board.store.transact(work, lasting=False)
+            for name in settled:
+                ground.board.tasks_changed(name)
+            return result
+        except Exception:
+            return self._failed(otherwise)
 
 
 def _given(data: dict[str, Any]) -> dict[str, Any]:

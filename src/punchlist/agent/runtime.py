@@ -33,11 +33,15 @@ class Runtime(Turns):
         call_id: str | None,
         result: Any = None,
         *,
-        is_error: bool = False,
+        is_error: bool | None = None,
         exit_code: int | None = None,
         name: str = "",
     ) -> None:
-        """A tool call of the agent has ended. `name` is needed only for a call that has no id."""
+        """A tool call of the agent has ended. `name` is needed only for a call that has no id.
+
+        Say how it went: `exit_code`, or else `is_error`. Without either (None is "not told") a check is judged by what
+        its result says of itself, and where that says nothing, it proves nothing.
+        """
         self._steps.tool_ended(
             call_id or "", result, is_error=is_error, exit_code=exit_code, name=name, event="tool.finished"
         )
@@ -65,7 +69,10 @@ class Runtime(Turns):
 
     @property
     def grounding(self) -> Mapping[str, Tally]:
-        """What was seen of the work on each item of the present list, by id; under "" that with nothing in focus."""
+        """What was seen of the work on each item of the present list, by id; under "" that with nothing in focus.
+
+        That on a task is under `task:<list>/<id>`.
+        """
         return self.board.store.read(self._grounding_in)
 
     def work_on(self, item: str) -> Tally:
@@ -75,16 +82,17 @@ class Runtime(Turns):
         return self.grounding.get(item, NOTHING)
 
     def _grounding_in(self, tx: Transaction) -> Mapping[str, Tally]:
-        from punchlist.agent.kept_work import tallies, whole
-        from punchlist.core.grounding import NOTHING, item_key
+        from punchlist.agent.kept_work import tallies, wholes
+        from punchlist.core.grounding import item_key
 
         row = tx.agent(self.session, self.name)
         if row is None:
             return {}
-        known, todos = tallies(tx, row.number), row.state.todos
-        keys = {"": "", **{item.id: item_key(todos.plan_id, item.id) for item in todos.items}}
-        found = {name: whole(tx, row.number, key, known.get(key, NOTHING)) for name, key in keys.items()}
-        return {name: tally for name, tally in found.items() if not tally.is_empty}
+        todos = row.state.todos
+        tasks = {key: key for key in tallies(tx, row.number) if key.startswith("task:")}
+        keys = {"": "", **{item.id: item_key(todos.plan_id, item.id) for item in todos.items}, **tasks}
+        found = wholes(tx, row.number, keys.values())
+        return {name: found[key] for name, key in keys.items() if not found[key].is_empty}
 
     def _finished_as_child(self, outcome: str) -> None:
         raise NotImplementedError

@@ -7,10 +7,11 @@ from dataclasses import replace
 from datetime import datetime
 from typing import NamedTuple
 
-from punchlist.agent.kept_work import decode_head, encode
+from punchlist.agent.kept import kept
+from punchlist.agent.kept_work import read
 from punchlist.core.events import Draft
 from punchlist.detect.findings import Finding
-from punchlist.detect.stalls import DEFAULT, StallOptions, check
+from punchlist.detect.stalls import DEFAULT, StallOptions, StallState, check
 from punchlist.store import Store, Transaction
 from punchlist.store.work import WatchedRow
 
@@ -27,15 +28,13 @@ class Stall(NamedTuple):
 
 def stalled(store: Store, now: datetime, *, project: str | None, options: StallOptions = DEFAULT) -> Sequence[Stall]:
     """All who are silent now, the longest first; also those who were told of before."""
-    rows = store.read(lambda tx: tx.work.watched(project))
-    found = [stall for row in rows if (stall := _stall(row, now, options)) is not None]
+    found = [stall for row, state in _states(store, project) if (stall := _stall(row, state, now, options)) is not None]
     return sorted(found, key=lambda stall: stall.since)
 
 
 def tell(store: Store, now: datetime, options: StallOptions = DEFAULT) -> int:
     """Makes an event of each stall that is new; how many there were."""
-    rows = store.read(lambda tx: tx.work.watched())
-    new = [row for row in rows if _is_new(row.head, now, options)]
+    new = [row for row, state in _states(store) if check(state, now, options)[1] is not None]
 
     def work(tx: Transaction) -> int:
         return sum(_told(tx, row, now, options) for row in new)
@@ -43,30 +42,29 @@ def tell(store: Store, now: datetime, options: StallOptions = DEFAULT) -> int:
     return store.transact(work, lasting=False) if new else 0
 
 
-def _stall(row: WatchedRow, now: datetime, options: StallOptions) -> Stall | None:
-    state = decode_head(row.head).stall
-    if state is None:
-        return None
+def _states(store: Store, project: str | None = None) -> list[tuple[WatchedRow, StallState]]:
+    """How far each agent got of which anything is known."""
+    rows = store.read(lambda tx: [(row, read(tx, row.number).head.stall) for row in tx.work.watched(project)])
+    return [(row, state) for row, state in rows if state is not None]
+
+
+def _stall(row: WatchedRow, state: StallState, now: datetime, options: StallOptions) -> Stall | None:
     _, finding = check(replace(state, told=False), now, options)
     if finding is None or finding.detector == "timed_out":
         return None
     return Stall(row.project, row.session, row.agent, finding, state.alive_at)
 
 
-def _is_new(head: bytes, now: datetime, options: StallOptions) -> bool:
-    state = decode_head(head).stall
-    return state is not None and check(state, now, options)[1] is not None
-
-
 def _told(tx: Transaction, row: WatchedRow, now: datetime, options: StallOptions) -> bool:
     """Looks again, now that nobody else writes."""
-    body, agent = tx.work.get(row.number), tx.agent(row.session, row.agent)
-    if body is None or agent is None:
+    agent = tx.agent(row.session, row.agent)
+    if agent is None:
         return False
-    head = decode_head(body)
-    state, finding = (None, None) if head.stall is None else check(head.stall, now, options)
+    found = kept(tx, row.number)
+    state, finding = (None, None) if found.head.stall is None else check(found.head.stall, now, options)
     if finding is None:
         return False
-    tx.work.save(row.number, encode(replace(head, stall=state)))
+    found.head = replace(found.head, stall=state)
+    found.write(tx)
     tx.add_events(agent, [Draft(finding.kind, finding.data())], by=row.agent, at=now)
     return True

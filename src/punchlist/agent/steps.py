@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 from msgspec.structs import replace
 
 from punchlist.agent.asking import take_answers
+from punchlist.agent.kept import kept
 from punchlist.core.commands import Policy
 from punchlist.core.events import Draft
 from punchlist.core.todo import ListState, TodoList
@@ -51,7 +52,8 @@ _NO_TURNS = Spent()
 class Ground:
     """What the steps of a handle need to know of it.
 
-    `join` gives the agent's row, made if it is not there yet; `tasks` those that are its work.
+    `join` gives the agent's row, made if it is not there yet; `tasks` those that are its work, once `settle` did what
+    has come due in their lists, and named those. `look` brings a list of tasks up to date that others keep elsewhere.
     """
 
     board: Board
@@ -67,6 +69,8 @@ class Ground:
     offered: bool
     tasks: Callable[[Transaction, AgentRow], tuple[Task, ...]]
     join: Callable[[Transaction, datetime], AgentRow]
+    settle: Callable[[Transaction, AgentRow, datetime], list[str]]
+    look: Callable[[], None]
 
 
 class Steps:
@@ -93,7 +97,7 @@ class Steps:
             self._tell(tx, row, outcome)
             return self._account(record, outcome, turn=self._descriptions, others=others, own=own), list(outcome.said)
 
-        return self._step(decide, [])
+        return self._step(decide, [], looks=True)
 
     def stop(self, last_text: str, background: int) -> Injection | None:
         def decide(tx: Transaction, row: AgentRow, record: Record) -> tuple[Record, Injection | None]:
@@ -109,7 +113,7 @@ class Steps:
             self._tell(tx, row, outcome)
             return self._account(record, outcome), outcome.said[0] if outcome.said else None
 
-        return self._step(decide, None)
+        return self._step(decide, None, looks=True)
 
     def gave(self, kind: str, text: str) -> None:
         """A text was handed out that is no injection; it is counted all the same."""
@@ -129,11 +133,16 @@ class Steps:
         elif self._ground.watching.went_on(tx, row):
             self._add(tx, row, Draft("turn.ended", {"abandoned": 0}))
 
-    def _step(self, decide: Decide[T], otherwise: T) -> T:
+    def _step(self, decide: Decide[T], otherwise: T, *, looks: bool = False) -> T:
+        """Decides and remembers, about work as it stands by now; `looks`: also as it was changed outside the board."""
         ground = self._ground
 
-        def work(tx: Transaction) -> T:
-            row = ground.join(tx, ground.board.now())
+        def work(tx: Transaction) -> tuple[T, list[str]]:
+            now = ground.board.now()
+            row = ground.join(tx, now)
+            settled = ground.settle(tx, row, now)
+            if ground.accounts.tally(row.ledger).watched:
+                return self._watched_step(tx, row, decide), settled
             stored = tx.guidance.get(row.number)
             known, record = self._last
             if known is not stored:
@@ -143,12 +152,28 @@ class Steps:
                 body = encode_record(after)
                 tx.guidance.save(row.number, body)
                 self._last = body, after
-            return result
+                tx.work.held.pop(row.number, None)
+            return result, settled
 
         try:
-            return ground.board.store.transact(work, lasting=False)
+            if looks:
+                ground.look()
+            result, settled = ground.board.store.transact(work, lasting=False)
+            for name in settled:
+                ground.board.tasks_changed(name)
+            return result
         except Exception:
             return self._failed(otherwise)
+
+    def _watched_step(self, tx: Transaction, row: AgentRow, decide: Decide[T]) -> T:
+        """A step of an agent whose tool calls are reported."""
+        known = kept(tx, row.number)
+        record = known.record
+        after, result = decide(tx, row, record)
+        if after is not record:
+            known.record = after
+            known.write(tx)
+        return result
 
     def _failed(self, otherwise: T) -> T:
         """To be called where an exception was caught."""

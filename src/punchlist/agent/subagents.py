@@ -8,6 +8,7 @@ from datetime import datetime
 from punchlist.agent.changes import edited
 from punchlist.agent.runtime import Runtime
 from punchlist.core.commands import Done, Edit, Target
+from punchlist.core.events import Draft
 from punchlist.store import AgentRow, Transaction
 
 _log = logging.getLogger("punchlist.guidance")
@@ -34,7 +35,7 @@ class Subagents(Runtime):
 
     def _complete(self, tx: Transaction, now: datetime) -> str | None:
         """The name of the parent whose item is completed now, graded by what was seen of it; None if there is none."""
-        from punchlist.agent.grading import Judging, graded
+        from punchlist.agent.grading import Judging, graded, refusal
 
         own = tx.agent(self.session, self.name)
         name = None if own is None else tx.work.parent_of(own.number)
@@ -44,7 +45,12 @@ class Subagents(Runtime):
             return None
         done = Edit((Done(Target(item=item, by="id"), advance=False),))
         applied = edited(row.state, done, now, by=self.name, own=False)
-        applied = graded(applied, Judging().judged(tx, row, applied))
+        given = Judging().judged(tx, row, applied)
+        if self._grading == "require" and (problem := refusal(given)) is not None:
+            refused = Draft("list.refused", {"code": problem.code, "problem": problem.text[:500]})
+            tx.add_events(row, [refused], by=self.name, at=now)
+            return None
+        applied = graded(applied, given)
         tx.save_list(row, applied.state, unseen=row.unseen, at=now, events=applied.events)
         tx.add_events(row, applied.events, by=self.name, at=now)
         return name

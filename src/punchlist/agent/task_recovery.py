@@ -163,7 +163,7 @@ def _replayed(work: Work, write: TaskWrite) -> TaskResult | None:
         return None
     before = row.task
     if command.delete:
-        work.delete(before.id)
+        work.delete(before.id, fence=before.fence)  # it was done, whoever has the task by now
         return TaskResult(command, before)
     fields = dict(command.fields)
     if before.status in command.unless:

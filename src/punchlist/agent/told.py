@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from punchlist.agent.settling import look
 from punchlist.agent.turns import Turns
 from punchlist.store import Transaction
 
@@ -45,6 +46,7 @@ class Told(Turns):
 
         if self.profile == "off" or not self.offered:
             return None
+        look(self)
         text = block(self._open_work(), self._dialect)
         if text is not None:
             self._steps.gave("compaction", text)

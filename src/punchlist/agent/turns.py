@@ -39,6 +39,7 @@ class Turns(Handle):
     @cached_property
     def _steps(self) -> Reports:
         from punchlist.agent.reports import Reports  # a command that only shows a list has no use for it
+        from punchlist.agent.settling import settle, wanted
         from punchlist.agent.steps import Ground
 
         ground = Ground(
@@ -55,6 +56,8 @@ class Turns(Handle):
             offered=self.offered,
             tasks=self._tasks_before,
             join=self._joined,
+            settle=lambda tx, row, now: settle(tx, row, now, name=self.task_list),
+            look=lambda: wanted(self),
         )
         return Reports(ground)
 

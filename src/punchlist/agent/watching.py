@@ -5,16 +5,17 @@ Everything here runs within a transaction of `Steps`; what can be found out befo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from punchlist.agent.grading import regraded
-from punchlist.agent.kept_work import Head, KeptWork, Raised, Stale
+from punchlist.agent.grading import regraded, regraded_above
+from punchlist.agent.kept import Begun, Head, Kept, Over, Raised, alive, encode, kept, made_up, report, watch
+from punchlist.agent.kept_work import KeptWork, Stale
 from punchlist.core.events import Draft, Event
-from punchlist.core.grounding import Moment, Watch, call_from, end_facts, item_key, start_facts, task_key
-from punchlist.core.grounding.watched import Heard, given_up, heard, started_for
+from punchlist.core.grounding import Moment, Watch, end_facts, item_key, start_facts, task_key
+from punchlist.core.grounding.watched import Heard, given_up, started_for
 from punchlist.core.grounding.work import TURN_ENDS
 from punchlist.core.task import TaskStatus
 from punchlist.core.verdict import FINE, Verdict
@@ -22,10 +23,12 @@ from punchlist.detect import loops, staleness, stalls
 from punchlist.detect.findings import Finding, finding_of
 from punchlist.guidance.tools import OwnTools, changes, kind
 from punchlist.store import AgentRow, Transaction
+from punchlist.text.flat import flat_json
 from punchlist.text.previews import passage, preview
 
 if TYPE_CHECKING:
     from punchlist.detect.loop_options import LoopOptions
+    from punchlist.detect.loop_rules import Call
     from punchlist.detect.staleness import StalenessOptions
     from punchlist.detect.stalls import StallState
 
@@ -43,6 +46,7 @@ class Look(NamedTuple):
     changes: bool
     ours: bool
     facts: Mapping[str, Any]
+    flat: bytes | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,33 +94,36 @@ class Watching:
         host = self._settings.host
         changing = not ours and changes(name, arguments, host)
         what = "todo" if ours else kind(name, arguments, host)
-        facts = start_facts(name, arguments, kind=what, changes=changing, watch=self._settings.watch)
-        return Look(name, arguments, changing, ours, facts)
+        flat = flat_json(arguments)
+        facts = start_facts(name, arguments, kind=what, changes=changing, watch=self._settings.watch, flat=flat)
+        return Look(name, arguments, changing, ours, facts, flat)
 
     def started(self, tx: Transaction, row: AgentRow, call_id: str, seen: Look, now: datetime) -> tuple[str, Verdict]:
         """A call begins: its id, and what is thought of it. The same call again is judged anew and recorded once."""
-        head = self._kept.head(tx, row.number)
-        watched = head.watched
-        if not call_id:
-            watched = replace(watched, made=watched.made + 1)
-            call_id = f"#{watched.made}"
+        known, made = kept(tx, row.number), not call_id
+        head = known.head
+        watched = made_up(head.watched) if made else head.watched
+        call_id = call_id or f"#{watched.made}"
         state, verdict = head.loops, FINE
         if self._settings.loops.enabled:
-            state, verdict = loops.started(state, call_id, seen.name, seen.arguments, options=self._settings.loops)
+            state, verdict = loops.started(
+                state, call_id, seen.name, seen.arguments, options=self._settings.loops, flat=seen.flat
+            )
         item, after = _focus(tx, row, watched.done)
         facts = {"call_id": call_id, **seen.facts, **({"item": item} if item else {"after": after} if after else {})}
-        outcome = heard(watched, call_from("tool.started", facts, now, watched.reports + 1))
+        outcome = report(watched, "tool.started", facts, now)
         drafts = [Draft("tool.started", facts)] if outcome.call is not None else []
         found, raised = _loop_findings(head.raised, verdict, seen.name)
         drafts.extend(found)
         stall = _alive(head.stall, row, now, seen.name) if outcome.call is not None else head.stall
-        after_head = Head(outcome.state, state, raised, stall)
-        if after_head != head:
-            self._kept.save_head(tx, row.number, after_head)
-        self._kept.settle(tx, row.number, outcome.settled)
+        hint = None
+        if raised is head.raised and state.warned is head.loops.warned and self._is_plain(known, outcome):
+            new = state.calls[-1] if state.calls is not head.loops.calls else None
+            room = self._settings.loops.history_size
+            hint = encode(Begun(seen.name, seen.changes, seen.ours, made, room, new))
         if outcome.call is not None:
             drafts.extend(self._stale_by_work(tx, row, item, now))
-        self._add(tx, row, drafts, now)
+        self._report(tx, row, known, Head(outcome.state, state, raised, stall), outcome, drafts, now, hint)
         return call_id, verdict
 
     def ended(
@@ -127,34 +134,70 @@ class Watching:
         result: Any,
         now: datetime,
         *,
-        is_error: bool,
+        is_error: bool | None,
         exit_code: int | None = None,
         name: str = "",
         event: str = "tool.finished",
+        writes: int = 0,
     ) -> tuple[str, bool]:
-        """A call has ended: its id, and whether it failed. Without an id it is the oldest call of that name."""
-        head = self._kept.head(tx, row.number)
+        """A call has ended: its id, and whether it failed. Without an id it is the oldest call of that name.
+
+        `writes` is how often the list was written so far.
+        """
+        known = kept(tx, row.number)
+        head = known.head
         call_id = call_id or head.watched.oldest(name)
         if not call_id:
-            return "", is_error
-        known = head.watched.open.get(call_id)
-        facts = end_facts(result, is_error=is_error, exit_code=exit_code, started=known, watch=self._settings.watch)
-        data: dict[str, Any] = {"call_id": call_id, "name": name if known is None else known.name, **facts}
-        if known is not None and known.started is not None:
-            data["seconds"] = round(max(0.0, (now - known.started.at).total_seconds()), 3)
+            return "", bool(is_error)
+        begun = head.watched.open.get(call_id)
+        facts = end_facts(result, is_error=is_error, exit_code=exit_code, started=begun, watch=self._settings.watch)
+        data: dict[str, Any] = {"call_id": call_id, "name": name if begun is None else begun.name, **facts}
+        if begun is not None and begun.started is not None:
+            data["seconds"] = round(max(0.0, (now - begun.started.at).total_seconds()), 3)
         failed = bool(facts["is_error"])
-        outcome = heard(head.watched, call_from(event, data, now, head.watched.reports + 1))
+        outcome = report(head.watched, event, data, now)
         if outcome.call is None:
             return call_id, failed
         state = head.loops
         if self._settings.loops.enabled:
             state = loops.finished(state, call_id, result, failed, options=self._settings.loops)
-        self._kept.save_head(
-            tx, row.number, Head(outcome.state, state, head.raised, _alive(head.stall, row, now, data["name"]))
-        )
-        self._add(tx, row, [Draft(event, data)], now)
-        self._settle(tx, row, outcome, now)
+        stall, hint = _alive(head.stall, row, now, data["name"]), None
+        if state.guard is head.loops.guard and self._is_plain(known, outcome):
+            hint = encode(Over(writes, _changed(head.loops.calls, state.calls)))
+        after = Head(outcome.state, state, head.raised, stall)
+        self._report(tx, row, known, after, outcome, [Draft(event, data)], now, hint)
+        self._regrade(tx, row, outcome, now)
         return call_id, failed
+
+    @staticmethod
+    def _is_plain(known: Kept, outcome: Heard) -> bool:
+        """Whether a report may be stored as its event and a hint alone: what else it does, `Kept.take_in` does too."""
+        stall = known.head.stall
+        if known.is_due or outcome.call is None or outcome.is_worse or stall is None or stall.over:
+            return False
+        return len(outcome.settled) < 2
+
+    def _report(
+        self,
+        tx: Transaction,
+        row: AgentRow,
+        known: Kept,
+        head: Head,
+        outcome: Heard,
+        drafts: list[Draft],
+        now: datetime,
+        hint: bytes | None,
+    ) -> None:
+        """Puts in what a report comes to. One without a hint is written at once."""
+        if drafts:
+            known.upto = tx.add_events(row, drafts, by=self._name, at=now, hint=hint)
+        for before, call in outcome.settled:
+            known.count(tx, before, call)
+        if hint is not None:
+            known.behind += 1
+        elif outcome.settled or head != known.head:
+            known.is_due = True
+        known.head = head
 
     def updated(
         self, tx: Transaction, row: AgentRow, call_id: str, text: str, now: datetime, *, name: str = ""
@@ -182,7 +225,7 @@ class Watching:
         if settled or draft is not None or self.went_on(tx, row):
             self._add(tx, row, [draft or Draft("turn.ended", {"abandoned": len(settled)})], now)
             watched = replace(watched, reports=watched.reports + 1)
-        stall = stalls.submitted(_watch(row, now), now) if asked else head.stall and stalls.ended(head.stall)
+        stall = stalls.submitted(watch(row, now), now) if asked else head.stall and stalls.ended(head.stall)
         if settled or stall != head.stall:
             self._kept.save_head(tx, row.number, replace(head, watched=watched, stall=stall))
             self._kept.settle(tx, row.number, settled)
@@ -196,7 +239,7 @@ class Watching:
     def spoke(self, tx: Transaction, row: AgentRow, now: datetime) -> None:
         """The agent said something that people see."""
         head = self._kept.head(tx, row.number)
-        stall, resumed = stalls.spoke(head.stall or _watch(row, now), now)
+        stall, resumed = stalls.spoke(head.stall or watch(row, now), now)
         self._kept.save_head(tx, row.number, replace(head, stall=stall))
         self._add(tx, row, [] if resumed is None else [Draft(resumed.kind, resumed.data())], now)
 
@@ -227,15 +270,16 @@ class Watching:
         events = [_event(row, draft.kind, draft.data, now, by) for draft in drafts]
         self._add(tx, row, self._observe(tx, row, events), now)
 
-    def _settle(self, tx: Transaction, row: AgentRow, outcome: Heard, now: datetime) -> None:
-        """Counts what has ended, and looks at the grades that this bears on."""
+    def _regrade(self, tx: Transaction, row: AgentRow, outcome: Heard, now: datetime) -> None:
+        """Looks at the grades that what has ended bears on."""
         if outcome.is_worse:
             self._kept.make_anew(tx, row)
-        self._kept.settle(tx, row.number, outcome.settled)
         calls = [settled.call for settled in outcome.settled]
         if outcome.is_worse or any(call.item or call.after for call in calls):
             keys = None if outcome.is_worse else {key for call in calls for key in (call.item, call.after) if key}
             regraded(tx, row, keys, outcome.state.open.values(), now)
+        if row.parent is not None and calls:
+            regraded_above(tx, row, now)
 
     def _stale_by_work(self, tx: Transaction, row: AgentRow, item: str, now: datetime) -> list[Draft]:
         """What a call says about how the list is kept. Work on the one item in progress is not noted every time."""
@@ -285,18 +329,18 @@ def _loop_findings(raised: Raised, verdict: Verdict, tool: str) -> tuple[list[Dr
     return [Draft(one.kind, one.data()) for one in over], ()
 
 
-def _watch(row: AgentRow, now: datetime) -> StallState:
-    return stalls.watched(now, row.label or row.name)
-
-
 def _alive(state: StallState | None, row: AgentRow, now: datetime, name: str) -> StallState:
-    """A sign of life that nobody sees, noted once a second at most."""
-    state = state or _watch(row, now)
-    if state.over:
-        state = _watch(row, now)
-    elif state.active and not (now - state.alive_at).total_seconds() >= 1:
-        return state
-    return stalls.active(state, now, name)
+    """A sign of life of an agent that may not have been watched before, or whose turn was over."""
+    return stalls.active(watch(row, now), now, name) if state is None or state.over else alive(state, now, name)
+
+
+def _changed(before: Sequence[Call], after: Sequence[Call]) -> Call | None:
+    """The call that a new result was put into, if there is one."""
+    if before is after:
+        return None
+    if after[-1] is not before[-1]:
+        return after[-1]
+    return next((new for old, new in zip(reversed(before), reversed(after), strict=True) if new is not old), None)
 
 
 def _focus(tx: Transaction, row: AgentRow, done: str) -> tuple[str, str]:

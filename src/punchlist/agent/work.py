@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from punchlist.agent.handle import Handle
+from punchlist.agent.settling import look
 from punchlist.store import Transaction
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ class CurrentWorks(Handle):
     @property
     def work(self) -> CurrentWork:
         """Its list, and the open tasks that it started or owns."""
+        look(self)
         return self.board.store.read(self._work_in)
 
     def _work_in(self, tx: Transaction) -> CurrentWork:

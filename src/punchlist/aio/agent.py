@@ -11,10 +11,10 @@ from punchlist.agent import Mode
 from punchlist.aio.plans import Plans
 from punchlist.aio.runtime import Runtime
 from punchlist.aio.threads import Lane
-from punchlist.board import Observer
 from punchlist.core.todo import TodoList
 from punchlist.core.work import CurrentWork
 from punchlist.dialects.base import Reply, Tool
+from punchlist.observers import Observer
 from punchlist.transcripts.values import Transcript, Written
 
 if TYPE_CHECKING:

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
 
 from punchlist import board as synchronous
 from punchlist.aio.threads import Lane, Watch, on_a_thread_of_its_own
-from punchlist.board import Clock, Observer, TasksObserver, cursor_of, system_clock
+from punchlist.board import Clock, cursor_of, system_clock
 from punchlist.config import durability as configured_durability
 from punchlist.core.events import Event
 from punchlist.errors import StoreClosed
+from punchlist.observers import Observer, TasksKeeper, TasksObserver
 from punchlist.store import Durability, ListRow, SessionRow, Store, open_store
 
 if TYPE_CHECKING:
@@ -231,9 +232,15 @@ class Board:
         on_change: Observer | None = None,
         on_tasks: TasksObserver | None = None,
         before_tasks: TasksObserver | None = None,
+        keeper: TasksKeeper | None = None,
     ) -> None:
         """As for `punchlist.Board.observe`: called on a thread of the board, with the synchronous handle."""
-        self.synchronous.observe(on_agent=on_agent, on_change=on_change, on_tasks=on_tasks, before_tasks=before_tasks)
+        self.synchronous.observe(
+            on_agent=on_agent, on_change=on_change, on_tasks=on_tasks, before_tasks=before_tasks, keeper=keeper
+        )
+
+    async def change_tasks(self, list: str, work: Callable[[], T]) -> T:
+        return await self._run(self.synchronous.change_tasks, list, work)
 
     async def tasks_changed(self, list: str) -> None:
         await self._run(self.synchronous.tasks_changed, list)

@@ -33,7 +33,7 @@ class Runtime:
         call_id: str | None,
         result: Any = None,
         *,
-        is_error: bool = False,
+        is_error: bool | None = None,
         exit_code: int | None = None,
         name: str = "",
     ) -> None:

@@ -10,13 +10,16 @@ step is not written over:
 - If nobody saw the file before and it tells nothing that the board's task was lately, nobody can tell which of the
   two is newer: the board's is written, and the file is kept beside it as `<n>.json.changed-<k>`.
 - Claude Code deletes all files some seconds after the last task is completed, and old ones by age. That takes nothing
-  off the board, and finished tasks are not written again unless they change.
+  off the board, and finished tasks are not written again unless they change. A task that was open when its file was
+  last seen, and is gone with all the others, was finished meanwhile or deleted as the last one: nobody owes it any
+  more, so it is cancelled, and says why.
 - A file that cannot be read or is no task is passed over and logged; a write in its place sets it aside as
   `<n>.json.invalid-<k>`. What else stands in a file is kept.
 
 Numbers are the board's ids. `.highwatermark` is written when files are removed, and read so that no number is given
-twice. `.lock` is taken as Claude Code takes it. See `dialects.claude_tasks` for what a file cannot hold. What is done
-here is logged as `punchlist.bridges.claude_tasks`; a folder that cannot be kept in step never fails a write.
+twice. `.lock` is taken as Claude Code takes it, and held from the look at the files until a change is written to them:
+so the board and Claude Code never give the same number. See `dialects.claude_tasks` for what a file cannot hold. What
+is done here is logged as `punchlist.bridges.claude_tasks`; a folder that cannot be kept in step never fails a write.
 """
 
 from __future__ import annotations
@@ -24,18 +27,18 @@ from __future__ import annotations
 import logging
 import os
 import re
-import threading
 import weakref
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Generator, Mapping
+from contextlib import ExitStack, contextmanager
 
 from punchlist.agent import Agent
 from punchlist.board import Board
 from punchlist.bridges.folder import Folder, Signature, check_length, check_part
 from punchlist.bridges.task_bases import Base, Bases
-from punchlist.bridges.task_files import NO_EDGES, TaskFile, TaskFolder
-from punchlist.bridges.task_lock import locked
-from punchlist.bridges.task_merge import Found, ListState, record, state_of
+from punchlist.bridges.task_files import NO_EDGES, TaskFolder
+from punchlist.bridges.task_lock import HELD, STALE, held, is_held
+from punchlist.bridges.task_merge import ListState, record, state_of
+from punchlist.bridges.task_sync import look, written
 from punchlist.config import project_of
 from punchlist.errors import InvalidInput, ListFileRefused
 from punchlist.store import Transaction
@@ -50,8 +53,8 @@ _SHORT = re.compile(r"session-([0-9a-zA-Z]{8})")
 _TURNS = 5
 """How often a folder is written anew while another process changes the list."""
 
-_alone = threading.RLock()
-"""One for all folders: a change on behalf of one folder may reach the mirror of another."""
+_TO_CHANGE = STALE + 2
+"""Seconds that a change waits for a folder: longer than a program that ended can hold it."""
 
 logger = logging.getLogger(__name__)
 
@@ -59,10 +62,18 @@ logger = logging.getLogger(__name__)
 class ClaudeTasks:
     """The task lists of one folder: `$CLAUDE_CONFIG_DIR/tasks`, else `~/.claude/tasks`, unless told otherwise."""
 
-    def __init__(self, folder: str | os.PathLike[str] | None = None, *, patience: float = 2.0) -> None:
+    def __init__(
+        self,
+        folder: str | os.PathLike[str] | None = None,
+        *,
+        patience: float = 2.0,
+        patience_to_change: float = _TO_CHANGE,
+    ) -> None:
+        """`patience`: seconds for which another program is waited for that holds a folder."""
         path = default_folder() if folder is None else os.fspath(folder)
         self.folder = os.path.abspath(os.path.expanduser(path))
         self._patience = patience
+        self._patience_to_change = patience_to_change
         self._seen: weakref.WeakKeyDictionary[Board, dict[str, Mapping[str, Signature | None]]]
         self._seen = weakref.WeakKeyDictionary()
         self._boards: weakref.WeakSet[Board] = weakref.WeakSet()
@@ -115,7 +126,7 @@ class ClaudeTasks:
         if found is None:
             return 0
         before = _count(board, name)
-        with _alone, locked(found.path, patience=self._patience):
+        with held(found.path, patience=self._patience):
             self._bring(board, name, found, project_of(project))
         return max(0, _count(board, name) - before)
 
@@ -133,7 +144,7 @@ class ClaudeTasks:
         """Brings the folder of a list in step with the board, after what others did to it; where that is."""
         found = self._open(self.folder_of(list), make=True)
         assert found is not None
-        with _alone, locked(found.path, patience=self._patience):
+        with held(found.path, patience=self._patience):
             self._sync(board, list, found, project_of(None))
         return found.path
 
@@ -149,13 +160,13 @@ class ClaudeTasks:
         """Records on the board what others did to the files; the list as it is then."""
         bases = Bases(board, list, folder.path)
         mark = max([folder.watermark(), *(there := folder.numbers())])
-        found, gone, deleted = _look(folder, bases, there)
+        found, gone, deleted, cleared = look(folder, bases, there)
         state = board.store.read(lambda tx: state_of(tx, list))
-        if found or deleted or mark >= state.next_id:
+        if found or deleted or cleared or mark >= state.next_id:
 
             def work(tx: Transaction) -> ListState:
                 place = Work(tx, list, project=project, now=board.now(), by=AUTHOR)
-                state = record(place, found, deleted, mark)
+                state = record(place, found, deleted, cleared, mark)
                 for each in found:
                     if each.number not in state.strange | state.left:
                         refused = state.refused.get(each.number, NO_EDGES)
@@ -174,7 +185,7 @@ class ClaudeTasks:
         """Makes the files say what the board says; False where one of them moved meanwhile, which is then left."""
         bases = Bases(board, list, folder.path)
         try:
-            return _written(folder, bases, state)
+            return written(folder, bases, state)
         finally:
             bases.save()
 
@@ -187,27 +198,50 @@ class ClaudeTasks:
         """
         if board not in self._boards:
             self._boards.add(board)
-            board.observe(
-                on_agent=self._welcome,
-                on_tasks=lambda name: self._mirror(board, name),
-                before_tasks=lambda name: self._take_over(board, name),
-            )
+            board.observe(on_agent=self._welcome, keeper=_Keeper(self, board))
 
     def _welcome(self, agent: Agent) -> None:
         if agent.dialect == "claude-tasks":
-            self._take_over(agent.board, agent.task_list)
+            self.take_over(agent.board, agent.task_list)
 
-    def _take_over(self, board: Board, list: str) -> None:
+    @contextmanager
+    def hold(self, board: Board, list: str) -> Generator[None]:
+        """The folder of a list to ourselves, with what others did to it on the board; it is written at the end.
+
+        A folder that cannot be had for so long is changed without its lock.
+        """
+        with ExitStack() as ours:
+            try:
+                found = self._kept(list)
+                if found is not None:
+                    ours.enter_context(held(found.path, patience=self._patience_to_change))
+                    self.take_over(board, list)
+            except Exception as error:
+                logger.warning("`%s` is changed without the lock of its folder: %s", list, error)
+            yield
+            self.mirror(board, list)
+
+    def _kept(self, list: str) -> TaskFolder | None:
+        """The folder that a list is kept in step with: one that is there, or that of a session."""
+        try:
+            return self._open(self.folder_of(list), make=list.startswith(SESSION))
+        except InvalidInput as error:
+            logger.debug("`%s` has no folder: %s", list, error)
+            return None
+
+    def take_over(self, board: Board, list: str) -> None:
         """Brings what others did to the files to the board, before anybody reads it or gives the next number."""
         try:
             found = self._open(self.folder_of(list), make=False)
             if found is None:
                 return
             seen = found.seen()
+            if is_held(found.path):
+                seen = {name: state for name, state in seen.items() if name != HELD}
             known = self._seen.setdefault(board, {})
             if known.get(found.path) == seen:
                 return
-            with _alone, locked(found.path, patience=self._patience):
+            with held(found.path, patience=self._patience):
                 self._bring(board, list, found, project_of(None))
             known[found.path] = seen  # as it was before we looked
         except InvalidInput as error:
@@ -215,15 +249,36 @@ class ClaudeTasks:
         except Exception as error:
             logger.warning("The tasks of `%s` were not taken over: %s", list, error)
 
-    def _mirror(self, board: Board, list: str) -> None:
+    def mirror(self, board: Board, list: str) -> None:
+        """Writes the folder of a list that is kept in step."""
         try:
-            name = self.folder_of(list)
-            if list.startswith(SESSION) or os.path.isdir(os.path.join(self.folder, name)):
+            if self._kept(list) is not None:
                 self.export(board, list)
-        except InvalidInput as error:
-            logger.debug("`%s` has no folder: %s", list, error)
         except Exception as error:
             logger.warning("The folder of `%s` is not in step: %s", list, error)
+
+
+class _Keeper:
+    """The task lists of one folder, for the board that keeps them in step."""
+
+    def __init__(self, tasks: ClaudeTasks, board: Board) -> None:
+        self._tasks = tasks
+        self._board = weakref.ref(board)
+
+    def look(self, list: str) -> None:
+        if (board := self._board()) is not None:
+            self._tasks.take_over(board, list)
+
+    @contextmanager
+    def hold(self, list: str) -> Generator[None]:
+        board = self._board()
+        assert board is not None  # it is the one that asks
+        with self._tasks.hold(board, list):
+            yield
+
+    def write(self, list: str) -> None:
+        if (board := self._board()) is not None:
+            self._tasks.mirror(board, list)
 
 
 def _count(board: Board, list: str) -> int:
@@ -237,97 +292,6 @@ def _report(folder: TaskFolder, state: ListState) -> None:
         told = ", ".join([*(f"blocks {each}" for each in blocks), *(f"is blocked by {each}" for each in blocked_by)])
         why = "to itself, to nothing or in a circle; it stays in the file alone"
         logger.warning("`%s` says what the board cannot: %s (%s)", folder.at(number), told, why)
-
-
-def _look(
-    folder: TaskFolder, bases: Bases, there: Sequence[int]
-) -> tuple[list[Found], dict[int, Base], dict[int, TaskFile]]:
-    """Files that changed since, those that are gone, and of these the ones that were deleted.
-
-    Where all that we knew are gone, nobody deleted them one by one: Claude Code clears a finished list.
-    """
-    found: list[Found] = []
-    for number in there:
-        signature, known = folder.signature(number), bases.get(number)
-        if signature is None or (known is not None and known.signature == signature):
-            continue
-        file = folder.read(number)
-        if isinstance(file, str):
-            logger.warning("`%s` is passed over: %s", folder.at(number), file)
-        else:
-            before = (None, NO_EDGES) if known is None else (known.file, known.refused)
-            found.append(Found(number, signature, file, *before))
-    gone = {number: known for number, known in bases if known.signature and number not in there}
-    mark = folder.watermark() if any(number in there for number, _ in bases) else 0
-    return found, gone, {number: known.file for number, known in sorted(gone.items()) if number <= mark}
-
-
-def _written(folder: TaskFolder, bases: Bases, state: ListState) -> bool:
-    mark = folder.watermark()
-    unmoved, removed = True, False
-    for number in folder.numbers():
-        if number >= state.next_id and number not in state.left:
-            unmoved = False  # it came just now
-        elif number not in state.files and number not in state.left:
-            removed |= _take_away(folder, bases, number)
-    for number, plain in state.files.items():
-        known, signature = bases.get(number), folder.signature(number)
-        file = plain if known is None else _whole(plain, known)
-        if signature is None:
-            if _is_let_go(number, file, known, mark):
-                continue
-        elif known is not None and known.file == file and known.signature == signature:
-            continue
-        unmoved &= _put(folder, bases, number, file, strange=number in state.strange)
-    if removed or (state.files and state.next_id - 1 > max(state.files)):
-        folder.raise_watermark(state.next_id - 1)
-    return unmoved
-
-
-def _put(folder: TaskFolder, bases: Bases, number: int, file: TaskFile, *, strange: bool) -> bool:
-    """Writes a file; False if it is not the one that we looked at."""
-    known, present = bases.get(number), folder.signature(number)
-    refused = NO_EDGES if known is None else known.refused
-    link = os.path.islink(folder.at(number))  # is replaced itself, or refused if it leads out of the folder
-    if present is not None and not link and (known is None or known.signature != present):
-        unreadable = isinstance(folder.read(number), str)
-        if not unreadable and not strange:
-            return False
-        aside = folder.set_aside(number, "invalid" if unreadable else "changed")
-        logger.warning("`%s` is not what the board has; moved to `%s`", folder.at(number), aside)
-    bases.remember(number, Base(folder.write(number, file), file, refused))
-    return True
-
-
-def _whole(file: TaskFile, known: Base) -> TaskFile:
-    """What the board says, with what only the file has."""
-    blocks, blocked_by = known.refused
-    return replace(
-        file,
-        more=known.file.more,
-        blocks=tuple(dict.fromkeys((*file.blocks, *blocks))),
-        blocked_by=tuple(dict.fromkeys((*file.blocked_by, *blocked_by))),
-    )
-
-
-def _take_away(folder: TaskFolder, bases: Bases, number: int) -> bool:
-    """Removes the file of a task that is gone; one that we do not know is set aside, one that is no task stays."""
-    known, signature = bases.forget(number), folder.signature(number)
-    if known is not None and known.signature == signature:
-        folder.remove(number)
-        return True
-    if isinstance(folder.read(number), str):
-        return False
-    aside = folder.set_aside(number, "changed")
-    logger.warning("`%s` is no task of the board any more; moved to `%s`", folder.at(number), aside)
-    return True
-
-
-def _is_let_go(number: int, file: TaskFile, known: Base | None, watermark: int) -> bool:
-    """Whether a file is missing because somebody took it away, and the task is as it was then."""
-    if number > watermark:
-        return False
-    return file.status == "completed" if known is None else known.signature is None and known.file == file
 
 
 def default_folder() -> str:

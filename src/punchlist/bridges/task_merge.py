@@ -16,6 +16,7 @@ from punchlist.tasks import Work
 from punchlist.tasks.facts import record_change, record_new
 from punchlist.tasks.fields import described
 
+CLEARED = "Its file is gone with all others of Claude Code's list: it was deleted there, or finished and cleared."
 _PAST = 20
 """So many earlier states of a task are compared with a file that nobody has seen before."""
 
@@ -55,11 +56,17 @@ def state_of(tx: Transaction, list: str) -> ListState:
     return ListState(files, tx.tasks.next_id(where))
 
 
-def record(work: Work, found: Sequence[Found], deleted: Mapping[int, TaskFile], watermark: int) -> ListState:
-    """Records new and changed files, and tasks that were deleted; the list as it is then.
+def record(
+    work: Work,
+    found: Sequence[Found],
+    deleted: Mapping[int, TaskFile],
+    cleared: Mapping[int, TaskFile],
+    watermark: int,
+) -> ListState:
+    """Records new and changed files, and tasks that are over there; the list as it is then.
 
-    `watermark` is the highest number that anybody gave.
-    `deleted` has what each file said last: a task that is no longer so was changed here since, and stays.
+    `watermark` is the highest number that anybody gave. `deleted` and `cleared`, which are cancelled, have what each
+    file said last: a task that is no longer so was changed here since, and stays.
     """
     strange, left = set[int](), set[int]()
     new: list[Found] = []
@@ -79,16 +86,22 @@ def record(work: Work, found: Sequence[Found], deleted: Mapping[int, TaskFile], 
     for each in new:  # now that all of them are there
         edges = {"add_blocked_by": each.file.blocked_by, "add_blocks": each.file.blocks}
         record_change(work, str(each.number), {"status": each.file.status, **edges})
-    for number, file in deleted.items():
-        row = work.find(number)
-        if row is not None and row.task.is_open and _said(told(row.task)) == _said(file):
-            work.delete(row.task.id)
+    for number in [each for each, file in deleted.items() if _is_still(work, each, file)]:
+        work.delete(str(number))
+    for number in [each for each, file in cleared.items() if _is_still(work, each, file)]:
+        work.cancel(str(number), CLEARED)
     if watermark:
         work.tasks.skip_ids(work.where, watermark + 1)
     state = state_of(work.tx, work.name)
     told_edges = {each.number: _refused(each, state.files.get(each.number)) for each in found}
     refused = {number: edges for number, edges in told_edges.items() if edges != NO_EDGES and number not in strange}
     return state._replace(strange=frozenset(strange), left=frozenset(left), refused=refused)
+
+
+def _is_still(work: Work, number: int, file: TaskFile) -> bool:
+    """Whether an open task is as its file said last."""
+    row = work.find(number)
+    return row is not None and row.task.is_open and _said(told(row.task)) == _said(file)
 
 
 def _refused(found: Found, now: TaskFile | None) -> Edges:

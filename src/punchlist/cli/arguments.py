@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from punchlist.board import Board
 
 
+_EVERYTHING = 10**9 - 1
+
+
 class _Help(argparse.RawDescriptionHelpFormatter):
     """Knows its width from the start: argparse would import four compression libraries to find it out."""
 
@@ -54,6 +57,13 @@ def add_json(parser: argparse.ArgumentParser, *, lines: bool = False) -> None:
 
 def add_limit(parser: argparse.ArgumentParser, default: int | None, what: str) -> None:
     parser.add_argument("--limit", type=count, default=default, metavar="N", help=f"at most N {what}")
+
+
+def most_of(options: argparse.Namespace, usual: int) -> int:
+    """How many to show. A program that names no number gets them all: it would not see that some are missing."""
+    if options.limit is not None:
+        return options.limit
+    return _EVERYTHING if options.json else usual
 
 
 def add_all(parser: argparse.ArgumentParser) -> None:

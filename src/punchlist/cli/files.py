@@ -36,7 +36,7 @@ def check_place(path: str) -> None:
 
 
 def replace_file(path: str, text: str) -> None:
-    """Puts a new file in place of the old one, whole or not at all."""
+    """Puts a new file in place of the old one, whole or not at all. An `OSError` names the file that was asked for."""
     folder, name = os.path.split(os.path.abspath(path))
     temporary = os.path.join(folder, f".{name}.{os.urandom(4).hex()}")
     try:
@@ -44,6 +44,8 @@ def replace_file(path: str, text: str) -> None:
         if os.path.exists(path):
             os.chmod(temporary, os.stat(path).st_mode & 0o777)
         os.replace(temporary, path)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, path) from error
     finally:
         if os.path.lexists(temporary):
             os.unlink(temporary)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from punchlist.cli import OK
-from punchlist.cli.arguments import Parser, add_db, add_json, add_limit, command_parser, open_board
+from punchlist.cli.arguments import Parser, add_db, add_json, add_limit, command_parser, most_of, open_board
 from punchlist.cli.prune import duration
 from punchlist.cli.target import author
 from punchlist.cli.terminal import look, show, show_json
@@ -28,6 +28,7 @@ _EXAMPLES = """\
 """
 _STATUSES = ("created", "running", "waiting", "cancelled", "finished", "failed")
 _EVENTS = 20
+_LISTED = 50
 
 
 def parser() -> Parser:
@@ -51,7 +52,7 @@ def parser() -> Parser:
     added = verb("list", "list the flows of the board, the newest first", _list)
     added.add_argument("--status", choices=_STATUSES, help="only those, what changed longest ago first")
     added.add_argument("--owner", metavar="KEY", help="only those of agent:NAME:session:ID")
-    add_limit(added, 50, "flows (default: 50)")
+    add_limit(added, None, f"flows (default: {_LISTED}; all of them with --json)")
     added = verb("show", "show all about a flow: its state, its steps, what happened to it", _show)
     added.add_argument("id", metavar="ID", help="the flow's id, or the beginning of it")
     added = change("cancel", "cancel a flow", _cancel)
@@ -80,28 +81,31 @@ def run(options: Namespace) -> int:
 def _list(options: Namespace) -> int:
     from punchlist.surfaces.flows import flow_data, flow_row
 
+    most = most_of(options, _LISTED)
     with open_board(options, reads=True) as board:
-        found = _listed(board.flows(), options)
+        found = _listed(board.flows(), options, most + 1)
         now = board.now()
     if options.json:
-        show_json([flow_data(flow) for flow in found])
+        show_json([flow_data(flow) for flow in found[:most]])
     elif not found:
         print("(no flows)")
     else:
         seen = look()
-        show(flow_row(flow, now, seen) for flow in found)
+        show(flow_row(flow, now, seen) for flow in found[:most])
+        if len(found) > most:
+            print(f"{seen.glyphs.ellipsis} and more; `--limit N` shows N of them.")
     return OK
 
 
-def _listed(flows: Flows, options: Namespace) -> tuple[Flow, ...]:
+def _listed(flows: Flows, options: Namespace, most: int) -> tuple[Flow, ...]:
     if options.status is not None:
         found = flows.list_by_status(options.status)
         found = tuple(flow for flow in found if options.owner in {None, flow.owner_session_key})
     elif options.owner is not None:
         found = flows.list_by_owner(options.owner)
     else:
-        found = flows.list(limit=options.limit)
-    return found[: options.limit]
+        found = flows.list(limit=most)
+    return found[:most]
 
 
 def _chosen(board: Board, beginning: str) -> str:

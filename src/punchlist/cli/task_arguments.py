@@ -16,12 +16,13 @@ def for_list(parser: ArgumentParser) -> None:
     parser.add_argument("--owner", metavar="W", help="only tasks of this worker")
     parser.add_argument("--label", metavar="L", help="only tasks with this label")
     parser.add_argument("--parent", metavar="TASK", help="only what lies directly below this task")
-    add_limit(parser, 100, "tasks (default: 100)")
+    parser.add_argument("--after", metavar="ID", help="only tasks behind this id, to read on where a page ended")
+    add_limit(parser, None, "tasks (default: 100; all of them with --json)")
 
 
 def for_ready(parser: ArgumentParser) -> None:
     parser.add_argument("--label", metavar="L", help="only tasks with this label")
-    add_limit(parser, 20, "tasks (default: 20)")
+    add_limit(parser, None, "tasks (default: 20; all of them with --json)")
 
 
 def for_add(parser: ArgumentParser) -> None:
@@ -98,7 +99,7 @@ def for_claim(parser: ArgumentParser) -> None:
     add_call_id(parser)
 
 
-def for_release(parser: ArgumentParser) -> None:
+def for_held(parser: ArgumentParser) -> None:
     for_tasks(parser)
     add_fence(parser)
 
@@ -163,7 +164,11 @@ def for_work(parser: ArgumentParser) -> None:
 def add_claim(parser: ArgumentParser) -> None:
     parser.add_argument("--lease", type=_seconds, metavar="SECONDS", help="how long without a sign of life (900)")
     parser.add_argument(
-        "--reserve", action="append", default=[], metavar="FILES", help="files that are yours meanwhile"
+        "--reserve",
+        action="append",
+        default=[],
+        metavar="FILES",
+        help="files that are yours meanwhile, from where you stand",
     )
 
 

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, TypedDict
 from punchlist.cli import FAILED, OK, complain
 from punchlist.cli.arguments import open_board
 from punchlist.cli.target import author
-from punchlist.cli.task_target import chosen_list, fence_of, report, the_task, the_tasks, value_of
+from punchlist.cli.task_target import chosen_list, fence_of, report, reserved, the_task, the_tasks, value_of
 from punchlist.core.task import Task, TaskStatus
 from punchlist.errors import TaskError
 from punchlist.text import repair
 
 if TYPE_CHECKING:
+    from punchlist.store import Transaction
     from punchlist.tasks import TaskChanges, Tasks
 
 _LONGEST_INPUT = 1_000_000
@@ -71,7 +72,7 @@ def _given(tasks: Tasks, options: Namespace) -> Given:
 
 def start(options: Namespace) -> int:
     def begin(tasks: Tasks, task: Task) -> Task:
-        return tasks.update(task.id, status="in_progress")
+        return tasks.update(task.id, status="in_progress", fence=fence_of(options, task))
 
     return each(options, begin, lambda task: f"Started {named(task)}")
 
@@ -181,13 +182,28 @@ def claim(options: Namespace) -> int:
 
 
 def _claimed(tasks: Tasks, options: Namespace) -> Sequence[Task]:
-    lease, reserve, call_id = options.lease, options.reserve, options.call_id
+    lease, reserve, call_id = options.lease, reserved(options), options.call_id
     if not options.words:
         most = 1 if options.limit is None else options.limit
         return tasks.claim(limit=most, label=options.label, lease=lease, reserve=reserve, call_id=call_id)
     ids = [task.id for task in the_tasks(tasks, options.words)]
-    found = [tasks.claim(id=each, lease=lease, reserve=reserve, call_id=call_id) for each in ids]
-    return [task for task in found if task is not None]
+    calls = [call_id if call_id is None or len(ids) == 1 else f"{call_id} {each}" for each in ids]
+
+    def together(tx: Transaction) -> list[Task]:
+        """All of them or none, as one claim: what it reserves, it reserves for each."""
+        work, length = tasks.within(tx), tasks.lease if lease is None else lease
+        both = zip(ids, calls, strict=True)
+        return [
+            task
+            for each, call in both
+            for task in work.claim(tasks.by, id=each, lease=length, reserve=reserve, call_id=call)
+        ]
+
+    board = tasks.board
+    board.tasks_wanted(tasks.name)
+    taken = board.store.transact(together)
+    board.tasks_changed(tasks.name)
+    return taken
 
 
 def release(options: Namespace) -> int:

@@ -18,6 +18,8 @@ from punchlist.surfaces.text import plural
 from punchlist.text import for_terminal
 
 if TYPE_CHECKING:
+    from punchlist.core.task import Task
+    from punchlist.store import Transaction
     from punchlist.tasks.exchange import Foreign
 
 _OURS, _CLAUDE = "json", "claude"
@@ -71,8 +73,11 @@ def import_(options: Namespace) -> int:
     key = blake2b(text.encode(errors="replace"), digest_size=12).hexdigest()
     with open_board(options) as board:
         tasks = chosen_list(board, options, by=author(options))
-        board.tasks_wanted(tasks.name)
-        added = board.store.transact(lambda tx: bring(tasks.within(tx), found, key=key, in_order=options.in_order))
+
+        def bring_all(tx: Transaction) -> tuple[Task, ...]:
+            return bring(tasks.within(tx), found, key=key, in_order=options.in_order)
+
+        added = board.change_tasks(tasks.name, lambda: board.store.transact(bring_all))
     if options.json:
         for task in added:
             show_json(task_data(task), indent=0)
@@ -91,9 +96,23 @@ def import_(options: Namespace) -> int:
 def _format(options: Namespace) -> str:
     if options.format is not None:
         return options.format
-    if os.path.isdir(os.path.expanduser(options.path)):
+    if _is_folder(options.path):
         return _CLAUDE
     return "punchlist" if options.path.lower().endswith((".md", ".markdown")) else _OURS
+
+
+def _is_folder(path: str) -> bool:
+    """Whether a folder is meant, which need not be there yet: Claude Code makes its own with its first task."""
+    expanded = os.path.expanduser(path)
+    if os.path.isdir(expanded) or path.endswith("/"):
+        return True
+    folder, name = os.path.split(os.path.abspath(expanded))
+    if name != "tasks":
+        return False
+    from punchlist.bridges.claude_tasks import default_folder
+
+    own = os.path.abspath(os.path.expanduser(default_folder()))
+    return os.path.basename(folder) == ".claude" or os.path.join(folder, name) == own
 
 
 def _parsed(text: str, kind: str, path: str) -> list[Foreign]:

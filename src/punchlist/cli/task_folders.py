@@ -6,6 +6,7 @@ import os
 from argparse import Namespace
 
 from punchlist.bridges.claude_tasks import ClaudeTasks
+from punchlist.bridges.task_files import TaskFile, TaskFolder
 from punchlist.cli import OK
 from punchlist.cli.arguments import open_board
 from punchlist.cli.task_target import chosen_list, list_name, nothing_there
@@ -23,7 +24,11 @@ def import_folder(options: Namespace) -> int:
         raise InvalidInput(problem="Claude Code's files say themselves what waits for what; leave --in-order away.")
     if not os.path.isdir(os.path.expanduser(options.path)):
         raise InvalidInput(problem=f"`{options.path}` is no folder; name one such as ~/.claude/tasks/LIST.")
-    folder, name = os.path.split(os.path.abspath(os.path.expanduser(options.path)))
+    whole = os.path.abspath(os.path.expanduser(options.path))
+    if not _holds_tasks(TaskFolder(whole)):
+        said = f"`{options.path}` holds no task files of Claude Code's, 1.json and so on"
+        raise InvalidInput(problem=f"{said}; name a list's folder, such as ~/.claude/tasks/LIST.")
+    folder, name = os.path.split(whole)
     bridge = ClaudeTasks(folder)
     with open_board(options) as board:
         target = list_name(options) or bridge.list_of(board, name)
@@ -34,6 +39,11 @@ def import_folder(options: Namespace) -> int:
         new = plural(count, "new task")
         print(f"Imported {new} from {shown(options.path)} to the list {shown(target)}; see it with --list.")
     return OK
+
+
+def _holds_tasks(folder: TaskFolder) -> bool:
+    """Whether this is a list of Claude Code's, perhaps one that it has cleared. Looks only; no lock is taken."""
+    return folder.watermark() > 0 or any(isinstance(folder.read(number), TaskFile) for number in folder.numbers())
 
 
 def export_folder(options: Namespace) -> int:

@@ -30,6 +30,15 @@ def list_name(options: Namespace) -> str | None:
     return repair(name) if name else None
 
 
+def reserved(options: Namespace) -> list[str]:
+    """The files that are to be reserved: named from where we stand, meant from the project's root."""
+    from punchlist.config import project_of
+
+    root = project_of()
+    here = os.path.relpath(os.path.realpath(os.getcwd()), root)
+    return [each if here == "." else os.path.join(here, each) for each in options.reserve]
+
+
 def the_tasks(tasks: Tasks, words: Sequence[str]) -> list[Task]:
     """The tasks that are meant: several ids, or one text of one or more words."""
     if len(words) > 1 and all(_is_id(word) for word in words):

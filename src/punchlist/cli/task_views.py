@@ -7,10 +7,11 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from punchlist.cli import OK
-from punchlist.cli.arguments import open_board
+from punchlist.cli.arguments import most_of, open_board
 from punchlist.cli.task_target import chosen_list, nothing_there, task_data, the_task
 from punchlist.cli.terminal import look, show, show_json
 from punchlist.core.task import SETTLED, Task, TaskStatus
+from punchlist.errors import InvalidInput
 from punchlist.surfaces.spans import Line, Look, Span, cut
 from punchlist.text import for_terminal
 
@@ -21,48 +22,59 @@ if TYPE_CHECKING:
     from punchlist.tasks import Tasks
 
 
+_LISTED, _READY = 100, 20
+"""How many a person is shown who does not say how many."""
+
+
 def list_(options: Namespace) -> int:
+    most = most_of(options, _LISTED)
     with open_board(options, reads=True) as board:
         tasks = chosen_list(board, options)
-        found = _listed(tasks, options)
+        found = _listed(tasks, options, most)
         now = board.now()
         said = "" if found else _nothing_listed(tasks, options)
-    most: int = options.limit
     _rows(options, found[:most], now, said)
     if len(found) > most and not options.json:
-        print(f"{look().glyphs.ellipsis} and more, from {found[most].id} on; `--limit N` shows N of them.")
+        more = f"{look().glyphs.ellipsis} and more, from {found[most].id} on"
+        print(f"{more}; `--limit N` shows N of them" + (f", `--after {found[most - 1].id}` the next." if most else "."))
     return OK
 
 
-def _listed(tasks: Tasks, options: Namespace) -> list[Task]:
+def _listed(tasks: Tasks, options: Namespace, most: int) -> list[Task]:
     """One more than asked for, so that it shows whether there are more."""
     parent = None if options.parent is None else the_task(tasks, options.parent).id
-    most: int = options.limit + 1
+    after = None if options.after is None else options.after.strip().removeprefix("#")
+    if after is not None and not (after.isascii() and after.isdecimal()):
+        raise InvalidInput(problem=f"`{options.after}` is no id; `--after` takes that of the last task that was shown.")
 
     def of(status: str | None) -> tuple[Task, ...]:
-        return tasks.list(status=status, owner=options.owner, label=options.label, parent=parent, limit=most)
+        asked = {"owner": options.owner, "label": options.label, "parent": parent, "after": after}
+        return tasks.list(status=status, limit=most + 1, **asked)
 
     if options.status is not None or options.all:
         return list(of(options.status))
     found = [task for status in TaskStatus if status not in SETTLED for task in of(status.value)]
-    return sorted(found, key=lambda task: int(task.id))[:most]
+    return sorted(found, key=lambda task: int(task.id))[: most + 1]
 
 
 def _nothing_listed(tasks: Tasks, options: Namespace) -> str:
     if not tasks.list(limit=1):
         return nothing_there(tasks)
-    if options.status or options.owner or options.label or options.parent or options.all:
+    if options.status or options.owner or options.label or options.parent or options.after or options.all:
         return "No task is like that; `punchlist tasks list --all` shows all of them."
     return "Nothing is open; `punchlist tasks list --all` shows what is done."
 
 
 def ready(options: Namespace) -> int:
+    most = most_of(options, _READY)
     with open_board(options, reads=True) as board:
         tasks = chosen_list(board, options)
-        found = tasks.ready(options.limit, label=options.label)
+        found = tasks.ready(most + 1, label=options.label)
         now = board.now()
         said = "" if found else _nothing_ready(tasks)
-    _rows(options, list(found), now, said)
+    _rows(options, list(found[:most]), now, said)
+    if len(found) > most and not options.json:
+        print(f"{look().glyphs.ellipsis} and more; `--limit N` shows N of them.")
     return OK
 
 

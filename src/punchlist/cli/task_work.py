@@ -10,7 +10,7 @@ from argparse import Namespace
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from types import FrameType
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from punchlist.cli import FAILED, OK, UNUSABLE, complain
 from punchlist.cli.arguments import open_board
@@ -18,9 +18,9 @@ from punchlist.cli.target import author
 from punchlist.cli.task_changes import named
 from punchlist.cli.task_child import Child
 from punchlist.cli.task_environment import as_json, board_variable, variables
-from punchlist.cli.task_target import chosen_list, report
+from punchlist.cli.task_target import chosen_list, report, reserved
 from punchlist.core.task import Task, TaskStatus
-from punchlist.errors import FenceStale, ReservationRefused, StoreError, TaskError, TaskUnknown
+from punchlist.errors import CancelPending, FenceStale, ReservationRefused, StoreError, TaskError, TaskUnknown
 
 if TYPE_CHECKING:
     from punchlist.tasks import Tasks
@@ -50,6 +50,7 @@ class Worker:
     def __init__(self, tasks: Tasks, options: Namespace) -> None:
         self._tasks = tasks
         self._options = options
+        self._reserved = reserved(options)
         self._wake = threading.Event()
         self._signals: list[int] = []
         self._failed = 0
@@ -95,7 +96,7 @@ class Worker:
         store = self._tasks.board.store
         last = store.last_seq()
         wait = not (self._options.once or self._options.drain)
-        lease, reserve = self._options.lease, self._options.reserve
+        lease, reserve = self._options.lease, self._reserved
         try:
             task = self._tasks.claim(label=self._options.label, lease=lease, reserve=reserve)
         except ReservationRefused:
@@ -170,6 +171,8 @@ class Worker:
         except StoreError as error:
             complain(f"{error} The next sign of life follows.")
             return None
+        if self._said_itself(task, seen) is not None:
+            return None
         if seen.cancel_requested:
             return "cancelled"
         away = seen.status in {TaskStatus.PENDING, TaskStatus.IN_PROGRESS, TaskStatus.CANCELLED}
@@ -178,7 +181,7 @@ class Worker:
     def _settle(self, task: Task, child: Child, why: Why | None) -> None:
         """Writes down what came of it. What belongs to another by now keeps the result beside it."""
         try:
-            after = self._kept(lambda: self._settled(task, child, why))
+            outcome = self._kept(lambda: self._settled(task, child, why))
         except TaskUnknown:
             self._failed += 1
             complain(f"{named(task)} was deleted meanwhile.")
@@ -190,10 +193,11 @@ class Worker:
                 if self._options.json:
                     report(self._options, self._tasks.get(task.id), "")
             return
-        self._failed += after.status is not TaskStatus.COMPLETED
-        report(self._options, after, f"{_WORDS[after.status]} {named(after)}{_why_failed(after)}")
+        after = outcome.task
+        self._failed += not outcome.good
+        report(self._options, after, f"{outcome.word} {named(after)}{_why_failed(after)}")
 
-    def _kept(self, write: Callable[[], Task]) -> Task:
+    def _kept(self, write: Callable[[], Outcome]) -> Outcome:
         """A disk that refuses is asked again, for a while: work that is done should not be lost to it."""
         for pause in _AGAIN:
             try:
@@ -203,24 +207,67 @@ class Worker:
                 time.sleep(pause)
         return write()
 
-    def _settled(self, task: Task, child: Child, why: Why | None) -> Task:
+    def _settled(self, task: Task, child: Child, why: Why | None) -> Outcome:
         seen = self._tasks.get(task.id)
+        said = self._said_itself(task, seen)
+        if said is not None:
+            word, good = _SAID[said]
+            return Outcome(seen, word, good)
+        after = seen if self._ended_itself(task, seen, why) else self._written(task, child, why, seen)
+        return Outcome(after, _WORDS[after.status], after.status is TaskStatus.COMPLETED)
+
+    def _ended_itself(self, task: Task, seen: Task, why: Why | None) -> bool:
+        """Whether the command has completed the task, which is the one thing that leaves it its fence."""
         ours = {TaskStatus.PENDING, TaskStatus.IN_PROGRESS}
         if why is None:
             ours.add(TaskStatus.FAILED)  # the last attempt ran out of time, and nobody has it since
-        if seen.fence == task.fence and seen.status not in ours:
-            return seen  # the command itself has done it
+        return seen.fence == task.fence and seen.status not in ours
+
+    def _said_itself(self, task: Task, seen: Task) -> str | None:
+        """What the command itself did with its task, under the fence of its claim; None if it has not let it go."""
+        if seen.fence == task.fence:
+            return None
+        for event in self._tasks.history(task.id):
+            if event.kind in _SAID and event.data.get("fence") == task.fence:
+                return event.kind
+        return None
+
+    def _written(self, task: Task, child: Child, why: Why | None, seen: Task) -> Task:
         if why in ("stopped", "cancelled") and seen.fence == task.fence:
             return self._tasks.release(task.id, fence=task.fence)
-        if child.code == 0 or why == "lost":
-            try:
-                return self._tasks.complete(task.id, fence=task.fence, result=child.result)
-            except (FenceStale, TaskUnknown):
-                raise
-            except TaskError as refused:  # its checklist, a gate or a blocker says that it is not done
-                return self._tasks.fail(task.id, str(refused), fence=task.fence)
-        return self._tasks.fail(task.id, child.problem, fence=task.fence)
+        try:
+            if child.code == 0 or why == "lost":
+                return self._completed(task, child)
+            return self._tasks.fail(task.id, child.problem, fence=task.fence)
+        except CancelPending:  # asked for while the command came to its end: to give it back is to cancel it
+            return self._tasks.release(task.id, fence=task.fence)
 
+    def _completed(self, task: Task, child: Child) -> Task:
+        try:
+            return self._tasks.complete(task.id, fence=task.fence, result=child.result)
+        except (FenceStale, TaskUnknown, CancelPending):
+            raise
+        except TaskError as refused:  # its checklist, a gate or a blocker says that it is not done
+            return self._tasks.fail(task.id, str(refused), fence=task.fence)
+
+
+class Outcome(NamedTuple):
+    """What came of a task, in a word, and whether that is as it should be."""
+
+    task: Task
+    word: str
+    good: bool
+
+
+_SAID = {
+    "task.completed": ("Completed", True),
+    "task.waiting": ("Put aside", True),
+    "task.released": ("Gave back", True),
+    "task.cancelled": ("Cancelled", True),
+    "task.retrying": ("Gave back", False),
+    "task.failed": ("Failed", False),
+}
+"""How a command may end its claim itself, what that is called, and whether its worker goes on as if all were well."""
 
 _WORDS = {
     TaskStatus.PENDING: "Gave back",

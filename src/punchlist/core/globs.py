@@ -3,33 +3,70 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 
-_WILD = re.compile(r"[*?\[{!]")
+_WILD = re.compile(r"[*?\[{!]|[@+]\(")
+_CHOICE = re.compile(r"[?*+@!]\(|[{})/]")
+_ANYTHING = "**"
 _MOST_PARTS = 64
 
 
 def overlap(one: str, other: str) -> bool:
     """A pattern also means everything below what it names, as a folder does. Case is not told apart."""
-    first, second = _parts(one), _parts(other)
+    first, second = _folders(one), _folders(other)
     if len(first) > _MOST_PARTS or len(second) > _MOST_PARTS:
         return True
-    return _meet((*first, "**"), (*second, "**"))
+    return _meet((*first, _ANYTHING), (*second, _ANYTHING))
 
 
 def normal(pattern: str) -> str:
     """The pattern without needless parts; the empty text stands for everything."""
-    return "/".join(_parts(pattern, fold=False))
+    return "/".join(_parts(pattern))
 
 
-def _parts(pattern: str, *, fold: bool = True) -> tuple[str, ...]:
+def _folders(pattern: str) -> tuple[str, ...]:
+    """Part by part; a choice between paths of several parts may be any path."""
+    return tuple(_ANYTHING if "/" in part else part.casefold() for part in _parts(pattern))
+
+
+def _parts(pattern: str) -> list[str]:
+    """The parts between slashes; a choice, `{a/b,c}` or `@(a/b|c)`, stays whole.
+
+    The way up from what may be of any depth leads anywhere.
+    """
     parts: list[str] = []
-    for part in pattern.replace("\\", "/").split("/"):
-        if part == ".." and parts and parts[-1] != "..":
+    for part in _split(pattern.replace("\\", "/")):
+        if (part == ".." and parts and _is_deep(parts[-1])) or (part != ".." and ".." in part and _WILD.search(part)):
+            parts = [_ANYTHING]
+        elif part == ".." and parts and parts[-1] != "..":
             parts.pop()
         elif part and part != ".":
-            parts.append(part.casefold() if fold else part)
-    return tuple(parts)
+            parts.append(part)
+    return parts
+
+
+def _is_deep(part: str) -> bool:
+    return part == _ANYTHING or "/" in part
+
+
+def _split(pattern: str) -> Iterator[str]:
+    """What lies between slashes outside of choices."""
+    start, closing = 0, list[str]()
+    for found in _CHOICE.finditer(pattern):
+        match found[0]:
+            case "/":
+                if not closing:
+                    yield pattern[start : found.start()]
+                    start = found.end()
+            case "{":
+                closing.append("}")
+            case "}" | ")" as end:
+                if closing and closing[-1] == end:
+                    closing.pop()
+            case _:
+                closing.append(")")
+    yield pattern[start:]
 
 
 @lru_cache(maxsize=8192)
@@ -63,6 +100,6 @@ def _alike(one: str, other: str) -> bool:
 
 def _tail(pattern: str) -> str:
     """What must stand at the end; nothing when there is a class or a choice, whose end is not told from its inside."""
-    if any(char in pattern for char in "[{!"):
+    if any(char in pattern for char in "[{!("):
         return ""
     return re.split(r"[*?]", pattern)[-1]

@@ -21,6 +21,7 @@ from punchlist.core.grounding.evidence import Matched, grounded_by, match_eviden
 from punchlist.core.grounding.grades import GRADES, SOUND, Grade, regrade
 from punchlist.core.grounding.tally import NOTHING, Tally, combined
 from punchlist.core.grounding.work import Grounding
+from punchlist.core.task_books import TaskBooks, TaskEntry
 from punchlist.core.todo import Status, TodoItem, TodoList
 
 
@@ -93,7 +94,10 @@ class Totals:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """`elsewhere` is work that belongs to no item of a list: to a task, or to nothing (its `item` is empty)."""
+    """`items` are those of lists, then tasks that somebody began, or that a session keeps as its list.
+
+    `elsewhere` is work that belongs to none of them, or to nothing (its `item` is empty).
+    """
 
     items: tuple[ItemReport, ...]
     elsewhere: Mapping[Subject, Tally]
@@ -109,6 +113,7 @@ class Reporting:
         self._gone: set[Subject] = set()
         self._touched: dict[Subject, int] = {}
         self._lists: dict[tuple[str, str], TodoList] = {}
+        self._tasks = TaskBooks()
         for event in events:
             self.add(event)
 
@@ -117,13 +122,29 @@ class Reporting:
         self.work.add(event)
         if event.kind.startswith(("item.", "list.", "plan.started")) and event.kind != "list.refused":
             self._list_event(event)
+        elif event.kind.startswith("task."):
+            self._tasks.add(event)
 
     def report(self, now: datetime) -> Report:
         """All that is known by now."""
         seen = {(agent.session, agent.name) for agent in self.work.agents()}
-        items = tuple(self._item(of, item, seen, now) for of, item in self.items.items())
-        elsewhere = {of: self.work.whole(of) for of in self.work.subjects() if of not in self.items}
-        return Report(items, elsewhere, self._totals(items))
+        items = [self._item(of, item, seen, now) for of, item in self.items.items()]
+        worked = {of for of in self.work.subjects() if not self.work.whole(of).is_empty}
+        tasks = {of: entry for of, entry in self._tasks.entries.items() if entry.is_work or of in worked}
+        items.extend(self._task(of, entry, seen, now) for of, entry in tasks.items())
+        elsewhere = {of: self.work.whole(of) for of in self.work.subjects() if of not in {*self.items, *tasks}}
+        return Report(tuple(items), elsewhere, self._totals(tuple(items)))
+
+    def _task(self, of: Subject, entry: TaskEntry, seen: set[tuple[str, str]], now: datetime) -> ItemReport:
+        """A task, under the name of who worked on it last."""
+        worker, item, tally, later = entry.worker, entry.item, self.work.whole(of), self.work.later(of)
+        grade: Grade | None = None
+        if item.status is Status.COMPLETED:
+            known = _grade(item.grade)
+            watched = worker in seen or not tally.is_empty
+            grade = regrade(known, tally, later) if watched and known != "confirmed" else known
+        named = Subject(*worker, of.item)
+        return ItemReport(named, item, tally, later, grade, (), _elapsed(item, now), entry.is_gone, entry.touched)
 
     def _list_event(self, event: Event) -> None:
         owner = (event.session or "", event.agent or "")

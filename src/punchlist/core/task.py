@@ -98,7 +98,8 @@ class Task:
 
     `lease_until`: when the claim of the owner ends by itself; None for one that does not. `fence` rises with every
     change of hands: a worker shows the one that it was given. `open_blockers` counts those in `held_by`.
-    `revision` rises with every change to the task itself; a lease that is renewed is none.
+    `revision` rises with every change to the task itself; a lease that is renewed is none. `grade`: what was seen of
+    the work on it, once it is completed (see `grounding/grades.py`); None where nobody reported any.
     """
 
     list: str
@@ -137,6 +138,7 @@ class Task:
     created_by: str = ""
     started_at: datetime | None = None
     finished_at: datetime | None = None
+    grade: str | None = None
     updated_at: datetime | None = None
     revision: int = 0
     progress: Progress = NOT_DONE

@@ -15,7 +15,8 @@ from punchlist.core.task import Check, LateResult, Task, TaskStatus, Wait, Worke
 
 _PLAIN = (
     "subject", "description", "active_form", "owner", "parent", "priority", "runs_after", "state", "attempts",
-    "max_attempts", "backoff", "lease", "fence", "cancel_requested", "result", "failure", "created_by", "revision",
+    "max_attempts", "backoff", "lease", "fence", "cancel_requested", "result", "failure", "created_by", "grade",
+    "revision",
 )  # fmt: skip
 _TIMES = ("not_before", "created_at", "started_at", "finished_at", "updated_at")
 _FIELDS = (

@@ -119,15 +119,25 @@ def held(blockers: tuple[Blocking, ...], runs_after: RunsAfter) -> tuple[Blockin
 # Claims.
 
 
+def is_held(task: Task) -> bool:
+    """Whether somebody has the task, or it waits for the one whom it is meant for."""
+    if task.status is _W:
+        return task.wait is not None and (task.wait.meant or task.wait.then == "in_progress")
+    return task.status is _I or (task.status is _P and task.owner is not None)
+
+
+def taken(task: Task, holder: str | None = None) -> TaskTaken:
+    """What somebody else is told who wants a task that is held. `holder` is who has it, where it has no owner."""
+    until = "" if task.lease_until is None else f" until {task.lease_until:%Y-%m-%d %H:%M:%S %Z}"
+    return TaskTaken(id=task.id, owner=task.owner or holder or "somebody", until=until)
+
+
 def claimed(task: Task, owner: str, now: datetime, lease: timedelta, reserve: tuple[str, ...] = ()) -> Task:
     """The task in the hands of a worker, under a lease and with a new fence."""
-    if task.status is _I:
-        until = "" if task.lease_until is None else f" until {task.lease_until:%Y-%m-%d %H:%M:%S %Z}"
-        raise TaskTaken(id=task.id, owner=task.owner or "somebody", until=until)
-    if task.status is not _P:
+    if task.status is not _I and task.status is not _P:
         raise TaskNotReady(id=task.id, problem=f"it is {task.status}")
-    if task.owner not in {None, owner}:
-        raise TaskTaken(id=task.id, owner=task.owner, until="")
+    if task.status is _I or task.owner not in {None, owner}:
+        raise taken(task)
     if task.not_before is not None:
         raise TaskNotReady(id=task.id, problem=f"it rests until {task.not_before:%Y-%m-%d %H:%M:%S %Z}")
     return moved(
@@ -143,13 +153,25 @@ def claimed(task: Task, owner: str, now: datetime, lease: timedelta, reserve: tu
     )
 
 
+def started(task: Task, owner: str | None, now: datetime) -> Task:
+    """Begun without a lease, under a new fence; once more, if it had ended."""
+    fresh = altered(task, started_at=None) if task.status in ENDED else task
+    return moved(fresh, _I, now, owner=owner, fence=task.fence + 1)
+
+
 def kept_alive(task: Task, owner: str | None, now: datetime, lease: timedelta) -> Task:
     """The lease begun anew. A worker whose lease ran out has its task back, if nobody claimed it since."""
     if task.status is _P:
         task = moved(task, _I, now, owner=owner or task.owner)
-    elif task.status is not _I:
-        raise TransitionRefused(id=task.id, status=task.status, to=_I, next="there is no claim to keep alive")
+    elif task.status is not _I or task.lease_until is None:
+        raise nothing_to_keep(task)
     return altered(task, lease=lease.total_seconds(), lease_until=now + lease)
+
+
+def nothing_to_keep(task: Task) -> TransitionRefused:
+    """What is told who gives a sign of life for a task that no worker has claimed."""
+    then = "there is no claim to keep alive"
+    return TransitionRefused(id=task.id, status=task.status, to="anybody's under a lease", next=then)
 
 
 def released(task: Task, now: datetime) -> Task:

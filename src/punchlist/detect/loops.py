@@ -46,16 +46,24 @@ class LoopState:
 
 
 def started(
-    state: LoopState, call_id: str, name: str, args: object, *, run: str | None = None, options: LoopOptions = DEFAULT
+    state: LoopState,
+    call_id: str,
+    name: str,
+    args: object,
+    *,
+    run: str | None = None,
+    options: LoopOptions = DEFAULT,
+    flat: bytes | None = None,
 ) -> tuple[LoopState, Verdict]:
     """What is thought of a call that is about to run, and the state behind it.
 
     Only calls of the same `run` count, or those of none where it is None. The same call reported again is judged
-    anew and recorded once. An empty `call_id` is no id: such a call is never taken for another.
+    anew and recorded once. An empty `call_id` is no id: such a call is never taken for another. `flat` is what
+    `flat_json` makes of the arguments, where that is known.
     """
     if not options.enabled:
         return state, Verdict()
-    tool, key, within, call_id = kept(name), signature(name, args)[:-_UNKEPT], kept(run or ""), kept(call_id)
+    tool, key, within, call_id = kept(name), signature(name, args, flat)[:-_UNKEPT], kept(run or ""), kept(call_id)
     before = [call for call in state.calls if call.run == within]
     known = [place for place, call in enumerate(before) if call.id == call_id and call.key == key] if call_id else []
     if known:
@@ -108,6 +116,16 @@ def finished(
         call = Call(call.id, call.tool, call.key, call.run, call.way, result_hash, came.unknown_tool)
         calls = (*state.calls[:place], call, *state.calls[place + 1 :])
     return LoopState(calls, state.warned, _observed(state.guard, call))
+
+
+def recorded(state: LoopState, call: Call, room: int) -> LoopState:
+    """The state with a call that was recorded elsewhere: as the newest of `room` calls, or, with 0, as it ended."""
+    if room:
+        return LoopState((*state.calls, call)[-room:], state.warned, state.guard)
+    place, _ = _place(state.calls, call.id, None, call.run)
+    if place is None:
+        return state
+    return LoopState((*state.calls[:place], call, *state.calls[place + 1 :]), state.warned, state.guard)
 
 
 def compacted(state: LoopState, *, run: str | None = None, options: LoopOptions = DEFAULT) -> LoopState:

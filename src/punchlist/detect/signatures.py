@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from hashlib import sha256
 from itertools import islice
 from typing import Any, Literal, NamedTuple, cast
 
@@ -74,8 +75,10 @@ def kept(name: object) -> str:
     return repair(text)
 
 
-def signature(tool: str, args: object) -> str:
-    """The call as one text: its tool, and the hash of its arguments. Never raises."""
+def signature(tool: str, args: object, flat: bytes | None = None) -> str:
+    """The call as one text: its tool, and the hash of its arguments, of which `flat` is the form. Never raises."""
+    if flat is not None and tool not in _LISTS:
+        return f"{kept(tool)}:{sha256(flat).hexdigest()}"
     return f"{kept(tool)}:{digest(reduced(tool, args))}"
 
 

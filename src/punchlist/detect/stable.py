@@ -14,6 +14,7 @@ from math import isfinite, isnan
 from typing import Any, cast
 
 from punchlist.text import repair
+from punchlist.text.flat import flat_json
 
 DEEPEST = 64
 NODES = 10_000
@@ -45,6 +46,8 @@ def digest(value: object, leaving_out: LeavingOut | None = None) -> str:
 
 def stable(value: object, leaving_out: LeavingOut | None = None) -> bytes:
     """A value's stable form in UTF-8, lone surrogates replaced. Never raises."""
+    if leaving_out is None and (flat := flat_json(value)) is not None:
+        return flat
     writer = _Writer(leaving_out)
     try:
         writer.write(value, DEEPEST)

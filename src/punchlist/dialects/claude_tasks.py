@@ -11,8 +11,10 @@ owner gives the task back. `updatedFields` names what really changed, and `metad
 malformed `TaskCreate` we mend input that is JSON text or wrapped in `task` or `tasks`, `title`, `content` or `name` in
 place of `subject`, nulls, and a missing description.
 
-Where we are stricter, a call is refused with the reason: what is blocked can be neither started nor completed, no
-task can wait for itself, for an unknown one or in a circle, a subject is not blank. A refused update writes nothing.
+Where we are stricter, a call is refused with the reason: what is blocked can be neither started nor completed, what
+another agent has or is to have is not started, who lost its claim to another completes nothing, no task can wait for
+itself, for an unknown one or in a circle, a subject is not blank. A refused update writes nothing, but what came too
+late is kept beside the task.
 Finished tasks stay: nothing is deleted after five seconds.
 """
 

@@ -38,8 +38,9 @@ def answering(agent: Handle, command: FlowCommand) -> Decide:
     return _Call(agent, command).decide
 
 
-def changed(agent: Handle) -> None:
-    """Called after a call that changed a flow. Who wants to know of flows follows the events."""
+def around(agent: Handle, transact: Callable[[], Reply]) -> Reply:
+    """Does the transaction of a call that may change a flow. Who wants to know of flows follows the events."""
+    return transact()
 
 
 class _Call:

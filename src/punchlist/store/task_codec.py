@@ -34,6 +34,7 @@ class Body(msgspec.Struct, omit_defaults=True):
     failure: str | None = None
     worked: Worked | None = None
     created_by: str = ""
+    grade: str | None = None
 
 
 _decode = msgspec.json.Decoder(Body).decode
@@ -59,6 +60,7 @@ def _body(task: Task) -> bytes:
             task.failure,
             task.worked,
             task.created_by,
+            task.grade,
         )
     )
 
@@ -170,6 +172,7 @@ def task_of(
         created_by=body.created_by,
         started_at=_moment(started_at),
         finished_at=_moment(finished_at),
+        grade=body.grade,
         updated_at=_moment(updated_at),
         revision=revision,
         progress=below or own_progress(now, body.checklist),

@@ -32,12 +32,13 @@ class TaskRow(NamedTuple):
 
 
 class Reservation(NamedTuple):
-    """What a live claim has reserved."""
+    """What a live claim has reserved. `number` and `agent` are the store's own keys."""
 
     number: int
     list: str
     id: str
     owner: str | None
+    agent: int | None
     patterns: tuple[str, ...]
 
 
@@ -63,6 +64,10 @@ class TaskTransaction(Protocol):
     def add_list(self, name: str, *, project: str, session: str | None, at: datetime) -> TaskListRow: ...
     def lists(self) -> Sequence[tuple[TaskListRow, int]]: ...
     def lists_due(self, now: datetime) -> Sequence[TaskListRow]: ...
+    def lists_due_of_agent(self, agent: int, now: datetime, *, session: str, name: str) -> Sequence[TaskListRow]:
+        """The same for the lists in which an agent has open tasks, those of its session, and the one of that name."""
+        ...
+
     def move_lists(self, source: str, target: str, *, name: str) -> None: ...
 
     # Tasks.
@@ -101,7 +106,11 @@ class TaskTransaction(Protocol):
 
     def save_lease(self, row: TaskRow, task: Task) -> None: ...
     def delete(self, row: TaskRow) -> Sequence[str]:
-        """Takes it away with its edges; its children go to its parent. Who need no longer wait for it."""
+        """Takes it away with its edges, once nothing lies below it. Who need no longer wait for it."""
+        ...
+
+    def move_children(self, row: TaskRow, *, at: datetime) -> Sequence[TaskRow]:
+        """Puts all that lies below a task below its parent, each under its next revision; as they were before."""
         ...
 
     def children(self, row: TaskRow) -> Sequence[TaskRow]: ...
@@ -131,6 +140,7 @@ class TaskTransaction(Protocol):
         """Open tasks of an agent, and those of its session's list that bear its name."""
         ...
 
+    def agent_name(self, agent: int) -> str | None: ...
     def reservations(self, project: str, now: datetime) -> Sequence[Reservation]: ...
 
     # Edges.

@@ -20,8 +20,8 @@ from punchlist.store.task_log import TaskLog
 if TYPE_CHECKING:
     from punchlist.store.transaction import Rows
 
-_FEW = 8
-"""Up to so many tasks, their edges are read one by one."""
+_GAPS = 4
+"""Where fewer than one of so many tasks are on a page, their edges are read one by one, else those of the range."""
 
 _EVERYTHING = 2**62
 _NEVER = datetime.max.replace(tzinfo=UTC)
@@ -58,6 +58,10 @@ class TaskRows(TaskLog):
     def lists_due(self, now: datetime) -> Sequence[TaskListRow]:
         return [TaskListRow(*row) for row in self._rows.all("task_lists_due", {"now": codec.microseconds(now)})]
 
+    def lists_due_of_agent(self, agent: int, now: datetime, *, session: str, name: str) -> Sequence[TaskListRow]:
+        values = {"agent": agent, "now": codec.microseconds(now), "session": session, "name": name}
+        return [TaskListRow(*row) for row in self._rows.all("task_lists_due_of_agent", values)]
+
     def move_lists(self, source: str, target: str, *, name: str) -> None:
         self._rows.run("move_task_lists", {"source": source, "target": target, "name": name})
 
@@ -88,13 +92,19 @@ class TaskRows(TaskLog):
         values = {"list": where.number, "after": after, "limit": _EVERYTHING if limit is None else limit}
         asked = {"status": status, "owner": owner, "label": label, "parent": parent}
         rows = self._rows.all("tasks_of_list", {**values, **asked})
-        if len(rows) <= _FEW:
+        first, last = (rows[0][2], rows[-1][2]) if rows else (0, 0)
+        if last - first >= _GAPS * len(rows):
             return [self._loaded(where, row) for row in rows]
+        span = {"list": where.number, "first": first, "last": last}
         blockers: dict[int, list[Blocking]] = {}
         blocks: dict[int, list[str]] = {}
-        for task, blocker, word in self._rows.all("edges_of_list", {"list": where.number}):
+        for task, blocker, word in self._rows.all("blockers_between", span):
             blockers.setdefault(task, []).append(Blocking(str(blocker), _BLOCKING[word]))
             blocks.setdefault(blocker, []).append(str(task))
+        if limit is not None or after or any(each is not None for each in asked.values()):
+            blocks.clear()  # what waits for them may lie outside of the range
+            for blocker, task in self._rows.all("dependents_between", span):
+                blocks.setdefault(blocker, []).append(str(task))
         return [self._made(where, row, tuple(blockers.get(row[2], ())), tuple(blocks.get(row[2], ()))) for row in rows]
 
     def _loaded(self, where: TaskListRow, row: Any) -> TaskRow:
@@ -173,15 +183,22 @@ class TaskRows(TaskLog):
         self._rows.leases.forget()
 
     def delete(self, row: TaskRow) -> Sequence[str]:
-        """Takes it away with its edges; its children go to its parent. Who need no longer wait for it."""
+        """Takes it away with its edges, once nothing lies below it. Who need no longer wait for it."""
         free = self._edges.shift(row.number, row.task.status, None) if row.task.blocks else []
         self._rows.run("delete_edges", {"task": row.number})
         self._rows.run("delete_labels", {"task": row.number})
-        self._rows.run("move_children", {"parent": row.parent, "task": row.number})
         self._rows.run("delete_task", {"task": row.number})
         if row.parent is not None:
             self._rows.run("count_children", {"task": row.parent})
         return free
+
+    def move_children(self, row: TaskRow, *, at: datetime) -> Sequence[TaskRow]:
+        """Puts all that lies below a task below its parent, each under its next revision; as they were before."""
+        if not row.children:
+            return []
+        children = self.children(row)
+        self._rows.run("move_children", {"parent": row.parent, "task": row.number, "at": codec.microseconds(at)})
+        return children
 
     def children(self, row: TaskRow) -> Sequence[TaskRow]:
         return self._all(row.list, "children_of_task", {"task": row.number})
@@ -249,11 +266,15 @@ class TaskRows(TaskLog):
         rows = [self.get(number) for number in dict.fromkeys(number for (number,) in (*own, *named))]
         return sorted(rows, key=lambda row: (row.task.started_at or _NEVER, row.number))
 
+    def agent_name(self, agent: int) -> str | None:
+        row = self._rows.one("name_of_agent", {"agent": agent})
+        return None if row is None else row[0]
+
     def reservations(self, project: str, now: datetime) -> Sequence[Reservation]:
         values = {"project": project, "now": codec.microseconds(now)}
         return [
-            Reservation(number, name, str(task), owner, codec.decode_texts(patterns))
-            for number, name, task, owner, patterns in self._rows.all("reservations_of_project", values)
+            Reservation(number, name, str(task), owner, agent, codec.decode_texts(patterns))
+            for number, name, task, owner, agent, patterns in self._rows.all("reservations_of_project", values)
         ]
 
     # Edges.

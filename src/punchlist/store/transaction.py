@@ -253,7 +253,9 @@ class Rows(Parts):
 
     # Events.
 
-    def add_events(self, agent: AgentRow, drafts: Iterable[Draft], *, by: str, at: datetime) -> None:
+    def add_events(
+        self, agent: AgentRow, drafts: Iterable[Draft], *, by: str, at: datetime, hint: bytes | None = None
+    ) -> int:
         now, number, seq = codec.microseconds(at), agent.number, self._last_seq
         if seq is None:
             seq = self.last_seq()
@@ -262,11 +264,13 @@ class Rows(Parts):
             revision = None if kind in _UNNUMBERED else data.get("revision")
             body = codec.encode(data)
             total = codec.checksum(event_head(seq, now, kind, by, number, revision, 1), body)
-            self._late_events.append((seq, now, kind, by, number, revision, total, body))
+            self._late_events.append((seq, now, kind, by, number, revision, total, body, codec.sealed(hint)))
+            hint = None
         if not self._keeps:
             self.flush()
         else:
             self._last_seq = seq
+        return seq
 
     def add_task_event(self, draft: Draft, *, by: str, at: datetime, agent: int | None, place: tuple[int, int]) -> None:
         """An event about a task: `place` is its list and its id there."""

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from punchlist.core.events import Event
 from punchlist.store import codec
-from punchlist.store.faults import RowDamaged
+from punchlist.store.faults import RowDamaged, check_row, readable
 from punchlist.store.late import LateRows
+from punchlist.store.values import event_head
 
 if TYPE_CHECKING:
-    pass
+    from punchlist.store.transaction import Rows
 
 _CACHED = 2048
+_HELD = 512
 
 
 class WatchedRow(NamedTuple):
@@ -26,8 +29,24 @@ class WatchedRow(NamedTuple):
     head: bytes
 
 
+class Hinted(NamedTuple):
+    """An event with what was stored beside it."""
+
+    seq: int
+    at: datetime
+    kind: str
+    data: Mapping[str, Any]
+    hint: bytes
+
+
 class WorkTable(Protocol):
-    """Parts of what is remembered of an agent's tool calls. The part that the next report needs has an empty name."""
+    """Parts of what is remembered of an agent's tool calls. The part that the next report needs has an empty name.
+
+    `held` is for values that the writer keeps in memory, by agent, from one transaction to the next: they are gone when
+    a transaction is taken back, or when another process wrote. Where nothing is kept it is always empty.
+    """
+
+    held: dict[int, Any]
 
     def get(self, number: int, part: str = "") -> bytes | None: ...
     def save(self, number: int, body: bytes, part: str = "") -> None: ...
@@ -61,11 +80,33 @@ class WorkTable(Protocol):
         """The kind of the latest event of an agent; empty if there is none."""
         ...
 
+    def hinted(self, number: int, after: int) -> Sequence[Hinted]:
+        """The events of an agent behind a number that something was stored beside, in order."""
+        ...
+
+    def hold(self, number: int, value: object) -> None:
+        """Puts a value into `held`, if anything is kept there."""
+        ...
+
 
 class WorkRows(LateRows[tuple[int, str]]):
     """A row a part."""
 
     query = "add_work"
+
+    def __init__(self, rows: Rows, *, keeps: bool) -> None:
+        super().__init__(rows, keeps=keeps)
+        self.held: dict[int, Any] = {}
+
+    def forget(self) -> None:
+        super().forget()
+        self.held.clear()
+
+    def hold(self, number: int, value: object) -> None:
+        if self._keeps:
+            if len(self.held) >= _HELD:
+                self.held.clear()
+            self.held[number] = value
 
     def get(self, number: int, part: str = "") -> bytes | None:
         body = self._known.get((number, part))
@@ -125,6 +166,9 @@ class WorkRows(LateRows[tuple[int, str]]):
         found = self._rows.one("last_kind", {"agent": number})
         return "" if found is None else found[0]
 
+    def hinted(self, number: int, after: int) -> Sequence[Hinted]:
+        return [readable(_hinted, row) for row in self._rows.all("hinted_events", {"agent": number, "after": after})]
+
     def _keep(self, number: int, part: str, body: bytes) -> None:
         if self._keeps:
             if len(self._known) >= _CACHED:
@@ -136,3 +180,9 @@ def _checked(number: int, part: str, total: int, body: Any) -> bytes:
     if not isinstance(body, bytes) or codec.checksum(f"work {number} {part}", body) != total:
         raise RowDamaged("a row of runtime work is not what was written")
     return body
+
+
+def _hinted(row: Any) -> Hinted:
+    seq, at, kind, by, number, revision, version, total, data, hint = row
+    check_row(total, event_head(seq, at, kind, by, number, revision, version), data)
+    return Hinted(seq, codec.moment(at), kind, codec.decode_data(data), codec.unsealed(hint) or b"")

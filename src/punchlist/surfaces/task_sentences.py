@@ -18,6 +18,7 @@ _DEEDS = {
     "task.waiting": "put {task} aside",
     "task.resumed": "let {task} go on",
     "task.completed": "finished {task}",
+    "task.graded": "graded {task} anew",
     "task.late": "came too late with {task}",
     "task.failed": "failed at {task}",
     "task.retrying": "failed at {task}, which will be tried again",

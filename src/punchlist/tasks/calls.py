@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
 from typing import assert_never
 
 from punchlist.agent.calls import Decide, Repeat
-from punchlist.agent.handle import Handle, speaks
+from punchlist.agent.handle import Handle, grades_of, speaks
 from punchlist.core.events import Draft
 from punchlist.core.task import Task, TaskStatus
 from punchlist.core.task_commands import CreateTask, GetTask, ListTasks, TaskCommand, TaskResult, UpdateTask
 from punchlist.dialects.base import Reply
-from punchlist.errors import GateRefused, InvalidInput, TaskError, TaskRevisionConflict, TaskUnknown
+from punchlist.errors import GateRefused, InvalidInput, PunchlistError, TaskError, TaskRevisionConflict, TaskUnknown
 from punchlist.store import AgentRow, Transaction
-from punchlist.tasks.fields import proposed
+from punchlist.store.task_contract import TaskRow
+from punchlist.tasks.claims import Late
+from punchlist.tasks.fields import plain, proposed
 from punchlist.tasks.gates import On, ask, stands
 from punchlist.tasks.work import Work
 
@@ -24,13 +27,14 @@ _ASKED = 5
 
 def answering(agent: Handle, command: TaskCommand) -> Decide:
     """What answers one call of this agent."""
-    agent.board.tasks_wanted(agent.task_list)
+    if command.reads:
+        agent.board.tasks_wanted(agent.task_list)
     return _Call(agent, command).decide
 
 
-def changed(agent: Handle) -> None:
-    """To be called after a call that changed the agent's list of tasks."""
-    agent.board.tasks_changed(agent.task_list)
+def around(agent: Handle, transact: Callable[[], Reply]) -> Reply:
+    """Does the transaction of a call that may change the agent's list of tasks."""
+    return agent.board.change_tasks(agent.task_list, transact)
 
 
 class _Call:
@@ -45,29 +49,34 @@ class _Call:
 
     def decide(self, tx: Transaction, row: AgentRow, now: datetime) -> tuple[Reply, bool]:
         agent, name = self._agent, self._agent.task_list
-        work = Work(tx, name, project=row.project, now=now, by=agent.name, agent=row)
+        work = Work(tx, name, project=row.project, now=now, by=agent.name, agent=row, grades=grades_of(agent))
         if self._refused is not None:
-            return self._refusal(work, row), False
+            return self._refusal(work, row, self._refused), False
         try:
             result = self._done(work)
         except (TaskError, InvalidInput, TaskRevisionConflict) as error:
             self._refused = error
             raise Repeat from error  # whatever it wrote is taken back
-        return self._render(result), result.before != result.after
+        if isinstance(result, Late):
+            return self._refusal(work, row, result.error), True
+        reply = self._render(result)
+        if work.doubts:
+            reply = replace(reply, problems=(*reply.problems, *work.doubts))
+        return reply, result.before != result.after
 
-    def _refusal(self, work: Work, row: AgentRow) -> Reply:
-        reply = self._render(TaskResult(self._command, error=self._refused))
+    def _refusal(self, work: Work, row: AgentRow, error: PunchlistError) -> Reply:
+        reply = self._render(TaskResult(self._command, error=error))
         for problem in reply.problems[:1]:
             refused = Draft("list.refused", {"code": problem.code, "problem": problem.text[:500]})
             work.tx.add_events(row, [refused], by=work.by, at=work.now)
-        if isinstance(self._refused, GateRefused) and isinstance(self._command, UpdateTask):
+        if isinstance(error, GateRefused) and isinstance(self._command, UpdateTask):
             found = work.find(self._command.id)
             if found is not None:
                 told = {"list": work.name, "id": found.task.id, "subject": found.task.subject}
-                work.tell(found, Draft("task.refused", {**told, "on": "complete", "reason": str(self._refused)}))
+                work.tell(found, Draft("task.refused", {**told, "on": "complete", "reason": str(error)}))
         return reply
 
-    def _done(self, work: Work) -> TaskResult:
+    def _done(self, work: Work) -> TaskResult | Late:
         command = self._command
         match command:
             case CreateTask():
@@ -89,19 +98,27 @@ class _Call:
             self._pass("create", proposed(work.name, command.subject, command.fields, by=work.by))
         return TaskResult(command, after=work.create(command.subject, **command.fields))
 
-    def _update(self, work: Work, command: UpdateTask) -> TaskResult:
-        before = _found(work, command.id)
-        if before is None or before.status is TaskStatus.CANCELLED:
+    def _update(self, work: Work, command: UpdateTask) -> TaskResult | Late:
+        row = _row(work, command.id)
+        before = None if row is None else row.task
+        if row is None or before is None or before.status is TaskStatus.CANCELLED:
             raise TaskUnknown(id=command.id[:80], list=work.name)
         if command.delete:
             work.delete(before.id)
             return TaskResult(command, before)
         fields = dict(command.fields)
-        if before.status in command.unless:
+        if before.status in command.unless and before.status is not TaskStatus.IN_PROGRESS:
             fields.pop("status", None)
-        if fields.get("status") == TaskStatus.COMPLETED and stands(self._agent.board.gates, "complete", work.name):
-            self._pass("complete", before)
-        return TaskResult(command, before, work.update(before.id, **fields))
+        if fields.get("status") == TaskStatus.COMPLETED:
+            late = work.too_late(row, None, plain("result", fields))
+            if late is not None:
+                return late
+            if stands(self._agent.board.gates, "complete", work.name):
+                self._pass("complete", before)
+        fence = None
+        if fields.get("status") == TaskStatus.IN_PROGRESS and work.is_under_another_name(row):
+            fence = before.fence  # a model may call itself what it likes
+        return TaskResult(command, before, work.update(before.id, fence=fence, **fields))
 
     def _pass(self, on: On, task: Task) -> None:
         """Lets the call go on if the gates have agreed; they are asked outside the transaction."""
@@ -123,7 +140,12 @@ class _Call:
             self._answers[key] = refused
 
 
-def _found(work: Work, id: str) -> Task | None:
+def _row(work: Work, id: str) -> TaskRow | None:
     """The task that is called so, to the letter."""
     row = work.find(id)
-    return None if row is None or row.task.id != id else row.task
+    return None if row is None or row.task.id != id else row
+
+
+def _found(work: Work, id: str) -> Task | None:
+    row = _row(work, id)
+    return None if row is None else row.task

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -15,30 +15,47 @@ from punchlist.core.task_rules import came_due
 from punchlist.errors import CallReused, InvalidInput, TaskUnknown
 from punchlist.store import AgentRow, Transaction
 from punchlist.store.task_contract import TaskCall, TaskListRow, TaskRow
-from punchlist.tasks.fields import name_of
+from punchlist.tasks.fields import list_name, name_of
+
+if TYPE_CHECKING:
+    from punchlist.core.commands import Problem
 
 _encode = msgspec.json.Encoder(order="deterministic", enc_hook=repr).encode
 _decode = msgspec.json.Decoder(tuple[Task, ...]).decode
 _MOST_READIED = 100
 _SAME: Any = object()
+_DONE = TaskStatus.COMPLETED
 
 
 class Change:
     """What may be done within one transaction. Whoever has one open, a dialect say, uses this as it is.
 
     `by` is the author of what happens, the worker itself where it is empty. `agent` is the agent in whose name it
-    happens, if it is one of this board.
+    happens, if it is one of this board; `grades` is what becomes of its completions that nothing seen bears out, and
+    `doubts` says which those were.
     """
 
     def __init__(
-        self, tx: Transaction, name: str, *, project: str, now: datetime, by: str = "", agent: AgentRow | None = None
+        self,
+        tx: Transaction,
+        name: str,
+        *,
+        project: str,
+        now: datetime,
+        by: str = "",
+        agent: AgentRow | None = None,
+        grades: str = "show",
     ) -> None:
         self.tx = tx
         self.tasks = tx.tasks
-        self.name = name
+        self.name = list_name(name)
         self.now = now
         self.by = by
         self.agent = agent
+        self.grades = grades
+        self.doubts: list[Problem] = []
+        self.claimed = set[int]()
+        """The numbers of the tasks that were claimed here, together."""
         self._project = project
         found = self.tasks.named(name, now)
         self._where, due = found or (None, False)
@@ -77,11 +94,21 @@ class Change:
         return found
 
     def write(
-        self, row: TaskRow, after: Task, kind: str, *, parent: int | None = _SAME, by: str | None = None, **extra: Any
+        self,
+        row: TaskRow,
+        after: Task,
+        kind: str,
+        *,
+        parent: int | None = _SAME,
+        by: str | None = None,
+        fence: int | None = None,
     ) -> TaskRow:
         """Writes a task as it is now, under its next revision, with the event that says so; or nothing if it is as
-        it was. Those who waited for it are counted in the same transaction."""
+        it was. Those who waited for it are counted in the same transaction. The event names the `fence` that a worker
+        showed."""
         before = row.task
+        if (after.status is _DONE) is not (before.status is _DONE):
+            after = self._graded(row, after)
         parent = row.parent if parent is _SAME else parent
         after = altered(
             after,
@@ -89,7 +116,7 @@ class Change:
             updated_at=self.now,
             progress=after.progress if row.children else own_progress(after.status, after.checklist),
         )
-        draft = changed(kind, before, after, **extra)
+        draft = changed(kind, before, after, **({} if fence is None else {"fence": fence}))
         if draft is None:
             return row
         if after.status is not before.status and (readied := self.tasks.tell_dependents(row, after)):
@@ -97,6 +124,16 @@ class Change:
         saved = self.tasks.save(row, after, parent=parent, agent=self._agent_of(row, after))
         self.tell(saved, draft, by=by)
         return saved
+
+    def _graded(self, row: TaskRow, after: Task) -> Task:
+        if after.status is not _DONE:
+            return altered(after, grade=None)
+        worker = row.agent if self.agent is None else self.agent.number
+        if worker is None or (self.grades == "show" and not is_watched(self.tx, worker)):
+            return after  # nobody reported what it did
+        from punchlist.tasks.grading import graded
+
+        return graded(self, row, after, worker)
 
     def tell(self, row: TaskRow, *drafts: Draft, by: str | None = None) -> None:
         author = (self.by or row.task.owner or "") if by is None else by
@@ -109,7 +146,9 @@ class Change:
         if after.status is TaskStatus.PENDING and after.owner is None:
             return None
         if agent is not None:
-            began = after.status is TaskStatus.IN_PROGRESS and before.status is not TaskStatus.IN_PROGRESS
+            began = after.status is TaskStatus.IN_PROGRESS and (
+                before.status is not TaskStatus.IN_PROGRESS or after.fence != before.fence
+            )
             if (began and after.owner in {None, agent.name}) or (after.owner == agent.name != before.owner):
                 return agent.number
         return row.agent if after.owner == before.owner else None
@@ -134,6 +173,11 @@ class Change:
         if tasks or empty:
             self.tasks.save_call(self.where, call_id, TaskCall(fingerprint, _encode(tasks)), at=self.now)
         return tasks
+
+
+def is_watched(tx: Transaction, agent: int) -> bool:
+    """Whether any tool call of an agent was reported."""
+    return tx.work.get(agent) is not None
 
 
 def _fingerprint(asked: Any) -> bytes:

@@ -9,20 +9,18 @@ from typing import Any, NamedTuple
 from punchlist.core import task_rules as rules
 from punchlist.core.change import Cleaner
 from punchlist.core.events import Draft
-from punchlist.core.globs import normal, overlap
 from punchlist.core.task import ENDED, Task, TaskStatus, altered
-from punchlist.core.task_records import fold
 from punchlist.errors import (
     CancelPending,
     FenceStale,
     InvalidInput,
-    ReservationRefused,
     TaskError,
     TransitionRefused,
 )
 from punchlist.store.task_contract import TaskRow
-from punchlist.tasks.change import Change, check_lease
+from punchlist.tasks.change import check_lease
 from punchlist.tasks.fields import name_of, plain, text
+from punchlist.tasks.reservations import Reservations
 from punchlist.text import repair
 
 LEASE = 900.0
@@ -30,7 +28,6 @@ LEASE = 900.0
 
 LONGEST_LEASE = 86_400.0
 _MOST_AT_ONCE = 1_000
-_MOST_PATTERNS = 100
 
 
 class Late(NamedTuple):
@@ -40,7 +37,7 @@ class Late(NamedTuple):
     error: TaskError
 
 
-class Claims(Change):
+class Claims(Reservations):
     """Who works on what."""
 
     def claim(
@@ -60,17 +57,22 @@ class Claims(Change):
         if not 1 <= limit <= _MOST_AT_ONCE:
             raise InvalidInput(problem=f"From 1 to {_MOST_AT_ONCE} tasks can be claimed at once.")
         asked = ["claim", owner, id, limit, label, lease, list(reserve)]
-        patterns = self._patterns(reserve)
+        patterns = self.patterns(reserve)
         label = None if label is None else repair(label)
         length = timedelta(seconds=lease)
 
         def run() -> tuple[Task, ...]:
-            self._check_free(patterns, owner)
+            self.check_free(patterns)
             if id is not None:
                 row = self.row(id)
+                if rules.is_held(row.task) and row.task.owner is None:
+                    raise rules.taken(row.task, self.holder(row))
                 after = rules.claimed(row.task, owner, self.now, length, patterns)
-                return (self.write(row, after, "task.claimed").task,)
-            return tuple(row.task for row in self._next(owner, limit, label, length, patterns))
+                rows: Sequence[TaskRow] = (self.write(row, after, "task.claimed"),)
+            else:
+                rows = self._next(owner, limit, label, length, patterns)
+            self.claimed.update(row.number for row in rows)
+            return tuple(row.task for row in rows)
 
         return self.once(call_id, asked, run)
 
@@ -105,36 +107,28 @@ class Claims(Change):
         rules.check_fence(task, fence)
         if task.status is not TaskStatus.PENDING:
             length = timedelta(seconds=check_lease(lease or task.lease or LEASE, LONGEST_LEASE))
-            alive = rules.kept_alive(task, self.by or None, self.now, length)
+            alive = rules.kept_alive(task, task.owner, self.now, length)
             self.tasks.save_lease(row, alive)
             return alive
         return self._taken_back(row, lease)
 
     def _taken_back(self, row: TaskRow, lease: float | None) -> Task:
         """In the hands of its last worker once more, as it had it; refused if its files are another's by now."""
-        had = self._last_claim(row) or Task(list="", id="", subject="")
+        claim = self.claim_of(row)
+        if claim is None:
+            raise rules.nothing_to_keep(row.task)
+        had = claim.task
         length = timedelta(seconds=check_lease(lease or had.lease or LEASE, LONGEST_LEASE))
-        owner = had.owner or self.by or None
-        self._check_free(had.reserved, owner or "")
-        alive = altered(rules.kept_alive(row.task, owner, self.now, length), reserved=had.reserved)
+        self.check_free(had.reserved, claim)
+        alive = altered(rules.kept_alive(row.task, had.owner, self.now, length), reserved=had.reserved)
         return self.write(row, alive, "task.claimed").task
-
-    def _last_claim(self, row: TaskRow) -> Task | None:
-        """The task as it was claimed under its present fence, as far as that is still on record."""
-        task: Task | None = None
-        had: Task | None = None
-        for event in self.tasks.history(self.where, int(row.task.id)):
-            task = fold(task, event.kind, event.data, event.at)
-            if event.kind == "task.claimed" and task is not None and task.fence == row.task.fence:
-                had = task
-        return had
 
     def release(self, id: str, *, fence: int | None = None) -> Task:
         row = self.row(id)
-        rules.check_fence(row.task, fence)
+        self.check_hands(row, fence)
         after = rules.released(row.task, self.now)
         kind = "task.cancelled" if after.status is TaskStatus.CANCELLED else "task.released"
-        return self.write(row, after, kind).task
+        return self.write(row, after, kind, fence=fence).task
 
     def complete(
         self,
@@ -159,17 +153,22 @@ class Claims(Change):
         return late[0] if late else found[0]
 
     def _complete(self, id: str, fence: int | None, result: Any, revision: int | None) -> Task | Late:
-        late = None if fence is None else self.too_late(id, fence, result)
+        row = self.row(id)
+        late = self.too_late(row, fence, result)
         if late is not None:
             return late
-        row = self.row(id)
         rules.check_revision(row.task, revision)
-        return self.write(row, rules.completed(row.task, self.now, result, fence=fence), "task.completed").task
+        done = rules.completed(row.task, self.now, result, fence=fence)
+        return self.write(row, done, "task.completed", fence=fence).task
 
-    def too_late(self, id: str, fence: int, result: Any) -> Late | None:
-        """What becomes of a completion under this fence that can no longer count; None if it still can."""
-        row = self.row(id)
-        task = row.task
+    def too_late(self, row: TaskRow, fence: int | None, result: Any) -> Late | None:
+        """What becomes of a completion under this fence that can no longer count; None if it still can.
+
+        An agent need show none: the board knows that it had the task, and that another has it now.
+        """
+        task, fence = row.task, self.stands_under(row, fence)
+        if fence is None:
+            return None
         if fence != task.fence:
             kept = " What you brought is kept with the task." if result is not None else ""
             stale = FenceStale(id=task.id, fence=fence, actual=task.fence, kept=kept)
@@ -194,9 +193,10 @@ class Claims(Change):
     def fail(self, id: str, reason: str = "", *, fence: int | None = None) -> Task:
         """Failed; or pending again after a rest, while there are attempts left."""
         row = self.row(id)
-        rules.check_fence(row.task, fence)
+        self.check_hands(row, fence)
         after = rules.failed(row.task, self.now, text("reason", reason, Cleaner()))
-        return self.write(row, after, "task.failed" if after.status is TaskStatus.FAILED else "task.retrying").task
+        kind = "task.failed" if after.status is TaskStatus.FAILED else "task.retrying"
+        return self.write(row, after, kind, fence=fence).task
 
     def retry(self, id: str) -> Task:
         row = self.row(id)
@@ -205,29 +205,13 @@ class Claims(Change):
     def cancel(self, id: str, reason: str | None = None, *, request: bool = False, fence: int | None = None) -> Task:
         """Given up at once; with `request` by whoever works on it, who then may do nothing else with it."""
         row = self.row(id)
-        rules.check_fence(row.task, fence)
         if request:
+            rules.check_fence(row.task, fence)
             return self.write(row, rules.cancel_asked(row.task), "task.cancel_requested").task
+        self.check_hands(row, fence)
         reason = None if reason is None else text("reason", reason, Cleaner())
-        return self.write(row, rules.cancelled(row.task, self.now, reason), "task.cancelled").task
-
-    # Files.
-
-    def _patterns(self, reserve: Sequence[str]) -> tuple[str, ...]:
-        if isinstance(reserve, str) or len(reserve) > _MOST_PATTERNS:
-            raise InvalidInput(problem=f"`reserve` is a list of at most {_MOST_PATTERNS} files or patterns.")
-        return tuple(dict.fromkeys(normal(_below(name_of("file or pattern", each), self._project)) for each in reserve))
-
-    def _check_free(self, patterns: tuple[str, ...], owner: str) -> None:
-        """Raises if somebody else has reserved what might be the same file, in any list of the project."""
-        if not patterns:
-            return
-        for taken in self.tasks.reservations(self.where.project, self.now):
-            for pattern in patterns:
-                theirs = [each for each in taken.patterns if overlap(pattern, each)]
-                if theirs and taken.owner != owner:
-                    said = f"`{theirs[0]}` by `{taken.owner}` for task `{taken.id}` of `{taken.list}`"
-                    raise ReservationRefused(pattern=pattern, conflicts=said, task=taken.id, owner=taken.owner)
+        given_up = rules.cancelled(row.task, self.now, reason)
+        return self.write(row, given_up, "task.cancelled", fence=fence).task
 
 
 def _taken(task: Task) -> dict[str, Any]:
@@ -236,9 +220,3 @@ def _taken(task: Task) -> dict[str, Any]:
     told = {"status": task.status.value, "owner": task.owner, "attempts": task.attempts, "lease": task.lease}
     reserved = {"reserved": list(task.reserved)} if task.reserved else {}
     return {**told, "fence": task.fence, "started_at": started, "revision": task.revision, **reserved}
-
-
-def _below(pattern: str, project: str) -> str:
-    """A path of the project as seen from its root."""
-    root = project.rstrip("/") + "/"
-    return pattern.removeprefix(root)

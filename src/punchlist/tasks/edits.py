@@ -10,17 +10,19 @@ from typing import Any, Unpack, cast
 from punchlist.core import task_rules as rules
 from punchlist.core.events import Draft
 from punchlist.core.task import ENDED, Task, TaskStatus, altered, own_progress
-from punchlist.core.task_records import created
+from punchlist.core.task_records import changed, created
 from punchlist.errors import InvalidInput
 from punchlist.store.task_contract import TaskRow
-from punchlist.tasks.change import Change
 from punchlist.tasks.fields import EDGES, MOST_PARTS, NewTask, TaskChanges, check_known, described, name_of, plain
 from punchlist.tasks.fields import status_of as status_named
+from punchlist.tasks.hands import Hands
 
 _DEEPEST = 100
+_WORK = frozenset({"status", "state", "result", "checked", "unchecked"})
+"""What whoever works on a task changes about it; anybody may change the rest."""
 
 
-class Edits(Change):
+class Edits(Hands):
     """What a task is, and whom it waits for."""
 
     def create(self, subject: str, *, call_id: str | None = None, **given: Unpack[NewTask]) -> Task:
@@ -52,7 +54,10 @@ class Edits(Change):
         """All that is given, or nothing. Words first, then edges, then the status."""
         check_known(given, TaskChanges)
         row = self.row(id)
-        rules.check_fence(row.task, fence)
+        if _is_work(given):
+            self.check_hands(row, fence)
+        else:
+            rules.check_fence(row.task, fence)
         rules.check_revision(row.task, revision)
         if "state" in given:
             rules.check_not_cancelling(row.task)
@@ -84,14 +89,11 @@ class Edits(Change):
     def _set_status(self, row: TaskRow, to: TaskStatus, fence: int | None, *, keep_owner: bool = False) -> TaskRow:
         """With `keep_owner` a task that is open again is meant for whom it has just been given to."""
         task = row.task
+        if to is TaskStatus.IN_PROGRESS:
+            return self._start(row, given=keep_owner, fence=fence)
         if task.status is to:
             return row
         match to:
-            case TaskStatus.IN_PROGRESS:
-                owner = task.owner or (self.by or None if self.agent is None else None)
-                fresh = altered(task, started_at=None) if task.status in ENDED else task
-                after = rules.moved(fresh, to, self.now, owner=owner, fence=task.fence + 1)
-                return self.write(row, after, "task.started")
             case TaskStatus.PENDING:
                 kind, after = self._opened(task)
                 return self.write(row, altered(after, owner=task.owner) if keep_owner else after, kind)
@@ -104,6 +106,18 @@ class Edits(Change):
                 return self.write(row, rules.cancelled(task, self.now), "task.cancelled")
             case TaskStatus.WAITING:
                 raise InvalidInput(problem="Say what the task is to wait for: use `wait`.")
+
+    def _start(self, row: TaskRow, *, given: bool, fence: int | None) -> TaskRow:
+        """In progress, for whoever says so or has just been `given` it; refused if it is another's."""
+        task, own = row.task, given or self.has(row, fence)
+        if rules.is_held(task) and not own:
+            raise rules.taken(task, self.holder(row))
+        unknown = task.owner is None and row.agent is None
+        if task.status is TaskStatus.IN_PROGRESS and (given or fence is not None or not unknown):
+            return row
+        said = self.by if self.agent is None else ""
+        owner = (task.owner if own else None) or said or None
+        return self.write(row, rules.started(task, owner, self.now), "task.started")
 
     def _opened(self, task: Task) -> tuple[str, Task]:
         """Pending again, from wherever it is, and what that is called."""
@@ -155,10 +169,20 @@ class Edits(Change):
         self.tell(row, Draft(kind, told))
 
     def delete(self, id: str, *, revision: int | None = None, fence: int | None = None) -> Task:
-        """Takes a task off its list, with its edges; its id is never given again. The task as it was."""
+        """Takes a task off its list, with its edges; its id is never given again. The task as it was.
+
+        What lies below it then lies below its parent, which is a change to each of them.
+        """
         row = self.row(id)
-        rules.check_fence(row.task, fence)
+        self.check_hands(row, fence)
         rules.check_revision(row.task, revision)
+        for child in self.tasks.move_children(row, at=self.now):
+            before = child.task
+            moved = changed(
+                "task.changed", before, altered(before, parent=row.task.parent, revision=before.revision + 1)
+            )
+            if moved is not None:
+                self.tell(child, moved)
         readied = self.tasks.delete(row)
         told: dict[str, Any] = {"list": row.task.list, "id": row.task.id, "subject": row.task.subject}
         self.tell(row, Draft("task.deleted", {**told, "readied": list(readied)} if readied else told))
@@ -167,6 +191,11 @@ class Edits(Change):
     def ended_before(self, before: datetime, *, limit: int = 100) -> Sequence[TaskRow]:
         """What ended before a time, has nothing below it, and is waited for by nobody who is still open."""
         return self.tasks.ended_before(self.where, before, limit=limit)
+
+
+def _is_work(given: TaskChanges) -> bool:
+    """Whether only who has the task may do this to it. To begin it has a rule of its own."""
+    return given.get("status") != TaskStatus.IN_PROGRESS and not _WORK.isdisjoint(given)
 
 
 def _ids(name: str, given: Any) -> list[str]:

@@ -6,16 +6,19 @@ pending again.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple, cast
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from typing import Any, cast
 
 from punchlist.core.task import Task, TaskStatus, Wait
-from punchlist.core.task_records import task_data, task_from
+from punchlist.core.task_records import task_data
 from punchlist.core.task_waits import HORIZON
 from punchlist.core.todo import Blocker, Phase, Status, TodoItem, TodoList
-from punchlist.errors import InvalidInput
+from punchlist.errors import CycleRefused, InvalidInput
 from punchlist.tasks.fields import MOST_PARTS, NewTask
+from punchlist.tasks.foreign import Foreign, check_whole, foreign
 from punchlist.tasks.work import Work
+from punchlist.text import cut, for_prompt
 
 KIND, VERSION = "punchlist-tasks", 1
 MOST_TASKS = 100_000
@@ -29,13 +32,6 @@ _STATUSES = {
     TaskStatus.CANCELLED: Status.CANCELLED,
 }
 _FROM_STATUSES = {status: task for task, status in _STATUSES.items()}
-
-
-class Foreign(NamedTuple):
-    """A task of a file, under its id there, and the ids there that it waits for."""
-
-    task: Task
-    blocked_by: Sequence[str] = ()
 
 
 # JSON.
@@ -63,27 +59,7 @@ def load(data: Any) -> list[Foreign]:
     entries = told.get("tasks")
     if not isinstance(entries, list):
         raise InvalidInput(problem="The export has no list of `tasks`.")
-    return [_foreign(place, entry) for place, entry in enumerate(cast("list[Any]", entries), 1)]
-
-
-def _foreign(place: int, entry: Any) -> Foreign:
-    try:
-        task = task_from({"list": "", **entry})
-        blockers = [str(each) for each in entry.get("blocked_by", ())]
-        _check_texts(task)
-    except (TypeError, ValueError, KeyError, AttributeError) as error:
-        raise InvalidInput(problem=f"Task number {place} of the file cannot be read: {error!r}.") from error
-    return Foreign(task, blockers)
-
-
-def _check_texts(task: Task) -> None:
-    """What is looked at before the rules of a new task are asked. Everything else they check themselves."""
-    wait = task.wait or Wait(kind="manual")
-    texts: list[Any] = [task.id, task.subject, task.parent, wait.topic, wait.correlation_id]
-    if not all(isinstance(text, str | None) for text in texts) or task.id is cast("Any", None):
-        raise TypeError("an id, a subject, a parent or a topic is no text")
-    if wait.at is not None and wait.at.tzinfo is None:
-        raise ValueError("the time that it waits for has no time zone")
+    return [foreign(place, entry) for place, entry in enumerate(cast("list[Any]", entries), 1)]
 
 
 # Checklists.
@@ -138,27 +114,27 @@ def bring(work: Work, found: Sequence[Foreign], *, key: str, in_order: bool = Fa
     """
     if len(found) > MOST_TASKS:
         raise InvalidInput(problem=f"The file holds {len(found)} tasks; at most {MOST_TASKS} can be imported at once.")
-    ids = {each.task.id for each in found}
-    if len(ids) < len(found):
-        raise InvalidInput(problem="The file has two tasks with one id; give each its own.")
+    check_whole(found)
     new: dict[str, str] = {}
     fresh = set[str]()
     for each in found:
         before = work.tasks.call(work.where, f"import {key} {each.task.id}"[:200])
-        task = work.create(each.task.subject, call_id=f"import {key} {each.task.id}"[:200], **_given(each.task))
+        with _named(each.task):
+            task = work.create(each.task.subject, call_id=f"import {key} {each.task.id}"[:200], **_given(each.task))
         new[each.task.id] = task.id
         if before is None:
             fresh.add(each.task.id)
     added = [each for each in found if each.task.id in fresh]
     for each in added:
-        if each.task.parent in new:
-            work.update(new[each.task.id], parent=new[each.task.parent])
-        _settle(work, new[each.task.id], each.task)
+        with _named(each.task):
+            if each.task.parent is not None:
+                work.update(new[each.task.id], parent=new[each.task.parent])
+            _settle(work, new[each.task.id], each.task)
     # Edges come last, because what is done may have been done before its blocker was.
     ahead: dict[str, TaskStatus] = {}
     for each in added:
         known = new[each.task.id]
-        blockers = [new[blocker] for blocker in each.blocked_by if blocker in new]
+        blockers = [new[blocker] for blocker in each.blocked_by]
         if in_order:
             status = work.row(known, alone=True).task.status
             free = set(ahead.values()) <= {TaskStatus.COMPLETED}
@@ -167,9 +143,23 @@ def bring(work: Work, found: Sequence[Foreign], *, key: str, in_order: bool = Fa
                 ahead = {}
             if status is not TaskStatus.CANCELLED:
                 ahead[known] = status
-        for first in range(0, len(blockers), MOST_PARTS):
-            work.update(known, add_blocked_by=blockers[first : first + MOST_PARTS])
+        with _named(each.task):
+            for first in range(0, len(blockers), MOST_PARTS):
+                work.update(known, add_blocked_by=blockers[first : first + MOST_PARTS])
     return tuple(work.row(new[each.task.id]).task for each in added)
+
+
+@contextmanager
+def _named(task: Task) -> Generator[None]:
+    """A refusal says of which task of the file it speaks; only the order of the file can still close a circle."""
+    name = for_prompt(cut(task.id, 80))
+    try:
+        yield
+    except CycleRefused as error:
+        said = f"Task `{name}` of the file waits for a later one, so its tasks cannot be done in its order"
+        raise InvalidInput(problem=f"{said}; nothing was imported.") from error
+    except InvalidInput as error:
+        raise InvalidInput(problem=f"Task `{name}` of the file: {error} Nothing was imported.") from error
 
 
 def _given(task: Task) -> NewTask:
@@ -199,7 +189,7 @@ def _settle(work: Work, id: str, task: Task) -> None:
     """Brings a new task to the status that it had."""
     match task.status:
         case TaskStatus.IN_PROGRESS if _is_held(task):
-            work.update(id, status="in_progress")
+            work.update(id, status="in_progress", fence=0)  # whoever is to have it, it is new
         case TaskStatus.WAITING:
             _wait(work, id, task.wait or Wait(kind="manual"))
         case TaskStatus.COMPLETED:

@@ -9,7 +9,7 @@ from typing import Any, TypedDict, cast, get_args
 import msgspec
 
 from punchlist.core.change import Cleaner
-from punchlist.core.task import FIRST, LAST, Check, RunsAfter, Task, TaskStatus, altered
+from punchlist.core.task import FIRST, FLOWS, LAST, Check, RunsAfter, Task, TaskStatus, altered
 from punchlist.core.task_rules import merged_metadata, merged_state
 from punchlist.errors import InvalidInput
 
@@ -22,6 +22,8 @@ LONGEST = {
     "check": 1_000,
     "reason": 10_000,
 }
+_LONGEST_LIST = 4_200
+"""Characters of the name of a list: that of a project's is a path."""
 MOST_JSON = 1_000_000
 MOST_PARTS = 1_000
 """Labels, checklist lines and edges that one task may be given in one go."""
@@ -141,12 +143,21 @@ def text(what: str, value: Any, cleaner: Cleaner, *, blank: bool = True) -> str:
     return cleaned
 
 
-def name_of(what: str, value: Any) -> str:
+def name_of(what: str, value: Any, *, longest: int = LONGEST["name"]) -> str:
     """A worker's name, a call id, a topic: one line that is not empty."""
-    if not isinstance(value, str) or not value.strip() or not value.isprintable() or len(value) > LONGEST["name"]:
+    if not isinstance(value, str) or not value.strip() or not value.isprintable() or len(value) > longest:
         said = repr(value)[:80]
-        raise InvalidInput(problem=f"{said} cannot be the {what}: use 1 to {LONGEST['name']} printable characters.")
+        raise InvalidInput(problem=f"{said} cannot be the {what}: use 1 to {longest} printable characters.")
     return value
+
+
+def list_name(name: str) -> str:
+    """The name of a list of tasks. Flows, which are kept as tasks, have rules and a door of their own."""
+    if name == FLOWS:
+        raise InvalidInput(
+            problem=f"The list `{FLOWS}` holds flows, which have rules of their own: use `board.flows()`."
+        )
+    return name_of("name of a list", name, longest=_LONGEST_LIST)
 
 
 def plain(what: str, value: Any) -> Any:

@@ -3,14 +3,12 @@
 A gate is a Python callable or a command. A callable gets the task and answers None or True to let it pass; False, a
 text (why not) or `{"decision": "block", "reason": …}` to refuse. A command reads JSON on its standard input; it
 refuses with any exit code but 0, the reason on stderr or stdout, or by printing that same object. A gate that cannot
-be asked, or takes longer than its seconds, refuses: what is to be guarded is better late than unguarded.
+be asked, or takes longer than its seconds, refuses: what is to be guarded is better late than unguarded. Of what a
+command prints, only the beginning is kept.
 """
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -22,6 +20,7 @@ import msgspec
 from punchlist.core.task import Task
 from punchlist.core.task_records import task_data
 from punchlist.errors import ConfigInvalid, GateRefused
+from punchlist.tasks.gate_command import run
 from punchlist.text import clean, cut
 
 On = Literal["create", "complete"]
@@ -111,33 +110,16 @@ def _of_command(command: str | Sequence[str], task: Task, gate: Gate) -> str | N
         "task": {**task_data(task), "blocked_by": list(task.blocked_by)},
     }
     try:
-        child = subprocess.Popen(
-            command,
-            shell=isinstance(command, str),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-        )
+        answer = run(command, msgspec.json.encode(told), gate.seconds)
     except OSError as error:
         return f"The gate could not be started: {error.strerror or error}."
-    with child:
-        try:
-            out, err = child.communicate(msgspec.json.encode(told), timeout=gate.seconds)
-        except subprocess.TimeoutExpired:
-            _end(child)
-            return f"The gate did not answer within {gate.seconds:g} seconds."
-    if child.returncode:
-        said = (err.strip() or out.strip()).decode(errors="replace")
-        return said or f"The gate ended with code {child.returncode}."
+    if answer is None:
+        return f"The gate did not answer within {gate.seconds:g} seconds."
+    if answer.code:
+        said = (answer.err.strip() or answer.out.strip()).decode(errors="replace")
+        return said or f"The gate ended with code {answer.code}."
+    if answer.cut and answer.out.lstrip().startswith(b"{"):
+        return "The gate's answer is too long to be read."
     with suppress(msgspec.MsgspecError, UnicodeDecodeError):
-        return _refusal(msgspec.json.decode(out, type=dict[str, Any]))
+        return _refusal(msgspec.json.decode(answer.out, type=dict[str, Any]))
     return None
-
-
-def _end(child: subprocess.Popen[bytes]) -> None:
-    """Ends the command with everything that it started."""
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(child.pid, signal.SIGKILL)
-    with suppress(subprocess.TimeoutExpired):
-        child.communicate(timeout=1)

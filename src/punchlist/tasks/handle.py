@@ -48,9 +48,9 @@ class Tasks(Looking):
         try:
             return self._gated(id, fence, write)
         except TaskError:
-            late = (
-                None if fence is None else self._change(lambda work: work.too_late(id, fence, plain("result", result)))
-            )
+            if fence is None and self._agent is None:
+                raise
+            late = self._change(lambda work: work.too_late(work.row(id), fence, plain("result", result)))
             if late is None:
                 raise
             raise late.error from None

@@ -8,12 +8,12 @@ from datetime import datetime
 from typing import TYPE_CHECKING, TypeVar
 
 from punchlist.core.events import Event
-from punchlist.core.task import FLOWS, Task
-from punchlist.errors import InvalidInput, TaskUnknown
+from punchlist.core.task import Task
+from punchlist.errors import TaskUnknown
 from punchlist.store import Transaction
 from punchlist.store.task_contract import TaskListRow, TaskRow
 from punchlist.tasks.change import number_of
-from punchlist.tasks.fields import name_of, status_of
+from punchlist.tasks.fields import list_name, status_of
 from punchlist.tasks.meeting import with_list
 from punchlist.tasks.work import Work
 from punchlist.text import repair
@@ -40,11 +40,7 @@ class Looking:
         self, board: Board, name: str, *, project: str, agent: Handle | None = None, by: str = "", lease: float
     ) -> None:
         self.board = board
-        self.name = name_of("name of a list", name)
-        if name == FLOWS:
-            raise InvalidInput(
-                problem=f"The list `{FLOWS}` holds flows, which have rules of their own: use `board.flows()`."
-            )
+        self.name = list_name(name)
         self.by = by or ("" if agent is None else agent.name)
         self.lease = lease
         self._project = project
@@ -56,18 +52,16 @@ class Looking:
     def within(self, tx: Transaction, *, now: datetime | None = None) -> Work:
         """The same, in a transaction that is already open. Gates are not asked there."""
         now = now or self.board.now()
-        row = None
-        if self._agent is not None:
-            from punchlist.agent.handle import joined  # who is no agent starts without it
+        if self._agent is None:
+            return Work(tx, self.name, project=self._project, now=now, by=self.by)
+        from punchlist.agent.handle import grades_of, joined  # who is no agent starts without it
 
-            row = joined(self._agent, tx, now)
-        return Work(tx, self.name, project=self._project, now=now, by=self.by, agent=row)
+        row, grades = joined(self._agent, tx, now), grades_of(self._agent)
+        return Work(tx, self.name, project=self._project, now=now, by=self.by, agent=row, grades=grades)
 
     def _change(self, work: Callable[[Work], T]) -> T:
-        self.board.tasks_wanted(self.name)
-        done = self.board.store.transact(lambda tx: work(self.within(tx)))
-        self.board.tasks_changed(self.name)
-        return done
+        store = self.board.store
+        return self.board.change_tasks(self.name, lambda: store.transact(lambda tx: work(self.within(tx))))
 
     def _look(self, what: Callable[[Transaction, TaskListRow], T], nothing: T) -> T:
         """Reads; only if something has come due meanwhile, that is written first."""
@@ -83,9 +77,13 @@ class Looking:
         now = self.board.now()
         due, found = self.board.store.read(read)
         if due:
-            self.board.store.transact(lambda tx: Work(tx, self.name, project=self._project, now=now).settled)
+            self.board.change_tasks(self.name, lambda: self._settle(now))
             due, found = self.board.store.read(read)
         return found
+
+    def _settle(self, now: datetime) -> int:
+        """Does what has come due; how much that was."""
+        return self.board.store.transact(lambda tx: Work(tx, self.name, project=self._project, now=now).settled)
 
     def get(self, id: str) -> Task:
         """One task; raises `TaskUnknown`."""

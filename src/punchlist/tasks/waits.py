@@ -8,11 +8,11 @@ from typing import Any
 from punchlist.core import task_rules as rules
 from punchlist.core.task import Task, TaskStatus
 from punchlist.core.task_waits import wait_for
-from punchlist.tasks.change import Change
 from punchlist.tasks.fields import plain
+from punchlist.tasks.hands import Hands
 
 
-class Waits(Change):
+class Waits(Hands):
     """What tasks wait for, and how it reaches them."""
 
     def wait(
@@ -28,13 +28,13 @@ class Waits(Change):
     ) -> Task:
         """Waiting; `state` is merged into that of the task. An event that was kept for it is delivered at once."""
         row = self.row(id)
-        rules.check_fence(row.task, fence)
+        self.check_hands(row, fence)
         rules.check_revision(row.task, revision)
         wait = wait_for(self.now, until=until, topic=topic, correlation_id=correlation_id)
         after = rules.waiting(row.task, wait, self.now)
         if state is not None:
             after = rules.with_state(after, plain("state", state))
-        row = self.write(row, after, "task.waiting")
+        row = self.write(row, after, "task.waiting", fence=fence)
         if wait.topic is not None and wait.correlation_id is not None:
             kept = self.tasks.take_signal(self.where, wait.topic, wait.correlation_id)
             if kept is not None:

@@ -28,10 +28,15 @@ def for_prompt(text: str, *, tag: str = "punchlist") -> str:
     An `&` that begins an entity becomes `＆`. A `>` alone opens nothing, so arrows stay as they are.
     """
     line = clean(text, lines=False).text
-    if line.isascii() and "<" not in line and "&" not in line:
-        return line
-    name = _letters(tag)
+    while not (line.isascii() and "<" not in line and "&" not in line):
+        safe = _disarmed(line, _letters(tag))
+        if safe == line:
+            break
+        line = clean(safe, lines=False).text  # a joiner has no place beside what was put in, and goes too
+    return line
 
+
+def _disarmed(line: str, name: str) -> str:
     def disarm(match: re.Match[str]) -> str:
         letters = _letters(line[match.end() : match.end() + _WINDOW])[: len(name)]
         if name.startswith(letters):

@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
+from itertools import islice
 from typing import Any, Final, cast
 
 from punchlist.text.cleaning import clean
@@ -74,13 +75,15 @@ def argument_preview(arguments: Any, length: int = LENGTH, *, own: re.Pattern[st
 def _short(arguments: Any, length: int) -> str:
     """Arguments as JSON, each text in it shortened and each secret field masked; bounded whatever comes."""
     try:
-        return json.dumps(_bounded(arguments, length, 0), ensure_ascii=False, default=_name, separators=(", ", ": "))
+        return _encode(_bounded(arguments, length, 0))
     except (TypeError, ValueError, RecursionError):
         return ""
 
 
 def _bounded(value: Any, length: int, depth: int, *, doubtful: bool = False) -> Any:
     """`doubtful`: it goes by a name under which some hide secrets."""
+    if value is None or isinstance(value, bool):
+        return value
     if isinstance(value, str):
         if doubtful and looks_secret(value[:length]):
             return MARK
@@ -102,7 +105,7 @@ def _bounded(value: Any, length: int, depth: int, *, doubtful: bool = False) -> 
 def _fields(fields: Mapping[Any, Any], length: int, depth: int, *, doubtful: bool) -> dict[str, Any]:
     named = next((secrecy(name) for key in _NAMES if isinstance(name := fields.get(key), str)), "none")
     shown: dict[str, Any] = {}
-    for given, inner in list(fields.items())[:_FEW]:
+    for given, inner in islice(fields.items(), _FEW):
         name = str(given)[:64]
         how = named if name.lower() == "value" and named != "none" else secrecy(name)
         is_hidden = how == "sure" or (how == "assigned" and not isinstance(inner, int | float))
@@ -115,6 +118,9 @@ def _fields(fields: Mapping[Any, Any], length: int, depth: int, *, doubtful: boo
 
 def _name(value: object) -> str:
     return type(value).__name__
+
+
+_encode: Final = json.JSONEncoder(ensure_ascii=False, default=_name, separators=(", ", ": ")).encode
 
 
 def _without_edge(piece: str, *, tail: bool = False) -> str:

@@ -12,7 +12,7 @@ from functools import cache, lru_cache
 from itertools import pairwise
 from typing import Final, Literal
 
-from punchlist.text.secret_shapes import MARK, without_shapes
+from punchlist.text.secret_shapes import MARK, has_any, without_shapes
 
 Secrecy = Literal["sure", "assigned", "likely", "none"]
 """How secret what goes by a name is: always; where it is assigned or a field; only if it looks like chance; not."""
@@ -80,6 +80,9 @@ _SIGNS: Final = (
 )  # fmt: skip
 """Every secret name has one of these in it."""
 
+_MARKS: Final = ("=", ":", "-", '",', "',", "set", "config")
+"""A name has one of these behind it, or before it."""
+
 _REFERENCE: Final = r"""["']?(?:\$\{?\w+\}?|\$\(.*|%\w+%|true|false|null|none|undefined)["']?[,)}\]]*"""
 """A value that says where the secret is, or that there is none."""
 
@@ -98,6 +101,8 @@ def redact(text: str, own: re.Pattern[str] | None = None) -> str:
         text = own.sub(_own_mark, text)
     lowered = text.lower()
     kept = without_shapes(text, lowered)
+    if not has_any(lowered, _MARKS):
+        return kept
     signs = tuple([sign for sign in _SIGNS if sign in lowered])
     if not signs:
         return kept

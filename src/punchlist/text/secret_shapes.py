@@ -99,15 +99,15 @@ _BEHIND: Final[tuple[tuple[tuple[str, ...], str], ...]] = (
 """What the lower-cased text has to hold, one of these, and the secret behind the group that stays."""
 
 
-_SIGNS: Final = ("private key", *dict.fromkeys(sign for signs, _ in _BEHIND for sign in signs))
+_SIGNS: Final = tuple(dict.fromkeys(sign for signs, _ in _BEHIND for sign in signs))
 
 
 def without_shapes(text: str, lowered: str) -> str:
     """The text with `***` for each secret that needs no name to be known. `lowered` is the text in small letters."""
+    if "-----" in text and "private key" in lowered:
+        text = _compiled(_BLOCK).sub(MARK, text)
+        text = _compiled(_END_OF_BLOCK).sub(MARK, text)
     if has_any(lowered, _SIGNS):
-        if "private key" in lowered:
-            text = _compiled(_BLOCK).sub(MARK, text)
-            text = _compiled(_END_OF_BLOCK).sub(MARK, text)
         for signs, pattern in _BEHIND:
             if has_any(lowered, signs):
                 text = _compiled(pattern).sub(rf"\1{MARK}", text)

@@ -9,6 +9,7 @@ from functools import cache
 from typing import Final, Literal, NamedTuple
 
 from punchlist.core.checks.effects import leaves_work_alone
+from punchlist.core.checks.mishaps import mishap
 from punchlist.core.checks.patterns import Family, Found, Patterns, defaults, strongest
 from punchlist.core.checks.scripts import find_script
 from punchlist.core.checks.shell import LONGEST, Command
@@ -86,20 +87,19 @@ def look(command: str | Sequence[str], patterns: Patterns | None = None) -> Look
 
 
 def judged(check: Check, output: str, *, exit_code: int | None = None, is_error: bool | None = None) -> Outcome:
-    """How a check came out. `is_error` is what the caller was told where it was told no exit code."""
+    """How a check came out: by its exit code, by what the caller was told (`is_error`), by its own summary.
+
+    Where none of these is there, it is not known, unless the output says why it could not run.
+    """
     told = said(output)
-    failed = exit_code != 0 if exit_code is not None else is_error
-    if told == "failed":
-        return "failed"
-    if told == "empty":
-        return "empty"
-    if failed is None:
-        return told or "unknown"
-    if failed:
-        return "failed" if check.failure_counts else told or "unknown"
-    if check.silent:
-        return "failed" if output.strip() else "passed"
-    return "passed" if check.zero_counts else told or "unknown"
+    if told in ("failed", "empty"):
+        return told
+    failed = True if is_error else exit_code != 0 if exit_code is not None else is_error
+    counts = failed is not None and (check.failure_counts if failed else check.zero_counts)
+    broken = mishap(output) if told is None and (exit_code is None or not counts) else None
+    if not counts or broken is not None:
+        return told or broken or "unknown"
+    return "failed" if failed or (check.silent and output.strip()) else "passed"
 
 
 def _found(command: Command, patterns: Patterns) -> Found | None:

@@ -17,6 +17,7 @@ _PATHS: Final = (
 )  # fmt: skip
 _LISTS: Final = ("paths", "files", "file_paths", "edits", "changes", "replacements")
 _PATCHES: Final = ("patch", "input", "diff", "patch_text", "patchText")
+_KNOWN: Final = frozenset((*_PATHS, *_LISTS, *_PATCHES))
 _LONGEST: Final = 240
 _WINDOW: Final = 262_144
 _NAMED: Final = r"^(?:\*\*\* (?:Add File|Update File|Delete File|Move to): |\+\+\+ b/|--- a/)([^\t\n]{1,1000})"
@@ -33,17 +34,16 @@ def _files(arguments: Any, depth: int) -> Iterator[str]:
     if not isinstance(arguments, Mapping):
         return
     fields = cast("Mapping[Any, Any]", arguments)
+    if _KNOWN.isdisjoint(fields):
+        return
     for key in _PATHS:
-        value = fields.get(key)
-        if isinstance(value, str) and value:
+        if key in fields and isinstance(value := fields[key], str) and value:
             yield _shown(value)
     for key in _PATCHES:
-        value = fields.get(key)
-        if isinstance(value, str):
+        if key in fields and isinstance(value := fields[key], str):
             yield from _patched(value)
     for key in _LISTS if depth < 2 else ():
-        value = fields.get(key)
-        if isinstance(value, list):
+        if key in fields and isinstance(value := fields[key], list):
             for entry in cast("list[Any]", value)[:MOST_FILES]:
                 if isinstance(entry, str) and entry and key != "edits":
                     yield _shown(entry)

@@ -29,6 +29,8 @@ _MAY_SAY_NO: Final = frozenset({"grep", "egrep", "fgrep", "rg", "ag", "diff", "c
 """An exit code of 1 of these is an answer, not a failure; of Git only where it compares."""
 
 _OUTCOMES: Final[tuple[Outcome, ...]] = ("passed", "failed", "empty", "unknown")
+_ENDS: Final = frozenset({"tool.finished", "tool.failed"})
+_TEXTS: Final = frozenset({"name", "kind", "program", "hash", "via", "item", "after", "preview", "result"})
 _LONGEST_NAME: Final = 128
 
 
@@ -57,18 +59,20 @@ def start_facts(
     after: str = "",
     via: str = "",
     watch: Watch = DEFAULT,
+    flat: bytes | None = None,
 ) -> dict[str, Any]:
     """The data of `tool.started` beside `call_id`, without what is empty.
 
     `kind` and `changes` are what is thought of the tool; of a shell line it is found out here what it checks, and
     whether it changes the work. `item` is the key of the item in focus, `after` that of the one finished last where
-    nothing is in focus; `via` is the road by which the report came.
+    nothing is in focus; `via` is the road by which the report came. `flat` is what `flat_json` makes of the arguments,
+    where that is known.
     """
     seen = _looked_at(arguments, watch) if kind == "shell" else None
     facts: dict[str, Any] = {
         "name": _plain(name, watch),
         "kind": kind,
-        "hash": fingerprint(arguments),
+        "hash": fingerprint(arguments, flat),
         "item": item,
         "after": after if not item else "",
         "via": via,
@@ -92,7 +96,8 @@ def end_facts(
 ) -> dict[str, Any]:
     """The data of `tool.finished` beside `call_id` and `name`.
 
-    `started` is the call as it is known, or the facts of its beginning: without it a check is not recognised.
+    `started` is the call as it is known, or the facts of its beginning: without it a check is not recognised. A call of
+    which nobody said how it went has not failed, but a check in it is only as good as its own summary.
     """
     known = started if isinstance(started, ToolCall) else call_from("tool.started", started or {}, None)
     read = read_result(result, is_error)
@@ -104,7 +109,7 @@ def end_facts(
     if code is not None:
         facts["exit_code"] = code
     if known.check is not None:
-        told = None if read.failed is None and exit_code is None else failed
+        told = None if (read.failed is None and exit_code is None) or (read.runs_on and not failed) else failed
         facts["check_outcome"] = judged(known.check, read.text, exit_code=code, is_error=told)
     places = kept_places(result, watch.secrets)
     if places:
@@ -118,39 +123,37 @@ def end_facts(
 def call_from(event: str, data: Mapping[str, Any], at: datetime | None, order: int = 0) -> ToolCall:
     """What one runtime event says of its call. Values of a wrong type are left out."""
     moment = None if at is None else Moment(at, order)
-    ends = event in ("tool.finished", "tool.failed")
+    ends = event in _ENDS
     failed = event == "tool.failed" or data.get("is_error") is True
     outcome: CallOutcome = "running" if not ends else "failed" if failed else "ok"
-    files = data.get("files")
-    told = data.get("check_outcome")
+    texts = ((name, value) for name, value in data.items() if value and name in _TEXTS)
+    said: dict[str, Any] = {name: value for name, value in texts if isinstance(value, str)}
+    files, check, told = data.get("files"), data.get("check"), data.get("check_outcome")
+    if isinstance(files, list | tuple):
+        said["files"] = tuple([name for name in cast("Sequence[Any]", files) if isinstance(name, str)])
+    if check is not None:
+        said["check"] = _check_from(check)
+    if told is not None:
+        said["check_outcome"] = next((outcome for outcome in _OUTCOMES if outcome == told), None)
+    call_id = data.get("call_id")
     return ToolCall(
-        id=_text(data, "call_id"),
-        name=_text(data, "name"),
-        kind=_text(data, "kind") or "unknown",
-        program=_text(data, "program"),
-        hash=_text(data, "hash"),
-        via=_text(data, "via"),
-        item=_text(data, "item"),
-        after=_text(data, "after"),
+        id=call_id if isinstance(call_id, str) else "",
         started=moment if event == "tool.started" else None,
         finished=moment if ends else None,
         outcome=outcome,
-        files=tuple(name for name in cast("Sequence[Any]", files) if isinstance(name, str)) if _is_list(files) else (),
         changes=data.get("changes") is True,
-        check=_check_from(data.get("check")),
-        check_outcome=next((outcome for outcome in _OUTCOMES if outcome == told), None),
-        preview=_text(data, "preview"),
-        result=_text(data, "result"),
+        **said,
     )
 
 
-def fingerprint(arguments: Any) -> str:
-    """A short hash of arguments, the same whatever the order of their keys."""
-    try:
-        text = json.dumps(arguments, sort_keys=True, separators=(",", ":"), default=_type)
-    except (TypeError, ValueError, RecursionError):
-        return ""
-    return blake2b(text.encode(), digest_size=8).hexdigest()
+def fingerprint(arguments: Any, flat: bytes | None = None) -> str:
+    """A short hash of arguments, the same whatever the order of their keys; `flat` is their form, where it is known."""
+    if flat is None:
+        try:
+            flat = _sorted(arguments).encode()
+        except (TypeError, ValueError, RecursionError):
+            return ""
+    return blake2b(flat, digest_size=8).hexdigest()
 
 
 def command_line(arguments: Any) -> str | Sequence[str] | None:
@@ -217,10 +220,6 @@ def _check_from(data: Any) -> Check | None:
     return None
 
 
-def _is_list(value: Any) -> bool:
-    return isinstance(value, list | tuple)
-
-
 def _text(data: Mapping[str, Any], key: str) -> str:
     value = data.get(key)
     return value if isinstance(value, str) else ""
@@ -237,3 +236,6 @@ def _plain(text: Any, watch: Watch) -> str:
 
 def _type(value: object) -> str:
     return type(value).__name__
+
+
+_sorted: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), default=_type).encode

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from functools import cache
 from math import floor, isfinite
 from typing import Any, Final, cast
-from urllib.parse import unquote, urlsplit
 
 from punchlist.text import clean
 from punchlist.text.redaction import redact
@@ -119,11 +118,20 @@ def _path(raw: str) -> str | None:
     if start.startswith(("http://", "https://")):
         return None
     if start.startswith("file://"):
-        try:
-            text = unquote(urlsplit(text).path)
-        except ValueError:
-            return None
+        text = _address_path(text)
     return clean(text, lines=False).text or None
+
+
+def _address_path(address: str) -> str:
+    """The path of a `file://` address, with what it has as percent signs."""
+    _, slash, rest = address[len("file://") :].partition("/")
+    plain = (slash + rest).partition("?")[0].partition("#")[0].encode("utf-8", "replace")
+    return _escape().sub(lambda found: bytes([int(found[1], 16)]), plain).decode("utf-8", "replace")
+
+
+@cache
+def _escape() -> re.Pattern[bytes]:
+    return re.compile(rb"%([0-9A-Fa-f]{2})")
 
 
 @cache

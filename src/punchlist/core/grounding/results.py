@@ -1,14 +1,15 @@
 """What a tool gave back, whatever its shape: its text, its exit code, and whether the call failed.
 
 Agents put these in different places: a string with the code in its first or last lines, an object with `exit_code`,
-`returncode` or `metadata`, a list of content parts, or JSON as text. Never raises; looks at a bounded part.
+`returncode` or `metadata`, a list of content parts, or JSON as text. With nothing of that kind nobody said how the call
+went. Never raises; looks at a bounded part.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, Final, NamedTuple, cast
 
@@ -36,7 +37,15 @@ _CODES: Final = (
     "return_code",
     "returnCode",
     "code",
+    "exit",
 )
+_FAILURES: Final = frozenset({"error", "failed", "failure", "timeout", "timed_out", "cancelled", "killed", "rejected"})
+_SUCCESSES: Final = frozenset({"ok", "success", "succeeded", "passed"})
+_UNFINISHED: Final = frozenset({"running", "in_progress", "pending", "started", "background", "queued"})
+"""What the `status` of a result says."""
+
+_BROKEN_OFF: Final = ("interrupted", "timed_out", "timedOut", "aborted", "cancelled", "killed")
+_BEHIND: Final = ("backgroundTaskId", "background_task_id", "shellId", "bash_id")
 _DEEPEST: Final = 4
 _MOST_PARTS: Final = 64
 _EDGE: Final = 600
@@ -49,34 +58,49 @@ _EXIT: Final = r"""(?mix) ^[\[(<\s]{0,4} (?: error:\ )? (?:
         \ with\ (?:exit\ )?(?:code|status)\ (?P<second>-?\d{1,4})\b
     | <?(?:returncode|exit_code)>(?P<third>-?\d{1,4})<
 )"""
-_REFUSED: Final = ("Error executing tool '", "<tool_use_error>", "Error calling tool", "MCP error ")
+_REFUSED: Final = (
+    "Error executing tool '",
+    "<tool_use_error>",
+    "Error calling tool",
+    "MCP error ",
+    "The tool use was rejected",
+    "The user doesn't want to ",
+    "[Request interrupted by user",
+    "Command timed out",
+)
 """How a text begins that tells of a call which did not come about."""
 
 
 class Result(NamedTuple):
-    """`failed` is None where nothing says how the call went."""
+    """`failed` is None where nothing says how the call went. `runs_on`: what it began goes on in the background."""
 
     text: str
     exit_code: int | None
     failed: bool | None
+    runs_on: bool = False
 
 
 def read_result(result: Any, is_error: bool | None = None) -> Result:
-    """What a result says. `is_error` is what the host said of it: True is believed, False is looked into."""
+    """What a result says. `is_error` is what the host said of it: True is believed, False is looked into.
+
+    None is "not told": then the result has to say so itself, by an exit code or as an object.
+    """
     value = _decoded(result)
     text = _text(value, 0)[-WINDOW:]
-    code = _code(value, 0)
+    code = None if isinstance(value, str) else _code(value, 0)
     if code is None and isinstance(result, str):
         code = _written_code(text)
-    failed = bool(is_error) or (code is not None and code != 0) or _says_failure(value) or text.startswith(_REFUSED)
-    return Result(text, code, failed or (None if is_error is None and code is None else False))
+    said = _said(value)
+    if is_error or (code is not None and code != 0) or said is False or text.startswith(_REFUSED):
+        return Result(text, code, failed=True)
+    told = is_error is not None or code is not None or said is True
+    return Result(text, code, False if told else None, runs_on=code is None and _runs_on(value))
 
 
 def _decoded(result: Any) -> Any:
     if not isinstance(result, str):
         return result
-    start = result.lstrip()[:1] if len(result) <= _LONGEST_JSON else ""
-    if start not in ("{", "["):
+    if len(result) > _LONGEST_JSON or not result.lstrip().startswith(("{", "[")):
         return result
     try:
         return json.loads(result)
@@ -115,21 +139,50 @@ def _code(value: Any, depth: int) -> int | None:
 
 def _written_code(text: str) -> int | None:
     """The exit code in the text's first or last lines, where hosts write it."""
-    for part in (text[:_EDGE], text[-_EDGE:] if len(text) > _EDGE else ""):
+    for part in (text[:_EDGE], text[-_EDGE:]) if len(text) > _EDGE else (text,):
+        if part.isascii() and "code" not in (lowered := part.lower()) and "status" not in lowered:
+            continue
         found = _exit().search(part)
         if found is not None:
             return int(found["first"] or found["second"] or found["third"])
     return None
 
 
-def _says_failure(value: Any) -> bool:
-    """Hermes' rule: `success` or `ok` is false, or there is an `error` and no content."""
+def _said(value: Any) -> bool | None:
+    """Whether an object says that the call went well; None if it says nothing about that.
+
+    Hermes' rule for failures: `success` or `ok` is false, or there is an `error` and no content.
+    """
+    if not isinstance(value, Mapping):
+        return None
+    fields = cast("Mapping[Any, Any]", value)
+    status = _status(fields)
+    if (
+        _has(fields, ("success", "ok"), flag=False)
+        or _has(fields, ("isError", "is_error", *_BROKEN_OFF), flag=True)
+        or status in _FAILURES
+    ):
+        return False
+    if fields.get("error") and not any(fields.get(name) for name in ("content", "output", "stdout", "result")):
+        return False
+    well = _has(fields, ("success", "ok"), flag=True) or _has(fields, ("isError", "is_error"), flag=False)
+    return True if well or status in _SUCCESSES else None
+
+
+def _runs_on(value: Any) -> bool:
     if not isinstance(value, Mapping):
         return False
     fields = cast("Mapping[Any, Any]", value)
-    if fields.get("success") is False or fields.get("ok") is False or fields.get("isError") is True:
-        return True
-    return bool(fields.get("error")) and not any(fields.get(name) for name in ("content", "output", "stdout", "result"))
+    return _status(fields) in _UNFINISHED or any(fields.get(name) for name in _BEHIND)
+
+
+def _has(fields: Mapping[Any, Any], names: Iterable[str], *, flag: bool) -> bool:
+    return any(fields.get(name) is flag for name in names)
+
+
+def _status(fields: Mapping[Any, Any]) -> str:
+    status = fields.get("status")
+    return status.lower() if isinstance(status, str) else ""
 
 
 @cache

@@ -134,43 +134,36 @@ def combined(own: Tally, others: Iterable[Tally], *, as_children: bool = False) 
 
 
 def _grown(tally: Tally, before: ToolCall | None, call: ToolCall) -> Tally:
-    """The tally with a call that is new, or that was open or given up before."""
-    kinds = tally.kinds if before is not None else {**tally.kinds, call.kind: tally.kinds.get(call.kind, 0) + 1}
+    """The tally with a call that is new, or that was open or given up before. Made whole: quicker than `replace`."""
     was_open, was_given_up = (False, False) if before is None else (before.is_open, _given_up(before))
-    grown = replace(
-        tally,
+    finished = None if _given_up(call) else call.finished
+    seen = None if finished is None else _seen(call)
+    decided = seen is not None and seen.outcome in ("passed", "failed")
+    end = None if finished is None or call.kind == "todo" else End(finished, call.outcome == "failed")
+    work = end is not None and seen is None and not _looks(call)
+    begun = call.started
+    return Tally(
         calls=tally.calls + (before is None),
-        kinds=kinds,
+        kinds=tally.kinds if before is not None else {**tally.kinds, call.kind: tally.kinds.get(call.kind, 0) + 1},
         running=tally.running + call.is_open - was_open,
-        abandoned=tally.abandoned + _given_up(call) - was_given_up,
         failures=tally.failures + (call.outcome == "failed"),
-        first=_earlier(tally.first, call.started or call.finished),
-        last=_later(tally.last, call.started if call.outcome in ("running", "abandoned") else call.finished),
-        files=united((tally.files, call.files), 4 * MOST_FILES) if call.files else tally.files,
-        last_change=_later(tally.last_change, _change(call)),
+        abandoned=tally.abandoned + _given_up(call) - was_given_up,
+        child_calls=tally.child_calls,
+        first=_earlier(tally.first, begun or call.finished),
+        last=_later(tally.last, begun if call.outcome in ("running", "abandoned") else call.finished),
+        spans=tally.spans if finished is None or begun is None else tally.spans.plus(begun.at, finished.at),
+        files=_with_files(tally.files, call.files),
+        last_check=tally.last_check if seen is None else _last_check(tally.last_check, seen),
+        passed=_last_pass(tally.passed, seen) if seen is not None and seen.outcome == "passed" else tally.passed,
+        checks=_last_checks(tally.checks, [(seen.family, seen)]) if seen is not None and decided else tally.checks,
+        last_change=_later(tally.last_change, _change(call)) if call.changes else tally.last_change,
+        last_end=_last_end(tally.last_end, end),
+        ends=_last_ends(tally.ends, [(call.signature, end)]) if end is not None and work else tally.ends,
     )
-    return grown if call.finished is None or _given_up(call) else _ended(grown, call, call.finished)
 
 
-def _ended(tally: Tally, call: ToolCall, finished: Moment) -> Tally:
-    """The tally with how a call came out."""
-    seen = _seen(call)
-    if seen is not None:
-        decided = seen.outcome in ("passed", "failed")
-        tally = replace(
-            tally,
-            last_check=_last_check(tally.last_check, seen),
-            passed=_last_pass(tally.passed, seen) if seen.outcome == "passed" else tally.passed,
-            checks=_last_checks(tally.checks, [(seen.family, seen)]) if decided else tally.checks,
-        )
-    end = End(finished, call.outcome == "failed")
-    work = call.kind != "todo" and seen is None and not _looks(call)
-    return replace(
-        tally,
-        spans=tally.spans.plus(call.started.at, finished.at) if call.started is not None else tally.spans,
-        last_end=_last_end(tally.last_end, end) if call.kind != "todo" else tally.last_end,
-        ends=_last_ends(tally.ends, [(call.signature, end)]) if work else tally.ends,
-    )
+def _with_files(known: tuple[str, ...], more: tuple[str, ...]) -> tuple[str, ...]:
+    return known if not more or frozenset(known).issuperset(more) else united((known, more), 4 * MOST_FILES)
 
 
 def _seen(call: ToolCall) -> CheckSeen | None:

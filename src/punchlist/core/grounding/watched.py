@@ -66,9 +66,8 @@ def heard(state: Watched, report: ToolCall) -> Heard:
         worse = replace(state, ended={**state.ended, report.id: True}, reports=state.reports + 1)
         return Heard(worse, report, is_worse=True)
     call = report if known is None else joined(known, report)
-    if call == known:
+    if known is not None and call.outcome == known.outcome and call == known:
         return Heard(state)
-    state = replace(state, reports=state.reports + 1)
     if call.outcome in ("ok", "failed") and call.started is not None:
         was_counted = known is not None and known.outcome == "abandoned"
         return Heard(_over(state, call), call, (Settled(known if was_counted else None, call),))
@@ -95,19 +94,23 @@ def started_for(state: Watched, item: str, child: int) -> Watched:
 
 
 def _over(state: Watched, call: ToolCall) -> Watched:
-    running = {name: other for name, other in state.open.items() if name != call.id}
-    ended = {**state.ended, call.id: call.outcome == "failed"}
+    """The state after a report by which a call is over."""
+    running = dict(state.open)
+    running.pop(call.id, None)
+    ended = dict(state.ended)
+    ended[call.id] = call.outcome == "failed"
     while len(ended) > ENDED:
         del ended[next(iter(ended))]
-    return replace(state, open=running, ended=ended)
+    return Watched(running, ended, state.done, state.reports + 1, state.made, state.children)
 
 
 def _put(state: Watched, call: ToolCall) -> tuple[Watched, tuple[Settled, ...]]:
-    """The state with a call that has no end yet, or no beginning. One too many goes into its tally as it is."""
+    """The same with a call that has no end yet, or no beginning. One too many goes into its tally as it is."""
     running = {**state.open, call.id: call}
     settled: list[Settled] = []
     while len(running) > OPEN:
         oldest = running.pop(next(iter(running)))
         if oldest.outcome != "abandoned":
             settled.append(Settled(None, oldest))
-    return replace(state, open=running), tuple(settled)
+    after = Watched(running, state.ended, state.done, state.reports + 1, state.made, state.children)
+    return after, tuple(settled)

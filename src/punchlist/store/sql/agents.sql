@@ -16,6 +16,9 @@ FROM agents a LEFT JOIN lists l ON l.agent = a.id WHERE a.session = ? AND a.name
 -- The child that a host calls by an id of its own.
 SELECT name FROM agents WHERE session = :session AND parent = :parent AND spawn_id = :spawn_id;
 
+-- name: name_of_agent
+SELECT name FROM agents WHERE id = :agent;
+
 -- name: names_of_session
 SELECT name FROM agents WHERE session = :session;
 

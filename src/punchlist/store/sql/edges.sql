@@ -9,6 +9,16 @@ SELECT 1, t.id, t.status FROM task_edges e JOIN tasks t ON t.number = e.task WHE
 SELECT t.id, b.id, b.status FROM tasks t JOIN task_edges e ON e.task = t.number JOIN tasks b ON b.number = e.blocker
 WHERE t.list = :list ORDER BY t.id, b.id;
 
+-- name: blockers_between
+-- The same of the tasks whose ids lie in a range.
+SELECT t.id, b.id, b.status FROM tasks t JOIN task_edges e ON e.task = t.number JOIN tasks b ON b.number = e.blocker
+WHERE t.list = :list AND t.id BETWEEN :first AND :last ORDER BY t.id, b.id;
+
+-- name: dependents_between
+-- Who waits for the tasks whose ids lie in a range: a task, and who waits for it.
+SELECT b.id, t.id FROM tasks b JOIN task_edges e ON e.blocker = b.number JOIN tasks t ON t.number = e.task
+WHERE b.list = :list AND b.id BETWEEN :first AND :last ORDER BY b.id, t.id;
+
 -- name: find_edge
 SELECT 1 FROM task_edges WHERE task = ? AND blocker = ?;
 

@@ -1,5 +1,5 @@
 -- name: add_event
-INSERT INTO events (seq, at, kind, author, agent, revision, sum, data) VALUES (?, ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO events (seq, at, kind, author, agent, revision, sum, data, hint) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: events_after
 -- Events behind a cursor, in order.

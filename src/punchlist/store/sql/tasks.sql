@@ -24,6 +24,19 @@ SELECT number, name, project, session, next_id - 1 FROM task_lists ORDER BY numb
 SELECT l.number, l.name, l.project, l.session FROM task_lists l
 WHERE EXISTS (SELECT 1 FROM tasks t WHERE t.list = l.number AND t.due_at <= :now);
 
+-- name: task_lists_due_of_agent
+-- The same for the lists in which an agent has open tasks, its session's own, and one of that name.
+SELECT l.number, l.name, l.project, l.session FROM task_lists l
+WHERE l.number IN (
+    SELECT t.list FROM tasks t WHERE t.agent = :agent AND t.finished_at IS NULL AND t.due_at <= :now
+    UNION
+    SELECT o.number FROM task_lists o WHERE o.session = :session
+      AND EXISTS (SELECT 1 FROM tasks t WHERE t.list = o.number AND t.due_at <= :now)
+    UNION
+    SELECT o.number FROM task_lists o WHERE o.name = :name
+      AND EXISTS (SELECT 1 FROM tasks t WHERE t.list = o.number AND t.due_at <= :now)
+);
+
 -- name: next_task_id
 UPDATE task_lists SET next_id = next_id + 1 WHERE number = :list RETURNING next_id - 1;
 
@@ -148,7 +161,7 @@ WHERE l.session = :session AND t.owner = :owner AND t.finished_at IS NULL ORDER 
 
 -- name: reservations_of_project
 -- What is reserved by live claims in all lists of a project.
-SELECT t.number, l.name, t.id, t.owner, t.reserved FROM task_lists l JOIN tasks t ON t.list = l.number
+SELECT t.number, l.name, t.id, t.owner, t.agent, t.reserved FROM task_lists l JOIN tasks t ON t.list = l.number
 WHERE l.project = :project AND t.reserved IS NOT NULL AND (t.due_at IS NULL OR t.due_at > :now);
 
 -- name: add_task
@@ -175,7 +188,8 @@ DELETE FROM tasks WHERE number = :task;
 UPDATE tasks SET children = (SELECT count(*) FROM tasks c WHERE c.parent = :task) WHERE number = :task;
 
 -- name: move_children
-UPDATE tasks SET parent = :parent WHERE parent = :task;
+-- A change to each of them, like any other.
+UPDATE tasks SET parent = :parent, revision = revision + 1, updated_at = :at WHERE parent = :task;
 
 -- name: ended_tasks_before
 -- What ended before a time and holds nobody back, for pruning.

@@ -54,5 +54,10 @@ SELECT kind FROM (
   ) AS listed
 ) AS latest ORDER BY seq DESC LIMIT 1;
 
+-- name: hinted_events
+-- The reports of an agent behind an event that the rows of its work may not know of yet, in order.
+SELECT seq, at, kind, author, agent, revision, v, sum, data, hint FROM events
+WHERE agent = :agent AND revision IS NULL AND seq > :after AND hint IS NOT NULL ORDER BY seq;
+
 -- name: delete_work
 DELETE FROM work WHERE agent = :agent;

@@ -1,0 +1,66 @@
+"""Completed tasks are graded by what was seen of the work on them, as the items of a list are."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import replace
+from datetime import datetime
+from typing import Final
+
+from punchlist.agent.grading import UNSOUND, named_item
+from punchlist.agent.kept_work import KeptWork, later, work_on
+from punchlist.core.commands import Problem
+from punchlist.core.grounding import NOTHING, SOUND, Tally, combined, grade, regrade, task_key
+from punchlist.core.task import Task, TaskStatus, altered
+from punchlist.errors import TaskNotGrounded
+from punchlist.store import AgentRow, Transaction
+from punchlist.store.task_contract import TaskRow
+from punchlist.tasks.change import Change
+
+_PREFIX: Final = "task:"
+
+
+def graded(change: Change, row: TaskRow, after: Task, worker: int) -> Task:
+    """The task as it is completed, with its grade; raises where only completions that hold up are accepted."""
+    key = task_key(after.list, after.id)
+    found = grade(_work(change.tx, {worker, row.agent}, key))
+    if found not in SOUND and change.grades != "show":
+        named, why = named_item(after.id, after.subject), UNSOUND.get(found, found)
+        if change.grades == "require":
+            raise TaskNotGrounded(id=after.id, task=named, why=why)
+        text = f"Completed, but not borne out: {named} ({why})."
+        change.doubts.append(Problem("graded", text, data={"items": [after.id]}))
+    kept = KeptWork()
+    head = kept.head(change.tx, worker)
+    if head.watched.reports and head.watched.done != key:
+        kept.save_head(change.tx, worker, replace(head, watched=replace(head.watched, done=key)))
+    return altered(after, grade=found)
+
+
+def regraded_tasks(tx: Transaction, agent: AgentRow, keys: Collection[str] | None, now: datetime) -> None:
+    """Looks anew at completed tasks on which an agent worked: at those of these keys, or at all."""
+    wanted = _keys(tx, agent) if keys is None else [key for key in keys if key.startswith(_PREFIX)]
+    for key in wanted:
+        name, _, number = key.removeprefix(_PREFIX).rpartition("/")
+        change = Change(tx, name, project=agent.project, now=now, by="punchlist")
+        row = change.find(number)
+        if row is None or row.task.status is not TaskStatus.COMPLETED or row.task.grade in (None, "confirmed"):
+            continue
+        own = _work(tx, {agent.number, row.agent}, key)
+        found = regrade(None, own, later(tx, agent.number, key))
+        if found != row.task.grade:
+            change.write(row, altered(row.task, grade=found), "task.graded")
+
+
+def _keys(tx: Transaction, agent: AgentRow) -> Iterable[str]:
+    named = (part.partition(":")[2] for part in tx.work.parts(agent.number))
+    return dict.fromkeys(key for key in named if key.startswith(_PREFIX))
+
+
+def _work(tx: Transaction, agents: Collection[int | None], key: str) -> Tally:
+    """What these agents did for the task, their children included."""
+    kept = KeptWork()
+    numbers = [number for number in agents if number is not None]
+    return combined(
+        NOTHING, [work_on(tx, number, key, kept.head(tx, number).watched.open.values()) for number in numbers]
+    )

@@ -1,0 +1,129 @@
+"""Completed tasks are graded by what was seen, like the items of a list."""
+
+from __future__ import annotations
+
+import pytest
+
+from punchlist import Agent, Board
+from punchlist.errors import TaskNotGrounded
+
+
+def _working(board: Board, grades: str = "show") -> Agent:
+    """An agent that has one task in progress and has made one call for it."""
+    agent = board.agent("main", session="s", dialect="claude-tasks", grades=grades)
+    agent.call("TaskCreate", {"subject": "Fix the parser", "description": ""})
+    agent.call("TaskUpdate", {"taskId": "1", "status": "in_progress"})
+    return agent
+
+
+def _test_run(agent: Agent, call_id: str, *, passes: bool) -> None:
+    agent.tool_started(call_id, "Bash", {"command": "pytest"})
+    said = "1 passed in 1s" if passes else "1 failed in 1s"
+    agent.tool_finished(call_id, result=said, exit_code=0 if passes else 1)
+
+
+def _complete(agent: Agent) -> str:
+    return agent.call("TaskUpdate", {"taskId": "1", "status": "completed"}).text
+
+
+def _grade(board: Board) -> str | None:
+    return board.tasks("session:s").get("1").grade
+
+
+@pytest.mark.parametrize(("passes", "grade"), [(True, "verified"), (False, "contradicted")])
+def test_a_completed_task_has_the_grade_of_its_checks(passes: bool, grade: str) -> None:
+    with Board.open("memory:") as board:
+        agent = _working(board)
+        _test_run(agent, "c", passes=passes)
+        _complete(agent)
+        assert _grade(board) == grade
+
+
+def test_a_task_whose_agent_nobody_reported_on_has_no_grade() -> None:
+    with Board.open("memory:") as board:
+        _complete(_working(board))
+        assert _grade(board) is None
+
+
+def test_a_task_on_which_nothing_was_seen_is_asserted() -> None:
+    with Board.open("memory:") as board:
+        agent = board.agent("main", session="s", dialect="claude-tasks")
+        _test_run(agent, "c", passes=True)
+        agent.call("TaskCreate", {"subject": "Fix the parser", "description": ""})
+        _complete(agent)
+        assert _grade(board) == "asserted"
+
+
+def test_a_later_check_grades_a_task_anew() -> None:
+    with Board.open("memory:") as board:
+        agent = _working(board)
+        _test_run(agent, "c", passes=True)
+        _complete(agent)
+        _test_run(agent, "d", passes=False)
+        assert _grade(board) == "contradicted"
+        assert [event.kind for event in board.events() if event.kind == "task.graded"] == ["task.graded"]
+
+
+def test_a_task_that_is_open_again_has_no_grade() -> None:
+    with Board.open("memory:") as board:
+        agent = _working(board)
+        _test_run(agent, "c", passes=True)
+        _complete(agent)
+        board.tasks("session:s").update("1", status="pending")
+        assert _grade(board) is None
+
+
+def test_where_a_sound_grade_is_required_a_contradicted_task_stays_open() -> None:
+    with Board.open("memory:") as board:
+        agent = _working(board, "require")
+        _test_run(agent, "c", passes=False)
+        reply = agent.call("TaskUpdate", {"taskId": "1", "status": "completed"})
+        assert reply.is_error
+        assert [problem.code for problem in reply.problems] == ["not_grounded"]
+        assert board.tasks("session:s").get("1").status == "in_progress"
+        with pytest.raises(TaskNotGrounded):
+            agent.tasks("session:s").complete("1")
+        _test_run(agent, "d", passes=True)
+        assert not agent.call("TaskUpdate", {"taskId": "1", "status": "completed"}).is_error
+
+
+def test_a_doubtful_task_is_told_once() -> None:
+    with Board.open("memory:") as board:
+        agent = _working(board, "tell")
+        _test_run(agent, "c", passes=False)
+        reply = agent.call("TaskUpdate", {"taskId": "1", "status": "completed"})
+        assert not reply.is_error
+        assert [problem.code for problem in reply.problems] == ["graded"]
+        told = [injection.text for injection in agent.assistant_turn() if "not borne out" in injection.text]
+        assert len(told) == 1
+        assert not [injection for injection in agent.assistant_turn() if "not borne out" in injection.text]
+
+
+def test_reports_and_briefs_show_tasks_with_their_grades() -> None:
+    with Board.open("memory:") as board:
+        agent = _working(board)
+        _test_run(agent, "c", passes=False)
+        _complete(agent)
+        for session in (None, "s"):
+            (entry,) = board.report(session=session).items
+            assert (entry.item.content, entry.grade, entry.subject.agent) == ("Fix the parser", "contradicted", "main")
+            assert entry.tally.calls == 1
+        assert [entry.item.content for entry in board.brief().doubtful] == ["Fix the parser"]
+        assert board.report().totals.honest == (0, 1)
+
+
+def test_tasks_that_nobody_began_are_no_work_to_report() -> None:
+    with Board.open("memory:") as board:
+        board.tasks("later").create("Some day")
+        assert not board.report().items
+        agent = board.agent("main", session="s")
+        agent.tasks("later").claim()
+        (entry,) = board.report().items
+        assert (entry.item.content, entry.item.status) == ("Some day", "in_progress")
+
+
+def test_the_work_on_a_task_is_found_under_its_key() -> None:
+    with Board.open("memory:") as board:
+        agent = _working(board)
+        _test_run(agent, "c", passes=True)
+        assert agent.work_on("task:session:s/1").calls == 1
