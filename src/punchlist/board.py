@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from punchlist.clock import Clock, SteadyClock, system_clock
 from punchlist.config import durability as configured_durability
 from punchlist.config import gate_commands, project_of, session_id
 from punchlist.config import lease as configured_lease
@@ -31,12 +32,7 @@ if TYPE_CHECKING:
     from punchlist.tasks import Tasks
     from punchlist.tasks.gates import Check, Gate
 
-Clock = Callable[[], datetime]
 Folder = str | os.PathLike[str] | None
-
-
-def system_clock() -> datetime:
-    return datetime.now(UTC)
 
 
 class Board(Observed):
@@ -45,7 +41,7 @@ class Board(Observed):
     def __init__(self, store: Store, *, clock: Clock = system_clock) -> None:
         super().__init__()
         self.store = store
-        self._clock = clock
+        self._clock = SteadyClock() if clock is system_clock else clock
         self._latest = datetime.min.replace(tzinfo=UTC)
         self._gates: list[Gate] = []
         for on, command in gate_commands().items():
@@ -67,7 +63,7 @@ class Board(Observed):
         return cls(open_store(url, durability=configured_durability(durability)), clock=clock)
 
     def now(self) -> datetime:
-        """The time; a clock that was set back does not take the board back with it."""
+        """The time, which never goes back."""
         self._latest = max(self._latest, self._clock())
         return self._latest
 

@@ -244,6 +244,12 @@ class TaskUnknown(TaskError):
     code = "task_unknown"
 
 
+class TaskDeleted(TaskUnknown):
+    """Task `{id}` was deleted from the list `{list}`; {next}."""
+
+    code = "task_deleted"
+
+
 class TaskBlocked(TaskError):
     """Task `{id}` is blocked by {blockers}; finish those first, or take the edge away."""
 

@@ -101,6 +101,45 @@ def test_a_plan_too_long_or_empty_is_refused_and_the_draft_stays_one(agent: Agen
     assert [plan.state.value for plan in agent.plans] == ["drafting"]
 
 
+def test_a_draft_that_comes_to_nothing_leaves_the_plan_that_waited(board: Board, agent: Agent):
+    agent.plan_message(WHOLE, turn="t1")
+    waiting = agent.plan
+    assert agent.plan_delta("Hm.\n<proposed_plan>\nhalf", turn="t2") == "Hm.\n"
+    assert agent.plan_message("Hm.\nSorry, no plan.", turn="t2") == ("", None)
+    assert agent.plan == waiting
+    assert agent.plans == (waiting,)
+    assert [kind for kind, _ in approvals(board)][-3:] == ["delta", "dropped", "proposed"]
+    assert [row.plan for row in board.plans()] == [waiting]
+    assert agent.approve_plan(1, by="ada").state.value == "approved"
+
+
+def test_a_first_draft_that_comes_to_nothing_is_no_plan(agent: Agent):
+    agent.plan_delta("<proposed_plan>\nhalf", turn="t1")
+    agent.plan_message("Sorry, no plan.", turn="t1")
+    assert agent.plan is None
+    _, plan = agent.plan_message(WHOLE, turn="t1")  # the turn goes on, with another message
+    assert plan is not None
+    assert (plan.revision, plan.item) == (1, "t1-plan")
+
+
+def test_what_was_decided_before_a_draft_that_comes_to_nothing_stays_decided(agent: Agent):
+    agent.plan_message(WHOLE, turn="t1")
+    agent.reject_plan("too dear", by="ada")
+    agent.plan_delta("<proposed_plan>\nhalf", turn="t2")
+    agent.plan_message("Sorry, no plan.", turn="t2")
+    assert [plan.state.value for plan in agent.plans] == ["rejected"]
+
+
+def test_a_message_without_pieces_is_to_be_seen_as_a_whole(board: Board, agent: Agent):
+    left, plan = agent.plan_message(WHOLE, turn="t1")
+    assert left == "Look:\nGood?\n"
+    assert plan is not None
+    assert agent.plan_message("Just words", turn="t2") == ("Just words", None)
+    assert agent.plan_message("and more", turn="t2") == ("and more", None)
+    outside = board.agent("other", session="s", dialect="codex")
+    assert outside.plan_message(WHOLE, turn="t1") == (WHOLE, None)
+
+
 def test_a_turn_has_a_name(agent: Agent):
     with pytest.raises(InvalidInput):
         agent.plan_delta("x", turn="")

@@ -2,7 +2,10 @@
 
 import logging
 import os
+import subprocess
+import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -106,3 +109,38 @@ def test_a_mirror_that_fails_fails_no_call(board: Board, root: Path, caplog: pyt
     with caplog.at_level(logging.WARNING):
         assert not agent.call("TaskCreate", {"subject": "One", "description": ""}).is_error
     assert "not in step" in caplog.text
+
+
+KILLED = """
+import os, signal, sys
+from punchlist.bridges.task_lock import held
+with held(sys.argv[1]):
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_nobody_waits_for_one_of_ours_that_was_killed(board: Board, root: Path) -> None:
+    ClaudeTasks(root, patience=0, patience_to_change=0).attach(board)
+    agent = agent_on(board)
+    agent.call("TaskCreate", {"subject": "One", "description": ""})
+    subprocess.run([sys.executable, "-c", KILLED, str(root / SESSION)], check=False)
+    assert ".lock.lock" in names(root / SESSION)
+    agent.call("TaskCreate", {"subject": "Two", "description": ""})
+    assert names(root / SESSION) == ["1.json", "2.json"]
+
+
+def test_a_folder_that_stayed_behind_is_written_by_the_next_look(board: Board, root: Path) -> None:
+    ClaudeTasks(root, patience=0, patience_to_change=0).attach(board)
+    agent = agent_on(board)
+    agent.call("TaskCreate", {"subject": "One", "description": ""})
+    lines(agent)
+    held = root / SESSION / ".lock.lock"
+    held.mkdir()
+    agent.call("TaskCreate", {"subject": "Two", "description": ""})
+    assert names(root / SESSION) == [".lock.lock", "1.json"]
+    long_ago = time.time() - 60
+    os.utime(held, (long_ago, long_ago))  # its program is gone
+    with suppress(ListFileRefused), locked(str(root / SESSION), patience=0):
+        pass  # whoever finds it takes it away for the next
+    lines(agent)
+    assert names(root / SESSION) == ["1.json", "2.json"]

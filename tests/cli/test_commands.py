@@ -72,12 +72,12 @@ READS, WRITES = {"--db", "--list", "--json"}, {"--db", "--list", "--json", "--by
 SAID = {"--description", "--parent", "--priority", "--label", "--check", "--owner", "--attempts"}
 CLAIM = {"--lease", "--reserve"}
 TASKS = {
-    "list": READS | {"--all", "--status", "--owner", "--label", "--parent", "--limit"},
+    "list": READS | {"--after", "--all", "--status", "--owner", "--label", "--parent", "--limit"},
     "ready": READS | {"--label", "--limit"},
     "add": WRITES | SAID | {"--blocked-by", "--blocks", "--call-id"},
     "edit": WRITES | SAID | {"--subject"},
     "show": READS,
-    "start": WRITES,
+    "start": WRITES | {"--fence"},
     "done": WRITES | {"--result", "--fence", "--call-id"},
     "check": WRITES | {"--undo"},
     "fail": WRITES | {"--fence"},

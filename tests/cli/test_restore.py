@@ -216,3 +216,17 @@ def test_a_transcript_of_tasks_alone_is_one_too(run: Run, tmp_path: Path) -> Non
     ran = run("restore", str(save(tmp_path / "run.jsonl", RECORDS)))
     assert ran.code == 0
     assert "Replayed 5 task calls" in ran.out
+
+
+def test_a_dry_run_tells_of_tasks_and_a_second_run_succeeds_as_the_first(run: Run, tmp_path: Path) -> None:
+    path = str(save(tmp_path / "run.jsonl", RECORDS))
+    ran = run("restore", path, "--dry-run")
+    assert (ran.code, ran.out.split(" in ")[0]) == (0, "Found 5 task calls")
+    told = json.loads(run("restore", path, "--dry-run", "--json").out)
+    assert (told["found"], told["task_calls"]) == (True, 5)
+    assert run("restore", path).code == 0
+    again = run("restore", path)
+    assert again.code == 0
+    assert "all on the board" in again.out
+    told = json.loads(run("restore", path, "--json").out)
+    assert (told["found"], told["restored"], told["changed"], told["task_calls"]) == (True, True, False, 0)

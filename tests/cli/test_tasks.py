@@ -393,3 +393,20 @@ def test_files_are_reserved_as_seen_from_where_one_stands(
         refused = run("tasks", "work", "--once", "--reserve", same, "--", "true")
         assert (refused.code, "`w1`" in refused.err) == (1, True)
     assert run("tasks", "claim", "--by", "w2", "--reserve", "a.py").code == 0
+
+
+def test_what_was_given_to_a_task_can_be_taken_away_again(run: Run) -> None:
+    run("tasks", "add", "Above")
+    run("tasks", "add", "One", "--owner", "z", "--parent", "1", "--label", "a", "--check", "tests", "--check", "notes")
+    run("tasks", "check", "2", "tests")
+    run("tasks", "edit", "2", "--check", "tests", "--check", "more")
+    assert [(check.text, check.done) for check in _task("2").checklist] == [("tests", True), ("more", False)]
+    run("tasks", "edit", "2", "--owner", "", "--parent", "", "--label", "", "--check", "")
+    task = _task("2")
+    assert (task.owner, task.parent, task.labels, task.checklist) == (None, None, (), ())
+
+
+def test_a_task_by_its_id_is_not_claimed_under_a_label_that_it_has_not(run: Run) -> None:
+    run("tasks", "add", "One", "--label", "linux")
+    assert "`mac`" in run("tasks", "claim", "1", "--label", "mac").err
+    assert run("tasks", "claim", "1", "--label", "linux").code == 0

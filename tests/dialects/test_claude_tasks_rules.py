@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from punchlist import Agent, Task
+from punchlist import Agent, Board, Task
 from tests.dialects.calls import value
 from tests.dialects.task_calls import Desk, desk
 from tests.dialects.test_fuzz import check_reply
@@ -272,3 +272,17 @@ def check_list(it: Desk) -> None:
     graph = it.tasks.graph()
     assert {(blocker, task.id) for task in graph.tasks for blocker in task.blocked_by} == set(graph.edges)
     assert it.board.store.transact(lambda tx: tx.tasks.rebuild()) == 0
+
+
+def test_the_list_names_only_blockers_that_hold_a_task_back() -> None:
+    with Board.open("memory:") as board:
+        tasks = board.tasks("session:s")
+        for subject in ("cancelled", "completed", "failed"):
+            tasks.create(subject)
+        tasks.create("released", blocked_by=["1", "2", "3"], runs_after="ended")
+        tasks.create("held", blocked_by=["1", "2", "3"])
+        tasks.cancel("1")
+        tasks.complete("2")
+        tasks.fail("3")
+        lines = board.agent("main", session="s", dialect="claude-tasks").call("TaskList").text.splitlines()
+    assert lines[-2:] == ["#4 [pending] released", "#5 [pending] held [blocked by #1, #3]"]

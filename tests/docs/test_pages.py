@@ -1,10 +1,13 @@
 """The pages say what the program does: what they show runs, and what it knows they list."""
 
+import re
+import sqlite3
 from pathlib import Path
 
 import pytest
 from tools import check_docs, write_docs
 
+from punchlist import Board
 from punchlist.agent import AgentOptions
 
 PAGES = [check_docs.ROOT / "README.md", *sorted((check_docs.ROOT / "docs").glob("*.md"))]
@@ -33,3 +36,17 @@ def test_every_link_to_a_file_leads_somewhere(page: Path) -> None:
 def test_every_option_of_an_agent_is_on_a_page() -> None:
     pages = "".join(page.read_text(encoding="utf-8") for page in PAGES)
     assert [option for option in AgentOptions.__annotations__ if f"`{option}`" not in pages] == []
+
+
+def test_the_page_on_architecture_says_each_thing_once_and_names_every_table(tmp_path: Path) -> None:
+    page = (check_docs.ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    heads = [line for line in page.splitlines() if line.startswith("#")]
+    points = re.findall(r"(?m)^- \*\*[^*]+\*\*", page)
+    assert len(set(heads)) == len(heads)
+    assert len(set(points)) == len(points)
+    Board.open(tmp_path / "board.db").close()
+    connection = sqlite3.connect(tmp_path / "board.db")
+    tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+    connection.close()
+    (said,) = re.findall(r"(?ms)^- \*\*Tables\*\*: (.*?)\n- ", page)
+    assert {name for name in tables if not name.startswith("sqlite_")} == set(re.findall(r"`(\w+)`", said))

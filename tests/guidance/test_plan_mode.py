@@ -237,6 +237,17 @@ def test_the_hint_is_nexos_own() -> None:
     assert HINT == "Call ExitPlanMode { final_plan } when the plan is ready."
 
 
+@pytest.mark.parametrize("name", ["nexo", "claude-code"])
+def test_the_hint_names_the_plan_as_the_dialects_tool_takes_it(name: str) -> None:
+    with Board.open("memory:") as board:
+        agent = board.agent("main", session="s", dialect=name, plan_tools=True)
+        agent.enter_plan_mode()
+        refused = agent.permits("Write", {"file_path": "x"})
+        assert refused is not None
+        (key,) = next(tool for tool in agent.tools if tool.name == "ExitPlanMode").input_schema["required"]
+        assert f"ExitPlanMode {{ {key} }}" in refused.data["hint"]
+
+
 def _kinds(board: Board) -> list[str]:
     return [event.kind for event in board.events()]
 

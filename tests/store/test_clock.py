@@ -6,6 +6,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from punchlist import Board
+from punchlist.clock import SteadyClock
 from punchlist.testing import FakeClock
 from tests.sizes import size
 
@@ -49,3 +50,33 @@ def test_a_clock_set_back_prunes_nothing_that_is_in_use(tmp_path: Path) -> None:
         clock.advance(-86_400 * 30)
         board.agent("main", session="s1").edit({"op": "append", "items": "two"}, by="ada")
         assert board.prune(board.now() - timedelta(days=1)) == 0
+
+
+def test_a_clock_that_is_set_back_goes_on_at_its_pace() -> None:
+    wall, steady = FakeClock(), FakeClock()
+    clock = SteadyClock(wall, lambda: steady().timestamp())
+    with Board.open("memory:", clock=clock) as board:
+        tasks = board.tasks("l")
+        tasks.create("claimed")
+        tasks.create("waiting")
+        wall.advance(86_400 * 365)
+        tasks.get("1")
+        wall.advance(-86_400 * 365)
+        tasks.claim("dead", lease=60)
+        tasks.wait("2", until=timedelta(minutes=5))
+        assert not tasks.ready()
+        wall.advance(3600)
+        steady.advance(3600)
+        assert len(tasks.ready()) == 2
+
+
+def test_a_clock_that_is_set_back_and_right_again_ends_no_lease_early() -> None:
+    wall, steady = FakeClock(), FakeClock()
+    clock = SteadyClock(wall, lambda: steady().timestamp())
+    with Board.open("memory:", clock=clock) as board:
+        tasks = board.tasks("l")
+        tasks.create("claimed")
+        tasks.claim("living", lease=60)
+        for step in (-3600, 3600, -3600, 3600):
+            wall.advance(step)
+            assert not tasks.ready()

@@ -52,3 +52,19 @@ def test_activity_seen_by_another_process_keeps_the_claim(tmp_path: object) -> N
         one.agent("main", session="s1").call("todo", {"add": ["another"]})
         clock.advance(600)
         assert two.tasks("default").ready() == ()
+
+
+def test_a_call_of_an_unknown_tool_and_streamed_text_keep_a_claim(desk: Desk) -> None:
+    agent = desk.board.agent("main", session="s1", dialect="codex", project="/projects/desk")
+    desk.tasks.create("one")
+    agent.tasks("default").claim()
+    seen = [
+        lambda: agent.call("Nope", {}),
+        lambda: agent.plan_delta("a long answer", turn="t"),
+        lambda: agent.plan_message("a long answer", turn="t"),
+    ]
+    for act in seen:
+        desk.clock.advance(600)
+        act()
+        assert desk.tasks.ready() == ()
+    assert [event.kind for event in desk.board.events() if event.agent == "main"] == ["agent.joined", "task.claimed"]

@@ -1,6 +1,7 @@
 """Taking tasks and giving them back: claims, leases, fences, attempts, reservations."""
 
 from datetime import timedelta
+from typing import Any, cast
 
 import pytest
 
@@ -17,6 +18,7 @@ from punchlist.errors import (
     TaskNotReady,
     TaskTaken,
     TransitionRefused,
+    WaitRefused,
 )
 from punchlist.testing import FakeClock
 from tests.tasks.boards import Desk, ids
@@ -325,3 +327,31 @@ def test_a_cancelled_task_is_claimed_by_nobody_until_it_is_retried(desk: Desk) -
     assert desk.tasks.ready() == ()
     assert desk.tasks.get("2").status is TaskStatus.CANCELLED
     assert ids([desk.tasks.retry("1"), desk.tasks.retry("2")]) == ids(desk.tasks.ready()) == ["1", "2"]
+
+
+def test_a_claim_that_is_given_back_or_put_aside_is_no_attempt(desk: Desk) -> None:
+    desk.tasks.create("one", max_attempts=2, backoff=0)
+    for _ in range(3):
+        desk.tasks.release("1", fence=desk.taken().fence)
+    desk.tasks.wait("1", topic="review", correlation_id="7", fence=desk.taken().fence)
+    desk.tasks.signal("review", "7")
+    assert desk.tasks.get("1").attempts == 0
+    first = desk.tasks.fail("1", "no luck", fence=desk.taken().fence)
+    assert (first.status, first.attempts) == (TaskStatus.PENDING, 1)
+    second = desk.tasks.fail("1", "no luck", fence=desk.taken().fence)
+    assert (second.status, second.attempts) == (TaskStatus.FAILED, 2)
+
+
+def test_to_fail_a_failed_task_once_more_does_not_open_it(desk: Desk) -> None:
+    desk.tasks.create("one", max_attempts=3)
+    desk.tasks.update("1", status="failed")
+    assert desk.tasks.fail("1", "again").status is TaskStatus.FAILED
+
+
+def test_misuse_is_told_in_a_sentence(desk: Desk) -> None:
+    desk.tasks.create("one")
+    wrong: Any = 5
+    with pytest.raises(WaitRefused):
+        desk.tasks.wait("1", topic=wrong, correlation_id="a")
+    with pytest.raises(InvalidInput):
+        desk.tasks.claim("w", lease=cast("Any", "5"))

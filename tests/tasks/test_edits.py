@@ -343,3 +343,14 @@ def test_a_task_lives_on_disk(tmp_path: Any) -> None:
         made = board.tasks("default").create("one", state={"a": [1]}, labels=["x"])
     with Board.open(tmp_path / "board.db") as board:
         assert board.tasks("default").get("1") == made
+
+
+def test_a_new_task_lies_no_deeper_than_one_that_is_moved(desk: Desk) -> None:
+    above = desk.tasks.create("top").id
+    for _ in range(100):
+        above = desk.tasks.create("below", parent=above).id
+    with pytest.raises(InvalidInput, match="100 deep"):
+        desk.tasks.create("below", parent=above)
+    other = desk.tasks.create("other").id
+    with pytest.raises(InvalidInput, match="100 deep"):
+        desk.tasks.update(other, parent=above)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from punchlist import Task, TaskStatus
-from punchlist.errors import ConfigInvalid, GateRefused, RevisionConflict
+from punchlist.errors import CallReused, ConfigInvalid, GateRefused, RevisionConflict
 from punchlist.tasks.gate_command import MOST_OUTPUT
 from tests.tasks.boards import Desk, ids
 
@@ -193,6 +193,48 @@ def test_a_gate_is_asked_again_when_the_task_changes_meanwhile(desk: Desk) -> No
     desk.board.gate("complete", check)
     assert desk.tasks.complete("1").status is TaskStatus.COMPLETED
     assert asked == [0, 1, 2]
+
+
+def test_a_gate_judges_the_task_as_it_is_to_be_completed(desk: Desk) -> None:
+    desk.board.gate("complete", lambda task: None if task.metadata.get("reviewed") else "not reviewed")
+    agent = desk.board.agent("main", session="s1", dialect="claude-tasks")
+    lists = [desk.tasks, desk.board.tasks("session:s1")]
+    for tasks in lists:
+        tasks.create("one", metadata={"reviewed": True})
+        tasks.create("two")
+    away, mark = {"reviewed": None}, {"reviewed": True}
+    with pytest.raises(GateRefused):
+        desk.tasks.update("1", status="completed", metadata=away)
+    assert agent.call("TaskUpdate", {"taskId": "1", "status": "completed", "metadata": away}).is_error
+    assert desk.tasks.update("2", status="completed", metadata=mark).status is TaskStatus.COMPLETED
+    assert not agent.call("TaskUpdate", {"taskId": "2", "status": "completed", "metadata": mark}).is_error
+    for tasks in lists:
+        assert [(task.status.value, task.metadata) for task in tasks.list()] == [("pending", mark), ("completed", mark)]
+
+
+def test_a_gate_that_leaves_the_program_has_failed(desk: Desk) -> None:
+    desk.tasks.create("one")
+    desk.board.gate("complete", lambda _: sys.exit(3))
+    with pytest.raises(GateRefused, match="failed: SystemExit: 3"):
+        desk.tasks.complete("1")
+
+
+def test_a_gate_sees_the_result(desk: Desk) -> None:
+    desk.board.gate("complete", lambda task: None if task.result else "nothing to show")
+    desk.tasks.create("one")
+    with pytest.raises(GateRefused, match="nothing to show"):
+        desk.tasks.complete("1")
+    assert desk.tasks.complete("1", result={"made": 1}).result == {"made": 1}
+
+
+def test_what_was_made_under_a_call_id_is_not_asked_about_again(desk: Desk) -> None:
+    desk.board.gate("create", lambda _: "closed" if desk.tasks.list() else None)
+    first = desk.tasks.create("one", call_id="k")
+    assert desk.tasks.create("one", call_id="k") == first
+    with pytest.raises(GateRefused, match="closed"):
+        desk.tasks.create("one", call_id="l")
+    with pytest.raises(CallReused):
+        desk.tasks.create("two", call_id="k")
 
 
 def test_a_task_that_never_stands_still_is_not_completed(desk: Desk) -> None:

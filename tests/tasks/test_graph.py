@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from punchlist import TaskStatus
-from punchlist.errors import CycleRefused, TaskBlocked, TaskUnknown
+from punchlist.core.task_records import fold
+from punchlist.errors import CycleRefused, TaskBlocked, TaskRevisionConflict, TaskUnknown
 from tests.tasks.boards import Desk, ids
 
 
@@ -250,3 +251,21 @@ def _reaches(edges: set[tuple[str, str]], start: str, goal: str) -> bool:
                 seen.add(task)
                 todo.append(task)
     return False
+
+
+def test_the_children_of_a_deleted_task_go_to_its_parent_and_their_history_says_so(desk: Desk) -> None:
+    desk.tasks.create("top")
+    desk.tasks.create("middle", parent="1")
+    child = desk.tasks.create("below", parent="2")
+    for parent in ("1", None):
+        desk.tasks.delete("2" if parent else "1")
+        after = desk.tasks.get("3")
+        assert (after.parent, after.revision) == (parent, child.revision + 1)
+        folded = None
+        for event in desk.tasks.history("3"):
+            folded = fold(folded, event.kind, event.data, event.at)
+        assert folded is not None
+        assert folded.parent == parent
+        with pytest.raises(TaskRevisionConflict):
+            desk.tasks.update("3", subject="other", revision=child.revision)
+        child = after

@@ -138,3 +138,46 @@ def test_a_model_does_not_begin_what_is_meant_for_another_agent(desk: Desk) -> N
     begin = {"taskId": "1", "status": "in_progress"}
     assert "`other`" in lead.call("TaskUpdate", begin).text
     assert not other.call("TaskUpdate", begin).is_error
+
+
+# Given to somebody.
+
+
+@pytest.mark.parametrize("lease", [True, False])
+def test_a_task_that_is_given_back_can_be_taken_by_the_next(desk: Desk, lease: bool) -> None:
+    desk.tasks.create("one")
+    desk.taken("w1") if lease else desk.tasks.update("1", status="in_progress")
+    task = desk.tasks.update("1", owner=None)
+    assert (task.status, task.owner, task.lease_until) == (TaskStatus.PENDING, None, None)
+    assert desk.kinds("1")[-1] == "released"
+    assert desk.taken("w2").id == "1"
+
+
+def test_a_model_gives_a_task_back_with_an_empty_owner(desk: Desk) -> None:
+    (agent,) = _session(desk.board, "main")
+    agent.call("TaskCreate", {"subject": "one", "description": ""})
+    agent.tasks("session:s").claim()
+    reply = agent.call("TaskUpdate", {"taskId": "1", "owner": ""})
+    assert reply.data["statusChange"] == {"from": "in_progress", "to": "pending"}
+    assert agent.tasks("session:s").claim("w2") is not None
+
+
+def test_a_waiting_task_that_is_taken_from_its_owner_goes_on_as_nobody_s(desk: Desk) -> None:
+    desk.tasks.create("one")
+    desk.tasks.update("1", status="in_progress")
+    desk.tasks.wait("1")
+    desk.tasks.update("1", owner=None)
+    assert (desk.tasks.resume("1").status, desk.taken("w2").id) == (TaskStatus.PENDING, "1")
+
+
+@pytest.mark.parametrize("lease", [True, False])
+def test_what_was_begun_and_is_given_to_somebody_is_taken_up_once(desk: Desk, lease: bool) -> None:
+    desk.tasks.create("one")
+    desk.taken("w1") if lease else desk.tasks.update("1", status="in_progress")
+    assert desk.tasks.update("1", owner="bob").status is TaskStatus.IN_PROGRESS
+    bob = desk.board.tasks("default", by="bob")
+    with pytest.raises(TaskTaken):
+        desk.tasks.update("1", status="in_progress")
+    assert bob.update("1", status="in_progress").owner == "bob"
+    with pytest.raises(TaskTaken):
+        bob.update("1", status="in_progress")

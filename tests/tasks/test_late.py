@@ -6,7 +6,7 @@ import pytest
 
 from punchlist import Task, TaskStatus
 from punchlist.agent import Agent
-from punchlist.errors import FenceStale, GateRefused, ReservationRefused, TaskTaken, TransitionRefused
+from punchlist.errors import FenceStale, GateRefused, ReservationRefused, TaskTaken, TaskUnknown, TransitionRefused
 from tests.tasks.boards import Desk
 
 
@@ -33,15 +33,35 @@ def test_a_late_finisher_counts_though_its_last_attempt_expired(desk: Desk) -> N
     assert desk.tasks.get("2").is_ready
 
 
-def test_a_failed_task_that_was_tried_again_keeps_the_late_result_beside_it(desk: Desk) -> None:
+def test_a_late_finisher_counts_though_its_task_was_opened_again_if_nobody_took_it(desk: Desk) -> None:
     desk.tasks.create("one", max_attempts=1)
     slow = desk.tasks.claim("slow", lease=60)
     assert slow is not None
     desk.clock.advance(120)
     desk.tasks.retry("1")
+    assert desk.tasks.complete("1", fence=slow.fence, result="mine").result == "mine"
+
+
+def test_a_failed_task_that_another_tries_again_keeps_the_late_result_beside_it(desk: Desk) -> None:
+    desk.tasks.create("one", max_attempts=1)
+    slow = desk.tasks.claim("slow", lease=60)
+    assert slow is not None
+    desk.clock.advance(120)
+    desk.tasks.retry("1")
+    desk.taken("quick")
     with pytest.raises(FenceStale):
         desk.tasks.complete("1", fence=slow.fence, result="mine")
     assert [late.result for late in desk.tasks.get("1").late_results] == ["mine"]
+
+
+@pytest.mark.parametrize("end", ["fail", "complete", "cancel"])
+def test_who_has_ended_a_task_is_not_heard_again_once_it_is_open(desk: Desk, end: str) -> None:
+    desk.tasks.create("one")
+    task = desk.taken()
+    getattr(desk.tasks, end)("1", fence=task.fence)
+    desk.tasks.retry("1")
+    with pytest.raises(FenceStale):
+        desk.tasks.complete("1", fence=task.fence)
 
 
 def test_what_is_brought_to_a_task_that_was_cancelled_on_expiry_is_kept(desk: Desk) -> None:
@@ -230,3 +250,29 @@ def test_a_gate_is_not_asked_about_what_a_model_completes_too_late(desk: Desk) -
     desk.board.gate("complete", lambda task: asked.append(task.id))
     agent.call("TaskUpdate", {"taskId": "1", "status": "completed"})
     assert not asked
+
+
+@pytest.mark.parametrize("gated", [True, False])
+def test_what_is_brought_to_a_deleted_task_is_kept_in_its_history_once(desk: Desk, gated: bool) -> None:
+    desk.tasks.create("one")
+    task = desk.taken()
+    desk.tasks.delete("1")
+    if gated:
+        desk.board.gate("complete", lambda _: None)
+    for _ in range(2):
+        with pytest.raises(TaskUnknown, match="kept in its history"):
+            desk.tasks.complete("1", fence=task.fence, result="a day of work")
+    late = [event for event in desk.tasks.history("1") if event.kind == "task.late"]
+    assert [(event.data["result"], event.data["fence"]) for event in late] == [("a day of work", 1)]
+    with pytest.raises(TaskUnknown):
+        desk.tasks.complete("9", fence=1, result="of nothing")
+
+
+def test_a_second_result_of_a_completed_task_is_kept_beside_it(desk: Desk) -> None:
+    desk.tasks.create("one")
+    desk.tasks.complete("1", result="first")
+    assert desk.tasks.complete("1", result="first") == desk.tasks.complete("1")
+    with pytest.raises(TransitionRefused, match="kept beside it"):
+        desk.tasks.complete("1", result="second")
+    task = desk.tasks.get("1")
+    assert (task.result, [late.result for late in task.late_results]) == ("first", ["second"])

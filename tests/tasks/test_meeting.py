@@ -5,7 +5,7 @@ from itertools import pairwise
 import pytest
 
 from punchlist import Agent, CurrentWork, Task, TodoItem
-from punchlist.errors import GateRefused, TaskUnknown
+from punchlist.errors import ChecklistOpen, GateRefused, TaskUnknown
 from tests.tasks.boards import Desk, ids
 
 
@@ -27,6 +27,53 @@ def test_a_list_is_made_of_a_checklist_and_the_task_shows_how_far_it_is(desk: De
     assert desk.tasks.get("1").progress == desk.tasks.list()[0].progress == (2, 3, 67)
     desk.tasks.update("1", checked=["read", "check"])
     assert desk.tasks.complete("1").progress == desk.tasks.get("1").progress == (1, 1, 100)
+
+
+def test_the_list_follows_its_agent_to_another_session(desk: Desk) -> None:
+    agent = _agent(desk)
+    desk.tasks.create("one", checklist=["read", "write"])
+    desk.tasks.todos("1", agent)
+    agent.call("todo", {"done": "1"})
+    desk.board.move_session("s1", "s9")
+    _agent(desk).call("todo", {"set": ["of somebody else"]})
+    for task in (desk.tasks.get("1"), *desk.tasks.list(), *desk.tasks.ready(), *desk.tasks.graph().tasks):
+        assert task.progress == (1, 2, 50)
+        assert task.worked is not None
+        assert task.worked.session == "s9"
+    _agent(desk, session="s9").call("todo", {"done": "2"})
+    assert desk.tasks.get("1").progress == (2, 2, 100)
+    desk.tasks.delete("1")
+
+
+@pytest.mark.parametrize("dialect", ["punchlist", "claude-code"])
+def test_a_list_made_of_a_checklist_ticks_it(desk: Desk, dialect: str) -> None:
+    agent = desk.board.agent("main", session="s1", dialect=dialect, project="/projects/desk")
+    desk.tasks.create("one", checklist=["read", "write"])
+    desk.tasks.todos("1", agent)
+
+    def write(*statuses: str) -> None:
+        agent.edit(
+            [
+                {"op": "done", "item": text}
+                for text, status in zip(("read", "write"), statuses, strict=True)
+                if status == "done"
+            ],
+            by="ada",
+        )
+
+    write("done", "open")
+    with pytest.raises(ChecklistOpen) as refused:
+        desk.tasks.complete("1")
+    assert refused.value.data["open"] == "write"
+    if dialect == "claude-code":
+        todos = [{"content": text, "status": "completed", "activeForm": text} for text in ("read", "write")]
+        agent.call("TodoWrite", {"todos": todos})
+        assert agent.todos.items == ()
+    else:
+        write("open", "done")
+    done = desk.tasks.complete("1")
+    assert [check.done for check in done.checklist] == [True, True]
+    assert desk.tasks.history("1")[-1].data["set"]["checklist"][1] == {"text": "write", "done": True}
 
 
 def test_a_list_is_made_of_children_or_of_the_task_itself(desk: Desk) -> None:

@@ -188,6 +188,7 @@ class TaskMachine(RuleBasedStateMachine):
                 known.rests_until = self.now + 20 * 2 ** max(0, known.attempts - 1) if again else None
                 known.fence += 1
             case "release":
+                known.attempts -= leased
                 known.free()
                 known.status = "pending"
                 known.fence += 1
@@ -198,6 +199,7 @@ class TaskMachine(RuleBasedStateMachine):
                 known.goes_on = (
                     known.goes_on if known.status == "waiting" else known.status == "in_progress" and not leased
                 )
+                known.attempts -= leased
                 known.status, known.lease_ends, known.timer_ends = "waiting", None, self.now + 60
                 known.rests_until = None
                 known.fence += leased
@@ -247,9 +249,9 @@ class TaskMachine(RuleBasedStateMachine):
             known.status, known.owner, known.rests_until = "cancelled", owner, None
             known.fence += 1
         elif verb == "retry":
+            known.fence += known.status != "failed"
             known.free()
             known.status, known.rests_until, known.attempts = "pending", None, 0
-            known.fence += 1
         elif verb == "delete":
             del self.model[number]
             for other in self.model.values():

@@ -61,6 +61,7 @@ class Calls(Turns):
         arguments = self._accounts.size(args)
         decide, reads, elsewhere = self._deciding(name, args, arguments)
         if decide is None:
+            self._alive()
             return reply_unknown_tool(self.tools, str(name))
         call_id = None if call_id is None else repair(str(call_id))
         fingerprint = b"" if call_id is None else fingerprint_of(f"{self.dialect}/{name}", args)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, cast, get_args
 
@@ -14,7 +15,7 @@ from punchlist.core.events import Draft
 from punchlist.core.todo import TodoList
 from punchlist.dialects import dialect as dialect_named
 from punchlist.dialects.base import Dialect, Tool
-from punchlist.errors import ConfigInvalid, InvalidInput, UnknownName
+from punchlist.errors import ConfigInvalid, InvalidInput, StoreError, UnknownName
 from punchlist.store import AgentRow, Transaction
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 Mode = Literal["execute", "plan"]
 PROFILES = ("quiet", "classic", "off")
 _LONGEST_NAME = 200
+_A_SECOND = timedelta(seconds=1)
 _WATCHED = frozenset({"grades", "loop_detection", "staleness", "previews", "checks", "redact"})
 
 
@@ -108,6 +110,7 @@ class Handle:
         self.session = session
         self.profile = profile
         self._project = project
+        self._alive_at: datetime | None = None
         self._dialect = dialect_named(dialect)
         self._options = options
         self._policy = _policy(self._dialect, options)
@@ -221,6 +224,21 @@ class Handle:
         elif active:
             tx.renew(row, now)
         return row
+
+    def _alive(self) -> None:
+        """A sign of life that leaves nothing else, once a second at most: the agent keeps its claims on tasks."""
+        now = self.board.now()
+        if self._alive_at is not None and now - self._alive_at < _A_SECOND:
+            return
+        self._alive_at = now
+
+        def work(tx: Transaction) -> None:
+            row = tx.agent(self.session, self.name)
+            if row is not None:
+                tx.renew(row, now)
+
+        with suppress(StoreError):  # whoever calls has nothing to write
+            self.board.store.transact(work, lasting=False)
 
 
 def speaks(agent: Handle) -> Dialect:

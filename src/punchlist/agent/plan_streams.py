@@ -21,32 +21,42 @@ class PlanStreams(Handle):
     def plan_delta(self, text: str, *, turn: str) -> str:
         """A piece of an assistant's message; what a person is to see of it. Outside plan mode that is all of it."""
         stream = self._turn(turn)
-        return text if stream is None else self._take(stream, stream.push(text))
+        self._alive()
+        if not self._streams:
+            stream.fed = True
+            return text
+        return self._take(stream, stream.push(text))
 
     def plan_message(self, text: str, *, turn: str) -> tuple[str, Plan | None]:
         """The end of a message, which was `text` as a whole: what is left to be seen of it, and its plan, proposed.
 
-        The text of the message is what counts, whatever the pieces were. A turn has one plan: later ones are passed
-        over. Raises `PlanRefused` for an empty or too long plan.
+        The text of the message is what counts, whatever the pieces were; without pieces, all of it is left to be seen.
+        A turn has one plan: later ones are passed over. A draft of which the message has nothing is dropped, and what
+        waited before it waits again. Raises `PlanRefused` for an empty or too long plan.
         """
         stream = self._turn(turn)
-        if stream is None:
-            return "", None
+        self._alive()
+        if not self._streams:
+            left, stream.fed = "" if stream.fed else text, False
+            return left, None
         steps = stream.message(text)
         whole = next((step.text for step in steps if step.kind == "completed"), None)
         if whole is not None:
             return _visible(steps), self._propose(stream, whole)
+        if any(step.kind == "dropped" for step in steps):
+            self._drop(stream)
+            return _visible(steps), None
         return self._take(stream, steps), None
 
-    def _turn(self, turn: str) -> PlanStream | None:
-        """The stream of a turn; None outside plan mode, as it was when the turn began."""
+    def _turn(self, turn: str) -> PlanStream:
+        """The stream of a turn. Outside plan mode, as it was when the turn began, nothing is read from it."""
         from punchlist.core.plan_stream import PlanStream
 
         if self._stream is None or self._stream.turn != turn:
             check_name("turn", turn)
             self._stream = PlanStream(turn)
             self._streams = self.mode == "plan"
-        return self._stream if self._streams else None
+        return self._stream
 
     def _take(self, stream: PlanStream, steps: list[Step]) -> str:
         """Writes what the steps bring; the text that is to be seen."""
@@ -74,6 +84,21 @@ class PlanStreams(Handle):
                 tx.add_events(row, [delta(plan, piece) for piece in pieces], by=self.name, at=now)
 
         self.board.store.transact(work, lasting=starts)
+
+    def _drop(self, stream: PlanStream) -> None:
+        from punchlist.core.approval import drop
+
+        def work(tx: Transaction) -> None:
+            now = self.board.now()
+            row = self._joined(tx, now)
+            dropped = drop(tx.plans.history(row.number), stream.item)
+            if dropped is not None:
+                tx.plans.delete(row.number, dropped.draft.revision)
+                if dropped.back is not None:
+                    tx.plans.save(row.number, dropped.back, at=now)
+                tx.add_events(row, dropped.events, by=self.name, at=now)
+
+        self.board.store.transact(work)
 
     def _propose(self, stream: PlanStream, text: str) -> Plan:
         from punchlist.agent.plan_changes import entered_at, new_plan_id, save

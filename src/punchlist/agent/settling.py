@@ -64,6 +64,6 @@ def _settle_flows(tx: Transaction, row: AgentRow, now: datetime) -> None:
     from punchlist.flows.work import FlowWork
 
     work = FlowWork(tx, now=now)
-    for each in tx.tasks.of_agent(row.number, session=row.session, owner=row.name):
+    for each in tx.tasks.of_agent(row):
         if each.list.name == FLOWS and each.task.status is TaskStatus.WAITING:
             work.find(str(each.task.metadata["flow"]))

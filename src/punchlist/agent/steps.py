@@ -27,6 +27,7 @@ from punchlist.guidance.situation import Outcome, Seen, is_own
 from punchlist.guidance.stop import at_stop, person_spoke
 from punchlist.guidance.tools import OwnTools
 from punchlist.guidance.turn import after_turn
+from punchlist.guidance.words import NOTHING_BEYOND, Beyond
 from punchlist.store import AgentRow, Transaction
 from punchlist.text import repair
 from punchlist.text.redaction import redact
@@ -53,7 +54,8 @@ class Ground:
     """What the steps of a handle need to know of it.
 
     `join` gives the agent's row, made if it is not there yet; `tasks` those that are its work, once `settle` did what
-    has come due in their lists, and named those. `look` brings a list of tasks up to date that others keep elsewhere.
+    has come due in their lists, and named those. `look` brings a list of tasks up to date that others keep elsewhere;
+    `task_list` is the list that a task tool of its dialect writes.
     """
 
     board: Board
@@ -67,6 +69,7 @@ class Ground:
     tools: tuple[Tool, ...]
     watching: Watching
     offered: bool
+    task_list: str
     tasks: Callable[[Transaction, AgentRow], tuple[Task, ...]]
     join: Callable[[Transaction, datetime], AgentRow]
     settle: Callable[[Transaction, AgentRow, datetime], list[str]]
@@ -181,18 +184,22 @@ class Steps:
         _log.exception("guidance for %s in session %s met a fault and says nothing", ground.name, ground.session)
         return otherwise
 
-    def _current(self, tx: Transaction, row: AgentRow) -> TodoList:
-        """The agent's work: its list, and its tasks if there are any."""
+    def _current(self, tx: Transaction, row: AgentRow) -> tuple[TodoList, Beyond]:
+        """The agent's work, its list and its tasks if there are any; and those of them that its tool does not reach."""
         if not tx.has_tasks:
-            return row.state.todos
-        from punchlist.core.work import with_tasks
+            return row.state.todos, NOTHING_BEYOND
+        from punchlist.core.work import beyond, own_list, with_tasks
 
-        return with_tasks(row.state.todos, self._ground.tasks(tx, row))
+        ground = self._ground
+        tasks, own = ground.tasks(tx, row), own_list(ground.dialect.layer, ground.task_list)
+        return with_tasks(row.state.todos, tasks, own=own), Beyond(*beyond(tasks, own))
 
     def _seen(self, tx: Transaction, row: AgentRow, tools: list[str] | None = None) -> Seen:
         ground, planning = self._ground, row.mode == "plan"
+        todos, beyond = self._current(tx, row)
         return Seen(
-            todos=self._current(tx, row),
+            todos=todos,
+            beyond=beyond,
             tally=ground.accounts.tally(row.ledger),
             policy=ground.policy,
             # as the texts put it between backticks

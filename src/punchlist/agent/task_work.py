@@ -16,7 +16,7 @@ def tasks_before(tx: Transaction, row: AgentRow, agent: Handle) -> tuple[Task, .
 
     A subagent shares the list, and only owes what it took.
     """
-    found = {each.number: each for each in tx.tasks.of_agent(row.number, session=row.session, owner=row.name)}
+    found = {each.number: each for each in tx.tasks.of_agent(row)}
     where = tx.tasks.find_list(agent.task_list) if speaks(agent).layer == "tasks" else None
     if where is not None and row.parent is None:
         for status in _OPEN:

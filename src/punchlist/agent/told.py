@@ -62,4 +62,4 @@ class Told(Turns):
 
         listed = open_work(self.todos, self._dialect)
         found = self.board.store.read(tasks)
-        return (*listed, *open_tasks(found, self._dialect)) if found else listed
+        return (*listed, *open_tasks(found, self._dialect, task_list=self.task_list)) if found else listed

@@ -54,6 +54,7 @@ class Turns(Handle):
             tools=self.tools,
             watching=self._watching,
             offered=self.offered,
+            task_list=self.task_list,
             tasks=self._tasks_before,
             join=self._joined,
             settle=lambda tx, row, now: settle(tx, row, now, name=self.task_list),

@@ -348,7 +348,7 @@ def _focus(tx: Transaction, row: AgentRow, done: str) -> tuple[str, str]:
     item = row.state.todos.focus
     if item is not None:
         return item_key(row.state.todos.plan_id, item.id), ""
-    tasks = tx.tasks.of_agent(row.number, session=row.session, owner=row.name) if tx.has_tasks else ()
+    tasks = tx.tasks.of_agent(row) if tx.has_tasks else ()
     for one in reversed(tasks):
         if one.task.status is TaskStatus.IN_PROGRESS:
             return task_key(one.list.name, one.task.id), ""

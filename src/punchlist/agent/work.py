@@ -19,7 +19,7 @@ class CurrentWorks(Handle):
 
     @property
     def work(self) -> CurrentWork:
-        """Its list, and the open tasks that it started or owns."""
+        """Its list, and the open tasks that it started or owns: also what failed, and what was given to its name."""
         look(self)
         return self.board.store.read(self._work_in)
 
@@ -30,8 +30,7 @@ class CurrentWorks(Handle):
         row = tx.agent(self.session, self.name)
         if row is None:
             return CurrentWork()
-        rows = tx.tasks.of_agent(row.number, session=self.session, owner=self.name)
-        return CurrentWork(row.state.todos, tuple(each.task for each in rows))
+        return CurrentWork(row.state.todos, tuple(each.task for each in tx.tasks.of_agent(row)))
 
     def tasks(self, list: str | None = None, *, lease: float | None = None) -> Tasks:
         """A list of tasks in this agent's name, by default the project's. Its activity keeps its claims alive."""

@@ -230,19 +230,23 @@ class ClaudeTasks:
             return None
 
     def take_over(self, board: Board, list: str) -> None:
-        """Brings what others did to the files to the board, before anybody reads it or gives the next number."""
+        """Brings what others did to the files to the board, before anybody reads it or gives the next number.
+
+        A folder that stayed behind, because its writer was ended say, is written; while it is held, that comes later.
+        """
         try:
             found = self._open(self.folder_of(list), make=False)
             if found is None:
                 return
             seen = found.seen()
-            if is_held(found.path):
+            ours = is_held(found.path)
+            if ours:
                 seen = {name: state for name, state in seen.items() if name != HELD}
             known = self._seen.setdefault(board, {})
             if known.get(found.path) == seen:
                 return
             with held(found.path, patience=self._patience):
-                self._bring(board, list, found, project_of(None))
+                (self._bring if ours else self._sync)(board, list, found, project_of(None))
             known[found.path] = seen  # as it was before we looked
         except InvalidInput as error:
             logger.debug("`%s` has no folder: %s", list, error)
@@ -255,6 +259,7 @@ class ClaudeTasks:
             if self._kept(list) is not None:
                 self.export(board, list)
         except Exception as error:
+            self._seen.pop(board, None)  # so that the next look is a thorough one
             logger.warning("The folder of `%s` is not in step: %s", list, error)
 
 

@@ -1,7 +1,8 @@
 """The lock of a folder of task files, as Claude Code takes it: a folder `.lock.lock` beside the file `.lock`.
 
 Whoever can make that folder has the lock; one that was not touched for ten seconds belongs to a program that ended.
-Programs that lock the file `.lock` itself (`flock`) are kept out, and waited for, besides.
+Programs that lock the file `.lock` itself (`flock`) are kept out, and waited for, besides. We do both, and write into
+`.lock` which folder is ours: so one of ours that was killed is known at once, and nobody waits for it.
 
 Whoever holds a folder may wait for the store; nobody who is within a transaction may wait for a folder. So the two
 are always taken in that order.
@@ -83,11 +84,14 @@ def locked(folder: str, *, patience: float = 2.0) -> Generator[None]:
     except OSError as error:
         raise ListFileRefused(path=path, problem=error.strerror or str(error)) from error
     try:
-        while not _flock(file):
+        while (alone := _flock(file)) is False:
             _wait(path, deadline)
+        if alone and (left := _mark(taken)) is not None and left == _written(file):
+            with suppress(OSError):
+                os.rmdir(taken)
         while not _make(taken):
             _wait(taken, deadline)
-        touch = _Touch(taken)
+        touch = _Touch(taken, file)
         try:
             yield
         finally:
@@ -102,35 +106,54 @@ class _Touch:
     Whoever was stopped for so long that others took the lock for stale finds it in other hands, and leaves it there.
     """
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, file: int) -> None:
         self._path = path
-        self._mark = self._found()
+        self._file = file
+        self._mark = self._noted()
         self._turn = threading.Lock()
         self._over = threading.Event()
         threading.Thread(target=self._run, name="punchlist-folder", daemon=True).start()
 
-    def _found(self) -> tuple[int, int] | None:
-        try:
-            found = os.lstat(self._path)
-        except OSError:
-            return None
-        return found.st_ino, found.st_mtime_ns
+    def _noted(self) -> bytes | None:
+        """What tells the folder from another of its name, written down for those who come after us."""
+        found = _mark(self._path)
+        with suppress(OSError):
+            os.ftruncate(self._file, 0)
+            os.pwrite(self._file, found or b"", 0)
+        return found
 
     def _run(self) -> None:
         while not self._over.wait(STALE / 3):
             with self._turn:
-                if self._over.is_set() or self._found() != self._mark:
+                if self._over.is_set() or _mark(self._path) != self._mark:
                     return
                 with suppress(OSError):
                     os.utime(self._path)
-                self._mark = self._found()
+                self._mark = self._noted()
 
     def end(self) -> None:
         with self._turn:
             self._over.set()
-            if self._found() == self._mark:
+            if _mark(self._path) == self._mark:
                 with suppress(OSError):
                     os.rmdir(self._path)
+            with suppress(OSError):
+                os.ftruncate(self._file, 0)
+
+
+def _mark(path: str) -> bytes | None:
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return None
+    return f"punchlist {found.st_ino} {found.st_mtime_ns}".encode()
+
+
+def _written(file: int) -> bytes:
+    try:
+        return os.pread(file, 100, 0)
+    except OSError:
+        return b""
 
 
 def _wait(path: str, deadline: float) -> None:
@@ -153,15 +176,16 @@ def _make(held: str) -> bool:
         raise ListFileRefused(path=held, problem=error.strerror or str(error)) from error
 
 
-def _flock(file: int) -> bool:
+def _flock(file: int) -> bool | None:
+    """Whether nobody else has the file locked; None where nobody can tell."""
     try:
         import fcntl
     except ImportError:
-        return True
+        return None
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         return True
     except BlockingIOError:
         return False
     except OSError:
-        return True  # a file system without locks
+        return None  # a file system without locks

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from argparse import Namespace
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from punchlist.cli import FAILED, OK
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from punchlist.agent import Agent
     from punchlist.board import Board
     from punchlist.bridges.homes import Place
+    from punchlist.transcripts.claude_tasks import TaskWrite
     from punchlist.transcripts.values import Transcript, Written
 
 _EXAMPLES = """\
@@ -57,9 +59,11 @@ def run(options: Namespace) -> int:
         conversation = options.session
     written = transcript.latest(session=conversation)
     if options.dry_run:
-        _say(options, transcript, _told(options, transcript, written), _found(transcript, written))
+        calls = sum(1 for _ in _task_writes(transcript))
+        told = {**_told(options, transcript, written, tasks=calls > 0), "task_calls": calls}
+        _say(options, transcript, told, _found(transcript, written, calls))
         _show_items(options, written)
-        return OK if written is not None else FAILED
+        return OK if written is not None or calls else FAILED
     with open_board(options) as board:
         agent = _agent(board, options, transcript, written)
         before = agent.todos.revision
@@ -75,26 +79,49 @@ def run(options: Namespace) -> int:
         children = _subagents(agent, transcript, options)
         changed = agent.todos.revision != before
         tasks = _tasks(agent, transcript)
-        told = {**_told(options, transcript, written), "restored": taken, "changed": changed, "subagents": children}
+        known = not tasks and next(_task_writes(transcript), None) is not None
+        told = _told(options, transcript, written, tasks=tasks > 0 or known)
+        told |= {"restored": taken or tasks > 0 or known, "changed": changed or tasks > 0, "subagents": children}
         text = _outcome(agent, transcript, written, taken=taken, changed=changed)
+        if written is None and not taken and (tasks or known):
+            text = ""
         text += "" if not children else f" Subagents: {', '.join(children)}."
-        _say(options, transcript, {**told, "task_calls": tasks}, text + _of_tasks(agent, tasks))
-    return OK if taken or tasks else FAILED
+        text += f" The tasks of {shown(transcript.source)} are all on the board." if known else ""
+        _say(options, transcript, {**told, "task_calls": tasks}, (text + _of_tasks(agent, tasks)).strip())
+    return OK if taken or tasks or known else FAILED
 
 
 def _tasks(agent: Agent, transcript: Transcript) -> int:
     """Replays the task calls of a Claude Code session, those of its subagents too; how many were new."""
+    return sum(agent.restore_tasks(file, transcript.format) for file in _task_files(transcript))
+
+
+def _task_files(transcript: Transcript) -> list[str]:
     from punchlist.bridges.homes import subagents
 
     if transcript.format != "claude-code" or not os.path.isfile(transcript.source):
-        return 0
-    files = [transcript.source, *(file for _, file in subagents(transcript.source))]
-    return sum(agent.restore_tasks(file, transcript.format) for file in files)
+        return []
+    return [transcript.source, *(file for _, file in subagents(transcript.source))]
+
+
+def _task_writes(transcript: Transcript) -> Iterator[TaskWrite]:
+    """The task calls that there are to be replayed, whether or not they were before."""
+    from punchlist.transcripts.claude_tasks import TaskReading
+    from punchlist.transcripts.formats import open_transcript
+    from punchlist.transcripts.lines import LineTranscript
+
+    for file in _task_files(transcript):
+        found = open_transcript(file, transcript.format)
+        if isinstance(found, LineTranscript):
+            yield from TaskReading(found)
 
 
 def _of_tasks(agent: Agent, count: int) -> str:
-    calls = "1 task call" if count == 1 else f"{count} task calls"
-    return f" Replayed {calls} on the list {shown(agent.task_list)}." if count else ""
+    return f" Replayed {_calls(count)} on the list {shown(agent.task_list)}." if count else ""
+
+
+def _calls(count: int) -> str:
+    return "1 task call" if count == 1 else f"{count} task calls"
 
 
 def _place(options: Namespace) -> Place:
@@ -176,7 +203,10 @@ def _whose(agent: Agent) -> str:
     return f"{shown(agent.name)} in session {shown(agent.session)}"
 
 
-def _found(transcript: Transcript, written: Written | None) -> str:
+def _found(transcript: Transcript, written: Written | None, calls: int = 0) -> str:
+    if calls:
+        lists = "" if written is None else f" {_found(transcript, written)}"
+        return f"Found {_calls(calls)} in {shown(transcript.source)} ({transcript.format}).{lists}"
     if written is None:
         return f"There is no list in {shown(transcript.source)} ({transcript.format})."
     at = "" if written.origin.at is None else f", written {written.origin.at:%Y-%m-%d %H:%M:%S} UTC"
@@ -207,8 +237,10 @@ def _say(options: Namespace, transcript: Transcript, told: dict[str, Any], text:
         print(f"{transcript.skipped} {lines} broken and skipped.")
 
 
-def _told(options: Namespace, transcript: Transcript, written: Written | None) -> dict[str, Any]:
-    """What was found as JSON values."""
+def _told(
+    options: Namespace, transcript: Transcript, written: Written | None, *, tasks: bool = False
+) -> dict[str, Any]:
+    """What was found as JSON values: a list, or `tasks`."""
     origin = transcript.origin if written is None else written.origin
     done, total = (0, 0) if written is None else written.counts
     entries = () if written is None else written.command.entries
@@ -220,7 +252,7 @@ def _told(options: Namespace, transcript: Transcript, written: Written | None) -
         "agent": origin.agent,
         "project": origin.cwd,
         "at": origin.at,
-        "found": written is not None,
+        "found": written is not None or tasks,
         "progress": {"done": done, "total": total},
         "items": [{"content": entry.content, "status": entry.status} for entry in entries],
         "skipped": transcript.skipped,

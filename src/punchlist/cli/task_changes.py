@@ -11,7 +11,7 @@ from punchlist.cli import FAILED, OK, complain
 from punchlist.cli.arguments import open_board
 from punchlist.cli.target import author
 from punchlist.cli.task_target import chosen_list, fence_of, report, reserved, the_task, the_tasks, value_of
-from punchlist.core.task import Task, TaskStatus
+from punchlist.core.task import Check, Task, TaskStatus
 from punchlist.errors import TaskError
 from punchlist.text import repair
 
@@ -44,27 +44,32 @@ class Given(TypedDict, total=False):
     parent: str | None
     priority: int
     labels: Sequence[str]
-    checklist: Sequence[str]
+    checklist: Sequence[Check]
     owner: str | None
     max_attempts: int | None
 
 
-def _given(tasks: Tasks, options: Namespace) -> Given:
-    """What was said, and nothing else: the rest has its defaults elsewhere."""
+def _given(tasks: Tasks, options: Namespace, known: Sequence[Check] = ()) -> Given:
+    """What was said, and nothing else: the rest has its defaults elsewhere. An empty text takes away what was there.
+
+    Of the `known` lines of a checklist, those that are said again stay ticked.
+    """
     given: Given = {}
     if options.description is not None:
         text = sys.stdin.read(_LONGEST_INPUT) if options.description == "-" else options.description
         given["description"] = repair(text).rstrip("\n")
     if options.parent is not None:
-        given["parent"] = the_task(tasks, options.parent).id
+        given["parent"] = the_task(tasks, options.parent).id if options.parent else None
     if options.priority is not None:
         given["priority"] = options.priority
     if options.label:
-        given["labels"] = [repair(label) for label in options.label]
+        given["labels"] = [repair(label) for label in options.label if label]
     if options.check:
-        given["checklist"] = [repair(check) for check in options.check]
+        ticked = {check.text for check in known if check.done}
+        lines = [repair(check) for check in options.check if check]
+        given["checklist"] = [Check(line, line in ticked) for line in lines]
     if options.owner is not None:
-        given["owner"] = repair(options.owner)
+        given["owner"] = repair(options.owner) or None
     if options.attempts is not None:
         given["max_attempts"] = options.attempts
     return given
@@ -160,7 +165,7 @@ def _line(task: Task, said: str) -> int | str:
 
 def edit(options: Namespace) -> int:
     def change(tasks: Tasks, task: Task) -> Task:
-        given: TaskChanges = {**_given(tasks, options)}
+        given: TaskChanges = {**_given(tasks, options, task.checklist)}
         if options.subject is not None:
             given["subject"] = repair(options.subject)
         if not given:
@@ -196,7 +201,7 @@ def _claimed(tasks: Tasks, options: Namespace) -> Sequence[Task]:
         return [
             task
             for each, call in both
-            for task in work.claim(tasks.by, id=each, lease=length, reserve=reserve, call_id=call)
+            for task in work.claim(tasks.by, id=each, label=options.label, lease=length, reserve=reserve, call_id=call)
         ]
 
     board = tasks.board

@@ -184,7 +184,10 @@ class Worker:
             outcome = self._kept(lambda: self._settled(task, child, why))
         except TaskUnknown:
             self._failed += 1
-            complain(f"{named(task)} was deleted meanwhile.")
+            with suppress(TaskError):
+                self._tasks.complete(task.id, fence=task.fence, result=child.result)
+            kept = "" if child.result is None else "; what the command brought is kept in its history"
+            complain(f"{named(task)} was deleted meanwhile{kept}.")
             return
         except FenceStale as stale:
             self._failed += 1

@@ -6,6 +6,7 @@ decides says which one was in front of them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -93,6 +94,32 @@ def begin(current: Plan | None, *, id: str, item: str, by: str, now: datetime) -
     """A plan begins to stream in. What was open before it is superseded."""
     plan = Plan(id=id, revision=_next(current), item=item, created_at=now, created_by=by)
     return _behind(current, Decision(plan, (plan,), (_event("started", plan, item=item),)), by, now)
+
+
+class Dropped(NamedTuple):
+    """A draft that came to nothing, which nobody was shown; and the plan that waits again in its place, if one did."""
+
+    draft: Plan
+    back: Plan | None
+    events: tuple[Draft, ...]
+
+
+def drop(history: Sequence[Plan], item: str) -> Dropped | None:
+    """Ends the draft of an `item` that has no text in the end; what it took the place of waits as it did before.
+
+    `history` are all revisions, the oldest first. None if that is not the plan there is.
+    """
+    draft = history[-1] if history else None
+    if draft is None or draft.state is not PlanState.DRAFTING or draft.item != item:
+        return None
+    before = history[-2] if len(history) > 1 else None
+    replaced = before is not None and before.state is PlanState.SUPERSEDED and before.decided_at == draft.created_at
+    back = None
+    if before is not None and replaced and before.proposed_at is not None:
+        back = replace(before, state=PlanState.PROPOSED, decided_at=None, decided_by=None)
+    event = _event("dropped", draft, item=item)
+    again = () if back is None else (_event("proposed", back, item=back.item, text=back.text),)
+    return Dropped(draft, back, (event, *again))
 
 
 def propose(

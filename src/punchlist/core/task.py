@@ -98,8 +98,9 @@ class Task:
 
     `lease_until`: when the claim of the owner ends by itself; None for one that does not. `fence` rises with every
     change of hands: a worker shows the one that it was given. `open_blockers` counts those in `held_by`.
-    `revision` rises with every change to the task itself; a lease that is renewed is none. `grade`: what was seen of
-    the work on it, once it is completed (see `grounding/grades.py`); None where nobody reported any.
+    `started_at`: when whoever has it, or had it last, took it up. `revision` rises with every change to the task
+    itself; a lease that is renewed is none. `grade`: what was seen of the work on it, once it is completed (see
+    `grounding/grades.py`); None where nobody reported any.
     """
 
     list: str

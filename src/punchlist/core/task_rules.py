@@ -58,7 +58,7 @@ def moved(task: Task, to: TaskStatus, now: datetime, **more: Any) -> Task:
     changes: dict[str, Any] = {
         "status": to,
         "owner": None if to is _P else task.owner,
-        "started_at": task.started_at or (at if to is _I else None),
+        "started_at": at if to is _I and (task.started_at is None or task.status is _P) else task.started_at,
         "finished_at": at if ended else None,
         "not_before": None,
         "lease": None,
@@ -175,11 +175,16 @@ def nothing_to_keep(task: Task) -> TransitionRefused:
 
 
 def released(task: Task, now: datetime) -> Task:
-    """Given back, so that others may take it."""
+    """Given back, so that others may take it. A claim that is given back was no attempt."""
     if task.status is not _I:
         raise TransitionRefused(id=task.id, status=task.status, to=_P, next="only what is in progress can be released")
     to = _X if task.cancel_requested else _P
-    return moved(task, to, now, fence=task.fence + 1)
+    return moved(task, to, now, fence=task.fence + 1, attempts=_unspent(task))
+
+
+def _unspent(task: Task) -> int:
+    """The attempts without the one that a worker is at, if it is."""
+    return max(0, task.attempts - (task.lease_until is not None))
 
 
 def expired(task: Task, now: datetime) -> Task:
@@ -219,7 +224,8 @@ def failed(task: Task, now: datetime, reason: str) -> Task:
     """Failed; or pending again after a rest, while there are attempts left."""
     if task.status in ENDED and task.status is not _F:
         raise TransitionRefused(id=task.id, status=task.status, to=_F, next="it has ended; reopen it first")
-    if task.max_attempts is not None and task.attempts < task.max_attempts and not task.cancel_requested:
+    more = task.max_attempts is not None and task.attempts < task.max_attempts
+    if more and task.status is not _F and not task.cancel_requested:
         rest = timedelta(seconds=rest_after(task.attempts, task.backoff))
         return moved(task, _P, now, not_before=now + rest, failure=reason, fence=task.fence + 1)
     return moved(task, _F, now, failure=reason, fence=task.fence + 1)
@@ -231,11 +237,13 @@ def rest_after(attempts: int, backoff: float) -> float:
 
 
 def retried(task: Task, now: datetime) -> Task:
-    """Open again, as if it had not been tried."""
+    """Open again, as if it had not been tried. A worker that went silent in the last attempt is still heard, until
+    somebody claims the task; only then has a failed one the fence of a worker."""
     if task.status not in ENDED and task.not_before is None:
         raise TransitionRefused(id=task.id, status=task.status, to=_P, next="it has not ended")
     fresh = altered(task, cancel_requested=False)
-    return moved(fresh, _P, now, not_before=None, attempts=0, fence=task.fence + 1, failure=None, started_at=None)
+    fence = task.fence + (task.status is not _F)
+    return moved(fresh, _P, now, not_before=None, attempts=0, fence=fence, failure=None, started_at=None)
 
 
 def cancelled(task: Task, now: datetime, reason: str | None = None) -> Task:
@@ -252,14 +260,15 @@ def cancel_asked(task: Task) -> Task:
 
 
 def waiting(task: Task, wait: Wait, now: datetime) -> Task:
-    """Put aside until something happens. A worker's claim ends; one who had it without a lease goes on afterwards."""
+    """Put aside until something happens. A worker's claim ends, and was no attempt; one who had it without a lease goes
+    on afterwards."""
     then = "in_progress" if task.status is _I and task.lease_until is None else "pending"
     meant = task.status is _P and task.owner is not None
     if task.wait is not None:
         then, meant = task.wait.then, task.wait.meant
     held_lease = task.lease_until is not None
     wait = replace(wait, since=now, then=then, meant=meant)
-    return moved(task, _W, now, wait=wait, fence=task.fence + held_lease)
+    return moved(task, _W, now, wait=wait, fence=task.fence + held_lease, attempts=_unspent(task))
 
 
 def resumed(task: Task, now: datetime, patch: Any = None) -> Task:

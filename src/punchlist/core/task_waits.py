@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from typing import Any
 
 from punchlist.core.task import Wait
 from punchlist.errors import WaitRefused
@@ -42,9 +43,9 @@ def _timer(now: datetime, until: datetime | timedelta) -> Wait:
     return Wait(kind="timer", at=at)
 
 
-def _named(what: str, text: str | None) -> str:
-    if text is None or not text.strip():
-        raise WaitRefused(problem=f"An event needs a `{what}` that is not empty.")
+def _named(what: str, text: Any) -> str:
+    if not isinstance(text, str) or not text.strip():
+        raise WaitRefused(problem=f"An event needs a `{what}`: a text that is not empty.")
     if len(text) > LONGEST_NAME:
         raise WaitRefused(problem=f"A `{what}` has at most {LONGEST_NAME} characters.")
     return repair(text)

@@ -105,15 +105,14 @@ def _edges(task: Task) -> tuple[tuple[str, tuple[str, ...]], ...]:
 
 
 def _listed(tasks: tuple[Task, ...]) -> Reply:
-    """Completed blockers are left out here; the tasks themselves keep them."""
-    completed = {task.id for task in tasks if task.status is TaskStatus.COMPLETED}
+    """Blockers that no longer hold a task back, completed ones say, are left out; the tasks themselves keep them."""
     lines: list[str] = []
     shown: list[dict[str, Any]] = []
     for task in tasks:
         status = SHOWN[task.status]
         if status is None:
             continue
-        waits_for = tuple(blocker for blocker in task.blocked_by if blocker not in completed)
+        waits_for = tuple(blocker.id for blocker in task.held_by)
         owner = "" if task.owner is None else f" ({_line(task.owner)})"
         blocked = f" [blocked by {_numbers(waits_for)}]" if waits_for else ""
         lines.append(f"#{task.id} [{status}] {_line(task.subject)}{owner}{blocked}")

@@ -94,7 +94,7 @@ def plan_event(
     """
     place = {"thread_id": thread_id, "turn_id": turn_id}
     match step.kind:
-        case "visible":
+        case "visible" | "dropped":
             return None
         case "delta":
             return {"type": "plan_delta", **place, "item_id": item_id, "delta": step.text}
@@ -111,7 +111,7 @@ def plan_notification(step: Step, *, thread_id: str, turn_id: str, item_id: str)
     """
     place = {"threadId": thread_id, "turnId": turn_id}
     match step.kind:
-        case "visible":
+        case "visible" | "dropped":
             return None
         case "delta":
             params = {**place, "itemId": item_id, "delta": step.text}

@@ -10,7 +10,6 @@ from uuid import UUID
 from punchlist.core.change import Cleaner
 from punchlist.core.flow import FlowStatus
 from punchlist.core.flow_waits import WaitCondition, condition_of
-from punchlist.core.json_values import json_value
 from punchlist.errors import InvalidInput
 from punchlist.tasks.fields import plain
 
@@ -58,21 +57,14 @@ def id_of(value: Any) -> str:
 
 def state_of(value: Any) -> Any:
     """A state as JSON, up to a million bytes of it."""
-    return {} if value is EMPTY else json_of("state", value)
-
-
-def json_of(what: str, value: Any) -> Any:
-    try:
-        return plain(what, json_value(value))
-    except (TypeError, ValueError) as error:
-        raise InvalidInput(problem=f"The `{what}` cannot be kept as JSON: {error}.") from error
+    return {} if value is EMPTY else plain("state", value)
 
 
 def wait_of(value: Any) -> Any:
     """A wait as JSON: that of a condition, or whatever a controller has of its own."""
     if isinstance(value, WaitCondition):
         return value.json
-    kept = json_of("wait", value)
+    kept = plain("wait", value)
     found = condition_of(kept)
     return kept if found is None else found.json
 

@@ -11,8 +11,9 @@ from punchlist.core.flow import FIRST_STEP, Flow, FlowStep, StepRuntime, StepSta
 from punchlist.core.flow_waits import awaits
 from punchlist.errors import InvalidInput
 from punchlist.flows.change import FlowChange
-from punchlist.flows.values import EMPTY, NewFlow, id_of, json_of, state_of, text_of, wait_of, word_of
+from punchlist.flows.values import EMPTY, NewFlow, id_of, state_of, text_of, wait_of, word_of
 from punchlist.store.flow_contract import FlowRow
+from punchlist.tasks.fields import plain
 
 
 class FlowWork(FlowChange):
@@ -161,7 +162,7 @@ class FlowWork(FlowChange):
             updated_at=self.now,
             runtime=word_of("runtime", runtime, get_args(StepRuntime)) if known is None else known.runtime,
             child_session_key=_session(child_session_key, known, self),
-            result=json_of("result", result),
+            result=plain("result", result),
         )
         self.flows.save_step(row, step)
         self.tell(row, "step_observed", run_id=run, status=step.status, runtime=step.runtime)
@@ -175,7 +176,7 @@ def _session(given: str | None, known: FlowStep | None, work: FlowChange) -> str
 
 
 def _kept(what: str, patch: tuple[Any] | None) -> tuple[Any] | None:
-    return None if patch is None else (json_of(what, patch[0]),)
+    return None if patch is None else (plain(what, patch[0]),)
 
 
 def _same(known: Flow, asked: Flow) -> Flow:

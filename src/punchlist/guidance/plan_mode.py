@@ -16,6 +16,11 @@ Because = Literal["model_requested", "operator_requested", "auto_destructive"]
 """Who wanted plan mode: the model, a person, or the host, which saw a dangerous command."""
 
 HINT: Final = "Call ExitPlanMode { final_plan } when the plan is ready."
+_HINTS: Final = {
+    "claude-code": "Call ExitPlanMode { plan } when the plan is ready.",
+    "claude-tasks": "Call ExitPlanMode { plan } when the plan is ready.",
+}
+"""In the dialects whose tool takes the plan by another name."""
 """nexo's own words, a part of its object."""
 
 LONGEST_REASON: Final = 500
@@ -72,7 +77,10 @@ def recorded(data: Mapping[str, Any]) -> PlanMode:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a tool may not be called now. `text` is for the model; `data` is nexo's object, to the letter."""
+    """Why a tool may not be called now. `text` is for the model; `data` is nexo's object, to the letter.
+
+    Its hint names the tool as the dialect has it.
+    """
 
     text: str
     data: Mapping[str, Any]
@@ -98,21 +106,21 @@ def refusal(mode: PlanMode, dialect: Dialect, tool: str, found: Kind) -> Refusal
     name = cut(tool, _LONGEST_NAME)
     if found == "todo":
         text = dialect.refused_in_plan_mode
-        return None if text is None else Refusal(text, _data(mode, name, found))
+        return None if text is None else Refusal(text, _data(mode, dialect, name, found))
     if found not in _KINDS:
         return None
     word, why = _KINDS[found]
-    data = _data(mode, name, word)
+    data = _data(mode, dialect, name, word)
     if dialect.name == "nexo":
         return Refusal(json.dumps(data, ensure_ascii=False), data)
     return Refusal(_said(mode, name, why), data)
 
 
-def _data(mode: PlanMode, tool: str, word: str) -> dict[str, Any]:
+def _data(mode: PlanMode, dialect: Dialect, tool: str, word: str) -> dict[str, Any]:
     return {
         "tool_name": tool,
         "tool_kind": word,
-        "hint": HINT,
+        "hint": _HINTS.get(dialect.name, HINT),
         "entered_at": mode.stamp,
         "entered_reason": mode.entered_reason,
     }

@@ -23,7 +23,8 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
     `todos` is the agent's list, with its tasks behind it; `shown` is what the model knows of the list where others
     changed it since, else None. `tool` is the one that the texts name, `own` are the names of all our tools, `writers`
     those whose use counts, if not all do; `tools` are those that the message used, and `host` what the host says about
-    its own. `notice` is the text for plan mode, and `entered` says which stay in it this is.
+    its own. `notice` is the text for plan mode, and `entered` says which stay in it this is. `beyond`: the items that
+    none of our tools that this agent has can report.
     """
 
     todos: TodoList
@@ -39,6 +40,7 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
     notice: str = ""
     entered: str = ""
     host: OwnTools = NONE
+    beyond: words.Beyond = words.NOTHING_BEYOND
 
     def items(self, *, unfinished: bool = False) -> words.Shown:
         """The items that the dialect shows, each with the status that it shows."""

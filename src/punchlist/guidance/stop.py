@@ -26,7 +26,7 @@ def at_stop(memory: Memory, seen: Seen, rules: Rules, *, last_text: str, backgro
         return Outcome(memory)
     attempt = memory.stops + 1
     memory = replace(memory, stops=attempt, stopped_at=mark)
-    text = words.still_open(seen.tool, items, attempt=attempt, tries=rules.stop_tries)
+    text = words.still_open(seen.tool, items, attempt=attempt, tries=rules.stop_tries, beyond=seen.beyond)
     told = f"The model was about to stop with {words.owed(items)} open and is asked to go on."
     return spend(memory, [Injection("stop", text, role=rules.rhythm.role, for_user=told)], rules)
 

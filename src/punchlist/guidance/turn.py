@@ -134,7 +134,7 @@ def _remind(memory: Memory, seen: Seen, rules: Rules, said: list[Injection], *, 
         busy = [(item, status) for item, status in seen.items() if item.status is Status.IN_PROGRESS]
         state = fingerprint(seen.todos) if busy else 0
         if busy and state not in memory.told:
-            said.append(Injection("reminder", words.drifted(seen.tool, memory.changes, busy), role=role))
+            said.append(Injection("reminder", words.drifted(seen.tool, memory.changes, busy, seen.beyond), role=role))
             return replace(_reminded(memory), told=(*memory.told, state)[-TOLD:], drifted=memory.writes)
     return memory
 

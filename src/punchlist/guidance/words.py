@@ -6,7 +6,9 @@ may follow from it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from punchlist.core.todo import SOMEBODY, WORDS, Status, TodoItem
 from punchlist.text import cut, fence, for_prompt
@@ -15,11 +17,23 @@ Shown = Sequence[tuple[TodoItem, Status]]
 """Items in order, each with the status that the dialect shows."""
 
 FROM = "Punchlist, the todo layer of this session"
+_PROJECT = "project:"
+_PLAIN = re.compile(r"[\w.:/-]{1,80}", re.ASCII)
 _ITEM = 200
 """The most characters of one item; what is cut ends in `…`."""
 
 ROOM = 4_000
 """The most characters of one text, fence included, unless a rhythm says less."""
+
+
+class Beyond(NamedTuple):
+    """Items that the agent's own tool cannot report: durable tasks, by their ids among the items, and their lists."""
+
+    ids: frozenset[str] = frozenset()
+    lists: frozenset[str] = frozenset()
+
+
+NOTHING_BEYOND = Beyond()
 
 
 def unused(tool: str, turns: int, items: Shown, *, limit: int = ROOM) -> str:
@@ -43,10 +57,11 @@ def current(items: Shown, *, unfinished: bool = False, limit: int = ROOM) -> str
     return _listed("what is still open:" if unfinished else "the todo list as it stands:", items, limit)
 
 
-def drifted(tool: str, changes: int, items: Shown) -> str:
+def drifted(tool: str, changes: int, items: Shown, beyond: Beyond = NOTHING_BEYOND) -> str:
     """Much was changed and the list says nothing of it."""
     seen = f"{changes} changes were made since the list was last updated, and this is still in progress."
-    return _listed(f"{seen} If that is done, or the plan has changed, tell `{tool}`; if not, carry on.", items, ROOM)
+    then = f"If that is done, or the plan has changed, {_tell(tool, items, beyond)}; if not, carry on."
+    return _listed(f"{seen} {then}", items, ROOM)
 
 
 def owed(items: Shown) -> int:
@@ -54,13 +69,29 @@ def owed(items: Shown) -> int:
     return sum(item.blocker is None or item.blocker.on != SOMEBODY for item, _ in items)
 
 
-def still_open(tool: str, items: Shown, *, attempt: int, tries: int) -> str:
+def still_open(tool: str, items: Shown, *, attempt: int, tries: int, beyond: Beyond = NOTHING_BEYOND) -> str:
     """The model wants to stop with work open."""
     left = owed(items)
     count = f"{left} items are" if left != 1 else "1 item is"
-    then = f"Go on with it; or tell `{tool}` what is done or dropped; or, if you need the person, ask and stop."
+    report = f"{_tell(tool, items, beyond)} what is done or dropped"
+    then = f"Go on with it; or {report}; or, if you need the person, ask and stop."
     again = f" ({attempt} of {tries})" if tries > 1 else ""
     return _listed(f"{count} still open. {then}{again}", items, ROOM, phases=True)
+
+
+def _tell(tool: str, items: Shown, beyond: Beyond) -> str:
+    """Where to report what became of these items: with the tool, as far as it reaches."""
+    tasks = sum(item.id in beyond.ids for item, _ in items)
+    if not tasks:
+        return f"tell `{tool}`"
+    if not beyond.lists:
+        return f"say where it is kept (`{tool}` does not reach it)"
+    lists = [name for name in beyond.lists if not name.startswith(_PROJECT)]
+    named = f" --list {lists[0]}" if len(beyond.lists) == 1 and lists and _PLAIN.fullmatch(lists[0]) else ""
+    command = f"`punchlist tasks done ID{named}`"
+    if tasks == len(items):
+        return f"say with {command} (`{tool}` does not reach tasks)"
+    return f"tell `{tool}`, or of tasks, which it does not reach, say with {command}"
 
 
 def unchecked(count: int) -> str:

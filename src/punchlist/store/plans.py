@@ -46,6 +46,9 @@ class PlanRows:
         self._rows.run("save_plan", {**key, "state": plan.state.value, "sum": total, "body": body})
         self._rows.run("touch_agent", {"agent": agent, "at": microseconds(at)})
 
+    def delete(self, agent: int, revision: int) -> None:
+        self._rows.run("delete_plan", {"agent": agent, "revision": revision})
+
 
 def _found(row: Any) -> PlanRow:
     session, agent, project, number, total, body = row

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from punchlist.core.events import Draft, Event
 from punchlist.core.task import Task
+
+if TYPE_CHECKING:
+    from punchlist.store.contract import AgentRow
 
 
 class TaskListRow(NamedTuple):
@@ -113,6 +116,14 @@ class TaskTransaction(Protocol):
         """Puts all that lies below a task below its parent, each under its next revision; as they were before."""
         ...
 
+    def save_worked(self, row: TaskRow, agent: int) -> None:
+        """Notes the agent whose list is worked under a task."""
+        ...
+
+    def worked_by(self, row: TaskRow) -> tuple[str, str] | None:
+        """The session, as it is called now, and the name of the agent whose list is worked under a task."""
+        ...
+
     def children(self, row: TaskRow) -> Sequence[TaskRow]: ...
     def ended_before(self, where: TaskListRow, before: datetime, *, limit: int) -> Sequence[TaskRow]: ...
 
@@ -136,8 +147,9 @@ class TaskTransaction(Protocol):
     def due(self, where: TaskListRow, now: datetime, *, limit: int = 100) -> Sequence[TaskRow]: ...
     def leases_beyond(self, where: TaskListRow, most: datetime, *, limit: int = 100) -> Sequence[TaskRow]: ...
     def waiting_for(self, where: TaskListRow, topic: str, correlation_id: str) -> Sequence[TaskRow]: ...
-    def of_agent(self, agent: int, *, session: str, owner: str) -> Sequence[TaskRow]:
-        """Open tasks of an agent, and those of its session's list that bear its name."""
+    def of_agent(self, agent: AgentRow) -> Sequence[TaskRow]:
+        """Open tasks of an agent, those of its session's list that bear its name, and those of its project's lists that
+        were given to its name and are nobody's yet; what was started last comes behind what was started before."""
         ...
 
     def agent_name(self, agent: int) -> str | None: ...

@@ -18,6 +18,7 @@ from punchlist.store.task_edges import Edges
 from punchlist.store.task_log import TaskLog
 
 if TYPE_CHECKING:
+    from punchlist.store.contract import AgentRow
     from punchlist.store.transaction import Rows
 
 _GAPS = 4
@@ -187,6 +188,8 @@ class TaskRows(TaskLog):
         free = self._edges.shift(row.number, row.task.status, None) if row.task.blocks else []
         self._rows.run("delete_edges", {"task": row.number})
         self._rows.run("delete_labels", {"task": row.number})
+        if row.task.worked is not None:
+            self._rows.run("delete_task_todos", {"task": row.number})
         self._rows.run("delete_task", {"task": row.number})
         if row.parent is not None:
             self._rows.run("count_children", {"task": row.parent})
@@ -199,6 +202,12 @@ class TaskRows(TaskLog):
         children = self.children(row)
         self._rows.run("move_children", {"parent": row.parent, "task": row.number, "at": codec.microseconds(at)})
         return children
+
+    def save_worked(self, row: TaskRow, agent: int) -> None:
+        self._rows.run("save_task_todos", {"task": row.number, "agent": agent})
+
+    def worked_by(self, row: TaskRow) -> tuple[str, str] | None:
+        return self._rows.one("agent_of_task_todos", {"task": row.number})
 
     def children(self, row: TaskRow) -> Sequence[TaskRow]:
         return self._all(row.list, "children_of_task", {"task": row.number})
@@ -260,10 +269,9 @@ class TaskRows(TaskLog):
         values = {"list": where.number, "topic": topic, "correlation_id": correlation_id}
         return sorted(self._all(where, "tasks_waiting_for", values), key=lambda row: int(row.task.id))
 
-    def of_agent(self, agent: int, *, session: str, owner: str) -> Sequence[TaskRow]:
-        own = self._rows.all("tasks_of_agent", {"agent": agent})
-        named = self._rows.all("tasks_of_session_owner", {"session": session, "owner": owner})
-        rows = [self.get(number) for number in dict.fromkeys(number for (number,) in (*own, *named))]
+    def of_agent(self, agent: AgentRow) -> Sequence[TaskRow]:
+        values = {"agent": agent.number, "session": agent.session, "project": agent.project, "owner": agent.name}
+        rows = [self.get(number) for (number,) in self._rows.all("tasks_of_agent", values)]
         return sorted(rows, key=lambda row: (row.task.started_at or _NEVER, row.number))
 
     def agent_name(self, agent: int) -> str | None:

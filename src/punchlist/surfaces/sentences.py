@@ -28,6 +28,7 @@ _ITEM_VERBS = {
 _PLAN_DEEDS = {
     "approval.started": "began to write {plan}",
     "approval.delta": "wrote more of {plan}",
+    "approval.dropped": "did not go on with {plan}",
     "approval.proposed": "proposed {plan}",
     "approval.approved": "approved {plan}",
     "approval.rejected": "rejected {plan}",

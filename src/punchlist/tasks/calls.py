@@ -17,7 +17,7 @@ from punchlist.errors import GateRefused, InvalidInput, PunchlistError, TaskErro
 from punchlist.store import AgentRow, Transaction
 from punchlist.store.task_contract import TaskRow
 from punchlist.tasks.claims import Late
-from punchlist.tasks.fields import plain, proposed
+from punchlist.tasks.fields import changed, plain, proposed
 from punchlist.tasks.gates import On, ask, stands
 from punchlist.tasks.work import Work
 
@@ -114,7 +114,7 @@ class _Call:
             if late is not None:
                 return late
             if stands(self._agent.board.gates, "complete", work.name):
-                self._pass("complete", before)
+                self._pass("complete", changed(before, fields))
         fence = None
         if fields.get("status") == TaskStatus.IN_PROGRESS and work.is_under_another_name(row):
             fence = before.fence  # a model may call itself what it likes

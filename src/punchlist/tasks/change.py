@@ -196,7 +196,7 @@ def number_of(id: str | int) -> int | None:
     return int(said) if said.isascii() and said.isdecimal() and len(said) < 19 else None
 
 
-def check_lease(seconds: float, most: float) -> float:
-    if not 0 < seconds <= most:
+def check_lease(seconds: Any, most: float) -> float:
+    if not isinstance(seconds, int | float) or not 0 < seconds <= most:
         raise InvalidInput(problem=f"A lease lasts more than 0 and at most {most:g} seconds.")
     return seconds

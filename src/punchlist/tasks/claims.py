@@ -10,17 +10,22 @@ from punchlist.core import task_rules as rules
 from punchlist.core.change import Cleaner
 from punchlist.core.events import Draft
 from punchlist.core.task import ENDED, Task, TaskStatus, altered
+from punchlist.core.task_records import fold
 from punchlist.errors import (
     CancelPending,
     FenceStale,
     InvalidInput,
+    TaskDeleted,
     TaskError,
+    TaskNotReady,
+    TaskUnknown,
     TransitionRefused,
 )
 from punchlist.store.task_contract import TaskRow
-from punchlist.tasks.change import check_lease
+from punchlist.tasks.change import check_lease, number_of
 from punchlist.tasks.fields import name_of, plain, text
 from punchlist.tasks.reservations import Reservations
+from punchlist.tasks.worked import ticked
 from punchlist.text import repair
 
 LEASE = 900.0
@@ -65,6 +70,8 @@ class Claims(Reservations):
             self.check_free(patterns)
             if id is not None:
                 row = self.row(id)
+                if label is not None and label not in row.task.labels:
+                    raise TaskNotReady(id=row.task.id, problem=f"it is not labelled `{label[:80]}`")
                 if rules.is_held(row.task) and row.task.owner is None:
                     raise rules.taken(row.task, self.holder(row))
                 after = rules.claimed(row.task, owner, self.now, length, patterns)
@@ -153,12 +160,14 @@ class Claims(Reservations):
         return late[0] if late else found[0]
 
     def _complete(self, id: str, fence: int | None, result: Any, revision: int | None) -> Task | Late:
-        row = self.row(id)
+        row = self.find(id)
+        if row is None:
+            return self._deleted(id, fence, result)
         late = self.too_late(row, fence, result)
         if late is not None:
             return late
         rules.check_revision(row.task, revision)
-        done = rules.completed(row.task, self.now, result, fence=fence)
+        done = rules.completed(ticked(self.tx, row), self.now, result, fence=fence)
         return self.write(row, done, "task.completed", fence=fence).task
 
     def too_late(self, row: TaskRow, fence: int | None, result: Any) -> Late | None:
@@ -167,6 +176,10 @@ class Claims(Reservations):
         An agent need show none: the board knows that it had the task, and that another has it now.
         """
         task, fence = row.task, self.stands_under(row, fence)
+        then = "what you brought is kept beside it"
+        if fence in {None, task.fence} and task.status is TaskStatus.COMPLETED and result not in (None, task.result):
+            refused = TransitionRefused(id=task.id, status=task.status, to="completed once more", next=then)
+            return self._late(row, task.fence, result, refused)
         if fence is None:
             return None
         if fence != task.fence:
@@ -175,14 +188,32 @@ class Claims(Reservations):
             return self._late(row, fence, result, stale)
         if task.cancel_requested and task.status not in ENDED:
             return self._late(row, fence, result, CancelPending(id=task.id))
-        then = "what you brought is kept beside it"
         if task.status is TaskStatus.CANCELLED:
             refused = TransitionRefused(id=task.id, status=task.status, to="completed", next=then)
             return self._late(row, fence, result, refused)
-        if task.status is TaskStatus.COMPLETED and result not in (None, task.result):
-            refused = TransitionRefused(id=task.id, status=task.status, to="completed once more", next=then)
-            return self._late(row, fence, result, refused)
         return None
+
+    def late_for(self, id: str, fence: int | None, result: Any) -> Late | None:
+        """The same, of a task that may have been deleted."""
+        row = self.find(id)
+        return self._deleted(id, fence, result) if row is None else self.too_late(row, fence, result)
+
+    def _deleted(self, id: str, fence: int | None, result: Any) -> Late:
+        """What a worker brings to a task that was deleted is told in its history; raises if there never was one."""
+        gone, known = None, False
+        for event in () if self._where is None else self.tasks.history(self._where, number_of(id) or 0):
+            gone = fold(gone, event.kind, event.data, event.at) or gone
+            known |= event.kind == "task.late" and (event.data.get("fence"), event.data.get("result")) == (
+                fence,
+                result,
+            )
+        if gone is None or fence is None:
+            raise TaskUnknown(id=str(id)[:80], list=self.name)
+        if result is not None and not known:
+            told = {"list": gone.list, "id": gone.id, "subject": gone.subject, "fence": fence, "result": result}
+            self.tell(TaskRow(0, self.where, 0, None, None, 0, gone), Draft("task.late", told), by=self.by)
+        then = "stop working on it" if result is None else "what you brought is kept in its history"
+        return Late(gone, TaskDeleted(id=gone.id, list=self.name, next=then))
 
     def _late(self, row: TaskRow, fence: int, result: Any, error: TaskError) -> Late:
         if result is None:

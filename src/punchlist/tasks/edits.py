@@ -16,6 +16,7 @@ from punchlist.store.task_contract import TaskRow
 from punchlist.tasks.fields import EDGES, MOST_PARTS, NewTask, TaskChanges, check_known, described, name_of, plain
 from punchlist.tasks.fields import status_of as status_named
 from punchlist.tasks.hands import Hands
+from punchlist.tasks.worked import ticked
 
 _DEEPEST = 100
 _WORK = frozenset({"status", "state", "result", "checked", "unchecked"})
@@ -41,6 +42,7 @@ class Edits(Hands):
         parent = given.get("parent")
         above = None if parent is None else self.row(parent, alone=True)
         if above is not None:
+            self._check_above(above)
             task = altered(task, parent=above.task.id)
         own = self.agent is not None and owner == self.agent.name
         row = self.tasks.add(self.where, task, parent=above, agent=self.agent.number if own and self.agent else None)
@@ -67,23 +69,32 @@ class Edits(Hands):
             after = altered(after, parent=None if above is None else above.task.id)
             parent = None if above is None else above.number
         if "owner" in given:
-            after = self._owned(after, given["owner"])
+            after = self._owned(after, given["owner"], stays="status" in given)
         if "result" in given:
             after = altered(after, result=plain("result", given["result"]))
-        row = self.write(row, after, "task.changed", parent=parent)
+        kind = "task.changed"
+        if after.status is not row.task.status:
+            kind = "task.cancelled" if after.status is TaskStatus.CANCELLED else "task.released"
+        row = self.write(row, after, kind, parent=parent)
         if self._link(row, given) or "runs_after" in given:
             row = self.row(id)
         if "status" in given:
             row = self._set_status(row, status_named(given["status"]), fence, keep_owner="owner" in given)
         return row.task
 
-    def _owned(self, task: Task, owner: str | None) -> Task:
-        """In other hands: whoever had a claim on it has lost it."""
+    def _owned(self, task: Task, owner: str | None, *, stays: bool) -> Task:
+        """In other hands: whoever had a claim on it has lost it.
+
+        In nobody's it is given back, unless its status `stays` what it is told to be.
+        """
         owner = None if owner is None else name_of("owner", owner)
         if owner == task.owner:
             return task
         if task.wait is not None:
-            task = altered(task, wait=replace(task.wait, meant=owner is not None))
+            then = task.wait.then if owner is not None else "pending"
+            task = altered(task, wait=replace(task.wait, meant=owner is not None, then=then))
+        if owner is None and task.status is TaskStatus.IN_PROGRESS and not stays:
+            return rules.released(task, self.now)
         return altered(task, owner=owner, fence=task.fence + 1, lease=None, lease_until=None, reserved=())
 
     def _set_status(self, row: TaskRow, to: TaskStatus, fence: int | None, *, keep_owner: bool = False) -> TaskRow:
@@ -98,7 +109,7 @@ class Edits(Hands):
                 kind, after = self._opened(task)
                 return self.write(row, altered(after, owner=task.owner) if keep_owner else after, kind)
             case TaskStatus.COMPLETED:
-                done = rules.completed(task, self.now, task.result, fence=fence)
+                done = rules.completed(ticked(self.tx, row), self.now, task.result, fence=fence)
                 return self.write(row, done, "task.completed")
             case TaskStatus.FAILED:
                 return self.write(row, rules.moved(task, to, self.now, fence=task.fence + 1), "task.failed")
@@ -112,8 +123,7 @@ class Edits(Hands):
         task, own = row.task, given or self.has(row, fence)
         if rules.is_held(task) and not own:
             raise rules.taken(task, self.holder(row))
-        unknown = task.owner is None and row.agent is None
-        if task.status is TaskStatus.IN_PROGRESS and (given or fence is not None or not unknown):
+        if task.status is TaskStatus.IN_PROGRESS and (given or fence is not None or self.is_at_work(row)):
             return row
         said = self.by if self.agent is None else ""
         owner = (task.owner if own else None) or said or None
@@ -130,12 +140,17 @@ class Edits(Hands):
     def _parent(self, row: TaskRow, parent: str | None) -> TaskRow | None:
         if parent is None:
             return None
-        above = found = self.row(parent)
+        found = self.row(parent)
+        self._check_above(found, row)
+        return found
+
+    def _check_above(self, above: TaskRow, row: TaskRow | None = None) -> None:
+        """Raises if a task cannot lie below that one."""
         for _ in range(_DEEPEST):
-            if above.number == row.number:
+            if row is not None and above.number == row.number:
                 raise InvalidInput(problem=f"Task `{row.task.id}` cannot be below itself.")
             if above.parent is None:
-                return found
+                return
             above = self.tasks.get(above.parent)
         raise InvalidInput(problem=f"Tasks lie at most {_DEEPEST} deep.")
 

@@ -9,6 +9,7 @@ from typing import Any, TypedDict, cast, get_args
 import msgspec
 
 from punchlist.core.change import Cleaner
+from punchlist.core.json_values import json_value
 from punchlist.core.task import FIRST, FLOWS, LAST, Check, RunsAfter, Task, TaskStatus, altered
 from punchlist.core.task_rules import merged_metadata, merged_state
 from punchlist.errors import InvalidInput
@@ -113,9 +114,10 @@ def described(task: Task, given: Mapping[str, Any]) -> Task:
     if "checklist" in given:
         new["checklist"] = _checklist(given["checklist"], cleaner)
     if "state" in given:
-        new["state"] = merged_state(task.state, plain("state", given["state"]))
+        new["state"] = fitting("state", merged_state(task.state, plain("state", given["state"])))
     if "metadata" in given:
-        new["metadata"] = merged_metadata(task.metadata, _object("metadata", given["metadata"]))
+        patch = _object("metadata", given["metadata"])
+        new["metadata"] = fitting("metadata", merged_metadata(task.metadata, patch))
     new.update(_settings(given))
     task = altered(task, **new)
     for name in ("checked", "unchecked"):
@@ -129,6 +131,16 @@ def proposed(name: str, subject: str, given: Mapping[str, Any], *, by: str) -> T
     new = described(Task(list=name, id="", subject=""), {**given, "subject": subject})
     around = {each: tuple(str(other) for other in given.get(each) or ()) for each in ("blocked_by", "blocks")}
     return altered(new, owner=given.get("owner"), parent=given.get("parent"), created_by=by, **around)
+
+
+def changed(task: Task, given: Mapping[str, Any]) -> Task:
+    """A task as it is to be completed, for those who are asked before it is: with what the same call changes."""
+    task = described(task, given)
+    if "owner" in given:
+        task = altered(task, owner=None if given["owner"] is None else name_of("owner", given["owner"]))
+    if "parent" in given:
+        task = altered(task, parent=given["parent"])
+    return altered(task, result=plain("result", given["result"])) if "result" in given else task
 
 
 def text(what: str, value: Any, cleaner: Cleaner, *, blank: bool = True) -> str:
@@ -161,14 +173,20 @@ def list_name(name: str) -> str:
 
 
 def plain(what: str, value: Any) -> Any:
-    """The value as JSON has it."""
+    """The value as JSON has it: what cannot be said there is refused, but for lone surrogates, which are replaced."""
     try:
-        body = msgspec.json.encode(value)
-        if len(body) <= MOST_JSON:
-            return msgspec.json.decode(body)
-    except (TypeError, ValueError, OverflowError, RecursionError, msgspec.MsgspecError) as error:
-        raise InvalidInput(problem=f"The `{what}` cannot be kept as JSON: {type(error).__name__}.") from error
-    raise InvalidInput(problem=f"The `{what}` has {len(body)} bytes as JSON; at most {MOST_JSON} fit.")
+        found = json_value(value)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(problem=f"The `{what}` cannot be kept as JSON: {error}.") from error
+    return fitting(what, found)
+
+
+def fitting(what: str, value: Any) -> Any:
+    """A JSON value, if it is not too large; what is merged piece by piece is looked at as a whole."""
+    size = len(msgspec.json.encode(value))
+    if size > MOST_JSON:
+        raise InvalidInput(problem=f"The `{what}` has {size} bytes as JSON; at most {MOST_JSON} fit.")
+    return value
 
 
 def _object(what: str, value: Any) -> dict[str, Any]:

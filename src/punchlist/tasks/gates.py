@@ -9,6 +9,7 @@ command prints, only the beginning is kept.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -80,13 +81,20 @@ def _of_callable(check: Callable[[Task], Answer], task: Task, seconds: float) ->
     def run() -> None:
         try:
             outcome.append(_refusal(check(task)))
-        except Exception as error:
+        except BaseException as error:  # whoever leaves the program leaves only its thread
             outcome.append(f"The gate failed: {type(error).__name__}: {error}")
 
     thread = threading.Thread(target=run, name="punchlist-gate", daemon=True)
     thread.start()
     thread.join(seconds)
     return outcome[0] if outcome else f"The gate did not answer within {seconds:g} seconds."
+
+
+def _folder() -> str | None:
+    try:
+        return os.getcwd()
+    except OSError:  # it is gone
+        return None
 
 
 def _refusal(answer: Any) -> str | None:
@@ -107,6 +115,8 @@ def _of_command(command: str | Sequence[str], task: Task, gate: Gate) -> str | N
         "task_subject": task.subject,
         "task_description": task.description,
         "task_list": task.list,
+        "session_id": task.list.removeprefix("session:") if task.list.startswith("session:") else None,
+        "cwd": _folder(),
         "task": {**task_data(task), "blocked_by": list(task.blocked_by)},
     }
     try:

@@ -10,8 +10,9 @@ from punchlist.core.events import Draft
 from punchlist.core.task import Task, TaskStatus
 from punchlist.core.todo import TodoList
 from punchlist.errors import GateRefused, TaskError, TaskRevisionConflict
+from punchlist.store import Transaction
 from punchlist.tasks.claims import Late
-from punchlist.tasks.fields import NewTask, TaskChanges, plain, proposed
+from punchlist.tasks.fields import NewTask, TaskChanges, changed, plain, proposed
 from punchlist.tasks.looking import Looking
 from punchlist.tasks.meeting import fields_of, promoted, remember, steps_of, subject_of, unpromoted
 from punchlist.tasks.work import Work
@@ -34,8 +35,18 @@ class Tasks(Looking):
 
     def create(self, subject: str, *, call_id: str | None = None, **fields: Unpack[NewTask]) -> Task:
         """A new task. The same `call_id` again makes no second one. For `fields` see `NewTask`."""
-        self._ask_about_new(subject, fields)
+        if call_id is None or not self._is_known(call_id):
+            self._ask_about_new(subject, fields)
         return self._change(lambda work: work.create(subject, call_id=call_id, **fields))
+
+    def _is_known(self, call_id: str) -> bool:
+        """Whether there is an answer under a call id: gates are not asked about it once more."""
+
+        def read(tx: Transaction) -> bool:
+            where = tx.tasks.find_list(self.name)
+            return where is not None and tx.tasks.call(where, call_id) is not None
+
+        return any(gate.on == "create" for gate in self.board.gates) and self.board.store.read(read)
 
     def _ask_about_new(self, subject: str, fields: NewTask) -> None:
         if any(gate.on == "create" for gate in self.board.gates):
@@ -43,22 +54,23 @@ class Tasks(Looking):
 
             ask(self.board.gates, "create", proposed(self.name, subject, fields, by=self.by))
 
-    def _ended(self, id: str, fence: int | None, result: Any, write: Callable[[Work], T]) -> T:
+    def _ended(self, id: str, fence: int | None, given: TaskChanges, write: Callable[[Work], T]) -> T:
         """Writes a completion; where it comes too late, what it brings is kept, and the worker is told so."""
         try:
-            return self._gated(id, fence, write)
+            return self._gated(id, fence, given, write)
         except TaskError:
             if fence is None and self._agent is None:
                 raise
-            late = self._change(lambda work: work.too_late(work.row(id), fence, plain("result", result)))
+            result = plain("result", given.get("result"))
+            late = self._change(lambda work: work.late_for(id, fence, result))
             if late is None:
                 raise
             raise late.error from None
 
-    def _gated(self, id: str, fence: int | None, write: Callable[[Work], T]) -> T:
+    def _gated(self, id: str, fence: int | None, given: TaskChanges, write: Callable[[Work], T]) -> T:
         """Writes once the gates have agreed, and asks them again if the task changed meanwhile.
 
-        They are not asked about what cannot count any more.
+        They see the task as it is to be, with all that is `given`, and are not asked about what cannot count any more.
         """
         if not any(gate.on == "complete" for gate in self.board.gates):
             return self._change(write)
@@ -66,7 +78,7 @@ class Tasks(Looking):
         for _ in range(_ASKED):
             counts = fence is None or (fence == task.fence and not task.cancel_requested)
             if counts and task.status is not TaskStatus.COMPLETED:
-                self._ask_about_end(task)
+                self._ask_about_end(changed(task, given))
             written, task = self._change(lambda work, task=task: self._unmoved(work, task, write))
             if written is not None:
                 return written[0]
@@ -96,7 +108,7 @@ class Tasks(Looking):
             return work.update(id, revision=revision, fence=fence, **changes)
 
         done = changes.get("status") == "completed"
-        return self._ended(id, fence, changes.get("result"), write) if done else self._change(write)
+        return self._ended(id, fence, changes, write) if done else self._change(write)
 
     def delete(self, id: str, *, revision: int | None = None, fence: int | None = None) -> Task:
         """Takes a task off the list, with its edges; its history stays, and its id is never given again."""
@@ -196,7 +208,7 @@ class Tasks(Looking):
         def write(work: Work) -> Task | Late:
             return work.complete(id, fence=fence, result=result, revision=revision, call_id=call_id)
 
-        done = self._ended(id, fence, result, write)
+        done = self._ended(id, fence, {} if result is None else {"result": result}, write)
         if isinstance(done, Late):
             raise done.error
         return done

@@ -26,8 +26,21 @@ class Hands(Change):
         if agent is not None:
             return row.agent == agent.number if row.agent is not None else task.owner in {None, agent.name}
         if task.status is TaskStatus.IN_PROGRESS:
-            return False
+            return self.by == task.owner is not None and not self.is_at_work(row)
         return not self.by or (row.agent is None and task.owner in {None, self.by})
+
+    def is_at_work(self, row: TaskRow) -> bool:
+        """Whether somebody is at a task in progress: an agent, a worker with a lease, or who began it by name.
+
+        It may also be nobody's, or given to somebody who has not taken it up yet.
+        """
+        if row.agent is not None or row.task.lease_until is not None:
+            return True
+        if row.task.owner is None:
+            return False
+        events = self.tasks.history(self.where, int(row.task.id))
+        kinds = [event.kind for event in events if "fence" in event.data.get("set", ())]
+        return kinds[-1:] != ["task.changed"]
 
     def holder(self, row: TaskRow) -> str | None:
         """Who has the task, by name: its owner, else the agent that began it."""

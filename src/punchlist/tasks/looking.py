@@ -14,8 +14,8 @@ from punchlist.store import Transaction
 from punchlist.store.task_contract import TaskListRow, TaskRow
 from punchlist.tasks.change import number_of
 from punchlist.tasks.fields import list_name, status_of
-from punchlist.tasks.meeting import with_list
 from punchlist.tasks.work import Work
+from punchlist.tasks.worked import with_list
 from punchlist.text import repair
 
 if TYPE_CHECKING:
@@ -133,9 +133,8 @@ class Looking:
         """What a worker may take now, in the order in which it should: by priority, then id."""
 
         def read(tx: Transaction, where: TaskListRow) -> tuple[Task, ...]:
-            return tuple(
-                [row.task for row in tx.tasks.ready(where, limit=_sensible(limit), label=label and repair(label))]
-            )
+            rows = tx.tasks.ready(where, limit=_sensible(limit), label=label and repair(label))
+            return tuple([with_list(tx, row) for row in rows])
 
         return self._look(read, ())
 
@@ -154,7 +153,7 @@ class Looking:
         """The whole list with its edges."""
 
         def read(tx: Transaction, where: TaskListRow) -> TaskGraph:
-            return TaskGraph(tuple([row.task for row in tx.tasks.page(where)]), tuple(tx.tasks.edges(where)))
+            return TaskGraph(tuple([with_list(tx, row) for row in tx.tasks.page(where)]), tuple(tx.tasks.edges(where)))
 
         return self._look(read, TaskGraph((), ()))
 

@@ -1,14 +1,13 @@
-"""Where todos and tasks meet: a list made from a task, a list that becomes tasks, and how far the one has come."""
+"""Where todos and tasks meet: a list made from a task, and a list that becomes tasks."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from punchlist.core.task import Task, TaskStatus, Worked, altered, share
-from punchlist.core.todo import Progress, Status, TodoItem, TodoList
+from punchlist.core.task import Task, TaskStatus, Worked, altered
+from punchlist.core.todo import Status, TodoItem, TodoList
 from punchlist.errors import CycleRefused
-from punchlist.store import AgentRow, Transaction
-from punchlist.store.task_contract import TaskRow
+from punchlist.store import Transaction
 from punchlist.tasks.fields import LONGEST, NewTask
 from punchlist.tasks.work import Work
 
@@ -36,29 +35,10 @@ def remember(work: Work, task: str, agent: Agent, plan_id: str) -> Task:
     """Notes under which task a list is worked."""
     row = work.row(task)
     worked = Worked(session=agent.session, agent=agent.name, plan_id=plan_id)
+    known = work.tx.agent(agent.session, agent.name)
+    if known is not None:
+        work.tasks.save_worked(row, known.number)
     return work.write(row, altered(row.task, worked=worked), "task.changed").task
-
-
-def with_list(tx: Transaction, row: TaskRow) -> Task:
-    """The task, as far as the list that is worked under it, while it has no children and is not done."""
-    task, worked = row.task, row.task.worked
-    if worked is None or row.children or not task.is_open:
-        return task
-    agent = tx.agent(worked.session, worked.agent)
-    progress = None if agent is None else _progress(tx, agent, worked.plan_id)
-    return task if progress is None else altered(task, progress=progress)
-
-
-def _progress(tx: Transaction, agent: AgentRow, plan_id: str) -> Progress | None:
-    """How far a plan is; None if it is no longer followed. What its dialect cleared off the list is done."""
-    todos = agent.state.todos
-    wiped = tx.history.wiped(agent, plan_id)
-    if wiped is None:
-        return todos.progress if todos.plan_id == plan_id and todos.items else None
-    count, revision = wiped
-    left = todos if todos.plan_id == plan_id else tx.list_at(agent.number, revision)
-    done, total, _ = (left or TodoList()).progress
-    return share(done + count, total + count)
 
 
 def call_of(agent: Agent, todos: TodoList, item: TodoItem) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from punchlist.core import task_rules as rules
 from punchlist.core.task import Task, TaskStatus
 from punchlist.core.task_waits import wait_for
-from punchlist.tasks.fields import plain
+from punchlist.tasks.fields import fitting, plain
 from punchlist.tasks.hands import Hands
 
 
@@ -34,6 +34,7 @@ class Waits(Hands):
         after = rules.waiting(row.task, wait, self.now)
         if state is not None:
             after = rules.with_state(after, plain("state", state))
+            fitting("state", after.state)
         row = self.write(row, after, "task.waiting", fence=fence)
         if wait.topic is not None and wait.correlation_id is not None:
             kept = self.tasks.take_signal(self.where, wait.topic, wait.correlation_id)
@@ -71,5 +72,7 @@ class Waits(Hands):
         row = self.row(id)
         rules.check_revision(row.task, revision)
         after = rules.resumed(row.task, self.now, None if state is None else plain("state", state))
+        if state is not None:
+            fitting("state", after.state)
         kind = "task.cancelled" if after.status is TaskStatus.CANCELLED else "task.resumed"
         return self.write(row, after, kind).task

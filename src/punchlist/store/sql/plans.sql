@@ -31,5 +31,8 @@ ON CONFLICT (agent, revision) DO UPDATE SET state = excluded.state, sum = exclud
 -- Somebody was at work here: the session is not an old one.
 UPDATE agents SET updated_at = :at WHERE id = :agent AND updated_at < :at;
 
+-- name: delete_plan
+DELETE FROM plans WHERE agent = :agent AND revision = :revision;
+
 -- name: delete_plans
 DELETE FROM plans WHERE agent = :agent;

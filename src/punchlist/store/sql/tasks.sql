@@ -77,10 +77,11 @@ WHERE list = :list AND status = 'pending' AND owner IS NULL AND open_blockers = 
 ORDER BY priority, id LIMIT :limit;
 
 -- name: claim_tasks
--- Finds and takes in one statement, so that no task has two workers.
+-- Finds and takes in one statement, so that no task has two workers. A start is never earlier than the one before,
+-- also where a clock was set back.
 UPDATE tasks SET status = 'in_progress', owner = :owner, agent = :agent, fence = fence + 1, attempts = attempts + 1,
-  lease = :lease, due_at = :until, started_at = coalesce(started_at, :now), updated_at = :now,
-  revision = revision + 1, reserved = :reserved
+  lease = :lease, due_at = :until, updated_at = :now, revision = revision + 1, reserved = :reserved,
+  started_at = CASE WHEN coalesce(started_at, created_at) > :now THEN coalesce(started_at, created_at) ELSE :now END
 WHERE number IN (
   SELECT number FROM tasks
   WHERE list = :list AND status = 'pending' AND owner IS NULL AND open_blockers = 0 AND due_at IS NULL
@@ -92,8 +93,8 @@ RETURNING number, list, id, status, priority, owner, agent, parent, children, ra
 
 -- name: claim_tasks_of_label
 UPDATE tasks SET status = 'in_progress', owner = :owner, agent = :agent, fence = fence + 1, attempts = attempts + 1,
-  lease = :lease, due_at = :until, started_at = coalesce(started_at, :now), updated_at = :now,
-  revision = revision + 1, reserved = :reserved
+  lease = :lease, due_at = :until, updated_at = :now, revision = revision + 1, reserved = :reserved,
+  started_at = CASE WHEN coalesce(started_at, created_at) > :now THEN coalesce(started_at, created_at) ELSE :now END
 WHERE number IN (
   SELECT number FROM tasks
   WHERE list = :list AND status = 'pending' AND owner IS NULL AND open_blockers = 0 AND due_at IS NULL
@@ -114,8 +115,8 @@ LIMIT 1;
 
 -- name: claim_tasks_of_owner
 UPDATE tasks SET status = 'in_progress', owner = :owner, agent = :agent, fence = fence + 1, attempts = attempts + 1,
-  lease = :lease, due_at = :until, started_at = coalesce(started_at, :now), updated_at = :now,
-  revision = revision + 1, reserved = :reserved
+  lease = :lease, due_at = :until, updated_at = :now, revision = revision + 1, reserved = :reserved,
+  started_at = CASE WHEN coalesce(started_at, created_at) > :now THEN coalesce(started_at, created_at) ELSE :now END
 WHERE number IN (
   SELECT number FROM tasks
   WHERE list = :list AND owner = :owner AND finished_at IS NULL AND status = 'pending' AND open_blockers = 0
@@ -151,13 +152,26 @@ SELECT count(CASE WHEN status = 'completed' THEN 1 END), count(CASE WHEN status 
 FROM below WHERE children = 0;
 
 -- name: tasks_of_agent
--- Open tasks that an agent works on or is to work on, by when it began.
-SELECT number FROM tasks WHERE agent = :agent AND finished_at IS NULL ORDER BY started_at, number;
-
--- name: tasks_of_session_owner
--- Open tasks of a session's own list that are given to a name.
+-- Open tasks that an agent works on or is to work on; those of its session's own list that bear its name; and those of
+-- its project that were given to its name and are nobody's yet. What failed is still owed, but for flows, which end so.
+SELECT number FROM tasks WHERE agent = :agent AND finished_at IS NULL
+UNION
+SELECT number FROM tasks WHERE agent = :agent AND status = 'failed'
+  AND NOT EXISTS (SELECT 1 FROM flows f WHERE f.task = tasks.number)
+UNION
 SELECT t.number FROM task_lists l JOIN tasks t ON t.list = l.number
-WHERE l.session = :session AND t.owner = :owner AND t.finished_at IS NULL ORDER BY t.started_at, t.number;
+WHERE l.session = :session AND t.owner = :owner AND t.finished_at IS NULL
+UNION
+SELECT t.number FROM task_lists l JOIN tasks t ON t.list = l.number
+WHERE l.session = :session AND t.owner = :owner AND t.status = 'failed'
+UNION
+SELECT t.number FROM task_lists l JOIN tasks t ON t.list = l.number
+WHERE l.project = :project AND l.session IS NULL AND t.owner = :owner AND t.finished_at IS NULL AND t.agent IS NULL
+  AND t.status <> 'in_progress' AND NOT EXISTS (SELECT 1 FROM flows f WHERE f.task = t.number)
+UNION
+SELECT t.number FROM task_lists l JOIN tasks t ON t.list = l.number
+WHERE l.project = :project AND l.session IS NULL AND t.owner = :owner AND t.status = 'failed' AND t.agent IS NULL
+  AND NOT EXISTS (SELECT 1 FROM flows f WHERE f.task = t.number);
 
 -- name: reservations_of_project
 -- What is reserved by live claims in all lists of a project.
@@ -180,6 +194,16 @@ WHERE number = ? AND revision = ?;
 -- name: save_lease
 -- A lease that is renewed is no change to the task.
 UPDATE tasks SET lease = :lease, due_at = :until WHERE number = :task;
+
+-- name: save_task_todos
+INSERT INTO task_todos (task, agent) VALUES (:task, :agent) ON CONFLICT (task) DO UPDATE SET agent = excluded.agent;
+
+-- name: agent_of_task_todos
+-- The agent whose list is worked under a task, by its present session.
+SELECT a.session, a.name FROM task_todos w JOIN agents a ON a.id = w.agent WHERE w.task = :task;
+
+-- name: delete_task_todos
+DELETE FROM task_todos WHERE task = :task;
 
 -- name: delete_task
 DELETE FROM tasks WHERE number = :task;
