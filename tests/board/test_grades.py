@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from punchlist import Agent, Board
+from punchlist.core.grounding.watched import OPEN
 from punchlist.store.sqlite import SqliteStore
 from punchlist.testing import FakeClock, FaultyStore
 from tests.dialects.calls import REAL
@@ -69,6 +70,33 @@ def test_only_a_check_that_was_seen_to_succeed_verifies(end: dict[str, Any], wan
         agent.call("todo", {"set": ["Paint", "Sand"]})
         agent.tool_started("c1", "Bash", {"command": "pytest"})
         agent.tool_finished("c1", **end)
+        agent.call("todo", {"done": "1"})
+        assert grades(agent)[0] == wanted
+
+
+@pytest.mark.parametrize(
+    ("tool", "args", "wanted"),
+    [
+        ("Bash", {"command": "sed -Ei s/a/b/ a.py"}, "worked"),
+        ("Bash", {"command": "echo $(rm a.py)"}, "worked"),
+        ("edit_block", {"path": "a.py"}, "worked"),
+        ("mcp__fs__put", {"path": "a.py"}, "worked"),
+        ("fs.put", {"path": "a.py"}, "worked"),
+        ("mcp__tracker__get_issue", {"id": 3}, "verified"),
+        ("mcp__shell__search_and_replace_all", {"id": 3}, "worked"),
+        ("Read", {"path": "a.py"}, "verified"),
+        ("SendMessage", {"text": "hi"}, "verified"),
+    ],
+)
+def test_a_tool_that_is_not_known_to_look_changes_what_was_checked(
+    tool: str, args: dict[str, Any], wanted: str
+) -> None:
+    with Board.open("memory:") as board:
+        agent = board.agent("main", session="s1")
+        agent.call("todo", {"set": ["Paint", "Sand"]})
+        run(agent)
+        agent.tool_started("x", tool, args)
+        agent.tool_finished("x", result="ok")
         agent.call("todo", {"done": "1"})
         assert grades(agent)[0] == wanted
 
@@ -153,6 +181,18 @@ def test_a_check_that_ends_behind_the_completion_counts_for_its_item() -> None:
         assert grades(agent)[0] == "contradicted"
 
 
+def test_a_check_is_understood_when_it_ends_though_many_calls_began_since() -> None:
+    with Board.open("memory:") as board:
+        agent = board.agent("main", session="s1", loop_detection=False)
+        agent.call("todo", {"set": ["Paint", "Sand"]})
+        agent.tool_started("first", "Bash", {"command": "pytest"})
+        for number in range(2 * OPEN):
+            agent.tool_started(f"c{number}", "Read", {"path": str(number)})
+        agent.tool_finished("first", result="1 failed in 1s", exit_code=1)
+        agent.call("todo", {"done": "1"})
+        assert grades(agent)[0] == "contradicted"
+
+
 def test_the_work_of_a_child_grades_the_item_of_its_parent() -> None:
     with Board.open("memory:") as board:
         agent = board.agent("main", session="s1", dialect="claude-code")
@@ -168,11 +208,59 @@ def test_the_work_of_a_child_grades_the_item_of_its_parent() -> None:
 def test_evidence_counts_for_what_it_names_and_never_by_itself() -> None:
     with Board.open("memory:") as board:
         agent = board.agent("main", session="s1")
-        agent.call("todo", {"set": ["Paint", "Sand", "Wax"]})
+        agent.call("todo", {"set": ["Paint", "Sand", "Wax", "Dry"]})
+        run(agent, "touch wax")
+        run(agent, "touch paint")
+        agent.call("todo", {"start": "3"})
+        run(agent, "touch wax")
+        agent.call("todo", {"start": "1"})
         run(agent, "pytest tests/wax")
         agent.call("todo", {"done": "3", "evidence": "pytest tests/wax"})
         agent.call("todo", {"done": "2", "evidence": "pytest tests/sand, all green"})
-        assert grades(agent)[1:] == ["asserted", "verified"]
+        agent.call("todo", {"done": "4", "evidence": "pytest tests/wax"})
+        assert grades(agent)[1:] == ["asserted", "verified", "asserted"]
+
+
+@pytest.mark.parametrize("words", ["test", "passed", "asse", "0", "I only looked at pytest -q tests/a.py"])
+@pytest.mark.parametrize("previews", [160, 0])
+def test_words_that_name_no_call_are_not_accepted_as_evidence(words: str, previews: int) -> None:
+    with Board.open("memory:") as board:
+        agent = board.agent("main", session="s1", grades="require", previews=previews)
+        agent.call("todo", {"set": ["Write the parser", "Deploy to production"]})
+        agent.tool_started("0", "Bash", {"command": "pytest -q tests/a.py"})
+        agent.tool_finished("0", result="3 passed in 1s", exit_code=0)
+        agent.call("todo", {"done": "1"})
+        assert agent.call("todo", {"done": "2", "evidence": words}).is_error
+
+
+def test_evidence_is_stored_with_its_kind() -> None:
+    with Board.open("memory:") as board:
+        agent = board.agent("main", session="s1")
+        agent.call("todo", {"set": ["Paint", "Sand"]})
+        agent.call("todo", {"done": "1", "evidence": ["pytest -q", {"kind": "person", "text": "Ada"}, "docs/a.md"]})
+        assert [proof.kind for proof in agent.todos.items[0].evidence] == ["command", "person", "file"]
+
+
+GOOSE = (
+    "- [ ] Paint\n- [ ] Sand\n- [ ] Wax",
+    "- [x] Paint\n- [ ] Sand\n- [ ] Wax",
+    "- [x] Paint\n- [x] Sand\n- [ ] Wax",
+)
+
+
+def test_work_with_nothing_in_focus_counts_for_an_item_that_never_was_in_progress() -> None:
+    with Board.open("memory:") as board:
+        agent = board.agent("main", session="s1", dialect="goose", grades="require")
+        run(agent)  # before the list: proves nothing of it
+        agent.call("todo_write", {"content": GOOSE[0]})
+        assert agent.call("todo_write", {"content": GOOSE[1]}).is_error
+        run(agent)
+        assert not agent.call("todo_write", {"content": GOOSE[1]}).is_error
+        assert agent.call("todo_write", {"content": GOOSE[2]}).is_error  # nothing was done since the first one
+        run(agent, "touch a")
+        assert not agent.call("todo_write", {"content": GOOSE[2]}).is_error
+        reported = [item.grade for item in board.report(session="s1").items]
+        assert grades(agent) == reported == ["worked", "worked", None]
 
 
 WRITES: dict[str, tuple[str, Any, Any]] = {

@@ -2,12 +2,19 @@
 
 import pytest
 
-from punchlist.core.checks import Check, judged, said
+from punchlist.core.checks import Check, find_check, judged, said
 from punchlist.core.checks.summaries import WINDOW
 
 HARD = Check("pytest", "test")
 SOFT = Check("pytest", "test", zero_counts=False, failure_counts=False)
 """A check whose exit code is swallowed: `pytest | tail`, `pytest || true`."""
+
+
+def checked(command: str) -> Check:
+    found = find_check(command)
+    assert found is not None
+    return found
+
 
 SAID = [
     # pytest
@@ -211,6 +218,47 @@ def test_an_exit_code_goes_before_what_an_output_speaks_of() -> None:
 def test_a_check_that_speaks_by_its_output_alone_fails_when_it_says_something() -> None:
     silent = Check("gofmt", "lint", silent=True)
     assert (judged(silent, "", exit_code=0), judged(silent, "a.go\n", exit_code=0)) == ("passed", "failed")
+
+
+@pytest.mark.parametrize(
+    ("command", "output"),
+    [
+        ("pytest a -q | tail -1; pytest b -q | tail -1", "1 failed, 2 passed in 0.10s\n3 passed in 0.10s\n"),
+        ("python -m unittest a; python -m unittest b", "FAILED (failures=1)\nRan 1 test in 0.0s\n\nOK\n"),
+        ("rspec a; rspec b", "3 examples, 1 failure\n2 examples, 0 failures\n"),
+        ("make test || true", "1 failed in 0.1s\n3 passed in 0.1s\n"),
+        ("make test || true", "12/13 tests passed\n"),
+        ("ruff check . ; ./run_tests.sh | tail", "All checks passed!\n12 passed, 1 failed\n"),
+    ],
+)
+def test_of_several_runs_in_one_line_each_summary_counts(command: str, output: str) -> None:
+    assert judged(checked(command), output, exit_code=0) == "failed"
+
+
+@pytest.mark.parametrize(
+    "noise", ["FAIL", "panic: handled", "Found 3 errors in the sample", "error: could not compile x"]
+)
+def test_what_another_framework_would_say_is_noise(noise: str) -> None:
+    output = f"{noise}\n12 passed in 1.0s"
+    assert judged(checked("pytest -s"), output, exit_code=0) == "passed"
+    assert judged(checked("pytest -s | tail"), output, exit_code=0) == "passed"
+    assert judged(checked("make test"), noise, exit_code=0) == "failed"  # any framework may have run
+
+
+def test_a_success_with_an_exit_code_of_its_own_outweighs_what_looks_like_a_failure() -> None:
+    assert judged(checked("go test ./..."), "panic: handled\nok  \ta\t0.1s", exit_code=0) == "passed"
+    assert judged(checked("go test ./... | cat"), "panic: handled\nok  \ta\t0.1s", exit_code=0) == "failed"
+
+
+def test_a_lint_that_repaired_all_has_passed_and_one_that_hides_its_exit_code_has_not() -> None:
+    assert judged(checked("ruff check --fix ."), "Found 3 errors (3 fixed, 0 remaining).", exit_code=0) == "passed"
+    assert judged(checked("ruff check --fix ."), "Found 3 errors (1 fixed, 2 remaining).", exit_code=0) == "failed"
+    assert judged(checked("ruff check --exit-zero"), "Found 3 errors.", exit_code=0) == "failed"
+
+
+@pytest.mark.parametrize(("output", "outcome"), [("12/13 tests passed", "failed"), ("13 of 13 passed", "passed")])
+def test_a_part_of_all_is_a_failure(output: str, outcome: str) -> None:
+    assert said(output) == outcome
 
 
 def test_only_the_end_of_an_output_is_read() -> None:

@@ -4,8 +4,19 @@ from datetime import timedelta
 
 import pytest
 
-from punchlist.core.grounding import NOTHING, Grade, grade, grounded_by, match_evidence
-from punchlist.core.grounding.evidence import Matched, kind_of
+from punchlist.core.grounding import (
+    NOTHING,
+    Grade,
+    Tally,
+    Watch,
+    call_from,
+    grade,
+    grounded_by,
+    match_evidence,
+    start_facts,
+)
+from punchlist.core.grounding.evidence import Matched
+from punchlist.core.proof import kind_of
 from punchlist.core.todo import Evidence
 from tests.core.build import NOW
 from tests.core.runtime import MINE, Script, folded
@@ -33,11 +44,23 @@ def matched(text: str, kind: str | None = None) -> Matched:
         ("$ uv run pytest -q tests/core", "command", "main-c1", True),
         ("`uv run   pytest -q tests/core`", None, "main-c1", True),
         ("pytest -q tests/store", "command", "main-c2", False),
-        ("12 passed", None, "main-c1", True),
-        ("main-c1", None, "main-c1", True),
+        ("pytest tests/core", None, "main-c1", True),
+        ("ran pytest -q tests/core: all green", None, "main-c1", True),
+        ("I saw that `pytest -q tests/core` is fine", None, "main-c1", True),
+        ("pytest -q tests/other", None, None, False),
+        ("pytest -v tests/core", None, None, False),
+        ("pytest", None, None, False),  # half of a command is not the command
+        ("test", None, None, False),
+        ("core", None, None, False),
+        ("passed", None, None, False),  # what came back is no command
+        ("12 passed", None, None, False),
+        ("main-c1", None, None, False),
+        ("I only looked at pytest -q tests/core", None, None, False),
         ("docs/guide.md", "file", "main-c3", True),
         ("guide.md", None, "main-c3", True),
         ("https://example.com/release", "url", "main-c4", True),
+        ("https://example.com/release/", None, "main-c4", True),
+        ("https://example.com/rel", None, None, False),
         ("https://example.com/other", None, None, False),
         ("cargo test", "command", None, False),
         ("99 passed", None, None, False),
@@ -45,7 +68,6 @@ def matched(text: str, kind: str | None = None) -> Matched:
         ("", None, None, False),
         ("ada", "person", None, False),
         ("approved by ada", None, None, False),
-        ("12 passed", "command", None, False),  # a command is what was asked, not what came back
     ],
 )
 def test_evidence_is_matched_to_the_last_call_that_it_names(
@@ -64,16 +86,23 @@ def test_evidence_is_matched_to_the_last_call_that_it_names(
         ("README.md", None, "file"),
         ("confirmed by Ada", None, "person"),
         ("12 tests passed", None, "text"),
+        ("uv run pytest -q", None, "command"),
+        ("`./deploy now`", None, "command"),
+        ("$ ls", None, "command"),
         ("anything", "Command", "command"),
         ("anything", "nonsense", "text"),
     ],
 )
 def test_the_kind_of_evidence_is_what_was_said_or_what_it_looks_like(text: str, given: str | None, kind: str) -> None:
-    assert kind_of(Evidence(text, given)) == kind
+    assert kind_of(text, given) == kind
 
 
-def graded(text: str, since: int = 0) -> Grade:
-    tally = grounded_by(NOTHING, [matched(text)], item=MINE.item, since=NOW + timedelta(seconds=since))
+WORKED = folded(Script().edit("a.py").events).tally(MINE)
+"""An edit for the item itself, before the calls that evidence names."""
+
+
+def graded(text: str, since: int = 0, own: Tally = NOTHING) -> Grade:
+    tally = grounded_by(own, [matched(text)], item=MINE.item, since=NOW + timedelta(seconds=since))
     return grade(tally)
 
 
@@ -81,14 +110,53 @@ def test_words_alone_ground_nothing() -> None:
     assert graded("all 500 tests pass, I promise") == "asserted"
 
 
-def test_a_call_that_it_names_counts_though_it_ran_under_another_item() -> None:
-    assert graded("pytest -q tests/core") == "verified"
+def test_a_call_of_another_item_proves_nothing_by_itself() -> None:
+    assert graded("pytest -q tests/core") == "asserted"
+    assert graded("docs/guide.md") == "asserted"
     assert graded("pytest -q tests/store") == "contradicted"
-    assert graded("docs/guide.md") == "worked"
 
 
-def test_what_ran_before_the_item_was_there_proves_nothing_about_it() -> None:
-    assert graded("pytest -q tests/core", since=1) == "asserted"
+def test_a_call_that_it_names_counts_beside_work_on_the_item_though_it_ran_under_another_one() -> None:
+    late = folded(Script("p1/9").edit().edit().run("pytest -q tests/core", "12 passed in 0.31s").events)
+    match = match_evidence([Evidence("pytest -q tests/core")], late.calls_by("s1", "main"))
+    assert grade(grounded_by(WORKED, match, item=MINE.item)) == "verified"
+
+
+def test_a_call_with_nothing_in_focus_counts_for_the_item_whose_evidence_names_it() -> None:
+    loose = folded(Script("").run("pytest -q tests/core", "12 passed in 0.31s").events)
+    match = match_evidence([Evidence("pytest -q tests/core")], loose.calls_by("s1", "main"))
+    assert grade(grounded_by(NOTHING, match, item=MINE.item)) == "verified"
+    assert grade(grounded_by(NOTHING, match, item=MINE.item, since=NOW + timedelta(seconds=1))) == "asserted"
+
+
+LONG = "pytest -q " + " ".join(f"tests/part_{number}" for number in range(30))
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "text"),
+    [
+        ("Bash", {"command": "uv run pytest -q tests/core"}, "pytest -q tests/core"),
+        ("Bash", {"command": "set -e\nmake build\nmake test"}, "make test"),
+        ("Bash", {"command": LONG}, LONG),
+        (
+            "Bash",
+            {"command": "API_KEY=abcdef ./deploy --token abcdef now"},
+            "API_KEY=abcdef ./deploy --token abcdef now",
+        ),
+        ("WebFetch", {"url": "https://example.com/a"}, "https://example.com/a"),
+    ],
+)
+@pytest.mark.parametrize("previews", [160, 0])
+def test_a_call_is_known_again_whether_or_not_a_preview_of_it_is_kept(
+    name: str, arguments: dict[str, str], text: str, previews: int
+) -> None:
+    kind = "shell" if name == "Bash" else "read"
+    facts = start_facts(name, arguments, kind=kind, watch=Watch(previews=previews))
+    call = call_from("tool.started", {"call_id": "a", **facts}, NOW)
+    (found,) = match_evidence([Evidence(text)], [call])
+    (other,) = match_evidence([Evidence(text + "x")], [call])
+    assert (found.call, other.call) == (call, None)
+    assert previews or not {"preview"} & set(facts)
 
 
 def test_a_call_of_the_item_itself_is_not_counted_again() -> None:

@@ -146,8 +146,13 @@ def test_what_a_person_confirmed_stays_confirmed() -> None:
     assert by_text(log.report())["a"].grade == "confirmed"
 
 
-def test_evidence_that_names_a_call_grounds_an_item_that_was_never_in_focus() -> None:
+def test_evidence_that_names_a_call_of_another_item_does_not_ground_one_without_work() -> None:
     log = Log().list(write("> a", "b")).tool("pytest -q", PASSES).done("2", "pytest -q")
+    assert by_text(log.report())["b"].grade == "asserted"
+
+
+def test_work_with_nothing_in_focus_grounds_an_item_that_never_was_in_progress() -> None:
+    log = Log().list(write("a", "b")).tool("pytest -q", PASSES, item="").done("2")
     assert by_text(log.report())["b"].grade == "verified"
 
 

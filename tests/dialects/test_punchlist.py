@@ -152,9 +152,13 @@ def test_note_adds_a_note(agent: Agent) -> None:
 @pytest.mark.requirement("punchlist.evidence")
 def test_evidence_is_kept_with_what_was_done(agent: Agent) -> None:
     todo(agent, done=["1", "2"], evidence="12 passed")
-    assert [item.evidence for item in agent.todos.items] == [(Evidence("12 passed"),), (Evidence("12 passed"),), ()]
-    todo(agent, done="3", evidence={"text": "green", "kind": "test"})
-    assert agent.todos.items[2].evidence == (Evidence("green", "test"),)
+    assert [item.evidence for item in agent.todos.items] == [
+        (Evidence("12 passed", "text"),),
+        (Evidence("12 passed", "text"),),
+        (),
+    ]
+    todo(agent, done="3", evidence={"text": "green", "kind": "Person"})
+    assert agent.todos.items[2].evidence == (Evidence("green", "person"),)
 
 
 @pytest.mark.requirement("punchlist.evidence")

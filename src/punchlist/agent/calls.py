@@ -150,7 +150,7 @@ class Calls(Turns):
 
         if not applied.events:
             return self._rendered(tx, row, command, applied, now, arguments)
-        given = self._judging.judged(tx, row, applied)
+        given = self._judging.judged(tx, row, applied, strict=self._grading == "require")
         if self._grading == "require" and (problem := refusal(given)) is not None:
             refused = reply_invalid(Invalid(problem.text, code=problem.code))
             return self._refused(tx, row, refused, problem.code, problem.text, now, arguments), False

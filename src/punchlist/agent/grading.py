@@ -12,16 +12,19 @@ from punchlist.core.apply import Applied
 from punchlist.core.commands import Problem
 from punchlist.core.events import Draft, header
 from punchlist.core.grounding import (
+    NOTHING,
     SOUND,
     Grade,
     Grounding,
     Tally,
     ToolCall,
+    completion_before,
     grade,
     grounded_by,
     item_key,
     match_evidence,
     regrade,
+    with_unclaimed,
 )
 from punchlist.core.records import item_from, with_fields
 from punchlist.core.todo import ListState, Status, TodoItem, TodoList, altered, altered_list
@@ -77,19 +80,25 @@ class Judging:
     def __init__(self) -> None:
         self._kept = KeptWork()
 
-    def judged(self, tx: Transaction, row: AgentRow, applied: Applied) -> list[tuple[Claim, str]]:
-        """Each claim of a change with its grade."""
+    def judged(
+        self, tx: Transaction, row: AgentRow, applied: Applied, *, strict: bool = False
+    ) -> list[tuple[Claim, str]]:
+        """Each claim of a change with its grade; `strict` says that one which does not hold up undoes the change."""
         found = claims(row.state.todos, applied.events)
         if not found:
             return []
         open_calls, plan_id = list(self._kept.head(tx, row.number).watched.open.values()), applied.state.todos.plan_id
-        return [(claim, self._grade(tx, row, claim.item, plan_id, open_calls)) for claim in found]
-
-    def _grade(
-        self, tx: Transaction, row: AgentRow, item: TodoItem, plan_id: str, open_calls: Iterable[ToolCall]
-    ) -> Grade:
-        key = item_key(plan_id, item.id)
-        return grade(_with_evidence(tx, row, item, key, work_on(tx, row.number, key, open_calls)))
+        calls, given, unclaimed = _Calls(tx, row), list[tuple[Claim, str]](), dict[str, Tally]()
+        for claim in found:
+            item, key = claim.item, item_key(plan_id, claim.item.id)
+            tally = work_on(tx, row.number, key, open_calls)
+            if tally.is_empty and item.started_at is None:
+                since = completion_before(item, row.state.todos.items)
+                tally = unclaimed[key] = with_unclaimed(NOTHING, item, calls.all(), since=since)
+            given.append((claim, grade(_with_evidence(calls, item, key, tally))))
+        if not strict or refusal(given) is None:
+            self._kept.attribute(tx, row.number, unclaimed)
+        return given
 
 
 def refusal(given: Iterable[tuple[Claim, str]]) -> Problem | None:
@@ -118,14 +127,14 @@ def regraded(
 ) -> None:
     """Looks anew at completions of the present list: at those of these keys, or at all."""
     todos, changed = row.state.todos, dict[str, Grade]()
-    open_calls = list(open_calls)
+    calls, open_calls = _Calls(tx, row), list(open_calls)
     for item in todos.items:
         if item.status is not Status.COMPLETED or item.grade in (None, "confirmed"):
             continue
         key = item_key(todos.plan_id, item.id)
         if keys is not None and key not in keys:
             continue
-        own = _with_evidence(tx, row, item, key, work_on(tx, row.number, key, open_calls))
+        own = _with_evidence(calls, item, key, work_on(tx, row.number, key, open_calls))
         found = regrade(None, own, later(tx, row.number, key))
         if found != item.grade:
             changed[item.id] = found
@@ -163,12 +172,25 @@ def _write(tx: Transaction, row: AgentRow, grades: dict[str, Grade], now: dateti
     tx.add_events(row, drafts, by="punchlist", at=now)
 
 
-def _with_evidence(tx: Transaction, row: AgentRow, item: TodoItem, key: str, tally: Tally) -> Tally:
+class _Calls:
+    """The latest calls of an agent, read from the log if somebody asks for them, and then once."""
+
+    def __init__(self, tx: Transaction, row: AgentRow) -> None:
+        self._tx, self._row = tx, row
+        self._found: list[ToolCall] | None = None
+
+    def all(self) -> list[ToolCall]:
+        if self._found is None:
+            events = self._tx.work.events(self._row.number, _CALLS_LOOKED_AT)
+            self._found = Grounding(events).calls_by(self._row.session, self._row.name)
+        return self._found
+
+
+def _with_evidence(calls: _Calls, item: TodoItem, key: str, tally: Tally) -> Tally:
     """The work on an item with the calls that its evidence names. Only where evidence was given is the log asked."""
     if not item.evidence:
         return tally
-    calls = Grounding(tx.work.events(row.number, _CALLS_LOOKED_AT)).calls_by(row.session, row.name)
-    matches = match_evidence(item.evidence, calls, until=item.finished_at)
+    matches = match_evidence(item.evidence, calls.all(), until=item.finished_at)
     return grounded_by(tally, matches, item=key, since=item.created_at)
 
 

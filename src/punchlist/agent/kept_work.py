@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -67,6 +67,14 @@ class KeptWork:
             found.count(tx, before, call)
         if settled:
             found.write(tx)
+
+    def attribute(self, tx: Transaction, number: int, work: Mapping[str, Tally]) -> None:
+        """Keeps work that was done with nothing in focus as that on these items, of which nothing else was seen."""
+        found = kept(tx, number)
+        for item, tally in work.items():
+            if not tally.is_empty:
+                found.put(WORK + item, tally)
+        found.write(tx)
 
     def make_anew(self, tx: Transaction, row: AgentRow) -> None:
         """Makes the tallies from the log, because a report took back what was counted. Seldom, and not quick."""

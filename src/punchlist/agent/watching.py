@@ -21,7 +21,7 @@ from punchlist.core.task import TaskStatus
 from punchlist.core.verdict import FINE, Verdict
 from punchlist.detect import loops, staleness, stalls
 from punchlist.detect.findings import Finding, finding_of
-from punchlist.guidance.tools import OwnTools, changes, kind
+from punchlist.guidance.tools import OwnTools, changes, kind, may_change
 from punchlist.store import AgentRow, Transaction
 from punchlist.text.flat import flat_json
 from punchlist.text.previews import passage, preview
@@ -94,8 +94,9 @@ class Watching:
         host = self._settings.host
         changing = not ours and changes(name, arguments, host)
         what = "todo" if ours else kind(name, arguments, host)
+        touches = changing or (not ours and may_change(name, what))
         flat = flat_json(arguments)
-        facts = start_facts(name, arguments, kind=what, changes=changing, watch=self._settings.watch, flat=flat)
+        facts = start_facts(name, arguments, kind=what, changes=touches, watch=self._settings.watch, flat=flat)
         return Look(name, arguments, changing, ours, facts, flat)
 
     def started(self, tx: Transaction, row: AgentRow, call_id: str, seen: Look, now: datetime) -> tuple[str, Verdict]:

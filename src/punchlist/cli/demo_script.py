@@ -88,7 +88,7 @@ class Troupe:
         yield Step(lambda: self._builder_writes("version"), 0.5)
         yield Step(lambda: self._todo(self.writer, done="2"), 0.5)
         yield Step(lambda: self._todo(self._fuzzer, done="2"), 0.5)
-        yield Step(lambda: self._todo(self.tester, done="3", evidence="14 passed"), 0.5)
+        yield Step(lambda: self._todo(self.tester, done="3", evidence="pytest -q"), 0.5)
         yield Step(lambda: self._builder_writes("request"), 0.5)
         hold = do.Block(Target(item=self._id_of("Open a pull request"), by="id"), "your review", PERSON)
         yield Step(lambda: self._todo(self.writer, done="3"), 0.5)

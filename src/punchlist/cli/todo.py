@@ -28,7 +28,7 @@ _EXAMPLES = """\
   punchlist todo append "Fix the login page"       to the last phase
   punchlist todo append Tests "Cover the login"    to the phase Tests, which is made if missing
   punchlist todo start login                       the item that holds `login`
-  punchlist todo done login --evidence "12 passed"
+  punchlist todo done login --evidence "pytest -q tests/login"
   punchlist todo edit                              in $VISUAL or $EDITOR
   punchlist todo undo
 """

@@ -12,6 +12,7 @@ from punchlist.core.change import Cleaner, new_item, with_status
 from punchlist.core.commands import Entry, Group, Operation, Policy, Problem, Target
 from punchlist.core.identity import match
 from punchlist.core.phases import in_phase, new_phase
+from punchlist.core.proof import kind_of
 from punchlist.core.todo import Blocker, Evidence, Phase, Status, TodoItem, TodoList
 from punchlist.text import cut, for_prompt
 
@@ -123,7 +124,7 @@ class Editing:
         from punchlist.text.redaction import redact  # most writes offer none
 
         text = redact(self.cleaner.text(given.text), self.policy.secrets)
-        return Evidence(text, self.cleaner.optional(given.kind))
+        return Evidence(text, kind_of(text, self.cleaner.optional(given.kind)))
 
     # Which items an operation means.
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, cast
 
 from punchlist.core.events import Event, fold
 from punchlist.core.grounding.calls import Subject, todo_subject
-from punchlist.core.grounding.evidence import Matched, grounded_by, match_evidence
+from punchlist.core.grounding.evidence import Matched, completion_before, grounded_by, match_evidence, with_unclaimed
 from punchlist.core.grounding.grades import GRADES, SOUND, Grade, regrade
 from punchlist.core.grounding.tally import NOTHING, Tally, combined
 from punchlist.core.grounding.work import Grounding
@@ -168,7 +168,10 @@ class Reporting:
 
     def _item(self, of: Subject, item: TodoItem, seen: set[tuple[str, str]], now: datetime) -> ItemReport:
         tally, later = self.work.whole(of), self.work.later(of)
-        calls = self.work.calls_by(of.session, of.agent) if item.evidence else []
+        unclaimed = item.status is Status.COMPLETED and item.started_at is None and tally.is_empty
+        calls = self.work.calls_by(of.session, of.agent) if item.evidence or unclaimed else []
+        if unclaimed:
+            tally = with_unclaimed(tally, item, calls, since=completion_before(item, self._beside(of)))
         evidence = match_evidence(item.evidence, calls, until=item.finished_at)
         grade: Grade | None = None
         if item.status is Status.COMPLETED:
@@ -180,6 +183,15 @@ class Reporting:
                 grade = known
         touched = self._touched.get(of, 0)
         return ItemReport(of, item, tally, later, grade, evidence, _elapsed(item, now), of in self._gone, touched)
+
+    def _beside(self, of: Subject) -> Iterable[TodoItem]:
+        """The items of the same plan."""
+        plan = of.item.partition("/")[0]
+        return (
+            item
+            for other, item in self.items.items()
+            if (other.session, other.agent, other.item.partition("/")[0]) == (of.session, of.agent, plan)
+        )
 
     def _totals(self, items: tuple[ItemReport, ...]) -> Totals:
         everything = combined(NOTHING, (self.work.tally(of) for of in self.work.subjects()))

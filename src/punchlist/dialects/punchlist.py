@@ -59,7 +59,7 @@ TOOL = Tool(
             "drop": _IDS,
             "block": _BY_ID,
             "note": _BY_ID,
-            "evidence": _TEXT,
+            "evidence": {"type": ["string", "object", "array"]},
             "next": {"type": "boolean"},
             "view": {"type": "boolean"},
         },
@@ -70,18 +70,20 @@ TOOL = Tool(
     verbose=verbose(
         "Keeps the todo list of this session, in several small changes or as a whole. No arguments: view. set: the "
         "whole list, or {id: new text}. add: new items. start, done, drop: ids. block, note: {id: text}.",
-        {"done": "2", "start": "3", "evidence": "12 tests passed"},
+        {"done": "2", "start": "3", "evidence": "pytest -q tests"},
         doing="the current one with start",
         done="done",
         whole=False,
         rules=(
             "Items have short ids, which the reply tells. done moves on to the next item by itself; start names "
-            "another, next false none. Say with evidence how you know that it is done."
+            "another, next false none. Say with evidence how you know that it is done: the command that you ran, a url "
+            "or a file; as text, as {kind, text}, or as a list of them."
         ),
     ),
 )
 
 _TEXT_NAMES = ("text", "content", "title", "step")
+_MOST_PROOFS = 16
 WIDE = 10_000
 """Characters within which a text must show something; a longer one is refused for its length."""
 
@@ -204,14 +206,21 @@ def _evidence(given: dict[str, Any], done: list[str]) -> tuple[Evidence, ...]:
         return ()
     if not done:
         raise _Refusal("`evidence` goes with `done`.")
-    value = given["evidence"]
+    value = repair.from_json(given["evidence"])
+    several = cast("list[Any]", value) if isinstance(value, list) else [value]
+    if len(several) > _MOST_PROOFS:
+        raise _Refusal(f"`evidence` takes up to {_MOST_PROOFS}.")
+    return tuple(map(_proof, several))
+
+
+def _proof(value: Any) -> Evidence:
     kind = None
     if isinstance(value, dict):
         offered = cast("dict[str, Any]", value)
         value, kind = offered.get("text"), offered.get("kind")
     if not isinstance(value, str) or not isinstance(kind, str | None) or len(value) > POLICY.limits.characters:
-        raise _Refusal("`evidence` is a short text.")
-    return (Evidence(repair_text(value), kind),)
+        raise _Refusal("`evidence` is a short text, or {kind, text}, or a list of these.")
+    return Evidence(repair_text(value), kind)
 
 
 def _entries(key: str, value: Any) -> tuple[Entry, ...]:

@@ -1,13 +1,16 @@
 """What a tool call is: its kind, by the names that tools of the field go by, and whether it changes something.
 
 Names are compared without case, `_` and `-`, and without what a server puts before them (`mcp__files__read_file`).
-A name is known or it is not: nothing is guessed from a part of it. Never raises, whatever a model or host sends.
+A name is known or it is not: nothing is guessed from a part of it, but by `may_change`. Never raises, whatever a model
+or host sends.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Final, Literal, cast
 
 Kind = Literal["read", "edit", "shell", "delegate", "outbound", "dispatch", "schedule", "config", "todo", "unknown"]
@@ -79,6 +82,17 @@ _VIEWS: Final[Mapping[str, tuple[str, frozenset[str]]]] = {
 }
 """Tools that both read and change, with the argument that says which, and its values that read."""
 
+_LOOKING: Final = frozenset({
+    "get", "list", "read", "search", "find", "fetch", "show", "view", "describe", "query", "lookup", "look", "check",
+    "count", "status", "inspect", "browse", "browser", "screenshot", "snapshot", "navigate", "explain", "ask", "wait",
+    "resolve", "retrieve", "summarize", "analyze", "scan", "open", "load", "print", "log", "ping", "think", "recall",
+})  # fmt: skip
+_WRITING: Final = frozenset({
+    "create", "update", "write", "edit", "delete", "remove", "replace", "fix", "put", "set", "add", "apply", "insert",
+    "patch", "move", "rename", "save", "modify", "append", "upload", "install", "run", "execute", "exec", "format",
+})  # fmt: skip
+"""Words of a name that no table has: by the first of it a tool looks, and with one of the others it changes."""
+
 _LINES: Final = ("command", "cmd", "script")
 _LONGEST_NAME: Final = 200
 _LONGEST_JSON: Final = 10_000
@@ -125,6 +139,18 @@ def changes(name: str, args: Any = None, own: OwnTools = NONE) -> bool:
     return word in _UNREAD or word in own.changing or not _reads_only(args)
 
 
+def may_change(name: str, found: Kind) -> bool:
+    """Whether a tool that is not known may have changed what was checked before: unless its name says that it looks.
+
+    `found` is its kind. This is for grades, where too much care costs little; nothing is refused for it.
+    """
+    if found not in ("unknown", "outbound") or _BY_NAME.get(_known(name)) is not None:
+        return False
+    words = _words().findall(re.split(r"__|[./:]", name[:_LONGEST_NAME])[-1])
+    said = [word.lower() for word in words]
+    return not said or said[0] not in _LOOKING or not _WRITING.isdisjoint(said)
+
+
 def _known(name: str) -> str:
     """The name as the table has it, where it does; what a server put before it is left out."""
     if not isinstance(name, str) or len(name) > _LONGEST_NAME:  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -168,3 +194,8 @@ def _decoded(args: str) -> Any:
         return json.loads(args)
     except (ValueError, RecursionError):
         return args
+
+
+@cache
+def _words() -> re.Pattern[str]:
+    return re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")

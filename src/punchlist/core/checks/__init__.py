@@ -5,7 +5,7 @@ anything about it. `judged` then takes exit code and output together: a summary 
 exit code of 0, and a check that ran nothing is no success.
 """
 
-from punchlist.core.checks.finding import Check, Look, Outcome, find_check, judged, look
+from punchlist.core.checks.finding import Check, Look, Outcome, find_check, judged, look, main_commands
 from punchlist.core.checks.patterns import FAMILIES, Family, Pattern, Patterns, defaults, with_own
 from punchlist.core.checks.summaries import Said, said
 
@@ -22,6 +22,7 @@ __all__ = [
     "find_check",
     "judged",
     "look",
+    "main_commands",
     "said",
     "with_own",
 ]

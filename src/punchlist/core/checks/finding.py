@@ -6,22 +6,24 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from typing import Final, Literal, NamedTuple
 
 from punchlist.core.checks.effects import leaves_work_alone
+from punchlist.core.checks.exits import failure_swallowed, zero_counts
 from punchlist.core.checks.mishaps import mishap
 from punchlist.core.checks.patterns import Family, Found, Patterns, defaults, strongest
 from punchlist.core.checks.scripts import find_script
 from punchlist.core.checks.shell import LONGEST, Command
-from punchlist.core.checks.summaries import said
+from punchlist.core.checks.summaries import Run, said
 from punchlist.core.checks.wrappers import program, run_by
 
 Outcome = Literal["passed", "failed", "empty", "unknown"]
 """`empty`: nothing was run. `unknown`: it ran, and nothing that was seen says how it went."""
 
 _IDLE: Final = frozenset({
-    "--version", "--help", "-h", "--collect-only", "--co", "--list", "--listTests", "--showConfig", "--fixtures",
-    "--markers", "--setup-plan", "--init", "--no-run", "--print-config", "--watch",
+    "--version", "--help", "-h", "--collect-only", "--collectonly", "--co", "--list", "--listTests", "--showConfig",
+    "--fixtures", "--markers", "--setup-plan", "--init", "--no-run", "--print-config", "--watch",
     "--watchAll", "--install-types", "--ui", "--list-tests", "--install-hooks",
 })  # fmt: skip
 """With one of these a command shows something about a check, or never ends, and checks nothing."""
@@ -30,9 +32,25 @@ _IDLE_HERE: Final = {
     **dict.fromkeys(("make", "gmake", "just"), frozenset({"-n", "--dry-run", "--just-print"})),
     **dict.fromkeys(("tsc", "vitest", "jest", "mocha", "rollup", "webpack"), frozenset({"-w"})),
     **dict.fromkeys(("pytest", "tox", "mypy", "ruff"), frozenset({"-V"})),
+    "tox": frozenset({"-V", "-l", "--listenvs", "-a", "--listenvs-all", "--notest", "--showconfig"}),
+    "nox": frozenset({"-l", "--list-sessions"}),
+    "ctest": frozenset({"-N", "--show-only"}),
+    "go": frozenset({"-list", "-n"}),
+    "dotnet": frozenset({"-t"}),
+    "bats": frozenset({"-c", "--count"}),
+    "prove": frozenset({"-D", "--dry"}),
+    **dict.fromkeys(("gradle", "gradlew"), frozenset({"-m"})),
 }
+_DRY: Final = frozenset({"--dry-run", "--dryrun", "--setup-only", "--no-execute"})
+"""With one of these no test is run, though other checks may do their work."""
+
+_SKIPPED: Final = r"-D(?:skipTests|skipITs|maven\.test\.skip)(?:=true)?"
+_EXCLUDES: Final = frozenset({"-x", "--exclude-task"})
 _FIXES: Final = r"--fix(?:-only)?|--write|--apply|--autocorrect(?:-all)?|--in-place|(?:[\w:-]*[:_-])?fix"
 """A check with such a word among its own repairs what it finds."""
+
+_DEEPEST: Final = 3
+"""Substitutions within substitutions that are looked into."""
 
 _SILENT: Final = frozenset({"gofmt", "goimports"})
 """These say by their output what they found, and end with 0 all the same."""
@@ -48,6 +66,7 @@ class Check:
     """The checks that a command line runs, as one: by name, and of the strongest family among them.
 
     `zero_counts`: an exit code of 0 says that they all succeeded. `failure_counts`: another one says that one failed.
+    `several`: there is more than one of them, so that each summary counts.
     """
 
     name: str
@@ -55,14 +74,25 @@ class Check:
     zero_counts: bool = True
     failure_counts: bool = True
     silent: bool = False
+    several: bool = False
+
+    @property
+    def programs(self) -> frozenset[str]:
+        """What was run, as far as its name tells; none if not all of it is told."""
+        names = frozenset(name.partition(" ")[0] for name in self.name.split(" + "))
+        return frozenset() if "…" in names else names
 
 
 class Look(NamedTuple):
-    """What a command line does. `changes`: it may change the work and nothing in it checks it behind that change."""
+    """What a command line does. `changes`: it may change the work and nothing in it checks it behind that change.
+
+    `commands` are the words of its checks, or if it has none, of all that does more than print.
+    """
 
     check: Check | None
     changes: bool
     program: str
+    commands: tuple[tuple[str, ...], ...] = ()
 
 
 def find_check(command: str | Sequence[str], patterns: Patterns | None = None) -> Check | None:
@@ -70,7 +100,12 @@ def find_check(command: str | Sequence[str], patterns: Patterns | None = None) -
     return look(command, patterns).check
 
 
-def look(command: str | Sequence[str], patterns: Patterns | None = None) -> Look:
+def main_commands(command: str | Sequence[str]) -> tuple[tuple[str, ...], ...]:
+    """What one would call a command line by: its checks, or else all in it that does more than print."""
+    return look(command).commands
+
+
+def look(command: str | Sequence[str], patterns: Patterns | None = None, depth: int = 0) -> Look:
     """What a command line does, as far as it can be seen without running it."""
     known = patterns or defaults()
     run = list(run_by(command))
@@ -78,12 +113,15 @@ def look(command: str | Sequence[str], patterns: Patterns | None = None) -> Look
     changes = False
     for place, (entry, check) in enumerate(zip(run, found, strict=True)):
         if check is not None:
-            changes = any(_fixes().fullmatch(word) for word in entry.words)
+            changes = any(_compiled(_FIXES).fullmatch(word) for word in entry.words)
         elif not (_keeps_output(run, found, place) or (_is_idle(entry.words) and known.knows(program(entry.words)))):
             changes = changes or entry.writes or not leaves_work_alone(entry.words)
+            changes = changes or any(_changes_within(text, known, depth) for text in entry.inner)
     cut = isinstance(command, str) and len(command) > LONGEST
-    named = next((program(entry.words) for entry in run if program(entry.words) not in _QUIET), "")
-    return Look(_together(run, found, cut=cut), changes or cut, named)
+    speaking = [entry.words for entry in run if entry.words and program(entry.words) not in _QUIET]
+    checks = tuple(entry.words for entry, check in zip(run, found, strict=True) if check is not None)
+    named = program(speaking[0]) if speaking else ""
+    return Look(_together(run, found, cut=cut), changes or cut, named, checks or tuple(speaking))
 
 
 def judged(check: Check, output: str, *, exit_code: int | None = None, is_error: bool | None = None) -> Outcome:
@@ -91,7 +129,8 @@ def judged(check: Check, output: str, *, exit_code: int | None = None, is_error:
 
     Where none of these is there, it is not known, unless the output says why it could not run.
     """
-    told = said(output)
+    trusted = exit_code == 0 and check.zero_counts and not is_error
+    told = said(output, Run(check.programs, check.several, trusted))
     if told in ("failed", "empty"):
         return told
     failed = True if is_error else exit_code != 0 if exit_code is not None else is_error
@@ -102,9 +141,21 @@ def judged(check: Check, output: str, *, exit_code: int | None = None, is_error:
     return "failed" if failed or (check.silent and output.strip()) else "passed"
 
 
+def _changes_within(text: str, patterns: Patterns, depth: int) -> bool:
+    """Whether what stands in `$(…)` changes something. A check in there is none of the line's."""
+    return bool(text.strip()) and (depth >= _DEEPEST or look(text, patterns, depth + 1).changes)
+
+
 def _found(command: Command, patterns: Patterns) -> Found | None:
     words = command.words
-    return None if not words or _is_idle(words) else patterns.find(words) or find_script(words, patterns)
+    if not words or _is_idle(words):
+        return None
+    found = patterns.find(words) or find_script(words, patterns)
+    if found is None or found.family != "test":
+        return found
+    if not _DRY.isdisjoint(words):
+        return None
+    return Found(found.name, "build") if _without_tests(words) else found
 
 
 def _is_idle(words: Sequence[str]) -> bool:
@@ -112,7 +163,17 @@ def _is_idle(words: Sequence[str]) -> bool:
     if not _IDLE.isdisjoint(words):
         return True
     options = _IDLE_HERE.get(program(words))
-    return options is not None and not options.isdisjoint(words)
+    return options is not None and any(word.partition("=")[0] in options for word in words[1:])
+
+
+def _without_tests(words: Sequence[str]) -> bool:
+    """Whether tests were switched off, so that only a build is left."""
+    name = program(words)
+    if name in ("gradle", "gradlew"):
+        return any(
+            option in _EXCLUDES and "test" in task.rpartition(":")[2].lower() for option, task in pairwise(words)
+        )
+    return (name == "go" and "-c" in words) or any(_compiled(_SKIPPED).fullmatch(word) for word in words)
 
 
 def _keeps_output(run: list[Command], found: list[Found | None], place: int) -> bool:
@@ -121,8 +182,8 @@ def _keeps_output(run: list[Command], found: list[Found | None], place: int) -> 
 
 
 @cache
-def _fixes() -> re.Pattern[str]:
-    return re.compile(_FIXES)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern)
 
 
 def _together(run: list[Command], found: list[Found | None], *, cut: bool) -> Check | None:
@@ -134,36 +195,11 @@ def _together(run: list[Command], found: list[Found | None], *, cut: bool) -> Ch
     return Check(
         name=" + ".join(names[:4]) + (" + …" if len(names) > 4 else ""),
         family=strongest(family for _, family in named),
-        zero_counts=not cut and all(_zero_counts(run, place) for place in places),
+        zero_counts=not cut and all(zero_counts(run, place) for place in places),
         failure_counts=not cut and _failure_counts(run, found, places[0]),
         silent=all(program(run[place].words) in _SILENT for place in places),
+        several=len(places) > 1,
     )
-
-
-def _zero_counts(run: list[Command], place: int) -> bool:
-    """Whether an exit code of 0 of the whole means 0 of this command."""
-    if run[place].loose:
-        return False
-    strict, pipes = _settings(run[:place])
-    for at in range(place, len(run) - 1):
-        match run[at].joint:
-            case "&&":
-                continue
-            case "|":
-                if not pipes:
-                    return False
-            case "||":
-                return _ends_badly(run[at + 1].words)
-            case ";" | "":
-                return strict
-            case "&":
-                return False
-    return run[-1].joint != "&"
-
-
-def _ends_badly(words: Sequence[str]) -> bool:
-    """Whether a command, behind `||`, passes the failure on."""
-    return words[:1] == ("false",) or (words[:1] in (("exit",), ("return",)) and words[1:] != ("0",))
 
 
 def _failure_counts(run: list[Command], found: list[Found | None], place: int) -> bool:
@@ -175,20 +211,4 @@ def _failure_counts(run: list[Command], found: list[Found | None], place: int) -
         command for command, check in zip(run[place:], found[place:], strict=True)
         if check is None and program(command.words) not in _QUIET and command.words[:1] not in (("exit",), ("false",))
     ]  # fmt: skip
-    _, pipes = _settings(run[:place])
-    swallowed = any(command.joint == "|" for command in run[last:-1]) and not pipes
-    return not others and not swallowed and run[-1].joint != "&"
-
-
-def _settings(run: list[Command]) -> tuple[bool, bool]:
-    """Whether the shell was told to stop at the first failure, and to look at every part of a pipe."""
-    strict = pipes = False
-    for command in run:
-        if command.words[:1] == ("set",):
-            strict = (
-                strict
-                or any(word.startswith("-") and "e" in word for word in command.words[1:])
-                or "errexit" in command.words
-            )
-            pipes = pipes or "pipefail" in command.words
-    return strict, pipes
+    return not others and not failure_swallowed(run, last)

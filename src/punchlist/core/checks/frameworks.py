@@ -8,16 +8,20 @@ from typing import Final, NamedTuple
 class Framework(NamedTuple):
     """Lines that say how a run went. `signs`: an output without any of them is none of this framework's.
 
+    `programs` are those that speak so; where one of them is known to have run, no other lines are looked for.
     `built` says that something was built, which is no success of tests that did not run.
     Where a run ends with one summary the last line counts; with `every`, each: a run has one for each of its parts.
+    `in_lines`: each of them is a line with one of the signs in it.
     """
 
+    programs: str
     signs: tuple[str, ...]
     failed: tuple[str, ...] = ()
     passed: tuple[str, ...] = ()
     empty: tuple[str, ...] = ()
     built: tuple[str, ...] = ()
     every: bool = True
+    in_lines: bool = False
 
 
 _SOME: Final = r"[1-9]\d*"
@@ -27,6 +31,7 @@ _NO_FAILURE: Final = r"(?:\d+ (?!failed|error)\w+, )*"
 FRAMEWORKS: Final = (
     # pytest
     Framework(
+        "pytest py.test pytest-3",
         (" in ",),
         failed=(rf"=* ?(?:\d+ \w+, )*{_SOME} (?:failed|errors?)\b{_PYTEST_END}",),
         passed=(rf"=* ?{_NO_FAILURE}{_SOME} (?:x?passed|xfailed)\b(?![^\n]* (?:failed|errors?)\b){_PYTEST_END}",),
@@ -35,15 +40,19 @@ FRAMEWORKS: Final = (
             r"=* ?(?:\d+ (?:skipped|deselected|warnings?),? ?)+ in [\d.:]+m?s",
         ),
         every=False,
+        in_lines=True,
     ),
     # pytest whose last line is missing: `--tb=no -q`, an output that was cut
     Framework(
+        "pytest py.test pytest-3",
         ("FAILED ", "ERROR ", "no tests ran", "collected 0 items", "INTERNALERROR>", "Interrupted:"),
         failed=(r"FAILED \S+::", r"ERROR \S+\.py", "INTERNALERROR>", "!+ Interrupted:"),
         empty=("=* ?no tests ran", r"collected 0 items\b"),
+        in_lines=True,
     ),
     # unittest, Django
     Framework(
+        "unittest manage.py trial nose2 nosetests",
         ("Ran ",),
         failed=(r"FAILED \((?:failures|errors|unexpected)", r"FAILED$"),
         passed=(rf"Ran {_SOME} tests?[^\n]*\s+OK\b",),
@@ -52,6 +61,7 @@ FRAMEWORKS: Final = (
     ),
     # Cargo, nextest, rustc
     Framework(
+        "cargo rustc",
         ("test result:", "Summary [", "error[E", "error: ", "Finished "),
         failed=(
             "test result: FAILED",
@@ -67,6 +77,7 @@ FRAMEWORKS: Final = (
     ),
     # Go
     Framework(
+        "go gotestsum ginkgo",
         ("FAIL", "ok  ", "[no test", "panic:", ".go:"),
         failed=(r"(?:--- )?FAIL(?:[:\t][^\n]*)?$", "panic: ", r"\S+\.go:\d+:\d+: \S"),
         passed=(r"ok +\t(?![^\n]*\[no tests to run\])",),
@@ -74,6 +85,7 @@ FRAMEWORKS: Final = (
     ),
     # Jest
     Framework(
+        "jest react-scripts",
         ("Tests:", "Test Suites:", "No tests found"),
         failed=(rf"(?:Tests|Test Suites): +[^\n]*?{_SOME} failed",),
         passed=(rf"Tests: +(?![^\n]*failed)[^\n]*?{_SOME} passed",),
@@ -81,6 +93,7 @@ FRAMEWORKS: Final = (
     ),
     # Vitest
     Framework(
+        "vitest",
         ("Test Files", "Tests  ", "No test files found"),
         failed=(rf" *(?:Test Files|Tests|Type Errors|Errors) {{2,}}[^\n]*?{_SOME} (?:failed|errors?)\b",),
         passed=(rf" *Tests {{2,}}(?![^\n]*failed)[^\n]*?{_SOME} passed",),
@@ -88,6 +101,7 @@ FRAMEWORKS: Final = (
     ),
     # Mocha, Cypress, Playwright, AVA, TAP, `node --test`
     Framework(
+        "mocha cypress playwright ava tap tape node",
         ("passing", "failing", " passed", " failed", "# fail", "# pass", "# tests", "ℹ ", "not ok ", "No tests found"),
         failed=(
             rf" *{_SOME} failing\b",
@@ -100,6 +114,7 @@ FRAMEWORKS: Final = (
     ),
     # Bun, Deno
     Framework(
+        "bun deno",
         (" pass\n", " fail\n", " passed |", "No test"),
         failed=(rf" *{_SOME} fail$", r"FAILED \|"),
         passed=(rf" *{_SOME} pass$", rf"ok \| {_SOME} passed"),
@@ -107,6 +122,7 @@ FRAMEWORKS: Final = (
     ),
     # Maven, Gradle, sbt
     Framework(
+        "mvn mvnw mvnd gradle gradlew sbt",
         ("BUILD ", "Tests run:", "[error]", "[success]"),
         failed=(
             r"(?:\[\w+\] +)?BUILD FAIL(?:URE|ED)",
@@ -119,6 +135,7 @@ FRAMEWORKS: Final = (
     ),
     # .NET
     Framework(
+        "dotnet msbuild vstest.console",
         ("Failed!", "Passed!", "Build succeeded", "Build FAILED", "Test Run ", "No test is available"),
         failed=(r"\s*Failed! ", r"\s*Build FAILED", r"\s*Test Run (?:Failed|Aborted)"),
         passed=(r"\s*Passed! ", r"\s*Test Run Successful"),
@@ -127,6 +144,7 @@ FRAMEWORKS: Final = (
     ),
     # RSpec, minitest, ExUnit
     Framework(
+        "rspec minitest mix rails rake",
         (" failure", " examples, ", " runs, ", " tests, "),
         failed=(rf"\d+ (?:examples?|tests?|runs|doctests?|properties),[^\n]*?{_SOME} (?:failures?|errors?)\b",),
         passed=(
@@ -137,6 +155,7 @@ FRAMEWORKS: Final = (
     ),
     # PHPUnit, Pest
     Framework(
+        "phpunit pest paratest artisan",
         ("Tests:", "OK (", "FAILURES!", "ERRORS!", "No tests executed"),
         failed=(
             "FAILURES!",
@@ -149,6 +168,7 @@ FRAMEWORKS: Final = (
     ),
     # XCTest, Swift Testing, xcodebuild
     Framework(
+        "swift xcodebuild",
         ("Executed ", "** TEST", "** BUILD", "Test run with"),
         failed=(r"\*\* (?:TEST|BUILD) FAILED", rf"\s*Executed \d+ tests?, with {_SOME} failure", "✘ Test run with"),
         passed=(
@@ -162,6 +182,7 @@ FRAMEWORKS: Final = (
     ),
     # CTest, Meson, Bazel, GoogleTest
     Framework(
+        "ctest meson bazel bazelisk",
         ("tests passed", "No tests were found", "Fail:", "[  FAILED  ]", "[  PASSED  ]", "out of "),
         failed=(
             rf"\d+% tests passed, {_SOME} tests? failed",
@@ -179,9 +200,10 @@ FRAMEWORKS: Final = (
     ),
     # mypy, Ruff, Pyright, tsc, ESLint, Biome, Black, Prettier, RuboCop, Pylint
     Framework(
+        "mypy ruff pyright basedpyright tsc vue-tsc eslint biome black prettier rubocop pylint svelte-check",
         ("error", "problem", "issues", "All checks passed", "All matched", "ould ", "offenses", "Oh no!"),
         failed=(
-            rf"Found {_SOME} (?:errors?|diagnostics|problems|issues)\b",
+            rf"Found {_SOME} (?:errors?|diagnostics|problems|issues)\b(?![^\n]*\b0 remaining)",
             rf"\s*{_SOME} errors?, \d+ warnings?",
             r"\s*✖ \d+ problems? \((?!0 errors)",
             r"\S[^\n]{0,400}error TS\d+:",
@@ -197,6 +219,7 @@ FRAMEWORKS: Final = (
             "Success: no issues found",
             r"\s*0 errors, \d+ warnings?",
             "Found 0 errors",
+            rf"Found {_SOME} errors? \([^\n]*\b0 remaining\)",
             "All matched files use Prettier",
             r"\d+ files? inspected, no offenses",
             "svelte-check found 0 errors",
@@ -204,6 +227,7 @@ FRAMEWORKS: Final = (
     ),
     # pre-commit, make, npm, tox, Docker
     Framework(
+        "pre-commit prek",
         ("...", ": ***", "npm ", "ELIFECYCLE", "evaluation failed", "congratulations", ": FAIL ", "ERROR:"),
         failed=(
             r"[^\n.]{1,200}\.{3,}(?:\([^)\n]*\))?Failed$",

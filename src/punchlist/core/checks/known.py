@@ -3,7 +3,7 @@
 from typing import Final
 
 TEST: Final = """
-    pytest, py.test, unittest, doctest, nosetests, nose2, trial, behave, robot, tox, nox, hatch test, stestr,
+    pytest, py.test, pytest-3, unittest, doctest, nosetests, nose2, trial, behave, robot, tox, nox, hatch test, stestr,
     go test, gotestsum, ginkgo, cargo test|t|nextest|llvm-cov|tarpaulin|miri, jest, vitest, mocha, ava, tap, tape,
     jasmine, karma start, uvu, qunit, c8, nyc, node --test, deno test, bun test, playwright test, cypress run, wdio,
     testcafe, newman run, ng test|e2e, vue-cli-service test:unit|test:e2e, react-scripts test, storybook test,

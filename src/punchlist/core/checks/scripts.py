@@ -14,6 +14,9 @@ _RUNNERS: Final = frozenset({"make", "gmake", "just", "task", "rake", "invoke", 
 _VALUED: Final = frozenset(
     {"-C", "-f", "--file", "--directory", "--makefile", "-d", "--justfile", "-c", "--collection"}
 )
+_PROJECTS: Final = frozenset({"pdm", "hatch", "rye", "pixi"})
+"""Their verb `run` takes the name of a script."""
+
 _PACKAGE_MANAGERS: Final = frozenset({"npm", "pnpm", "yarn", "bun"})
 _NAMED: Final[tuple[tuple[Family, frozenset[str]], ...]] = (
     ("test", frozenset({
@@ -58,6 +61,10 @@ def find_script(words: Sequence[str], patterns: Patterns) -> Found | None:
         return _package_script(name, words[1:], patterns)
     if name in _RUNNERS:
         return _target(name, words[1:])
+    if name in _PROJECTS and tuple(words[1:2]) == ("run",):
+        script = next(iter(verbs(words[2:])), "")
+        family = script_family(script.rpartition(":")[2])
+        return None if family is None else Found(f"{name} run {script[:64]}", family)
     if program(words[1:]) in _HOSTS:
         words = words[1:]
         name = program(words)

@@ -1,13 +1,13 @@
 """A shell line taken apart into simple commands, and how the exit code of each reaches the whole.
 
-Not a shell: nothing is expanded, what stands in `$(…)` and in here-documents is data, and whatever cannot be read is
-left as it is. Total, and linear in the line, of which a bounded part is read.
+Not a shell: nothing is expanded, what stands in `$(…)` is kept as text, here-documents are data, and whatever cannot be
+read is left as it is. Total, and linear in the line, of which a bounded part is read.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Final, Literal
 
@@ -17,14 +17,26 @@ LONGEST: Final = 16_384
 Joint = Literal["", "&&", "||", ";", "|", "&"]
 
 
+SUBSHELL: Final = "("
+BRACE: Final = "{"
+PROCESS: Final = "$"
+"""How a group begins in a scope: a subshell, a group of the same shell, a shell that is started anew."""
+
+
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One simple command. `joint` is what stands behind it; `loose` says that it is in a condition or a loop."""
+    """One simple command. `joint` is what stands behind it; `loose` says that it is in a condition or a loop.
+
+    `scope` are the groups that it stands in, the outermost first; the joint of the last command of a group is that of
+    the group. `inner` are the texts of `$(…)` and of backticks in it.
+    """
 
     words: tuple[str, ...]
     joint: Joint = ""
     writes: bool = False
     loose: bool = False
+    scope: tuple[str, ...] = ()
+    inner: tuple[str, ...] = ()
 
 
 _TOKEN: Final = r"""
@@ -69,6 +81,9 @@ class _Reading:
     target: str = ""  # the redirection whose file comes next
     heredocs: list[str] = field(default_factory=list[str])
     depth: int = 0  # of loops and conditions
+    scope: list[str] = field(default_factory=list[str])
+    groups: int = 0
+    inner: list[str] = field(default_factory=list[str])
 
     def take(self, kind: str, piece: str, text: str, end: int) -> int:
         """Reads one token; returns where to go on."""
@@ -84,9 +99,12 @@ class _Reading:
                 self.add(piece.removeprefix("$")[1:].removesuffix("'"))
             case "double":
                 inner = piece.removeprefix("$")[1:]
+                if "$(" in inner or "`" in inner:
+                    self.inner += map(_substituted, _substitution().findall(inner))
                 self.add(_unescaped(inner[:-1] if inner.endswith('"') and not inner.endswith('\\"') else inner))
             case "other" if piece == "`" or (piece == "$" and text[end : end + 1] == "("):
-                end = _closing(text, end, "`" if piece == "`" else ")")
+                start, end = end, _closing(text, end, "`" if piece == "`" else ")")
+                self.inner.append(_substituted(text[start:end]))
                 self.add("$()")
             case _:
                 self.add(_unescaped(piece) if "\\" in piece else piece)
@@ -113,14 +131,25 @@ class _Reading:
         if piece == "(":
             if self.words:  # a function or an array; what is inside is read as commands all the same
                 self.close(";")
+            self.target = ""  # `<(…)` names no file
+            self.open_group(SUBSHELL)
         elif piece == ")":
             self.close("")
+            self.close_group(SUBSHELL)
         else:
             self.close(joints.get(piece, ";"))
         if piece == "\n" and self.heredocs:
             end = self.skip_heredocs(text, end)
         self.glued = False
         return end
+
+    def open_group(self, kind: str) -> None:
+        self.groups += 1
+        self.scope.append(f"{kind}{self.groups}")
+
+    def close_group(self, kind: str) -> None:
+        if self.scope and self.scope[-1][0] == kind:
+            self.scope.pop()
 
     def skip_heredocs(self, text: str, end: int) -> int:
         for name in self.heredocs:
@@ -132,12 +161,13 @@ class _Reading:
     def close(self, joint: Joint) -> None:
         """Ends the command at hand. With none, the joint belongs to the last one: `(a; b) | c`."""
         words, loose = self.without_keywords()
-        if words or self.writes:
-            self.found.append(Command(tuple(words), joint, self.writes, loose))
+        if words or self.writes or self.inner:
+            scope, inner = tuple(self.scope), tuple(self.inner)
+            self.found.append(Command(tuple(words), joint, self.writes, loose, scope, inner))
         elif joint and self.found and (self.found[-1].joint == "" or (self.found[-1].joint == ";" and joint != ";")):
-            last = self.found[-1]
-            self.found[-1] = Command(last.words, joint, last.writes, last.loose)
+            self.found[-1] = replace(self.found[-1], joint=joint)
         self.words, self.writes, self.glued, self.target = [], False, False, ""
+        self.inner.clear()
 
     def without_keywords(self) -> tuple[list[str], bool]:
         at, loose = 0, self.depth > 0
@@ -145,6 +175,10 @@ class _Reading:
         while at < len(words) and words[at] in _WORDS_BEFORE:
             loose = loose or words[at] in _CONDITIONS or words[at] == "!"
             self.count(words[at])
+            if words[at] == "{":
+                self.open_group(BRACE)
+            elif words[at] == "}":
+                self.close_group(BRACE)
             at += 1
         if at < len(words) and words[at] in _LOOPS:
             self.count(words[at])
@@ -174,6 +208,12 @@ def _closing(text: str, at: int, end: str) -> int:
     return len(text)
 
 
+def _substituted(text: str) -> str:
+    """The commands within a substitution; none of arithmetic."""
+    text = text.removeprefix("$").removeprefix("(") if text[:1] in "$(" else text.removeprefix("`")
+    return "" if text[:1] == "(" else text.removesuffix(")").removesuffix("`")
+
+
 def _unescaped(piece: str) -> str:
     return _escape().sub(r"\1", piece)
 
@@ -181,6 +221,11 @@ def _unescaped(piece: str) -> str:
 @cache
 def _escape() -> re.Pattern[str]:
     return re.compile(r"\\(.)", re.DOTALL)
+
+
+@cache
+def _substitution() -> re.Pattern[str]:
+    return re.compile(r"\$\([^()\"]*+\)?|`[^`]*+`?")
 
 
 @cache

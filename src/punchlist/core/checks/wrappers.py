@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Final, NamedTuple
 
-from punchlist.core.checks.shell import Command, commands
+from punchlist.core.checks.shell import PROCESS, Command, commands
 
 _DEEPEST: Final = 6
 _MOST: Final = 256
@@ -90,6 +90,7 @@ WRAPPERS: Final[dict[str, Wrapper]] = {
     "asdf exec": _wraps(),
     "devbox run": _wraps("-c --config"),
     "doppler run": _wraps("-p --project -c --config"),
+    "xargs": _wraps("-n -P -I -d -L -s -a -E --max-args --max-procs --delimiter --arg-file"),
     "dotenv run": _wraps("-f"),
     "dotenvx run": _wraps("-f"),
     "op run": _wraps("--env-file"),
@@ -107,16 +108,23 @@ WRAPPERS: Final[dict[str, Wrapper]] = {
 
 _SSH: Final = frozenset({"-i", "-p", "-o", "-l", "-F", "-J"})
 _SHELLS: Final = frozenset({"bash", "sh", "zsh", "dash", "ksh", "fish", "busybox"})
+_POWERSHELLS: Final = frozenset({"powershell", "pwsh"})
+_SCRIPTS: Final = frozenset({"pdm run", "hatch run", "rye run", "pixi run"})
+"""What runs a project's own scripts by their names too; `SCRIPT_NAMES` are no programs."""
+
+SCRIPT_NAMES: Final = frozenset(
+    {"test", "tests", "lint", "check", "checks", "types", "typecheck", "build", "ci", "cov"}
+)
 _ASSIGNMENT: Final = r"[A-Za-z_]\w*\+?=.*"
-_PYTHON: Final = r"(?:python|pypy)[\d.]*(?:\.exe)?"
+_PYTHON: Final = r"(?:python|pypy|py)[\d.]*(?:\.exe)?"
 
 
 def run_by(line: str | Sequence[str], depth: int = 0) -> Iterator[Command]:
     """The simple commands that a line, or the words of one command, really runs."""
     given = commands(line) if isinstance(line, str) else (Command(tuple(line)),)
     count = 0
-    for command in given[:_MOST]:
-        for inner in _unwrapped(command, depth):
+    for place, command in enumerate(given[:_MOST]):
+        for inner in _unwrapped(command, depth, place):
             count += 1
             if count > _MOST:
                 return
@@ -125,10 +133,15 @@ def run_by(line: str | Sequence[str], depth: int = 0) -> Iterator[Command]:
 
 def program(words: Sequence[str]) -> str:
     """The name of what the words run, without its folder."""
-    return words[0].rpartition("/")[2].rpartition("\\")[2].removesuffix(".exe") if words else ""
+    if not words:
+        return ""
+    name = words[0]
+    if "/" in name or "\\" in name:
+        name = name.rpartition("/")[2].rpartition("\\")[2]
+    return name.removesuffix(".exe")
 
 
-def _unwrapped(command: Command, depth: int) -> Iterator[Command]:
+def _unwrapped(command: Command, depth: int, place: int = 0) -> Iterator[Command]:
     words = command.words
     for _ in range(_DEEPEST):
         words = _without_assignments(words)
@@ -138,24 +151,35 @@ def _unwrapped(command: Command, depth: int) -> Iterator[Command]:
         words = inner
     script = _script(words) if depth < _DEEPEST else None
     if script is None:
-        yield replace(command, words=words)
+        yield command if words is command.words else replace(command, words=words)
         return
     found = list(run_by(script, depth + 1))
-    for place, inner in enumerate(found):
-        last = place == len(found) - 1
+    group = () if program(words) == "eval" else (f"{PROCESS}{place}",)
+    for at, inner in enumerate(found):
+        last = at == len(found) - 1
         yield replace(
             inner,
+            scope=(*command.scope, *group, *inner.scope),
+            inner=(*inner.inner, *command.inner) if last else inner.inner,
             joint=command.joint if last else inner.joint or ";",
-            loose=inner.loose or command.loose,
+            loose=inner.loose or command.loose or _keeps_quiet(words),
             writes=inner.writes or (last and command.writes),
         )
+
+
+def _keeps_quiet(words: tuple[str, ...]) -> bool:
+    """Whether this runs a command and does not tell how it ended: `script`, unless it is told to."""
+    told = any(
+        word == "--return" or _compiled(r"-[a-zA-Z]*e[a-zA-Z]*").fullmatch(word) is not None for word in words[1:]
+    )
+    return program(words) == "script" and not told
 
 
 def _without_assignments(words: tuple[str, ...]) -> tuple[str, ...]:
     at = 0
     while at < len(words) and "=" in words[at] and _compiled(_ASSIGNMENT).fullmatch(words[at]) is not None:
         at += 1
-    return words[at:]
+    return words[at:] if at else words
 
 
 def _inner(words: tuple[str, ...]) -> tuple[str, ...] | None:
@@ -168,7 +192,9 @@ def _inner(words: tuple[str, ...]) -> tuple[str, ...] | None:
     for length in (1, 2, 3):
         wrapper = WRAPPERS.get(" ".join((name, *words[1:length])))
         if wrapper is not None:
-            return _behind(words[length:], wrapper)
+            inner = _behind(words[length:], wrapper)
+            is_script = inner is not None and inner[0].rpartition(":")[2] in SCRIPT_NAMES
+            return None if is_script and " ".join((name, *words[1:length])) in _SCRIPTS else inner
     return None
 
 
@@ -217,6 +243,14 @@ def _script(words: tuple[str, ...]) -> str | None:
         for option in ("-c", "--command"):
             if option in words[:-1]:
                 return " ".join(words[words.index(option) + 1 :])
+    if name == "eval":
+        return " ".join(words[1:])
+    if name == "script":
+        option = next((word for word in words[1:-1] if word == "--command" or _compiled(r"-\w*c").fullmatch(word)), "")
+        return words[words.index(option) + 1] if option else None
+    if name in _POWERSHELLS:
+        option = next((word for word in words[1:-1] if word.lower() in ("-command", "-c")), "")
+        return " ".join(words[words.index(option) + 1 :]) if option else None
     if name == "ssh":
         return " ".join(words[_options(words[1:], _SSH) + 2 :])
     return _shell_script(words[1:]) if name in _SHELLS else None

@@ -7,7 +7,7 @@
 """
 
 from punchlist.core.grounding.calls import Moment, Subject, ToolCall, item_key, joined, subject, task_key
-from punchlist.core.grounding.evidence import Matched, grounded_by, match_evidence
+from punchlist.core.grounding.evidence import Matched, completion_before, grounded_by, match_evidence, with_unclaimed
 from punchlist.core.grounding.grades import GRADES, SOUND, Grade, grade, regrade
 from punchlist.core.grounding.observing import Watch, call_from, end_facts, start_facts
 from punchlist.core.grounding.subagents import matching_item
@@ -29,6 +29,7 @@ __all__ = [
     "Watch",
     "call_from",
     "combined",
+    "completion_before",
     "counted",
     "end_facts",
     "grade",
@@ -42,4 +43,5 @@ __all__ = [
     "subject",
     "tally_of",
     "task_key",
+    "with_unclaimed",
 ]

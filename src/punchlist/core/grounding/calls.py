@@ -63,7 +63,8 @@ class Moment(NamedTuple):
 class ToolCall:
     """One call of a tool. `item` and `after` are keys: the item in focus when it started, else the one finished last.
 
-    `changes` says that it may have changed the work with no check behind; `program` is what a shell line runs.
+    `changes` says that it may have changed the work with no check behind; `program` is what a shell line runs. `words`
+    are short hashes of what it is known again by, where the preview does not hold it.
     """
 
     id: str
@@ -83,6 +84,7 @@ class ToolCall:
     check_outcome: Outcome | None = None
     preview: str = ""
     result: str = ""
+    words: str = ""
 
     @property
     def is_check(self) -> bool:
@@ -123,6 +125,7 @@ def joined(one: ToolCall, other: ToolCall) -> ToolCall:
         check=opened.check or later.check,
         check_outcome=_worse(one.check_outcome, other.check_outcome),
         preview=opened.preview or later.preview,
+        words=opened.words or later.words,
         result=ended.result or min(one.result, other.result) or max(one.result, other.result),
     )
 
@@ -150,7 +153,7 @@ def _in_order(one: ToolCall, other: ToolCall) -> tuple[ToolCall, ToolCall]:
 
 def _opening(call: ToolCall) -> tuple[object, ...]:
     """Of two accounts that both tell of the beginning, or both do not, the earlier; then any fixed order."""
-    details = (call.item, call.after, call.name, call.kind, call.program, call.hash, call.preview, call.via)
+    details = (call.item, call.after, call.name, call.kind, call.program, call.hash, call.preview, call.via, call.words)
     return (call.started or 0, *details, repr(call.check))
 
 

@@ -6,23 +6,15 @@ names really did may then ground the completion; the words themselves never do.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cache
-from typing import Final, Literal
 
 from punchlist.core.grounding.calls import ToolCall
+from punchlist.core.grounding.naming import Named, named_in
 from punchlist.core.grounding.tally import Tally, counted
-from punchlist.core.todo import Evidence
-from punchlist.text.previews import preview
-
-Kind = Literal["command", "url", "file", "person", "text"]
-KINDS: Final[tuple[Kind, ...]] = ("command", "url", "file", "person", "text")
-
-_LEAST: Final = 4
-"""Characters that a text needs to be found within another one."""
+from punchlist.core.proof import Kind, kind_of
+from punchlist.core.todo import Evidence, TodoItem
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,67 +48,65 @@ def match_evidence(
 
 
 def grounded_by(tally: Tally, matches: Iterable[Matched], *, item: str, since: datetime | None = None) -> Tally:
-    """The tally with the calls that evidence names counted too, though they ran under another item, or under none.
+    """The tally with the calls that evidence names counted too, though they ran with nothing in focus, or another item.
 
-    `item` is the key of the item that the tally is of, `since` when it came to be: what ran before proves nothing.
+    A call of another item says something about this one only where there was work on this one too: by itself it proves
+    nothing, though it may contradict. `item` is the key of the item that the tally is of, `since` when it came to be:
+    what ran before proves nothing.
     """
     named: dict[str, ToolCall] = {}
     for match in matches:
         call = match.call
-        begun = None if call is None else call.started or call.finished
-        if call is not None and call.item != item and begun is not None and (since is None or begun.at >= since):
+        if call is not None and call.item != item and _began_since(call, since):
             named[call.id] = call
-    for call in named.values():
-        tally = counted(tally, None, call) or tally
+    for call in sorted(named.values(), key=_is_anothers):
+        if not _is_anothers(call) or _has_work(tally) or call.check_outcome == "failed":
+            tally = counted(tally, None, call) or tally
     return tally
 
 
-def kind_of(evidence: Evidence) -> Kind:
-    """The kind that was given, if it is one, else what the text looks like."""
-    wanted = (evidence.kind or "").strip().lower()
-    for kind in KINDS:
-        if kind == wanted:
-            return kind
-    text = evidence.text.strip()
-    if _compiled(r"[a-zA-Z][a-zA-Z0-9+.-]{1,20}://\S+").fullmatch(text) is not None:
-        return "url"
-    if _compiled(r"(?i)(?:confirmed|approved|accepted|reviewed|checked|signed off) by\b.*").match(text) is not None:
-        return "person"
-    if _compiled(r"[\w.@~/\\-]*[\w-]\.[A-Za-z0-9]{1,8}|[\w.@~-]*/[\w.@/-]+").fullmatch(text) is not None:
-        return "file"
-    return "text"
+def with_unclaimed(tally: Tally, item: TodoItem, calls: Iterable[ToolCall], *, since: datetime | None = None) -> Tally:
+    """The tally of an item that never was in progress: what was done with nothing in focus was perhaps done for it.
+
+    Those calls count that began after the item came to be, and behind `since`, the completion before this one.
+    """
+    if item.started_at is not None or _has_work(tally):
+        return tally
+    for call in calls:
+        begun = call.started
+        if call.item or begun is None or not _began_since(call, item.created_at):
+            continue
+        if (since is None or begun.at >= since) and (item.finished_at is None or begun.at <= item.finished_at):
+            tally = counted(tally, None, call) or tally
+    return tally
+
+
+def completion_before(item: TodoItem, others: Iterable[TodoItem]) -> datetime | None:
+    """When the last of the other items was finished that was so before this one."""
+    end = item.finished_at
+    ends = (one.finished_at for one in others if one.id != item.id)
+    return max((at for at in ends if at is not None and end is not None and at < end), default=None)
 
 
 def _matched(evidence: Evidence, calls: Sequence[ToolCall]) -> Matched:
-    kind = kind_of(evidence)
+    kind = kind_of(evidence.text, evidence.kind)
     if kind == "person":
         return Matched(evidence, kind)
-    needle = _folded(preview(evidence.text))
+    said: Named = named_in(evidence.text, kind)
     for call in reversed(calls):
-        if call.kind != "todo" and (
-            evidence.text.strip() == call.id or _names(kind, evidence.text.strip(), needle, call)
-        ):
-            return Matched(evidence, "command" if kind == "text" and call.program else kind, call)
+        if call.kind != "todo" and said.names(call):
+            return Matched(evidence, "command" if kind == "text" else kind, call)
     return Matched(evidence, kind)
 
 
-def _names(kind: Kind, text: str, needle: str, call: ToolCall) -> bool:
-    if kind == "file":
-        return any(path == text or path.endswith(f"/{text.lstrip('./')}") for path in call.files)
-    if len(needle) < _LEAST:
-        return False
-    if kind == "url":
-        return needle in call.preview.lower()
-    asked = _folded(call.preview)
-    if needle in asked or (len(asked) >= _LEAST and asked in needle):
-        return True
-    return kind == "text" and needle in _folded(call.result)
+def _began_since(call: ToolCall, since: datetime | None) -> bool:
+    begun = call.started or call.finished
+    return begun is not None and (since is None or begun.at >= since)
 
 
-def _folded(text: str) -> str:
-    return " ".join(text.lower().strip(" `$>…").split())
+def _is_anothers(call: ToolCall) -> bool:
+    return bool(call.item)
 
 
-@cache
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern)
+def _has_work(tally: Tally) -> bool:
+    return tally.calls > tally.kinds.get("todo", 0)

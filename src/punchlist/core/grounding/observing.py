@@ -17,6 +17,7 @@ from typing import Any, Final, cast
 from punchlist.core.checks import FAMILIES, Check, Look, Outcome, Patterns, judged, look
 from punchlist.core.grounding.calls import CallOutcome, Moment, ToolCall
 from punchlist.core.grounding.files import named_files
+from punchlist.core.grounding.naming import words_of
 from punchlist.core.grounding.places import kept_places
 from punchlist.core.grounding.results import read_result
 from punchlist.text import clean, cut
@@ -30,7 +31,7 @@ _MAY_SAY_NO: Final = frozenset({"grep", "egrep", "fgrep", "rg", "ag", "diff", "c
 
 _OUTCOMES: Final[tuple[Outcome, ...]] = ("passed", "failed", "empty", "unknown")
 _ENDS: Final = frozenset({"tool.finished", "tool.failed"})
-_TEXTS: Final = frozenset({"name", "kind", "program", "hash", "via", "item", "after", "preview", "result"})
+_TEXTS: Final = frozenset({"name", "kind", "program", "hash", "via", "item", "after", "preview", "words", "result"})
 _LONGEST_NAME: Final = 128
 
 
@@ -69,6 +70,8 @@ def start_facts(
     where that is known.
     """
     seen = _looked_at(arguments, watch) if kind == "shell" else None
+    shown = argument_preview(arguments, watch.previews, own=watch.secrets)
+    names_files = kind == "edit" or (kind == "unknown" and changes)
     facts: dict[str, Any] = {
         "name": _plain(name, watch),
         "kind": kind,
@@ -79,9 +82,10 @@ def start_facts(
         "program": _plain(seen.program, watch) if seen is not None else "",
         "changes": changes and (seen is None or seen.changes),
         "check": _check_data(seen.check) if seen is not None and seen.check is not None else None,
-        "files": [redact(path, watch.secrets) for path in named_files(arguments)] if kind == "edit" else None,
+        "files": [redact(path, watch.secrets) for path in named_files(arguments)] if names_files else None,
         "places": kept_places(arguments, watch.secrets) if kind not in ("shell", "todo") else None,
-        "preview": argument_preview(arguments, watch.previews, own=watch.secrets),
+        "preview": shown,
+        "words": words_of(arguments, () if seen is None else seen.commands, shown) if kind != "edit" else "",
     }
     return {key: value for key, value in facts.items() if value}
 
@@ -199,6 +203,7 @@ def _check_data(check: Check) -> dict[str, Any]:
             ("zero_hides", not check.zero_counts),
             ("failure_hides", not check.failure_counts),
             ("silent", check.silent),
+            ("several", check.several),
         )
         if given
     }
@@ -216,6 +221,7 @@ def _check_from(data: Any) -> Check | None:
                 zero_counts=fields.get("zero_hides") is not True,
                 failure_counts=fields.get("failure_hides") is not True,
                 silent=fields.get("silent") is True,
+                several=fields.get("several") is True,
             )
     return None
 

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from punchlist.core.grounding.calls import Moment, ToolCall, joined
 
 OPEN: Final = 64
-"""Calls without an end that are remembered, the latest ones."""
+"""Calls without an end that are remembered: the latest ones, and of these checks and changes rather than others."""
 
 ENDED: Final = 32
 """Calls with an end that are known again, the latest ones."""
@@ -109,8 +109,21 @@ def _put(state: Watched, call: ToolCall) -> tuple[Watched, tuple[Settled, ...]]:
     running = {**state.open, call.id: call}
     settled: list[Settled] = []
     while len(running) > OPEN:
-        oldest = running.pop(next(iter(running)))
+        oldest = running.pop(_least(running))
         if oldest.outcome != "abandoned":
             settled.append(Settled(None, oldest))
     after = Watched(running, state.ended, state.done, state.reports + 1, state.made, state.children)
     return after, tuple(settled)
+
+
+def _least(running: Mapping[str, ToolCall]) -> str:
+    """The oldest call of those whose end says least; the one that came last is not among them."""
+    calls = list(running.values())[:-1]
+    return min(calls, key=_weight).id
+
+
+def _weight(call: ToolCall) -> int:
+    """How much the end of a call will say: nothing much if it was given up, most if it is a check."""
+    if call.outcome == "abandoned":
+        return 0
+    return 3 if call.check is not None else 1 + call.changes

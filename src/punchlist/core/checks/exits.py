@@ -1,0 +1,161 @@
+"""What the exit code of a whole line says about one command in it, as a shell would have it.
+
+A command stands in groups: `( … )`, `{ … }`, the text of a `bash -c`. From the innermost outwards it is asked whether
+a failure would get through to the end of the group, and then whether that of the group would.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, Literal, NamedTuple
+
+from punchlist.core.checks.shell import BRACE, PROCESS, Command
+
+
+class _Settings(NamedTuple):
+    """`strict`: the shell stops at the first failure. `pipes`: the failure of a part of a pipe is that of the pipe."""
+
+    strict: bool = False
+    pipes: bool = False
+
+
+_Way = Literal["open", "skipped"]
+_OPEN: Final[_Way] = "open"
+_SKIPPED: Final[_Way] = "skipped"
+"""A failure that stands at the end of its group, or that passed over what is behind `&&`, where no shell stops."""
+
+
+def zero_counts(run: Sequence[Command], place: int) -> bool:
+    """Whether an exit code of 0 of the whole means 0 of this command."""
+    scope = run[place].scope
+    if run[place].loose:
+        return False
+    last, way = place, _OPEN
+    for level in range(len(scope), -1, -1):
+        end = _end(run, place, level)
+        start = way if level < len(scope) and scope[level][0] == BRACE else _OPEN
+        way = _way(run, last, end, level, _settings(run, place, level), start)
+        if way is None:
+            return False
+        last = end
+    return run[-1].joint != "&"
+
+
+def failure_swallowed(run: Sequence[Command], place: int) -> bool:
+    """Whether the exit code of the whole is not that of this command, because a pipe or the background takes it."""
+    pipes = _settings(run, place, len(run[place].scope)).pipes
+    piped = any(command.joint == "|" for command in run[place:-1])
+    return (piped and not pipes) or run[-1].joint == "&"
+
+
+def _end(run: Sequence[Command], place: int, level: int) -> int:
+    """The last command of the group of this depth that a command stands in."""
+    group = run[place].scope[:level]
+    at = place
+    while at + 1 < len(run) and run[at + 1].scope[:level] == group:
+        at += 1
+    return at
+
+
+def _way(run: Sequence[Command], last: int, end: int, level: int, settings: _Settings, start: _Way) -> _Way | None:
+    """How the failure of what ends at `last` becomes that of its group, which goes until `end`; None if it is lost."""
+    at, over, skipped = last, False, start == _SKIPPED  # over: it has passed over what is behind an `&&` here
+    while at < end:
+        joint, first = run[at].joint, at + 1
+        at = _end(run, first, level + 1) if len(run[first].scope) > level else first
+        if joint == "&&":
+            over = skipped = True
+        elif joint == "|":
+            if not (settings.pipes or over):
+                return None
+            skipped = over
+        elif joint == "||":
+            certain = run[at].joint != "|" and (at == first or run[at - 1].joint == ";")
+            if not certain or not _ends_badly(run[at].words):
+                return None
+            if run[at].words[0] != "false" and not _is_subshell(run[at], level):
+                return _OPEN
+            over = skipped = False
+        else:
+            return _OPEN if joint != "&" and settings.strict and not skipped else None
+    return _SKIPPED if skipped else _OPEN
+
+
+def _ends_badly(words: Sequence[str]) -> bool:
+    """Whether a command, behind `||`, passes the failure on."""
+    return words[:1] == ("false",) or (words[:1] in (("exit",), ("return",)) and words[1:] != ("0",))
+
+
+def _is_subshell(command: Command, level: int) -> bool:
+    """Whether the command, seen from this depth, can only end a shell within."""
+    return any(group[0] != BRACE for group in command.scope[level:])
+
+
+def _settings(run: Sequence[Command], place: int, level: int) -> _Settings:
+    """The settings that hold in the group of this depth when the command is reached."""
+    scope = run[place].scope[:level]
+    strict = pipes = False
+    for at, command in enumerate(run[:place]):
+        if command.words[:1] == ("set",) and _bears_on(run, at, scope):
+            certain = not command.loose and not _is_conditional(run, at)
+            for name, on in _options(command.words[1:]):
+                holds = on and certain
+                strict, pipes = (holds, pipes) if name == "errexit" else (strict, holds)
+    return _Settings(strict and not _ignored(run, place, level), pipes)
+
+
+def _bears_on(run: Sequence[Command], at: int, scope: tuple[str, ...]) -> bool:
+    """Whether what is set here holds in a group behind: in those within its own, but not in a process of its own."""
+    of = run[at].scope
+    if _is_piped(run, at, at):
+        return False
+    while of and of[-1][0] == BRACE and not _is_piped(run, _first(run, at, len(of)), _end(run, at, len(of))):
+        of = of[:-1]
+    return scope[: len(of)] == of and not any(group[0] == PROCESS for group in scope[len(of) :])
+
+
+def _is_piped(run: Sequence[Command], first: int, last: int) -> bool:
+    """Whether this is a part of a pipe, and so a shell of its own."""
+    return run[last].joint == "|" or (first > 0 and run[first - 1].joint == "|")
+
+
+def _is_conditional(run: Sequence[Command], at: int) -> bool:
+    """Whether this, or a group that it stands in, is behind `&&` or `||`."""
+    starts = {at, *(_first(run, at, depth) for depth in range(1, len(run[at].scope) + 1))}
+    return any(start > 0 and run[start - 1].joint in ("&&", "||") for start in starts)
+
+
+def _first(run: Sequence[Command], place: int, level: int) -> int:
+    """The first command of the group of this depth that a command stands in."""
+    group = run[place].scope[:level]
+    at = place
+    while at > 0 and run[at - 1].scope[:level] == group:
+        at -= 1
+    return at
+
+
+def _ignored(run: Sequence[Command], place: int, level: int) -> bool:
+    """A group before `&&` or `||` does not stop at a failure within it, whatever was set."""
+    scope = run[place].scope
+    for depth in range(level, 0, -1):
+        if scope[depth - 1][0] == PROCESS:
+            return False
+        if run[_end(run, place, depth)].joint in ("&&", "||"):
+            return True
+    return False
+
+
+def _options(words: Sequence[str]) -> list[tuple[str, bool]]:
+    """`errexit` and `pipefail` as `set` is told them, and whether they are switched on."""
+    found: list[tuple[str, bool]] = []
+    at = 0
+    while at < len(words) and words[at][:1] in ("-", "+") and words[at] != "--":
+        on, letters = words[at][0] == "-", words[at][1:]
+        if "e" in letters:
+            found.append(("errexit", on))
+        if "o" in letters:
+            at += 1
+            name = words[at] if at < len(words) else ""
+            found += [(name, on)] * (name in ("errexit", "pipefail"))
+        at += 1
+    return found

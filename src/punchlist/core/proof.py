@@ -1,0 +1,44 @@
+"""What kind of thing was offered as proof of a completion: a command, an address, a file, a person's word, a text."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Final, Literal
+
+Kind = Literal["command", "url", "file", "person", "text"]
+KINDS: Final[tuple[Kind, ...]] = ("command", "url", "file", "person", "text")
+
+_LONGEST: Final = 1_000
+"""A longer text is no command."""
+
+
+def kind_of(text: str, given: str | None = None) -> Kind:
+    """The kind that was given, if it is one, else what the text looks like."""
+    wanted = (given or "").strip().lower()
+    for kind in KINDS:
+        if kind == wanted:
+            return kind
+    text = text.strip()
+    if _compiled(r"[a-zA-Z][a-zA-Z0-9+.-]{1,20}://\S+").fullmatch(text) is not None:
+        return "url"
+    if _compiled(r"(?i)(?:confirmed|approved|accepted|reviewed|checked|signed off) by\b.*").match(text) is not None:
+        return "person"
+    if _compiled(r"[\w.@~/\\-]*[\w-]\.[A-Za-z0-9]{1,8}|[\w.@~-]*/[\w.@/-]+").fullmatch(text) is not None:
+        return "file"
+    return "command" if _is_command(text) else "text"
+
+
+def _is_command(text: str) -> bool:
+    if _compiled(r"\$ \S.*|`[^`]+`").fullmatch(text) is not None:
+        return True
+    if len(text) > _LONGEST:
+        return False
+    from punchlist.core.checks import find_check  # its tables are not needed where no evidence is given
+
+    return find_check(text) is not None
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.DOTALL)
