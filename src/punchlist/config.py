@@ -13,6 +13,7 @@ SETTINGS: dict[str, str] = {
     "PUNCHLIST_DB": "the board to use: `memory:`, a path or `sqlite:///…`; by default the user's own",
     "PUNCHLIST_SESSION": "the session of an agent that names none; by default a new one",
     "PUNCHLIST_DURABILITY": "`full` (a write survives power loss, the default) or `normal` (it survives a crash)",
+    "PUNCHLIST_REDACT": "a regular expression: what it finds is kept out of all that is recorded of tool calls",
     "PUNCHLIST_TASK_LIST": "the list that `punchlist tasks` means; by default the project's own",
     "PUNCHLIST_TASK_ID": "set by `punchlist tasks work`: the task that its command works on",
     "PUNCHLIST_TASK_FENCE": "set by `punchlist tasks work`: the fence of its claim, shown for that task by default",
@@ -54,6 +55,11 @@ def todos_offered() -> bool:
     if value not in ("on", "off"):
         raise ConfigInvalid(name="PUNCHLIST_TODOS", value=value, problem="use `on` or `off`")
     return value == "on"
+
+
+def redaction() -> str | None:
+    """What is secret here beside what is known to be, by the environment; None for nothing."""
+    return os.environ.get("PUNCHLIST_REDACT") or None
 
 
 def gate_commands() -> dict[str, str]:

@@ -110,10 +110,13 @@ def test_calls_without_an_id_pair_by_name_first_in_first_out() -> None:
         agent.tool_started(None, "Bash", {"command": "sleep 2"})
         agent.tool_started(None, "Read", {"path": "a"})
         clock.advance(seconds=2)
+        agent.tool_updated(None, "half", name="Bash")
+        agent.tool_updated(None, "nobody", name="Edit")
         agent.tool_finished(None, result="first", name="Bash")
         agent.tool_finished(None, result="nobody asked", name="Edit")
         ended = [data for kind, data in told(agent.board) if kind == "tool.finished"]
         assert [(data["call_id"], data["result"]) for data in ended] == [("#1", "first")]
+        assert told(agent.board, "tool.updated")[0][1] == {"call_id": "#1", "name": "Bash", "preview": "half"}
         assert agent.work_on("1").running == 2
 
 
@@ -157,10 +160,41 @@ def test_output_and_the_end_of_an_agent_are_events() -> None:
         agent.tool_started("c1", "Bash", {"command": "make"})
         agent.finished("All done.")
         assert told(agent.board, "agent.output") == [
-            ("agent.output", {"characters": 24, "preview": "I have painted the door."})
+            (
+                "agent.output",
+                {"characters": 24, "preview": "I have painted the door.", "text": "I have painted\nthe door."},
+            )
         ]
         assert told(agent.board, "agent.finished")[0][1] == {"outcome": "completed", "preview": "All done."}
         assert agent.work_on("1").abandoned == 1
+
+
+def test_what_an_agent_says_to_people_is_kept_whole_and_without_secrets() -> None:
+    with at_work() as (agent, _):
+        agent.output("word " * 300 + "word\n\npassword=hunter2, said once.")
+        agent.output("語" * 30_000)
+        (_, first), (_, second) = told(agent.board, "agent.output")
+        assert len(first["preview"]) == 160
+        assert first["text"].endswith("word\n\npassword=*** said once.")
+        assert (second["characters"], len(second["text"]), second["text"][-1]) == (30_000, 24_000, "…")
+        agent.output("a b " * 10_000)
+        assert len(told(agent.board, "agent.output")[2][1]["text"]) <= 24_000
+
+
+def test_no_report_raises_whatever_its_values_do() -> None:
+    class Broken:
+        def __str__(self) -> str:
+            raise ValueError("I have no words")
+
+    broken: Any = Broken()
+    with at_work() as (agent, _):
+        agent.tool_started(broken, broken, broken)
+        agent.tool_updated(broken, broken)
+        agent.tool_finished(broken, broken, name=broken)
+        agent.tool_failed(broken, broken)
+        agent.output(broken)
+        agent.finished(broken)
+        assert told(agent.board, "agent.finished")[0][1]["outcome"] == "completed"
 
 
 def test_without_previews_nothing_of_any_text_is_kept() -> None:

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from punchlist.bridges.acp.calls import Calls
-from punchlist.bridges.acp.places import places
 from punchlist.bridges.acp.titles import call_content, call_kind, call_title
+from punchlist.core.grounding.places import places
 
 KEYS = st.text(max_size=4) | st.sampled_from(["path", "line", "content", "text"])
 JSON = st.recursive(
@@ -88,7 +88,10 @@ def test_calls_that_a_turn_leaves_open_are_given_up_once() -> None:
         }
     ]
     assert calls.given_up() == []
-    assert calls.finished("c2", "late") is None
+    late = calls.finished("c2", "late")
+    assert late is not None
+    assert late["status"] == "completed"  # who says later how it went is heard
+    assert calls.finished("c2", "later") is None
 
 
 def test_calls_that_never_end_are_forgotten_at_a_bound() -> None:

@@ -135,7 +135,32 @@ def test_the_end_of_a_turn_gives_up_the_open_calls_of_that_agent_only(kind: str)
     updates.add(tool("tool.started", 1, call_id="a", name="Bash"))
     updates.add(tool("tool.started", 2, call_id="b", name="Bash", agent="child"))
     assert [update["toolCallId"] for update in updates.add(tool(kind, 3))] == ["a"]
-    assert updates.add(tool("tool.finished", 4, call_id="a", name="Bash")) == []
+    late = tool("tool.finished", 4, call_id="a", name="Bash", result="made")
+    assert [(update["toolCallId"], update["status"]) for update in updates.add(late)] == [("a", "completed")]
+    assert updates.add(late) == []
+
+
+def test_titles_and_places_on_a_board_are_those_of_the_original(board: Board) -> None:
+    agent = board.agent("main", session="s1")
+    long = "x" * 300
+    agent.tool_started("a", "read", {"path": "/a.py", "line": 3, "deep": {"b": [1]}})
+    agent.tool_finished("a", result="FILE:/out.txt\nMEDIA:/pic.png\nok")
+    agent.tool_started("b", "edit", {"file_path": "/b.py", "new_string": long, "x": 1})
+    agent.tool_started("c", "exec", {"command": "ls -l"})
+    agent.tool_started("d", "find", {"pattern": "pass", "targetPath": "/src", "token": "hunter2"})
+    read, ended, edit, shell, search = list(replay(board.events(), "s1"))[:5]
+    assert (read["title"], read["locations"]) == (
+        'read: path: /a.py, line: 3, deep: {"b":[1]}',
+        [{"path": "/a.py", "line": 3}],
+    )
+    assert ended["locations"] == [{"path": "/a.py", "line": 3}, {"path": "/out.txt"}, {"path": "/pic.png"}]
+    assert edit["title"] == f"edit: file_path: /b.py, new_string: {'x' * 100}..."
+    assert edit["locations"] == [{"path": "/b.py"}]
+    assert shell["title"] == "exec: command: ls -l"
+    assert (search["title"], search["locations"]) == (
+        "find: pattern: pass, targetPath: /src, token: ***",
+        [{"path": "/src"}],
+    )
 
 
 def test_previews_files_and_checks_reach_the_client() -> None:

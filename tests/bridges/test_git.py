@@ -2,14 +2,17 @@
 
 import os
 import subprocess
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from punchlist.bridges.git import Lines, git_facts
+from punchlist.bridges.git import GitFacts, git_facts
+from punchlist.bridges.git_shares import Commit, Lines, Work, shares
 
 LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
+MINUTE = timedelta(minutes=1)
 
 
 def git(folder: Path, *words: str, at: str = "2026-03-01T10:00:00Z") -> None:
@@ -42,29 +45,97 @@ def repository(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_commits_belong_to_the_time_in_which_they_were_made(repository: Path) -> None:
-    facts = git_facts(str(repository), LONG_AGO)
+def facts_of(repository: Path, since: datetime = LONG_AGO) -> GitFacts:
+    facts = git_facts(str(repository), since)
     assert facts is not None
+    return facts
+
+
+def test_commits_belong_to_the_time_in_which_they_were_made(repository: Path) -> None:
+    facts = facts_of(repository)
     assert [commit.files for commit in facts.commits] == [
         {"door.txt": Lines(2, 0)},
         {"door.txt": Lines(1, 1), "täfel ung.bin": Lines(0, 0)},
     ]
     first = facts.commits[0].at
-    early = facts.between(first - timedelta(minutes=1), first + timedelta(minutes=1))
+    early, late, before = facts.shares([
+        Work(first - MINUTE, first + MINUTE),
+        Work(first + MINUTE, None),
+        Work(first - 2 * MINUTE, first - MINUTE),
+    ])  # fmt: skip
     assert (len(early.commits), early.files, early.lines) == (1, 1, Lines(2, 0))
-    both = facts.between(first, None)
-    assert (len(both.commits), both.files, both.lines) == (2, 2, Lines(3, 1))
-    assert facts.between(first - timedelta(days=2), first - timedelta(days=1)).is_empty
+    assert (len(late.commits), late.files, late.lines) == (1, 2, Lines(1, 1))
+    assert before.is_empty
+
+
+def test_a_commit_in_the_second_in_which_an_item_was_begun_belongs_to_that_item(tmp_path: Path) -> None:
+    second = datetime(2026, 3, 1, 10, tzinfo=UTC)
+    commit = Commit("a", second, "Paint", {"door.txt": Lines(1, 0)})
+    begun = second + timedelta(milliseconds=300)
+    before, after = shares(str(tmp_path), [commit], {}, [Work(second - MINUTE, begun), Work(begun, begun + MINUTE)])
+    assert (before.is_empty, after.commits) == (True, (commit,))
+    exact = replace(commit, at=second + timedelta(milliseconds=100), is_exact=True)
+    before, after = shares(str(tmp_path), [exact], {}, [Work(second - MINUTE, begun), Work(begun, begun + MINUTE)])
+    assert (before.commits, after.is_empty) == ((exact,), True)
+
+
+def test_a_commit_belongs_to_the_item_for_which_a_call_ran(tmp_path: Path) -> None:
+    second = datetime(2026, 3, 1, 10, tzinfo=UTC)
+    commit = Commit("a", second, "Paint", {})
+    ran = (second + timedelta(milliseconds=100), second + timedelta(milliseconds=150))
+    one, other = shares(str(tmp_path), [commit], {}, [Work(second, None, active=[ran]), Work(second, None)])
+    assert (one.commits, other.commits) == ((commit,), ())
+
+
+def test_the_time_of_a_new_commit_is_known_better_than_to_a_second(repository: Path) -> None:
+    (repository / "door.txt").write_text("green\n")
+    now = datetime.now(UTC)
+    git(repository, "commit", "-am", "Paint", at=now.isoformat())
+    found = facts_of(repository).commits[-1]
+    assert found.is_exact
+    assert found.at > now - timedelta(milliseconds=20)
 
 
 def test_what_is_not_committed_counts_for_whoever_touched_the_file(repository: Path) -> None:
     (repository / "door.txt").write_text("red\nblue\ngreen\n")
-    facts = git_facts(str(repository), datetime.now(UTC))
-    assert facts is not None
+    facts = facts_of(repository, datetime.now(UTC))
     assert facts.commits == ()
     now = datetime.now(UTC)
-    assert facts.between(now, None, [f"{repository}/door.txt"]).lines == Lines(1, 0)
-    assert facts.between(now, None, ["window.txt"]).is_empty
+    works = [Work(now, None, [f"{repository}/door.txt"]), Work(now, None, ["window.txt"])]
+    touched, other = facts.shares(works)
+    assert (touched.lines, other.is_empty) == (Lines(1, 0), True)
+    assert facts.shares([Work(now, None, ["/elsewhere/door.txt"])])[0].is_empty
+
+
+def test_a_new_file_and_one_that_a_shell_line_changed_have_a_diffstat(repository: Path) -> None:
+    begun = datetime.now(UTC)
+    (repository / "new.txt").write_text("one\ntwo")
+    (repository / "door.txt").write_text("red\nblue\ngreen\n")
+    ran = (begun, datetime.now(UTC))
+    facts = facts_of(repository, begun)
+    wrote, ran_a_line, idle = facts.shares(
+        [Work(begun, None, ["new.txt"]), Work(begun, None, active=[ran]), Work(begun, None)]
+    )
+    assert (wrote.files, wrote.lines) == (1, Lines(2, 0))
+    assert (ran_a_line.files, ran_a_line.lines) == (1, Lines(1, 0))
+    assert idle.is_empty
+
+
+def test_a_file_that_two_items_touched_counts_once(repository: Path) -> None:
+    begun = datetime.now(UTC)
+    (repository / "door.txt").write_text("red\nblue\ngreen\n")
+    facts = facts_of(repository, begun)
+    first, second = facts.shares([Work(begun, begun, ["door.txt"]), Work(begun + MINUTE, None, ["door.txt"])])
+    assert (first.is_empty, second.lines) == (True, Lines(1, 0))
+
+
+def test_a_repository_without_a_commit_has_new_files(tmp_path: Path) -> None:
+    git(tmp_path, "init")
+    begun = datetime.now(UTC) - MINUTE
+    for name in ("added.txt", "new.txt"):
+        (tmp_path / name).write_text("one\n")
+    git(tmp_path, "add", "added.txt")
+    assert facts_of(tmp_path, begun).shares([Work(begun, None, ["added.txt", "new.txt"])])[0].lines == Lines(2, 0)
 
 
 def test_a_folder_without_a_repository_and_a_git_that_is_missing_are_no_fault(

@@ -324,12 +324,11 @@ def test_a_session_on_a_board_is_told_to_a_chat() -> None:
         agent.tool_started("c1", "Bash", {"command": "make"})
         agent.tool_finished("c1", "ok")
         messages = [message for event in board.events() for message in feed.add(event)]
-    shown = [line.replace(": make", "") for line in lines(messages)]  # a board may keep a preview of the arguments
-    assert shown == [
+    assert lines(messages) == [
         "⚙️ plan: 0/3 · Read",
         "⚙️ plan: 1/2 · Write",
-        "🧰 Tool Call: Bash · status=in_progress",
-        "🧰 Tool Call: Bash · status=completed",
+        "🧰 Tool Call: Bash: command: make · status=in_progress",
+        "🧰 Tool Call: Bash: command: make · status=completed",
     ]
 
 
@@ -340,3 +339,18 @@ def test_a_chat_hears_nothing_of_lists_and_calls_unless_it_wants_to() -> None:
         assert feed.add(tool("agent.output", preview=text)) == []
     assert lines(feed.add(tool("turn.ended"))) == ["Hello\n\nBye\n\n"]
     assert feed.tick(at(9)) == feed.turn_ended(at(9)) == []
+
+
+def test_a_chat_gets_all_that_an_agent_says_and_is_told_where_it_is_cut() -> None:
+    said = " ".join(f"word{number}" for number in range(400)) + "\n\nsecond paragraph."
+    feed = ChatFeed("s1")
+    with memory_board() as board:
+        agent = board.agent("main", session="s1")
+        agent.output(said)
+        agent.user_turn()
+        agent.output("a b " * 10_000)
+        agent.user_turn()
+        messages = [message.text for event in board.events() for message in feed.add(event)]
+    long = messages.index("⚙️ output truncated")
+    assert " ".join("".join(messages[:long]).split()) == " ".join(said.split())
+    assert sum(map(len, messages[long + 1 :])) > 23_000

@@ -252,6 +252,14 @@ def test_the_lists_of_children_reach_their_parent(board: Board, clock: FakeClock
     assert texts(relays.tick(clock.advance(3))) == ["Explorer: 0/2: now “Look”. 1/2: finished “Look”, now “Tell”."]
 
 
+def test_what_a_child_says_reaches_its_parent_in_220_characters(board: Board) -> None:
+    main = board.agent("main", session="s1")
+    main.spawn("explore").output(" ".join(f"word{number}" for number in range(100)))
+    relays = Relays("s1")
+    _, progress = texts([notice for event in board.events() for notice in relays.add(event)])
+    assert len(progress) == len("explore: ") + SNIPPET
+
+
 def test_a_child_that_only_works_is_alive_but_not_seen(clock: FakeClock) -> None:
     relays = Relays("s1")
     relays.add(tool("agent.spawned", child="explore"))

@@ -182,9 +182,21 @@ def test_a_brief_for_programs(run: Run) -> None:
 def test_what_waits_on_the_reader_comes_first(run: Run, worked: Board) -> None:
     agent = worked.agent("main", session="s1", dialect="claude-code")
     agent.ask("Wax", "Which colour?")
-    said = run("brief").out
-    assert said.startswith("Waiting on you")
-    assert "Which colour?" in said
+    said = run("brief", "--keep").out
+    assert said.startswith("Waiting on you (1)")
+    assert said.count("Which colour?") == 1
+    assert json.loads(run("brief", "--json").out)["waiting"] == []
+
+
+def test_a_brief_says_what_the_layer_cost_since_the_last_one(run: Run, worked: Board) -> None:
+    agent = worked.agent("main", session="s1", dialect="claude-code")
+    first = json.loads(run("brief", "--json").out)["layer_tokens"]
+    assert first > 0
+    assert json.loads(run("brief", "--json").out)["layer_tokens"] == 0
+    agent.call("TodoWrite", claude(("Paint <b>", "completed"), ("Sand", "completed"), ("Wax", "pending")))
+    again = json.loads(run("brief", "--json").out)["layer_tokens"]
+    assert again > 0
+    assert json.loads(run("brief", "--json", "--after", "0").out)["layer_tokens"] == first + again
 
 
 @pytest.mark.usefixtures("worked")
@@ -197,6 +209,8 @@ def test_a_brief_is_pushed_by_a_command_and_only_when_there_is_something(run: Ru
     assert "Sand" in target.read_text()
     before = target.read_text()
     assert run("brief", "--push", command).code == 0
+    assert target.read_text() == before
+    assert run("brief", "--after", "0", "--push", f"cat > {target}").code == 0
     assert target.read_text() == before
     for bad, code in (("/no/such/program", 1), ("'", 2), (" ", 2)):
         assert run("brief", "--after", "0", "--push", bad).code == code

@@ -1,6 +1,7 @@
 """No secret is shown or stored: what goes into previews, and what never does."""
 
 import json
+import re
 import string
 
 import pytest
@@ -150,6 +151,104 @@ def test_names_that_only_sound_secret_are_not(name: str) -> None:
     assert not is_secret_name(name)
 
 
+SECRET = "hunter2SECRETzz9"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"password": {"value": SECRET}},
+        {"passwords": [SECRET]},
+        {"tokens": {"a": SECRET}},
+        {"credentials": {"a": SECRET}},
+        {"auth": ["ada", SECRET]},
+        {"auth": {"user": "ada", "pass": SECRET}},
+        {"pass": SECRET},
+        {"key": SECRET},
+        {"a": {"sort": 1, "key": [SECRET]}},
+        {"headers": [["X-Api-Key", SECRET]]},
+        {"headers": [{"name": "Authorization", "value": SECRET}]},
+        {"env": [{"name": "FOO_TOKEN", "value": SECRET}]},
+        {"environment": [{"Key": "DB_PASSWORD", "Value": SECRET}]},
+    ],
+)
+def test_a_secret_field_is_masked_whatever_its_value_is_made_of(arguments: dict[str, object]) -> None:
+    assert SECRET not in argument_preview(arguments, 1000)
+    assert SECRET not in redact(json.dumps(arguments))
+    assert SECRET not in redact(json.dumps(arguments, indent=2))
+    assert SECRET not in redact(json.dumps(json.dumps(arguments)))
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "PASS={} ./run",
+        "AUTH={} ./run",
+        "stripe_key={} ./run",
+        "docker login -u a -p {} registry",
+        "redis-cli -h host -a {} ping",
+        "sshpass -p'{}' ssh host",
+        "openssl rsa -passin pass:{} -in key.pem",
+        "openssl enc -aes-256-cbc -k {}",
+        "zip -P {} out.zip a",
+        "ldapsearch -x -D cn=admin -w {}",
+        "aws configure set aws_secret_access_key {}",
+        "npm config set //registry/:_authToken {}",
+        "git config --global github.token {}",
+        "gh auth login --with-token <<< {}",
+        "echo {} | gh auth login --with-token",
+        "echo -n '{}' | docker login --password-stdin -u ada",
+        "gh secret set FOO --body '{}'",
+        "set -x TOKEN {}",
+        "setx API_KEY {}",
+        "curl 'https://host/path?key={}'",
+        "curl -b 'sid={}' host",
+        "curl --cookie sid={} host",
+        "curl -U ada:{} host",
+        "http -a ada:{} host",
+        'curl -H \'Authorization: Digest username="a", response="{}"\' host',
+        "kubectl create secret generic x --from-literal=pw={}",
+        "password\u00a0=\u00a0{}",
+        "password=abc\\ {}",
+        "password:\n  {}",
+        "passwords:\n  - {}",
+        "secret: |\n  {}",
+        "tokens = ['{}']",
+        "requests.get(url, auth=('ada', '{}'))",
+    ],
+)
+def test_no_usual_command_line_shows_its_secret(command: str) -> None:
+    line = command.format(SECRET)
+    assert SECRET not in redact(line)
+    assert SECRET not in redact(json.dumps({"command": line}, ensure_ascii=False))
+    assert SECRET not in argument_preview({"command": line})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "PASS: 12 tests, pass: 12, fail: 0",
+        "auth: fix the login of new users",
+        "sorted(items, key=lambda item: item.place)",
+        "press the key: Enter",
+        '{"tokens": {"input": 1200, "output": 80}}',
+        '{"key": "sort_by_name", "pass": 3}',
+        "foreign_key=users_2024_table1",
+        "set the token budget to 4096",
+        "cache_key=src/app/page2.tsx",
+        "echo hello | grep password",
+    ],
+)
+def test_what_only_sounds_secret_is_shown(text: str) -> None:
+    assert redact(text) == text
+
+
+def test_patterns_of_ones_own_are_redacted_too() -> None:
+    own = re.compile(r"acme-\d{4}|")
+    assert redact("see acme-1234 and acme-12", own) == f"see {MARK} and acme-12"
+    assert preview("see acme-1234", own=own) == argument_preview({"command": "see acme-1234"}, own=own) == f"see {MARK}"
+
+
 pieces = st.one_of(
     SHAPES,
     hostile_texts,
@@ -240,6 +339,16 @@ def test_arguments_of_any_size_and_depth_have_a_preview() -> None:
         "sk-",
         "password='\\",
         "mysql -p ",
+        "key=",
+        "key:[",
+        "password:{",
+        "eyJ-",
+        "echo a sudo ",
+        "set token ",
+        'curl -b "a=',
+        'authorization: a="b',
+        "secret --body ",
+        "password:\n ",
     ],
 )
 def test_a_hostile_text_is_redacted_in_time(piece: str) -> None:

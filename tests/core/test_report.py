@@ -216,6 +216,22 @@ def test_what_waits_on_somebody_is_told_until_it_no_longer_does() -> None:
     assert texts(log.brief(log.brief(0).until).waiting) == ["a"]
 
 
+@pytest.mark.parametrize(
+    ("kind", "data", "left"),
+    [
+        ("turn.ended", {"abandoned": 0}, ["loop"]),
+        ("agent.finished", {"outcome": "completed"}, []),
+        ("finding.cleared", {"detector": "resumed", "level": "ok", "subject": "main"}, ["loop"]),
+    ],
+)
+def test_who_has_finished_or_speaks_again_is_not_stalled(kind: str, data: dict[str, Any], left: list[str]) -> None:
+    log = Log().list(write("> a"))
+    for detector in ("silent_after_output", "loop"):
+        log.add("finding.raised", {"detector": detector, "level": "warning", "seen": detector, "subject": "main"})
+    log.add("finding.raised", {"detector": "no_output", "level": "warning", "seen": "other"}, agent="other")
+    assert [found.seen for found in log.add(kind, data).brief(0).noticed] == [*left, "other"]
+
+
 def test_findings_are_told_until_they_are_over() -> None:
     data = {"detector": "stall", "level": "warning", "seen": "silent for 60 s", "count": 1, "subject": "main"}
     log = Log().list(write("> a")).add("finding.raised", data)

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from punchlist.core.brief import STALLS
 from punchlist.detect.findings import Finding
 from punchlist.detect.stalls import (
     StallOptions,
@@ -143,3 +144,11 @@ def test_a_clock_that_is_set_back_raises_no_stall() -> None:
     assert check(state, at(-4000))[1] is None
     assert check(state, at(159))[1] is None
     assert told(state, 160)
+
+
+def test_a_brief_knows_every_detector_of_silence() -> None:
+    far = [watched(START)]
+    far.append(submitted(far[-1], START))
+    far.append(active(far[-1], START))
+    far.append(spoke(far[-1], START)[0])
+    assert {told(state, 61).detector for state in far} | {told(far[0], 7 * 3600).detector} == STALLS

@@ -10,6 +10,7 @@ from punchlist.core.todo import Status, TodoItem, TodoList
 from punchlist.store import ListRow
 from punchlist.surfaces.panel import Frame, bar, frame_lines
 from punchlist.surfaces.spans import ASCII, UNICODE, Glyphs, Look, Span, cells, cut, padded, plain
+from punchlist.surfaces.text import list_lines, status_line
 
 _AT = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -78,3 +79,20 @@ def test_a_line_is_cut_and_padded_to_the_cell(texts: list[str], columns: int):
     line = tuple(Span(text) for text in texts if text.isprintable())
     assert cells(cut(line, columns, UNICODE)) <= columns
     assert cells(padded(line, columns, UNICODE)) == columns
+
+
+def test_a_completion_that_nothing_bears_out_is_marked_wherever_people_look():
+    items = tuple(
+        TodoItem(id=grade, content=f"Item {place}", status=Status.COMPLETED, grade=grade)
+        for place, grade in enumerate(("verified", "worked", "asserted", "contradicted"))
+    )
+    todos = TodoList(items=items, revision=1)
+    rows = [plain(line) for line in list_lines(todos, Look())]
+    assert [row.rpartition(" — ")[2] for row in rows] == ["verified", "worked", "asserted", "contradicted"]
+    assert status_line(todos, Look()).endswith("All done (4/4, 2 doubtful)")
+    row = _row(1)._replace(todos=todos)
+    shown = "\n".join(plain(line) for line in frame_lines(_frame(row), Look(columns=60), 40))
+    assert [grade for grade in ("verified", "worked", "asserted", "contradicted") if grade in shown] == [
+        "asserted",
+        "contradicted",
+    ]

@@ -40,6 +40,10 @@ class Agent(Calls, Changes, Modes, Told, Subagents, Plans, PlanStreams, Asking, 
         otherwise. An agent that has been denied the tool by its host denies it to its children.
         """
         check_name("agent", name)
+        if label is not None:
+            from punchlist.text.redaction import redact  # labels are prompts of people and models, and are shown
+
+            label = redact(label, self._policy.secrets)
 
         def work(tx: Transaction) -> str:
             now = self.board.now()

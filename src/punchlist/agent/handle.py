@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, cast, get_args
 
-from punchlist.config import task_list, todos_offered
+from punchlist.config import redaction, task_list, todos_offered
 from punchlist.core.commands import Focus, Policy
 from punchlist.core.events import Draft
 from punchlist.core.todo import TodoList
@@ -19,6 +19,8 @@ from punchlist.errors import ConfigInvalid, InvalidInput, StoreError, UnknownNam
 from punchlist.store import AgentRow, Transaction
 
 if TYPE_CHECKING:
+    import re
+
     from punchlist.agent.accounts import Accounts
     from punchlist.board import Board
     from punchlist.core.task import Task
@@ -30,7 +32,7 @@ Mode = Literal["execute", "plan"]
 PROFILES = ("quiet", "classic", "off")
 _LONGEST_NAME = 200
 _A_SECOND = timedelta(seconds=1)
-_WATCHED = frozenset({"grades", "loop_detection", "staleness", "previews", "checks"})
+_WATCHED = frozenset({"grades", "loop_detection", "staleness", "previews", "checks", "redact"})
 
 
 class AgentOptions(TypedDict, total=False):
@@ -58,9 +60,10 @@ class AgentOptions(TypedDict, total=False):
     `grades`: what becomes of a completion that nothing seen bears out: `show` (its grade shows, the default), `tell`
     (the model is told once) or `require` (it is not accepted). `loop_detection`: True, False or a mapping of
     `punchlist.detect.loop_options`; `staleness`: the same for how the list is kept. `previews`: the most characters
-    that are kept of what a tool was given or gave back, 0 for none. `checks`: commands that are checks, each with its
-    family: `test`, `build`, `lint` or `probe`. `complete_by_subagents`: a child that finishes well, and whose label
-    names an open item, completes it; otherwise its work is only counted for that item.
+    that are kept of what a tool was given or gave back, 0 for none. `redact`: regular expressions of what is secret
+    beside what is known to be; they are tried on every report, so they had better be quick. `checks`: commands that
+    are checks, each with its family: `test`, `build`, `lint` or `probe`. `complete_by_subagents`: a child that finishes
+    well, and whose label names an open item, completes it; otherwise its work is only counted for that item.
     """
 
     focus: str | None
@@ -78,6 +81,7 @@ class AgentOptions(TypedDict, total=False):
     loop_detection: bool | Mapping[str, Any]
     staleness: Mapping[str, Any] | None
     previews: int
+    redact: Collection[str]
     checks: Mapping[str, str] | None
     complete_by_subagents: bool
     task_list: str | None
@@ -270,7 +274,16 @@ def _policy(dialect: Dialect, options: AgentOptions) -> Policy:
     delay = options.get("clear_delay")
     if delay is not None and dialect.name == "oh-my-pi":
         policy = replace(policy, hide_closed_after=float(delay))
-    return policy
+    secrets = _secrets(options)
+    return policy if secrets is None else replace(policy, secrets=secrets)
+
+
+def _secrets(options: AgentOptions) -> re.Pattern[str] | None:
+    if not options.get("redact") and redaction() is None:
+        return None
+    from punchlist.agent.own_secrets import own_secrets
+
+    return own_secrets(options)
 
 
 def _offered(dialect: Dialect, options: AgentOptions) -> bool:

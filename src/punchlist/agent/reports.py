@@ -8,14 +8,13 @@ from typing import Any, TypeVar
 
 from punchlist.agent.family import above
 from punchlist.agent.kept import Kept, kept
-from punchlist.agent.steps import Steps, short
+from punchlist.agent.steps import Steps, as_text, short
 from punchlist.core.events import Draft
 from punchlist.core.verdict import FINE, Verdict
 from punchlist.guidance.memory import Record
 from punchlist.guidance.running import ended, noticed, started
 from punchlist.guidance.situation import is_own
 from punchlist.store import AgentRow, Transaction
-from punchlist.text.previews import LENGTH, preview
 
 T = TypeVar("T")
 
@@ -62,17 +61,17 @@ class Reports(Steps):
 
         self._prepared(lambda: decide, None)
 
-    def tool_updated(self, call_id: str, text: str) -> None:
+    def tool_updated(self, call_id: str, text: str, name: str) -> None:
         def decide(tx: Transaction, row: AgentRow, record: Record) -> tuple[Record, None]:
             now = self._ground.board.now()
-            self._ground.watching.updated(tx, row, short(call_id), str(text), now)
+            self._ground.watching.updated(tx, row, short(call_id), as_text(text), now, name=short(name))
             return record, None
 
         self._step(decide, None)
 
     def output(self, text: str) -> None:
-        said = str(text)
-        data: dict[str, Any] = {"characters": len(said), "preview": self._preview(said)}
+        said = as_text(text)
+        data: dict[str, Any] = {"characters": len(said), **self._ground.watching.said(said)}
 
         def decide(tx: Transaction, row: AgentRow, record: Record) -> tuple[Record, None]:
             row = self._watched(tx, row)
@@ -84,7 +83,7 @@ class Reports(Steps):
             self._step(decide, None)
 
     def finished(self, outcome: str, text: str) -> None:
-        data: dict[str, Any] = {"outcome": outcome, "preview": self._preview(str(text))}
+        data: dict[str, Any] = {"outcome": outcome, **self._ground.watching.said(as_text(text))}
 
         def decide(tx: Transaction, row: AgentRow, record: Record) -> tuple[Record, None]:
             row = self._watched(tx, row)
@@ -99,9 +98,6 @@ class Reports(Steps):
             return record, None
 
         self._step(decide, None)
-
-    def _preview(self, text: str) -> str:
-        return preview(text, min(LENGTH, self._ground.watching.previews))
 
     def _watched(self, tx: Transaction, row: AgentRow) -> AgentRow:
         """The agent's row; it says from now on that its calls are reported."""

@@ -24,9 +24,9 @@ class Runtime(Turns):
         """
         return self._steps.tool_started(call_id or "", name, args)
 
-    def tool_updated(self, call_id: str, text: str) -> None:
-        """A tool call that still runs says something."""
-        self._steps.tool_updated(call_id, text)
+    def tool_updated(self, call_id: str | None, text: str, *, name: str = "") -> None:
+        """A tool call that still runs says something. `name` is needed only for a call that has no id."""
+        self._steps.tool_updated(call_id or "", text, name)
 
     def tool_finished(
         self,

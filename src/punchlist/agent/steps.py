@@ -6,7 +6,8 @@ import logging
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, lru_cache
+from hashlib import blake2b
 from typing import TYPE_CHECKING, TypeVar
 
 from msgspec.structs import replace
@@ -29,6 +30,7 @@ from punchlist.guidance.turn import after_turn
 from punchlist.guidance.words import NOTHING_BEYOND, Beyond
 from punchlist.store import AgentRow, Transaction
 from punchlist.text import repair
+from punchlist.text.redaction import redact
 
 if TYPE_CHECKING:
     from punchlist.agent.accounts import Accounts
@@ -133,6 +135,8 @@ class Steps:
         """A turn is over: what its host reported as begun, and not as ended, is given up."""
         if record.memory.reported:
             self._ground.watching.turn_ended(tx, row, self._ground.board.now(), asked=asked)
+        elif self._ground.watching.went_on(tx, row):
+            self._add(tx, row, Draft("turn.ended", {"abandoned": 0}))
 
     def _step(self, decide: Decide[T], otherwise: T, *, looks: bool = False) -> T:
         """Decides and remembers, about work as it stands by now; `looks`: also as it was changed outside the board."""
@@ -271,5 +275,20 @@ def _names(tools: Iterable[str]) -> list[str]:
     return [str(name)[:_LONGEST] for name in given[:_MOST_TOOLS]]
 
 
+def as_text(value: object) -> str:
+    """A text, whatever a host may have put there."""
+    try:
+        return str(value)
+    except Exception:
+        return type(value).__name__
+
+
 def short(text: str) -> str:
-    return repair(str(text))[:_LONGEST]
+    return _plain(repair(as_text(text))[:_LONGEST])
+
+
+@lru_cache(maxsize=1024)
+def _plain(name: str) -> str:
+    """A name or id without secrets. Two that differ in their secrets only still differ."""
+    kept = redact(name)
+    return name if kept == name else f"{kept}#{blake2b(name.encode(), digest_size=4).hexdigest()}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from punchlist.agent.own_secrets import own_secrets
 from punchlist.agent.watching import Settings
 from punchlist.core.checks import FAMILIES, Family, with_own
 from punchlist.core.grounding import Watch
@@ -34,7 +35,7 @@ def watch_settings(options: AgentOptions, host: OwnTools) -> Settings:
     previews = min(whole("previews", options.get("previews", LENGTH), least=0), _LONGEST_PREVIEW)
     own = options.get("checks")
     return Settings(
-        watch=Watch(previews, None if own is None else with_own(_checks(own))),
+        watch=Watch(previews, None if own is None else with_own(_checks(own)), own_secrets(options)),
         loops=loop_options(options.get("loop_detection", True)),
         staleness=staleness_options(options.get("staleness") or {}),
         host=host,

@@ -17,6 +17,7 @@ from punchlist.core.events import Draft, Event
 from punchlist.core.grounding import Moment, Watch, end_facts, item_key, start_facts, task_key
 from punchlist.core.grounding.calls import End
 from punchlist.core.grounding.watched import Heard, given_up, heard_end, started_for
+from punchlist.core.grounding.work import TURN_ENDS
 from punchlist.core.task import TaskStatus
 from punchlist.core.verdict import FINE, Verdict
 from punchlist.detect import loops, staleness, stalls
@@ -24,7 +25,7 @@ from punchlist.detect.findings import Finding, finding_of
 from punchlist.guidance.tools import OwnTools, changes, kind, may_change
 from punchlist.store import AgentRow, Transaction
 from punchlist.text.flat import flat_json
-from punchlist.text.previews import preview
+from punchlist.text.previews import passage, preview
 
 if TYPE_CHECKING:
     from punchlist.detect.loop_options import LoopOptions
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 
 _AT_WORK: Final = 60.0
 """Seconds within which an item that is worked on need not be noted as such again."""
+
+_NO_TURN: Final = frozenset({"", "agent.joined", *TURN_ENDS})
 
 
 class Look(NamedTuple):
@@ -69,6 +72,19 @@ class Watching:
     def previews(self) -> int:
         """How many characters are kept of a text."""
         return self._settings.watch.previews
+
+    def preview(self, text: str) -> str:
+        """What is kept of a text."""
+        watch = self._settings.watch
+        return preview(text, watch.previews, own=watch.secrets)
+
+    def said(self, text: str) -> dict[str, str]:
+        """What is kept of a text that people see: a line, and all of it where that is more."""
+        watch = self._settings.watch
+        if not watch.previews:
+            return {}
+        line, whole = self.preview(text), passage(text, own=watch.secrets)
+        return {"preview": line} | ({"text": whole} if whole != line else {})
 
     def begin(self, tx: Transaction, row: AgentRow, now: datetime) -> None:
         """The first report on an agent: its list is as it stands."""
@@ -190,13 +206,16 @@ class Watching:
             known.is_due = True
         known.head = head
 
-    def updated(self, tx: Transaction, row: AgentRow, call_id: str, text: str, now: datetime) -> None:
-        """A call that runs says something."""
+    def updated(
+        self, tx: Transaction, row: AgentRow, call_id: str, text: str, now: datetime, *, name: str = ""
+    ) -> None:
+        """A call that runs says something. Without an id it is the oldest call of that name."""
         head = self._kept.head(tx, row.number)
+        call_id = call_id or head.watched.oldest(name)
         known = head.watched.open.get(call_id)
         if known is None or not known.is_open:
             return
-        data = {"call_id": call_id, "name": known.name, "preview": preview(text, self._settings.watch.previews)}
+        data = {"call_id": call_id, "name": known.name, "preview": self.preview(text)}
         self._add(tx, row, [Draft("tool.updated", {name: value for name, value in data.items() if value})], now)
 
     def turn_ended(
@@ -204,11 +223,13 @@ class Watching:
     ) -> int:
         """The turn is over: calls that still run are given up, and how many they were. `draft` is said in any case.
 
+        A turn in which nothing happened is none: who stops, and is then spoken to, has ended one turn.
+
         Nobody who is done with a turn is stalled; `asked` says that the next one has begun.
         """
         head = self._kept.head(tx, row.number)
         watched, settled = given_up(head.watched, Moment(now, head.watched.reports + 1))
-        if settled or draft is not None:
+        if settled or draft is not None or self.went_on(tx, row):
             self._add(tx, row, [draft or Draft("turn.ended", {"abandoned": len(settled)})], now)
             watched = replace(watched, reports=watched.reports + 1)
         stall = stalls.submitted(watch(row, now), now) if asked else head.stall and stalls.ended(head.stall)
@@ -216,6 +237,11 @@ class Watching:
             self._kept.save_head(tx, row.number, replace(head, watched=watched, stall=stall))
             self._kept.settle(tx, row.number, settled)
         return len(settled)
+
+    @staticmethod
+    def went_on(tx: Transaction, row: AgentRow) -> bool:
+        """Whether anything happened to the agent since its last turn ended."""
+        return tx.work.last_kind(row.number) not in _NO_TURN
 
     def spoke(self, tx: Transaction, row: AgentRow, now: datetime) -> None:
         """The agent said something that people see."""

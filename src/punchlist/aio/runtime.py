@@ -25,8 +25,8 @@ class Runtime:
     async def tool_started(self, call_id: str | None, name: str, args: Any = None) -> Verdict:
         return await self._run(self.synchronous.tool_started, call_id, name, args)
 
-    async def tool_updated(self, call_id: str, text: str) -> None:
-        await self._run(self.synchronous.tool_updated, call_id, text)
+    async def tool_updated(self, call_id: str | None, text: str, *, name: str = "") -> None:
+        await self._run(self.synchronous.tool_updated, call_id, text, name=name)
 
     async def tool_finished(
         self,

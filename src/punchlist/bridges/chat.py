@@ -11,6 +11,7 @@ from punchlist.bridges.acp.updates import Updates
 from punchlist.bridges.lists import Look
 from punchlist.bridges.projector import Message, Projector, RuntimeEvent
 from punchlist.bridges.projector_options import ProjectorOptions
+from punchlist.bridges.words import spoken
 from punchlist.core.events import Event
 from punchlist.core.grounding.work import TURN_ENDS
 
@@ -43,8 +44,8 @@ class ChatFeed:
         if event.kind in TURN_ENDS and (event.session, event.agent) == self._whose:
             found.append(_DONE)
         elif event.kind == "agent.output" and (event.session, event.agent) == self._whose:
-            text = f"{event.data.get('preview', '')}\n\n"
-            found.append(RuntimeEvent(type="text_delta", text=text, tag="agent_message_chunk"))
+            text = spoken(event.data)
+            found += [RuntimeEvent(type="text_delta", text=f"{text}\n\n", tag="agent_message_chunk")] if text else []
         return [message for each in found if each is not None for message in self._projector.add(each, event.at)]
 
     def tick(self, now: datetime) -> list[Message]:

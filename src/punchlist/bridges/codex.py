@@ -1,8 +1,8 @@
 """What Codex tells others about its plan, from the events of a board: for programs that already read Codex.
 
 The app server's notifications, the events of its core, and the lines of `exec --json`. The shapes are those of
-`dialects.codex_wire`; here is when each is sent. The board knows no turns of its own until somebody reports them: a
-host says which one it is (`turn`), else they are numbered.
+`dialects.codex_wire`; here is when each is sent. A turn is over when the agent is let stop, or the person speaks again.
+Turns are numbered, unless a host says which one it is (`turn`).
 """
 
 from __future__ import annotations

@@ -7,88 +7,59 @@ Never in the way of an agent: asked when somebody wants a report. Nothing of the
 from __future__ import annotations
 
 import os
+import stat
 import subprocess
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from typing import Final, NamedTuple
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from punchlist.bridges.git_shares import SLACK, Commit, Diffstat, Lines, Uncommitted, Work, shares
 
 TIMEOUT: Final = 5.0
 """Seconds for one question to Git."""
 
 _MOST_COMMITS: Final = 1000
+_MOST_NEW: Final = 500
+_LARGEST: Final = 1 << 20
+"""Files that nobody added yet: how many are counted, and up to how many bytes."""
 
-
-class Lines(NamedTuple):
-    """Lines added and removed."""
-
-    added: int = 0
-    removed: int = 0
-
-    def plus(self, other: Lines) -> Lines:
-        return Lines(self.added + other.added, self.removed + other.removed)
-
-
-NO_LINES: Final = Lines()
-
-
-@dataclass(frozen=True, slots=True)
-class Commit:
-    """`files` holds what it changed, by path."""
-
-    hash: str
-    at: datetime
-    subject: str
-    files: Mapping[str, Lines]
-
-
-@dataclass(frozen=True, slots=True)
-class Diffstat:
-    """What changed in a span of time: in so many commits, and beside them."""
-
-    commits: tuple[Commit, ...] = ()
-    files: int = 0
-    lines: Lines = NO_LINES
-
-    @property
-    def is_empty(self) -> bool:
-        return not self.commits and not self.files
+_NO_TREE: Final = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+"""What Git calls a folder with nothing in it: the state before the first commit."""
 
 
 @dataclass(frozen=True, slots=True)
 class GitFacts:
     """The commits of a repository since some time, oldest first, and its files that differ from the last one."""
 
+    root: str
     commits: tuple[Commit, ...] = ()
-    changed: Mapping[str, Lines] = field(default_factory=dict[str, Lines])
+    changed: Mapping[str, Uncommitted] = field(default_factory=dict[str, Uncommitted])
 
-    def between(self, start: datetime, end: datetime | None, touched: Iterable[str] = ()) -> Diffstat:
-        """What was committed in that time; and what of the `touched` files is changed and not committed."""
-        made = tuple(commit for commit in self.commits if start <= commit.at and (end is None or commit.at <= end))
-        files: dict[str, Lines] = {}
-        for commit in made:
-            for path, lines in commit.files.items():
-                files[path] = files.get(path, NO_LINES).plus(lines)
-        for path in touched:
-            for known, lines in self.changed.items():
-                if (path == known or path.endswith(f"/{known}")) and known not in files:
-                    files[known] = lines
-        total = NO_LINES
-        for lines in files.values():
-            total = total.plus(lines)
-        return Diffstat(made, len(files), total)
+    def shares(self, works: Sequence[Work]) -> list[Diffstat]:
+        """What each of these works of one agent came to, in their order."""
+        return shares(self.root, self.commits, self.changed, works)
 
 
 def git_facts(folder: str, since: datetime, *, timeout: float = TIMEOUT) -> GitFacts | None:
-    """What Git knows of the work in a folder since then; None where there is no repository, or no answer in time."""
-    stamp = f"--since={int(since.timestamp())}"
+    """What Git knows of the work in a repository since then; None where there is none, or no answer in time."""
+    objects = _asked(folder, ["rev-parse", "--git-path", "objects"], timeout)
+    if objects is None:
+        return None
+    stamp = f"--since={int(since.timestamp()) - 1}"
     mark = os.urandom(8).hex()  # nobody can have written it into a commit
     form = f"--format={mark}%H%x00%ct%x00%s"
     log = _asked(folder, ["log", "--no-show-signature", "-n", str(_MOST_COMMITS), stamp, form, *_NUMBERS], timeout)
-    if log is None:
+    changed = _asked(folder, ["diff", *_NUMBERS, _NO_TREE if log is None else "HEAD", "--"], timeout)
+    if changed is None:
         return None
-    changed = _asked(folder, ["diff", *_NUMBERS, "HEAD"], timeout)
-    return GitFacts(tuple(reversed(_commits(log, mark))), _numbers((changed or "").split("\n")))
+    others = _asked(folder, ["ls-files", "--others", "--exclude-standard"], timeout)
+    known = {
+        path: Uncommitted(lines, _written(os.path.join(folder, path)))
+        for path, lines in _numbers(changed.split("\n")).items()
+    }
+    commits = _commits(log or "", mark, os.path.join(folder, objects.strip()))
+    return GitFacts(folder, tuple(reversed(commits)), known | _new(folder, (others or "").split("\n"), since))
 
 
 _NUMBERS: Final = ("--numstat", "--no-ext-diff", "--no-textconv", "--no-color", "--no-renames")
@@ -113,15 +84,51 @@ def _asked(folder: str, words: list[str], timeout: float) -> str | None:
     return done.stdout.decode("utf-8", "replace") if done.returncode == 0 else None
 
 
-def _commits(log: str, mark: str) -> list[Commit]:
+def _commits(log: str, mark: str, objects: str) -> list[Commit]:
     found: list[Commit] = []
     for part in log.split(mark)[1:]:
         head, *rows = part.split("\n")
         name, _, rest = head.partition("\x00")
         at, _, subject = rest.partition("\x00")
         if at.isdigit():
-            found.append(Commit(name, datetime.fromtimestamp(int(at), UTC), subject, _numbers(rows)))
+            second = datetime.fromtimestamp(int(at), UTC)
+            written = _written(os.path.join(objects, name[:2], name[2:]))
+            # Git counts whole seconds; the file in which it keeps a new commit knows better, until it is packed.
+            is_exact = written is not None and abs(written - second) < timedelta(seconds=2)
+            made = written if written is not None and is_exact else second
+            found.append(Commit(name, made, subject, _numbers(rows), is_exact))
     return found
+
+
+def _new(folder: str, paths: Iterable[str], since: datetime) -> dict[str, Uncommitted]:
+    """Files that were written since and that nobody added yet, all their lines as new ones."""
+    found: dict[str, Uncommitted] = {}
+    for path in paths:
+        at = _written(os.path.join(folder, path)) if path else None
+        if at is not None and at >= since - SLACK:
+            found[path] = Uncommitted(Lines(_lines(os.path.join(folder, path))), at)
+            if len(found) == _MOST_NEW:
+                break
+    return found
+
+
+def _written(path: str) -> datetime | None:
+    try:
+        return datetime.fromtimestamp(os.lstat(path).st_mtime, UTC)
+    except (OSError, ValueError):
+        return None
+
+
+def _lines(path: str) -> int:
+    """The lines of a text; a binary or very large file has none, nor has what is no file."""
+    try:
+        if not stat.S_ISREG(os.lstat(path).st_mode) or os.path.getsize(path) > _LARGEST:
+            return 0
+        with open(path, "rb") as file:
+            body = file.read(_LARGEST)
+    except OSError:
+        return 0
+    return 0 if b"\0" in body[:8000] else body.count(b"\n") + (bool(body) and not body.endswith(b"\n"))
 
 
 def _numbers(rows: Iterable[str]) -> dict[str, Lines]:

@@ -15,6 +15,7 @@ from punchlist.bridges.changes import Change, change
 from punchlist.bridges.following import pass_on
 from punchlist.bridges.lists import Lists, Look, looking_into
 from punchlist.bridges.relay import Notice, Relay, RelayOptions
+from punchlist.bridges.words import spoken
 from punchlist.core.events import Event
 from punchlist.text import cut
 
@@ -50,7 +51,7 @@ class Relays:
             error = _error(event.data)
             return relay.ended(event.at, began=began) if error is None else relay.failed(event.at, error)
         if event.kind == "agent.output":
-            return relay.said(f"{event.data.get('preview', '')} ", event.at)
+            return relay.said(f"{spoken(event.data)} ", event.at)
         found = self._lists.add(event)
         if found is not None:
             return relay.progressed(told(change(found.before, found.after)), event.at)
@@ -105,7 +106,7 @@ def _error(data: Mapping[str, Any]) -> str | None:
         return "cancelled"
     if outcome != "failed" and not error:
         return None
-    return str(error or data.get("preview") or "")
+    return str(error or spoken(data))
 
 
 def _quoted(text: str) -> str:

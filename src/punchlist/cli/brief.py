@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from argparse import Namespace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from punchlist.cli import FAILED, OK, UNUSABLE, complain
@@ -12,13 +13,18 @@ from punchlist.cli.target import author
 from punchlist.cli.terminal import look, show, show_json
 from punchlist.cli.work import changes_of
 from punchlist.config import project_of
+from punchlist.core.grounding.calls import todo_subject
 from punchlist.surfaces.brief_text import Around, brief_data, brief_lines, is_empty
 from punchlist.surfaces.report_values import Changes
 from punchlist.surfaces.spans import UNICODE, cut, plain
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from punchlist.board import Board
     from punchlist.core.brief import Brief
+    from punchlist.store import Transaction
+    from punchlist.store.waiting import QuestionRow
 
 _EXAMPLES = """\
   punchlist brief                              of this project; the next one goes on from here
@@ -38,7 +44,7 @@ def parser() -> Parser:
     made.add_argument("--by", metavar="NAME", help="whose mark to go on from (default: your login name)")
     made.add_argument("--after", type=count, metavar="N", help="go on from this event instead, 0 for the first")
     made.add_argument("--keep", action="store_true", help="leave your mark where it is")
-    made.add_argument("--push", metavar="CMD", help="give it to this command on its standard input")
+    made.add_argument("--push", metavar="CMD", help="give it to this command line on its standard input")
     add_json(made)
     return made
 
@@ -50,13 +56,26 @@ def run(options: Namespace) -> int:
         after = options.after
         if after is None:
             after = board.store.read(lambda tx: tx.work.mark(mark))
-        found = board.brief(after, project=project)
-        around = _around(board, project)
+        found = _without_asked(board.brief(after, project=project), board.questions(project=project))
+        spent = sum(row.cost.tokens for row in board.costs(project=project))
+        before = 0 if options.after is not None else board.store.read(lambda tx: tx.work.mark(f"{mark} tokens"))
+        around = _around(board, project, max(0, spent - before))
         told = (*found.verified, *found.worked, *found.doubtful, *found.unjudged, *found.failed, *found.under_way)
         code = _tell(found, around, changes_of(board, told), options)
         if code == OK and not options.keep and found.until > after:
-            board.store.transact(lambda tx: tx.work.save_mark(mark, found.until), lasting=False)
+            board.store.transact(lambda tx: _save(tx, mark, found.until, spent), lasting=False)
     return code
+
+
+def _save(tx: Transaction, mark: str, until: int, spent: int) -> None:
+    tx.work.save_mark(mark, until)
+    tx.work.save_mark(f"{mark} tokens", spent)
+
+
+def _without_asked(found: Brief, questions: Iterable[QuestionRow]) -> Brief:
+    """A question is one thing to answer, and not also an item that waits for its answer."""
+    asked = {todo_subject(row.session, row.agent, row.question.plan_id, row.question.item) for row in questions}
+    return replace(found, waiting=tuple(entry for entry in found.waiting if entry.subject not in asked))
 
 
 def _tell(found: Brief, around: Around, changes: Changes, options: Namespace) -> int:
@@ -71,7 +90,7 @@ def _tell(found: Brief, around: Around, changes: Changes, options: Namespace) ->
 
 
 def _push(found: Brief, around: Around, changes: Changes, command: str) -> int:
-    """Runs the command of the user's; its words are split as a shell does, and no shell sees the text."""
+    """Runs the command of the user's, by their shell; the text is on its standard input, never in the line."""
     import shlex
 
     text = "\n".join(plain(line).rstrip() for line in brief_lines(found, around, changes, UNICODE)) + "\n"
@@ -82,7 +101,7 @@ def _push(found: Brief, around: Around, changes: Changes, command: str) -> int:
     if not words:
         return complain('`--push` needs a command, as in --push "mail -s Brief ada".', UNUSABLE)
     try:
-        done = subprocess.run(words, input=text.encode(), timeout=_SECONDS, check=False)
+        done = subprocess.run(command, shell=True, input=text.encode(), timeout=_SECONDS, check=False)
     except OSError as error:
         return complain(f"`{words[0]}` cannot be run: {error.strerror}; your mark stays where it is.", FAILED)
     except subprocess.TimeoutExpired:
@@ -92,9 +111,8 @@ def _push(found: Brief, around: Around, changes: Changes, command: str) -> int:
     return OK
 
 
-def _around(board: Board, project: str | None) -> Around:
+def _around(board: Board, project: str | None, tokens: int) -> Around:
     questions = [f"{row.agent} asks: {row.question.question}" for row in board.questions(project=project)]
     plans = [f"{row.agent} proposes a plan; `punchlist plan` shows it" for row in board.plans(project=project)]
     stalls = [f"{one.agent}: {one.finding.seen}" for one in board.stalls(project=project)]
-    tokens = sum(row.cost.tokens for row in board.costs(project=project))
     return Around(questions, plans, stalls, tokens)

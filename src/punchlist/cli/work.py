@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from punchlist.bridges.git import GitFacts, git_facts
+from punchlist.bridges.git_shares import Work
 from punchlist.config import project_of
 from punchlist.surfaces.report_values import Changed, Changes
 
@@ -27,20 +28,25 @@ def changes_of(board: Board, items: Iterable[ItemReport]) -> Changes:
     for session, entries in by_session.items():
         rows = board.lists(session=session)
         project = rows[0].project if rows else ""
-        if not project or not os.path.isdir(os.path.join(project, ".git")):
+        if not project or not os.path.exists(os.path.join(project, ".git")):
             continue
         if project not in facts:
             begun = [entry.item.started_at for group in by_session.values() for entry in group]
             facts[project] = git_facts(project_of(project), min(at for at in begun if at is not None))
         known = facts[project]
         if known is not None:
-            found.update((entry.subject, _changed(entry, known)) for entry in entries)
+            for agent in {entry.subject.agent: None for entry in entries}:
+                found.update(_shares(known, [entry for entry in entries if entry.subject.agent == agent]))
     return found
 
 
-def _changed(entry: ItemReport, facts: GitFacts) -> Changed:
-    item = entry.item
-    if item.started_at is None:
-        return Changed()
-    seen = facts.between(item.started_at, item.finished_at, entry.tally.files)
-    return Changed(tuple(commit.hash[:12] for commit in seen.commits), seen.files, *seen.lines)
+def _shares(facts: GitFacts, entries: Sequence[ItemReport]) -> Iterator[tuple[Subject, Changed]]:
+    """The share of each item of one agent; what belongs to no item is counted for none."""
+    works = [
+        Work(item.started_at, item.finished_at, entry.tally.files, entry.tally.spans.kept)
+        for entry in entries
+        if (item := entry.item).started_at is not None
+    ]
+    for entry, seen in zip(entries, facts.shares(works), strict=True):
+        commits = tuple(commit.hash[:12] for commit in seen.commits)
+        yield entry.subject, Changed(commits, seen.files, *seen.lines)

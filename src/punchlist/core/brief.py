@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
 from punchlist.core.events import Event
 from punchlist.core.grounding.tally import Tally, tally_of
+from punchlist.core.grounding.work import TURN_ENDS
 from punchlist.core.report import ItemReport, Report, Reporting
 from punchlist.core.todo import Status
+
+STALLS: Final = frozenset({"nothing_submitted", "no_runtime_event", "no_output", "silent_after_output", "timed_out"})
+"""Detectors of silence, which output ends, and the end of a turn."""
+
+_RESUMED: Final = "resumed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,11 +102,25 @@ def _work_since(reporting: Reporting, after: int) -> Tally:
 
 
 def _notice(noticed: dict[tuple[str, str, str, str], Noticed], event: Event) -> None:
+    """Takes in what a detector says, and what ends it: nobody who has finished is stalled, or goes in circles."""
+    owner = (event.session or "", event.agent or "")
+    if event.kind in TURN_ENDS:
+        _forget(noticed, owner, STALLS if event.kind == "turn.ended" else None)
     if event.kind not in ("finding.raised", "finding.cleared"):
         return
     detector, seen, subject = (str(event.data.get(name, "")) for name in ("detector", "seen", "subject"))
-    owner = (event.session or "", event.agent or "")
-    if event.kind == "finding.cleared":
-        noticed.pop((*owner, detector, subject), None)
-    else:
+    if event.kind == "finding.raised":
         noticed[*owner, detector, subject] = Noticed(*owner, detector, seen, subject, event.at)
+    elif detector == _RESUMED:
+        _forget(noticed, owner, STALLS)
+    else:
+        noticed.pop((*owner, detector, subject), None)
+
+
+def _forget(
+    noticed: dict[tuple[str, str, str, str], Noticed], owner: tuple[str, str], detectors: Container[str] | None
+) -> None:
+    """What these detectors, or all, said of an agent is over."""
+    over = [key for key in noticed if key[:2] == owner and (detectors is None or key[2] in detectors)]
+    for key in over:
+        del noticed[key]

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 from punchlist.core.todo import Blocker, Evidence, Status, TodoItem
+
+if TYPE_CHECKING:
+    import re
 
 Focus = Literal["first", "accept", "refuse"]
 
@@ -42,6 +45,7 @@ class Policy:
     in progress stands before every pending one. `hide_closed_after`: so many seconds after it was closed, the dialect
     no longer sees an item (at once, where it is not known when that was); below 0 it always does. `one_line`: a
     content is a row of text, its blanks as one. `orphans`: the name of the phase that items without one seem to have.
+    `secrets` finds what is taken out of evidence beside the secrets that are known anyway.
     """
 
     dialect: str = "punchlist"
@@ -57,6 +61,7 @@ class Policy:
     hide_closed_after: float = -1.0
     orphans: str | None = None
     one_line: bool = False
+    secrets: re.Pattern[str] | None = None
     shown: Mapping[Status, Status | None] = field(default_factory=dict[Status, Status | None])
 
     def shows(self, status: Status) -> Status | None:

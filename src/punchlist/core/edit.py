@@ -28,10 +28,6 @@ def _named(text: str) -> str:
     return for_prompt(cut(text, 80))
 
 
-def _proof(text: str, kind: str | None) -> Evidence:
-    return Evidence(text, kind_of(text, kind))
-
-
 def _anew(item: TodoItem, before: TodoItem) -> TodoItem:
     """An item that a fresh list repeats: begun anew, with what the writer did not speak of as it was."""
     return replace(
@@ -94,8 +90,7 @@ class Editing:
             case do.Start(target, beside):
                 self._start(target, beside=beside)
             case do.Done(target, evidence, advance):
-                clean = self.cleaner
-                proofs = tuple(_proof(clean.text(proof.text), clean.optional(proof.kind)) for proof in evidence)
+                proofs = tuple(self._proof(proof) for proof in evidence)
                 self._end(target, Status.COMPLETED, advance=advance, proofs=proofs)
             case do.Fail(target, reason):
                 self._end(target, Status.FAILED, note=self.cleaner.text(reason))
@@ -123,6 +118,13 @@ class Editing:
 
     def say(self, code: str, text: str, **data: object) -> None:
         self.problems.append(Problem(code, text, at=self.at, data=data))
+
+    def _proof(self, given: Evidence) -> Evidence:
+        """What was offered, without secrets: it is often a command line."""
+        from punchlist.text.redaction import redact  # most writes offer none
+
+        text = redact(self.cleaner.text(given.text), self.policy.secrets)
+        return Evidence(text, kind_of(text, self.cleaner.optional(given.kind)))
 
     # Which items an operation means.
 

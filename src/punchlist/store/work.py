@@ -76,6 +76,10 @@ class WorkTable(Protocol):
         """The latest events of an agent that changed no list, oldest first."""
         ...
 
+    def last_kind(self, number: int) -> str:
+        """The kind of the latest event of an agent; empty if there is none."""
+        ...
+
     def hinted(self, number: int, after: int) -> Sequence[Hinted]:
         """The events of an agent behind a number that something was stored beside, in order."""
         ...
@@ -157,6 +161,10 @@ class WorkRows(LateRows[tuple[int, str]]):
 
     def events(self, number: int, limit: int) -> Sequence[Event]:
         return self._rows.events_in_order(self._rows.all("runtime_events", {"agent": number, "limit": limit})[::-1])
+
+    def last_kind(self, number: int) -> str:
+        found = self._rows.one("last_kind", {"agent": number})
+        return "" if found is None else found[0]
 
     def hinted(self, number: int, after: int) -> Sequence[Hinted]:
         return [readable(_hinted, row) for row in self._rows.all("hinted_events", {"agent": number, "after": after})]

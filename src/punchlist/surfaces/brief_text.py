@@ -17,7 +17,7 @@ MOST: int = 4
 
 @dataclass(frozen=True, slots=True)
 class Around:
-    """What a brief shows beside what the log says: who waits for the reader, who is silent, and the cost of it all."""
+    """What a brief shows beside what the log says: who waits for the reader, who is silent, and what it cost since."""
 
     questions: Sequence[str] = ()
     plans: Sequence[str] = ()
@@ -35,7 +35,7 @@ def brief_lines(brief: Brief, around: Around, changes: Changes, glyphs: Glyphs) 
         yield (Span("Nothing happened since you last looked, and nothing waits for you."),)
         return
     waiting = [*around.questions, *around.plans, *(_blocked(entry) for entry in brief.waiting)]
-    stalled = [*around.stalls, *(f"{one.agent}: {one.seen}" for one in brief.noticed)]
+    stalled = dict.fromkeys((*around.stalls, *(f"{one.agent}: {one.seen}" for one in brief.noticed)))
     yield from _section("Waiting on you", waiting, "accent", glyphs)
     yield from _section("Done, but not borne out", _items(brief.doubtful, changes, glyphs), "bad", glyphs)
     yield from _section("Failed", _items(brief.failed, changes, glyphs), "bad", glyphs)
@@ -44,7 +44,7 @@ def brief_lines(brief: Brief, around: Around, changes: Changes, glyphs: Glyphs) 
     yield from _section("Done, with work behind it", _items(brief.worked, changes, glyphs), "plain", glyphs)
     yield from _section("Done, not judged", _items(brief.unjudged, changes, glyphs), "dim", glyphs)
     yield from _section("Under way", _items(brief.under_way, changes, glyphs), "focus", glyphs)
-    cost = f"; the todo layer cost about {counted(around.tokens, 'token')} in all" if around.tokens else ""
+    cost = f"; the todo layer cost about {counted(around.tokens, 'token')}" if around.tokens else ""
     yield (Span(f"Work since: {', '.join(work_words(brief.work))}{cost}.", "dim"),)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from punchlist.core.todo import Status, TodoList
 from punchlist.surfaces.spans import Glyphs, Line, Look, Span, Style, cells, cut, padded, shown
-from punchlist.surfaces.text import item_line, tree, waiting
+from punchlist.surfaces.text import DOUBTFUL, GRADES, graded, item_line, tree, waiting
 
 if TYPE_CHECKING:
     from punchlist.store import ListRow
@@ -147,6 +147,8 @@ def _rows(todos: TodoList, look: Look, *, compact: bool) -> Iterator[Line]:
         yield item_line(item, look, remarks=False)
         if not compact and (why := waiting(item)):
             yield (Span(" " * (len(look.glyphs.boxes["blocked"]) + 1)), Span(why, "warning"))
+        if not compact and (grade := graded(item)) in DOUBTFUL:
+            yield (Span(" " * (len(look.glyphs.boxes["completed"]) + 1)), Span(grade, GRADES[grade]))
 
 
 def _child(row: ListRow, look: Look, depth: int) -> Iterator[Line]:

@@ -88,7 +88,8 @@ def _deed(kind: str, data: Mapping[str, Any], glyphs: Glyphs) -> str:
         case "tool.failed":
             return f"ended a call of {_text(data, 'name') or 'a tool'}, which failed"
         case "turn.ended":
-            return f"ended a turn with {_text(data, 'abandoned') or 'no'} calls still open"
+            left = data.get("abandoned")
+            return f"ended a turn with {_text(data, 'abandoned')} calls still open" if left else "ended a turn"
         case "agent.output":
             return f"said: {_text(data, 'preview')}" if data.get("preview") else "said something"
         case "agent.finished":

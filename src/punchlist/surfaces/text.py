@@ -23,12 +23,23 @@ STYLES: dict[Status, tuple[Style, Style]] = {
 }
 """The style of the box and of the text, for each status."""
 
+GRADES: dict[str, Style] = {
+    "verified": "good",
+    "confirmed": "good",
+    "worked": "dim",
+    "asserted": "warning",
+    "contradicted": "bad",
+}
+"""The style of what was seen of a completion."""
+
+DOUBTFUL = frozenset({"asserted", "contradicted"})
+
 _LONE_PHASE = "Todos"
 """The phase that stands for none; alone on a list it needs no heading."""
 
 
 def item_line(item: TodoItem, look: Look, *, indent: int = 0, ids: bool = False, remarks: bool = True) -> Line:
-    """One row: box, text (what is being done, for an item in progress), why it waits, number of notes."""
+    """One row: box, text (what is being done, for an item in progress), why it waits or its grade, number of notes."""
     box, style = STYLES[item.status]
     start = (Span(" " * indent), Span(look.glyphs.boxes[item.status.value], box), Span(" "))
     if ids:
@@ -45,6 +56,8 @@ def _remarks(item: TodoItem, glyphs: Glyphs) -> Line:
     remarks: list[Span] = []
     if why := waiting(item):
         remarks.append(Span(f" {glyphs.dash} {why}", "warning"))
+    if grade := graded(item):
+        remarks.append(Span(f" {glyphs.dash} {grade}", GRADES.get(grade, "dim")))
     if item.notes:
         remarks.append(Span(f" (+{plural(len(item.notes), 'note')})", "dim"))
     return tuple(remarks)
@@ -56,6 +69,11 @@ def waiting(item: TodoItem) -> str:
         return ""
     waits = f"waits on {shown(item.blocker.on)}" if item.blocker.on else "waits"
     return f"{waits}: {shown(item.blocker.reason)}" if item.blocker.reason else waits
+
+
+def graded(item: TodoItem) -> str:
+    """What was seen of a completion; empty if it is none, or nobody looked."""
+    return shown(item.grade) if item.status is Status.COMPLETED and item.grade else ""
 
 
 def list_lines(todos: TodoList, look: Look, *, indent: int = 0, ids: bool = False) -> Iterator[Line]:
@@ -127,7 +145,7 @@ def tree(rows: Sequence[ListRow]) -> Iterator[tuple[int, ListRow]]:
 
 
 def status_line(todos: TodoList, look: Look) -> str:
-    """A list in one line for a status bar: what is being done, else what is next, and how far it is."""
+    """A list in one line for a status bar: what is being done, else what is next, how far it is, what is doubtful."""
     done, total, _ = todos.progress
     if not todos.items:
         return ""
@@ -142,7 +160,8 @@ def status_line(todos: TodoList, look: Look) -> str:
         said = f"{boxes[waiting.status.value]} {shown(waiting.content)}"
     else:
         said = f"{boxes['completed']} All done"
-    count = f" ({done}/{total})"
+    doubtful = sum(graded(item) in DOUBTFUL for item in todos.items)
+    count = f" ({done}/{total}, {doubtful} doubtful)" if doubtful else f" ({done}/{total})"
     if look.columns is None:
         return said + count
     return fit(said, look.columns - len(count), look.glyphs.ellipsis) + count

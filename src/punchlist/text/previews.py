@@ -12,12 +12,15 @@ from json.encoder import encode_basestring
 from typing import Any, Final, cast
 
 from punchlist.text.cleaning import clean
-from punchlist.text.redaction import is_secret_name, redact
+from punchlist.text.redaction import looks_secret, redact, secrecy
 from punchlist.text.secret_shapes import MARK
 from punchlist.text.segments import cut
 
 LENGTH: Final = 160
 """Characters of a preview, unless told otherwise; 0 is none at all."""
+
+PASSAGE: Final = 24_000
+"""Characters of what an agent says to people, as much as a chat shows of a turn."""
 
 _ROOM: Final = 512
 _FEW: Final = 24
@@ -25,10 +28,12 @@ _FEW: Final = 24
 
 _DEEPEST: Final = 4
 _COMMANDS: Final = ("command", "cmd", "script")
+_NAMES: Final = ("name", "key", "header", "Name", "Key")
+"""Where something that is given as name and value has its name."""
 
 
-def preview(text: str, length: int = LENGTH, *, tail: bool = False) -> str:
-    """The beginning of the text, or its end with `tail`, in at most `length` characters."""
+def preview(text: str, length: int = LENGTH, *, tail: bool = False, own: re.Pattern[str] | None = None) -> str:
+    """The beginning of the text, or its end with `tail`, in at most `length` characters; `own` finds secrets too."""
     if length <= 0:
         return ""
     window = 3 * length + _ROOM
@@ -36,29 +41,36 @@ def preview(text: str, length: int = LENGTH, *, tail: bool = False) -> str:
     if len(text) > window:
         # What is cut off at the edge could be the half of a secret that has no shape of its own any more.
         piece = _without_edge(text[-window:], tail=True) if tail else _without_edge(text[:window])
-    line = " ".join(redact(clean(piece).text).split())
+    line = " ".join(redact(clean(piece).text, own).split())
     if tail and (len(line) > length or len(piece) < len(text)):
         kept = line if len(line) < length else clean(line[len(line) - length + 1 :]).text.lstrip()
         return f"…{kept}"
     return cut(line, length) if len(piece) == len(text) else f"{cut(line, length - 1, '')}…"
 
 
-def argument_preview(arguments: Any, length: int = LENGTH) -> str:
+def passage(text: str, length: int = PASSAGE, *, own: re.Pattern[str] | None = None) -> str:
+    """What an agent said to people, with its lines and without secrets, in at most `length` characters."""
+    if len(text) <= length:
+        return cut(redact(clean(text).text, own).strip(), length)
+    return cut(redact(clean(_without_edge(text[:length])).text, own).strip(), length - 1, "") + "…"
+
+
+def argument_preview(arguments: Any, length: int = LENGTH, *, own: re.Pattern[str] | None = None) -> str:
     """What a tool was called with: its command line if it has one, else its arguments as short JSON."""
     if length <= 0 or arguments is None:
         return ""
     if isinstance(arguments, str):
-        return preview(arguments, length)
+        return preview(arguments, length, own=own)
     if isinstance(arguments, Mapping):
         fields = cast("Mapping[Any, Any]", arguments)
         for name in _COMMANDS:
             line = fields.get(name)
             if isinstance(line, str):
-                return preview(line, length)
+                return preview(line, length, own=own)
             if isinstance(line, list):
                 words = cast("list[Any]", line)[:_FEW]
-                return preview(" ".join(map(str, words)), length)
-    return preview(_short(arguments, 3 * length), length)
+                return preview(" ".join(map(str, words)), length, own=own)
+    return preview(_short(arguments, 3 * length), length, own=own)
 
 
 def _short(arguments: Any, length: int) -> str:
@@ -77,28 +89,31 @@ def _simple(fields: dict[Any, Any], length: int) -> str | None:
         return None
     parts: list[str] = []
     for name, value in fields.items():
-        if type(name) is not str or len(name) > 64:
+        if type(name) is not str or len(name) > 64 or name.lower() == "value" or secrecy(name) != "none":
             return None
         if type(value) is str:
             if len(value) > length:
                 return None
-            written = encode_basestring(MARK if is_secret_name(name) else value)
+            written = encode_basestring(value)
         elif value is None:
             written = "null"
         elif type(value) is int and abs(value) < 1 << 53:
-            written = f'"{MARK}"' if is_secret_name(name) else str(value)
+            written = str(value)
         elif value is True or value is False:
-            written = f'"{MARK}"' if is_secret_name(name) else "true" if value else "false"
+            written = "true" if value else "false"
         else:
             return None
         parts.append(f"{encode_basestring(name)}: {written}")
     return f"{{{', '.join(parts)}}}"
 
 
-def _bounded(value: Any, length: int, depth: int) -> Any:
+def _bounded(value: Any, length: int, depth: int, *, doubtful: bool = False) -> Any:
+    """`doubtful`: it goes by a name under which some hide secrets."""
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, str):
+        if doubtful and looks_secret(value[:length]):
+            return MARK
         return value if len(value) <= length else _without_edge(value[:length]) + "…"
     if isinstance(value, int):
         return value if abs(value) < 1 << 64 else "…"
@@ -107,14 +122,27 @@ def _bounded(value: Any, length: int, depth: int) -> Any:
     if depth == _DEEPEST and isinstance(value, Mapping | Sequence):
         return "…"
     if isinstance(value, Mapping):
-        fields = [(str(name)[:64], inner) for name, inner in islice(cast("Mapping[Any, Any]", value).items(), _FEW)]
-        return {
-            name: MARK if is_secret_name(name) and isinstance(inner, str | int) else _bounded(inner, length, depth + 1)
-            for name, inner in fields
-        }
+        return _fields(cast("Mapping[Any, Any]", value), length, depth, doubtful=doubtful)
     if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray):
-        return [_bounded(entry, length, depth + 1) for entry in cast("Sequence[Any]", value)[:_FEW]]
+        entries = cast("Sequence[Any]", value)
+        if len(entries) == 2 and isinstance(entries[0], str) and secrecy(entries[0]) == "sure":
+            doubtful = True  # a header as a pair, or two words of a list
+        return [_bounded(entry, length, depth + 1, doubtful=doubtful) for entry in entries[:_FEW]]
     return value
+
+
+def _fields(fields: Mapping[Any, Any], length: int, depth: int, *, doubtful: bool) -> dict[str, Any]:
+    named = next((secrecy(name) for key in _NAMES if isinstance(name := fields.get(key), str)), "none")
+    shown: dict[str, Any] = {}
+    for given, inner in islice(fields.items(), _FEW):
+        name = str(given)[:64]
+        how = named if name.lower() == "value" and named != "none" else secrecy(name)
+        is_hidden = how == "sure" or (how == "assigned" and not isinstance(inner, int | float))
+        if is_hidden and inner is not None and not isinstance(inner, bool):
+            shown[name] = MARK
+        else:
+            shown[name] = _bounded(inner, length, depth + 1, doubtful=doubtful or how == "likely")
+    return shown
 
 
 def _name(value: object) -> str:
@@ -135,4 +163,5 @@ def _without_edge(piece: str, *, tail: bool = False) -> str:
 
 @cache
 def _word() -> re.Pattern[str]:
-    return re.compile(r"""[^\s"',;&]++""")
+    """Of what secrets are made of: a text in a script that has no blanks is no word."""
+    return re.compile(r"""[!#-%(-+\--:<-~]++""")

@@ -1,65 +1,108 @@
 """Secrets are taken out of what is shown and stored of a tool call: keys, tokens, passwords, private keys.
 
 Known shapes are found wherever they stand (`secret_shapes`), other values by the name before them (`password=`,
-`API_KEY: `, `--token `). Too much is redacted rather than too little. The work is linear in the text, and most texts
-pass with a few looks for a word; redacting again changes nothing.
+`API_KEY: `, `--token `), and what is secret on one's own ground by patterns of one's own. Too much is redacted rather
+than too little. The work is linear in the text, and most texts pass with a few looks for a word; redacting again
+changes nothing.
 """
 
 import re
 from collections.abc import Iterator
 from functools import cache, lru_cache
 from itertools import pairwise
-from typing import Final
+from typing import Final, Literal
 
-from punchlist.text.secret_shapes import MARK, without_shapes
+from punchlist.text.secret_shapes import MARK, has_any, without_shapes
+
+Secrecy = Literal["sure", "assigned", "likely", "none"]
+"""How secret what goes by a name is: always; where it is assigned or a field; only if it looks like chance; not."""
 
 _HEAD: Final = r"""
-    (?<![A-Za-z0-9_-])--?(?P<option>[A-Za-z][A-Za-z0-9_-]++)[ \t]{1,8}(?!--|\s)
-  | (?<![A-Za-z0-9_.-])(?P<name>[A-Za-z0-9_.-]++)\\{0,3}["']?\]?[ \t]{0,8}(?:=>|:=|=|:)[ \t]{0,8}
+    (?<![A-Za-z0-9_-])--?(?P<option>[A-Za-z][A-Za-z0-9_-]++)[^\S\n]{1,8}(?:<<<[^\S\n]{0,8})?(?!--|\s)
+  | (?<![A-Za-z0-9_.-])(?P<name>[A-Za-z0-9_.-]++)(?:
+        (?P<field>\\{0,3}["'])?\]?[^\S\n]{0,8}(?:(?P<said>:(?!=))|=>|:=|=)[^\S\n]{0,8}
+      | \\{0,3}["'][^\S\n]{0,8},\s{0,8}\\{0,3}["'](?i:value)\\{0,3}["'][^\S\n]{0,8}:[^\S\n]{0,8}
+      | (?P<pair>\\{0,3}["'])[^\S\n]{0,8},\s{0,8}(?=\\{0,3}["'])
+      | (?P<set>["']?)[^\S\n]{1,8}(?![-=:])
+    )
 """
-"""A name and what comes between it and its value."""
+"""A name and what comes between it and its value: a sign, a blank behind an option or a command that sets it.
+
+A header may be given as a pair, `["X-Api-Key", "…"]`, or as `{"name": "X-Api-Key", "value": "…"}`.
+"""
+
+_SETS: Final = r"""
+    (?<![\w-])(?:set|setx|setenv|config|configure)(?:[^\S\n]{1,8}-[\w-]{1,32}){0,4}[^\S\n]{1,8}[^\s=]{0,128}\Z
+"""
+"""What stands before a name whose value follows behind a blank: `npm config set //registry/:`."""
+
+_BELOW: Final = r"(?:[|>][-+]?)?[^\S\n]{0,8}(?:\n|\\{1,3}n)[^\S\n]{1,32}(?:-[^\S\n]{1,8})?(?![\w.-]{1,128}:)"
+"""The way from a name to a value on the next line, as in YAML."""
 
 _VALUE: Final = r"""
     \*\*\*(?=["'\s,)}\]\\@]|\Z)
   | (?P<open>\\*["']) (?: (?<=")(?<!\\")(?P<double>(?:[^"\\]|\\.)*+)" | (?<=')(?<!\\')(?P<single>(?:[^'\\]|\\.)*+)'
                         | (?<=\\["'])[^"'\\]*+(?P<close>\\++["'])? | [^\n]*+ )
-  | [^\s;|&"'][^\s;|&]*+
+  | (?P<many>[\[{(])
+  | [^\s;|&"'](?:\\[^\S\n]|[^\s;|&])*+
 """
+_BRACKET: Final = r"""\\.|["'\[\](){}]"""
+_GLUED: Final = r"""[^\s;|&"',)}\]\\@]++"""
+_NUMBER: Final = r"[\d.,:%]+[)}\]]*"
+_NEAR: Final = 128
+"""Characters behind a name that only sounds secret, and before one that may be set, that are looked at."""
 
 _WORDS: Final = frozenset({
-    "pwd", "passwort", "kennwort", "senha", "credential", "credentials", "accesskey", "secretkey", "privatekey",
-    "signature", "sig", "otp", "jwt", "bearer", "sessionid", "csrf", "xsrf", "authorization",
+    "pwd", "passwort", "kennwort", "senha", "credential", "credentials", "creds", "accesskey", "secretkey",
+    "privatekey", "signature", "sig", "otp", "jwt", "bearer", "sessionid", "csrf", "xsrf", "authorization",
 })  # fmt: skip
-_ENDS: Final = ("password", "passwd", "passphrase", "passcode", "secret", "token", "apikey")
+_ENDS: Final = (
+    "password", "passwd", "passphrase", "passcode", "secret", "token", "apikey",
+    "passwords", "passphrases", "passcodes", "secrets", "apikeys",
+)  # fmt: skip
 _KEYS: Final = frozenset({
     "api", "access", "secret", "private", "signing", "encryption", "master", "auth", "account", "shared", "service",
     "ssh", "deploy", "license", "session", "subscription", "storage", "app", "application", "client", "admin", "root",
+    "stripe", "openai", "anthropic", "aws", "azure", "google", "gemini", "github", "slack", "twilio", "sendgrid",
+    "mailgun", "firebase", "supabase", "hmac", "aes", "rsa", "gpg", "pgp", "tls", "ssl",
 })  # fmt: skip
 """Words that make the `key` behind them a secret."""
 
-_LATER: Final = frozenset({"pass", "pw", "auth", "cookie", "dsn"})
-"""Secret behind another word: `DB_PASS`, and not a count of passes."""
+_LATER: Final = frozenset({"pass", "pw", "auth", "cookie", "cookies", "dsn"})
+"""Secret behind another word (`DB_PASS`), and alone where it is assigned: not in `PASS: 12 tests`."""
+
+_LIKELY: Final = frozenset({"key", "tokens", "sid"})
+"""Secret as the last word, if the value looks like it: `key=name` and `max_tokens=4096` hide nothing."""
 
 _SIGNS: Final = (
     "pass", "secret", "token", "key", "auth", "pwd", "cred", "sig", "jwt", "otp", "bearer", "sessionid", "kennwort",
-    "senha", "srf", "pw", "cookie", "dsn",
+    "senha", "srf", "pw", "cookie", "dsn", "sid",
 )  # fmt: skip
 """Every secret name has one of these in it."""
 
+_MARKS: Final = ("=", ":", "-", '",', "',", "set", "config")
+"""A name has one of these behind it, or before it."""
+
 _REFERENCE: Final = r"""["']?(?:\$\{?\w+\}?|\$\(.*|%\w+%|true|false|null|none|undefined)["']?[,)}\]]*"""
 """A value that says where the secret is, or that there is none."""
+
+_PIECE: Final = r"""[^\s"',;:()\[\]{}<>&|\\]{8,}"""
+_FIRST: Final = r"""(?:\[[^\]]*+|\{[^}]*+|\([^)]*+|\\*["'][^"'\\\n]*+|[^\s;|&,]*+)"""
+_PLACE: Final = r"[~.]{0,2}/.*|.*\.[a-z]{1,4}"
 
 _IN_NAMES: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-")
 _RUN: Final = r"[A-Za-z0-9_.-]++"
 _WORD: Final = r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+"
 
 
-def redact(text: str) -> str:
-    """The text with `***` for each secret in it."""
+def redact(text: str, own: re.Pattern[str] | None = None) -> str:
+    """The text with `***` for each secret in it, and for whatever the pattern of one's own finds."""
+    if own is not None:
+        text = own.sub(_own_mark, text)
     lowered = text.lower()
     kept = without_shapes(text, lowered)
-    if "=" not in kept and ":" not in kept and "-" not in kept:
-        return kept  # a name has one of these behind it, or before it
+    if not has_any(lowered, _MARKS):
+        return kept
     signs = tuple([sign for sign in _SIGNS if sign in lowered])
     if not signs:
         return kept
@@ -67,21 +110,45 @@ def redact(text: str) -> str:
 
 
 def is_secret_name(name: str) -> bool:
-    """Whether what goes by this name (of a variable, a field, an option) is to be kept secret."""
-    return _is_secret_name(name[-128:])
+    """Whether what goes by this name (of a variable, a field, an option) is to be kept secret, whatever it is."""
+    return secrecy(name) == "sure"
+
+
+def secrecy(name: str) -> Secrecy:
+    """How secret what goes by this name is."""
+    return _secrecy(name[-128:])
+
+
+def looks_secret(text: str) -> bool:
+    """Whether the text has a word of letters and digits in it as chance makes them, and no person, nor a path."""
+    words: list[str] = _compiled(_PIECE).findall(text)
+    return any(
+        not word.isalpha()
+        and _compiled(r"\d").search(word) is not None
+        and _compiled(r"[A-Za-z]").search(word) is not None
+        and _compiled(_PLACE).fullmatch(word) is None
+        for word in words
+    )
 
 
 @lru_cache(maxsize=1024)
-def _is_secret_name(name: str) -> bool:
+def _secrecy(name: str) -> Secrecy:
     found: list[str] = _compiled(_WORD).findall(name)
     words = [word.lower() for word in found]
+    if not words:
+        return "none"
     if any(word in _WORDS or word.endswith(_ENDS) for word in words):
-        return True
+        return "sure"
     if any(second == "key" and first in _KEYS for first, second in pairwise(words)):
-        return True
+        return "sure"
     if not _LATER.isdisjoint(words[1:]):
-        return True
-    return bool(found) and found[-1].endswith("KEY") and words[0] not in ("public", "primary", "foreign")
+        return "sure"
+    is_public = words[0] in ("public", "primary", "foreign")
+    if found[-1].endswith("KEY") and not is_public:
+        return "sure"
+    if len(words) == 1 and words[0] in _LATER:
+        return "assigned"
+    return "likely" if words[-1] in _LIKELY and not is_public else "none"
 
 
 def _without_named(text: str, lowered: str, signs: tuple[str, ...]) -> str:
@@ -89,14 +156,33 @@ def _without_named(text: str, lowered: str, signs: tuple[str, ...]) -> str:
     kept: list[str] = []
     done = 0
     for head in _heads(text, lowered, signs):
-        if head.start() < done or not is_secret_name(head["option"] or head["name"]):
+        if head.start() < done or not _hides(head, text):
             continue
-        value = _compiled(_VALUE).match(text, head.end())
+        below = _compiled(_BELOW).match(text, head.end()) if head["said"] else None
+        value = _compiled(_VALUE).match(text, head.end() if below is None else below.end())
         if value is None or _compiled(_REFERENCE).fullmatch(value[0]) is not None:
             continue
-        kept += (text[done : head.end()], _masked(value))
-        done = value.end()
+        kept += (text[done : value.start()], _masked(value))
+        done = value.end() if value["many"] is None else _closed(text, value.start())
     return "".join((*kept, text[done:])) if kept else text
+
+
+def _hides(head: re.Match[str], text: str) -> bool:
+    """Whether what comes behind this name is a secret."""
+    how = secrecy(head["option"] or head["name"])
+    if how == "none":
+        return False
+    if head["set"] is not None:
+        sets = _compiled(_SETS).search(text, max(0, head.start() - _NEAR), head.start())
+        return how != "likely" and sets is not None
+    if how == "sure" and head["pair"] is None:
+        return True
+    near = text[head.end() : head.end() + _NEAR]
+    if how == "assigned" and head["pair"] is None and (head["said"] is None or head["field"] is not None):
+        first = near.split(maxsplit=1)[0] if near.strip() else ""
+        return _compiled(_NUMBER).fullmatch(first) is None
+    value = _compiled(_FIRST).match(near)
+    return value is not None and looks_secret(value[0])
 
 
 def _heads(text: str, lowered: str, signs: tuple[str, ...]) -> Iterator[re.Match[str]]:
@@ -118,6 +204,25 @@ def _heads(text: str, lowered: str, signs: tuple[str, ...]) -> Iterator[re.Match
             head = _compiled(_HEAD).match(text, start)
         if head is not None:
             yield head
+
+
+def _closed(text: str, start: int) -> int:
+    """The place behind the bracket that closes the one here, whatever is in quotes between; else that of the end."""
+    depth, quote = 0, ""
+    for found in _compiled(_BRACKET).finditer(text, start):
+        mark = found[0]
+        if mark in ('"', "'"):
+            quote = "" if quote == mark else quote or mark
+        elif not quote and len(mark) == 1:
+            depth += 1 if mark in "[{(" else -1
+            if not depth:
+                glued = _compiled(_GLUED).match(text, found.end())
+                return found.end() if glued is None else glued.end()
+    return len(text)
+
+
+def _own_mark(found: re.Match[str]) -> str:
+    return MARK if found[0] else ""
 
 
 def _masked(value: re.Match[str]) -> str:

@@ -8,33 +8,36 @@ from typing import Final
 MARK: Final = "***"
 """What stands where a secret stood."""
 
-_SHAPES: Final = r"""
-    eyJ[\w-]{5,}\.[\w-]{2,}(?:\.[\w-]*)*                                             # JSON web token
-  | (?:AKIA|ASIA|AGPA|AIDA|AROA|ANPA|ANVA|ABIA|ACCA)[A-Z0-9]{12,}                    # AWS
-  | gh[pousr]_\w{16,} | github_pat_\w{16,}                                           # GitHub
-  | gl(?:pat|dt|rt|cbt|ptt|ft|soat|agent|oas)-[\w.-]{16,}                            # GitLab
-  | xox[a-z]-[\w-]{8,} | xapp-[\w-]{8,} | xoxe\.[\w.-]{8,}                           # Slack
-  | sk-[\w-]{16,}                                                                    # OpenAI, Anthropic, OpenRouter
-  | gsk_\w{16,} | xai-[\w-]{16,} | pplx-\w{16,} | hf_\w{16,} | r8_\w{16,} | tvly-[\w-]{16,}
-  | AIza[\w-]{24,} | ya29\.[\w-]{8,} | GOCSPX-[\w-]{8,}                              # Google
-  | [rs]k_(?:live|test)_\w{8,} | whsec_[\w+/=]{8,}                                   # Stripe
-  | npm_\w{16,} | pypi-[\w-]{16,} | dckr_pat_[\w-]{8,} | rubygems_\w{16,}            # registries
-  | SG\.[\w-]{8,}\.[\w-]{8,} | SK[0-9a-f]{32} | key-[0-9a-f]{32}                     # SendGrid, Twilio, Mailgun
-  | do[opr]_v1_\w{16,} | hv[sbr]\.[\w-]{16,} | dapi[0-9a-f]{32} | dp\.(?:pt|st|ct|sa)\.\w{8,}
-  | lin_api_\w{8,} | ntn_\w{16,} | secret_\w{32,} | ATATT[\w=-]{16,} | shp(?:at|ss|ca|pa)_\w{16,}
-  | sntry[su]_[\w=+/-]{16,} | figd_[\w-]{16,} | PMAK-[\w-]{16,} | HRKU-[\w-]{16,} | pscale_[a-z]{2,8}_[\w.-]{8,}
-  | sbp_\w{16,} | tskey-[\w-]{8,} | AGE-SECRET-KEY-1\w{8,} | ops_eyJ[\w=-]{8,}
-  | \d{8,12}:AA[\w-]{30,}                                                            # Telegram
-"""
+_SHAPES: Final[tuple[tuple[tuple[str, ...], str], ...]] = (
+    (("eyJ",), r"eyJ[\w-]{5,2048}+\.[\w-]{2,}(?:\.[\w-]*)*"),  # JSON web token
+    (
+        ("AKIA", "ASIA", "AGPA", "AIDA", "AROA", "ANPA", "ANVA", "ABIA", "ACCA"),
+        r"(?:AKIA|ASIA|AGPA|AIDA|AROA|ANPA|ANVA|ABIA|ACCA)[A-Z0-9]{12,}",  # AWS
+    ),
+    (("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"), r"gh[pousr]_\w{16,} | github_pat_\w{16,}"),
+    (("gl",), r"gl(?:pat|dt|rt|cbt|ptt|ft|soat|agent|oas)-[\w.-]{16,}"),  # GitLab
+    (("xox", "xapp-"), r"xox[a-z]-[\w-]{8,} | xapp-[\w-]{8,} | xoxe\.[\w.-]{8,}"),  # Slack
+    (("sk-",), r"sk-[\w-]{16,}"),  # OpenAI, Anthropic, OpenRouter
+    (("gsk_", "xai-", "pplx-"), r"gsk_\w{16,} | xai-[\w-]{16,} | pplx-\w{16,}"),
+    (("hf_", "r8_", "tvly-"), r"hf_\w{16,} | r8_\w{16,} | tvly-[\w-]{16,}"),
+    (("AIza", "ya29.", "GOCSPX-"), r"AIza[\w-]{24,} | ya29\.[\w-]{8,} | GOCSPX-[\w-]{8,}"),  # Google
+    (("k_live_", "k_test_"), r"[rs]k_(?:live|test)_\w{8,}"),  # Stripe
+    (
+        ("npm_", "pypi-", "dckr_pat_", "rubygems_"),
+        r"npm_\w{16,} | pypi-[\w-]{16,} | dckr_pat_[\w-]{8,} | rubygems_\w{16,}",
+    ),
+    (("SG.", "SK", "key-"), r"SG\.[\w-]{8,256}+\.[\w-]{8,} | SK[0-9a-f]{32} | key-[0-9a-f]{32}"),  # mail and calls
+    (("_v1_", "hvs.", "hvb.", "hvr.", "dapi"), r"do[opr]_v1_\w{16,} | hv[sbr]\.[\w-]{16,} | dapi[0-9a-f]{32}"),
+    (("dp.", "lin_api_", "ntn_"), r"dp\.(?:pt|st|ct|sa)\.\w{8,} | lin_api_\w{8,} | ntn_\w{16,}"),
+    (("secret_", "ATATT", "shp"), r"secret_\w{32,} | ATATT[\w=-]{16,} | shp(?:at|ss|ca|pa)_\w{16,}"),
+    (("sntry", "figd_", "PMAK-", "HRKU-"), r"sntry[su]_[\w=+/-]{16,} | figd_[\w-]{16,} | (?:PMAK|HRKU)-[\w-]{16,}"),
+    (("pscale_", "sbp_", "tskey-"), r"pscale_[a-z]{2,8}_[\w.-]{8,} | sbp_\w{16,} | tskey-[\w-]{8,}"),
+    (("AGE-SECRET-KEY-1", "ops_eyJ"), r"AGE-SECRET-KEY-1\w{8,} | ops_eyJ[\w=-]{8,}"),
+)
+"""What a long word of the text has to hold, one of these, and the shape of the secret."""
 
-_RUN: Final = r"[A-Za-z0-9_\-.:/+=]{12,}+"
-"""Every shape lies within such a run, and most runs hold none."""
-
-_NOT_SMALL: Final = r"[A-Z0-9_-]"
-_SMALL: Final = ("xoxe.", "hvs.", "hvb.", "hvr.", "dapi", "dp.")
-"""Every shape has one of the former in it, but for those with one of these."""
-
-_SHAPE: Final = rf"(?<![A-Za-z0-9])(?:{_SHAPES})[A-Za-z0-9_-]*+"
+_LONG: Final = r"[A-Za-z0-9_.-]{16,}+"
+"""Most texts have no word in which such a secret would have room."""
 
 _BLOCK: Final = r"""
     -----BEGIN[A-Z ]{0,40}PRIVATE[ ]KEY(?:[ ]BLOCK)?-----(?s:.*?)
@@ -42,12 +45,16 @@ _BLOCK: Final = r"""
 """
 _END_OF_BLOCK: Final = r"\A(?s:.*)-----END[A-Z ]{0,40}PRIVATE[ ]KEY(?:[ ]BLOCK)?-----"
 
+_CURL: Final = r"(?<![\w-])(?:curl|wget|https?)\b[^\n|]{0,400}?"
 _BEHIND: Final[tuple[tuple[tuple[str, ...], str], ...]] = (
     (("hooks.slack.com/services/", "/api/webhooks/"), r"(hooks\.slack\.com/services/|/api/webhooks/)[\w/-]++"),
+    (("whsec_",), r"(?<![A-Za-z0-9])(whsec_)[\w+/=]{8,}+"),  # Stripe
+    ((":aa",), r"(?<![A-Za-z0-9])(\d{8,12}:)AA[\w-]{30,}+"),  # Telegram
     (
         ("authorization", "cookie"),
-        r"""((?<![\w/-])(?i:(?:proxy-)?authorization|(?:set-)?cookie)\\{0,3}["']?[ \t]{0,8}[:=][ \t]{0,8}\\{0,3}["']?)
-        [^\n"'\\]++""",
+        r"""((?<![\w/-])(?i:(?:proxy-)?authorization|(?:set-)?cookie)\\{0,3}["']?[ \t]{0,8}[:=]
+        [ \t]{0,8}+\\{0,3}+["']?+)(?!\*\*\*)
+        (?:[^\n"'\\]|(?<=\w=)\\{0,3}["'](?![\s,}\])])[^\n"'\\]{0,1024}\\{0,3}["'])++""",
     ),
     (
         ("bearer", "basic", "digest", "negotiate"),
@@ -56,13 +63,37 @@ _BEHIND: Final[tuple[tuple[tuple[str, ...], str], ...]] = (
     (("://",), r"""(://[^\s/?\#:@"'<>]{0,256}:)[^\s/"'<>]{1,1024}(?=@)"""),
     (("://",), r"""(://)[^\s/?\#:@"'<>]{16,1024}(?=@)"""),
     (
-        ("-u",),
-        r"""((?<![\w-])(?:curl|wget|https?)\b[^\n]{0,400}?[ \t](?:-u|--user)[ \t=]{0,4}["']?[^\s:"']{1,128}:)
-        [^\s"']++""",
+        ("curl", "wget", "http ", "https "),
+        rf"""({_CURL}[ \t](?:-u|-U|--user|--proxy-user|-a|--auth)[ \t=]{{0,4}}["']?[^\s:"']{{1,128}}:)[^\s"']++""",
+    ),
+    (
+        ("curl", "wget", "http ", "https "),
+        rf"""({_CURL}[ \t](?:-b|--cookie)[ \t=]{{0,4}}["']?)(?=[^\s"'=]{{1,256}}=)
+        (?:(?<=["'])[^"'\n]++ | [^\s"']++)""",
     ),
     (
         (" -p",),
-        r"""((?<![\w-])(?:mysql\w*|mariadb\w*|sshpass)\b[^\n]{0,400}?[ \t]-p[ \t]{0,2})(?![-\s])[^\s"']++""",
+        r"""((?<![\w-])(?:mysql\w*|mariadb\w*|mongo\w*|sshpass|7z\w?|(?:un)?zip|login)\b
+        [^\n|]{0,400}?[ \t]-(?:p|P)[ \t=]{0,2}["']?)
+        (?![-\s])[^\s"']++""",
+    ),
+    (
+        ("-cli",),
+        r"""((?<![\w-])(?:redis|valkey|keydb)-cli\b[^\n|]{0,400}?[ \t](?:-a|--pass)[ \t=]{1,4}["']?)[^\s"']++""",
+    ),
+    (("pass:",), r"""((?<![\w-])--?pass\w{0,16}[ \t=]{1,4}["']?pass:)[^\s"']++"""),
+    (("openssl",), r"""((?<![\w-])openssl\b[^\n|]{0,400}?[ \t]-k[ \t]{1,4}["']?)[^\s"']++"""),
+    (("ldap",), r"""((?<![\w-])ldap\w++[^\n|]{0,400}?[ \t]-w[ \t]{1,4}["']?)[^\s"']++"""),
+    (("--from-literal",), r"""(--from-literal[ \t=]{1,4}["']?[^\s="']{1,128}=)[^\s"']++"""),
+    (
+        ("secret",),
+        r"""((?<![\w-])secrets?\b[^\n|]{0,400}?[ \t](?:-b|--body|--value|--plaintext)[ \t=]{1,4}["']?)
+        (?:(?<=["'])[^"'\n]++ | [^\s"']++)""",
+    ),
+    (
+        ("stdin", "--with-token", "sudo", "passwd", "-fd"),
+        r"""((?<![\w-])(?:echo|printf)[ \t]{1,8}(?:-\w{1,8}[ \t]{1,8}){0,2}["']?)(?![\s$"'-])[^\n|"']{1,512}?
+        (?=["']?[ \t]{0,8}\|[^\n|]{0,200}(?:--password-stdin|--with-token|sudo[ ]-S|passwd|--passphrase-fd))""",
     ),
 )
 """What the lower-cased text has to hold, one of these, and the secret behind the group that stays."""
@@ -80,7 +111,13 @@ def without_shapes(text: str, lowered: str) -> str:
         for signs, pattern in _BEHIND:
             if has_any(lowered, signs):
                 text = _compiled(pattern).sub(rf"\1{MARK}", text)
-    return _compiled(_RUN).sub(_without_shape, text)
+    long: list[str] = _compiled(_LONG).findall(text)
+    if long:
+        words = "\n".join(long)
+        for signs, shape in _SHAPES:
+            if has_any(words, signs):
+                text = _compiled(rf"(?<![A-Za-z0-9])(?:{shape})[A-Za-z0-9_-]*+").sub(MARK, text)
+    return text
 
 
 def has_any(text: str, signs: Iterable[str]) -> bool:
@@ -89,13 +126,6 @@ def has_any(text: str, signs: Iterable[str]) -> bool:
         if sign in text:
             return True
     return False
-
-
-def _without_shape(run: re.Match[str]) -> str:
-    text = run[0]
-    if _compiled(_NOT_SMALL).search(text) is None and not has_any(text, _SMALL):
-        return text
-    return _compiled(_SHAPE).sub(MARK, text)
 
 
 @cache

@@ -1,7 +1,8 @@
 """Tool calls as ACP updates, by the rules of OpenClaw's translator: one start, updates, one end.
 
 A second start, and whatever comes behind the end, is dropped. Calls that a turn leaves open are given up as Hermes
-does it: the protocol has no word for that, so they are `failed`, and `_meta` says why.
+does it: the protocol has no word for that, so they are `failed`, and `_meta` says why. Who says later how such a call
+went is heard all the same.
 """
 
 from __future__ import annotations
@@ -9,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-from punchlist.bridges.acp.places import Place, places
 from punchlist.bridges.acp.plan import OURS, Update
 from punchlist.bridges.acp.titles import call_content, call_kind, call_title
+from punchlist.core.grounding.places import Place, places
 
 _MOST_OPEN: Final = 1_024
 _MOST_ENDED: Final = 1_024
@@ -23,6 +24,7 @@ class Calls:
     def __init__(self) -> None:
         self._open: dict[str, list[Place]] = {}
         self._ended: dict[str, None] = {}
+        self._given_up: dict[str, list[Place]] = {}
 
     def knows(self, call_id: str) -> bool:
         """Whether the call has begun, and perhaps ended."""
@@ -36,14 +38,14 @@ class Calls:
         *,
         title: str | None = None,
         kind: str | None = None,
-        files: Iterable[str] = (),
+        found: Iterable[Place] = (),
         meta: dict[str, Any] | None = None,
     ) -> Update | None:
-        """A call begins. `title`, `kind` and `files` are for those who do not have its arguments."""
+        """A call begins. `title`, `kind` and the places `found` are for those who do not have its arguments."""
         if not call_id or self.knows(call_id):
             return None
-        found = places(arguments, [{"path": path} for path in files])
-        self._open[call_id] = found or []
+        known = places(arguments, list(found))
+        self._open[call_id] = known or []
         _trim(self._open, _MOST_OPEN)
         return _update(
             "tool_call",
@@ -52,7 +54,7 @@ class Calls:
             title=call_title(name, arguments) if title is None else title,
             kind=call_kind(name) if kind is None else kind,
             rawInput=arguments,
-            locations=found,
+            locations=known,
             _meta=meta,
         )
 
@@ -71,19 +73,25 @@ class Calls:
         )
 
     def finished(
-        self, call_id: str, result: Any = None, *, is_error: bool = False, meta: dict[str, Any] | None = None
+        self,
+        call_id: str,
+        result: Any = None,
+        *,
+        is_error: bool = False,
+        found: Iterable[Place] | None = None,
+        meta: dict[str, Any] | None = None,
     ) -> Update | None:
-        """A call has ended."""
-        if not call_id or call_id in self._ended:
+        """A call has ended, perhaps one that was given up. The places `found` are for those who know only a preview."""
+        if not call_id or (call_id in self._ended and call_id not in self._given_up):
             return None
-        begun = self._end(call_id)
+        begun = self._given_up.pop(call_id, None) or self._end(call_id)
         return _update(
             "tool_call_update",
             call_id,
             status="failed" if is_error else "completed",
             rawOutput=result,
             content=call_content(result),
-            locations=places(begun, result),
+            locations=places(begun, result if found is None else list(found)),
             _meta=meta,
         )
 
@@ -91,7 +99,8 @@ class Calls:
         """The end of those calls that are still open, or of these of them: nobody waits for them any more."""
         wanted = list(self._open) if call_ids is None else [each for each in call_ids if each in self._open]
         for call_id in wanted:
-            self._end(call_id)
+            self._given_up[call_id] = self._end(call_id)
+            _trim(self._given_up, _MOST_ENDED)
         meta = {f"{OURS}outcome": "abandoned"}
         return [_update("tool_call_update", call_id, status="failed", _meta=meta) for call_id in wanted]
 

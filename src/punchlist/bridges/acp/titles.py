@@ -38,10 +38,35 @@ def call_title(name: str, arguments: Any = None) -> str:
     return _escaped(f"{base}: " + ", ".join(f"{str(key)[:LONGEST_VALUE]}: {_value(value)}" for key, value in fields))
 
 
-def detail_title(name: str, detail: str) -> str:
-    """The title of a call of which only a preview is known."""
+def preview_title(name: str, preview: str, *, is_command: bool = False) -> str:
+    """The title of a call of which only a preview of its arguments is known: a command line, or the JSON of them."""
+    if is_command and preview:
+        return call_title(name, {"command": preview})
+    fields = _fields(preview) if preview.startswith("{") else None
+    if fields is not None:
+        return call_title(name, fields)
     base = name or "tool"
-    return _escaped(f"{base}: {_cut(detail)}" if detail else base)
+    return _escaped(f"{base}: {_cut(preview)}" if preview else base)
+
+
+def _fields(text: str) -> dict[str, Any] | None:
+    """The fields of a JSON object that may be cut off at its end; None if it is none."""
+    decoder, found, at = json.JSONDecoder(), dict[str, Any](), 1
+    while at < len(text) and text[at] == '"':
+        try:
+            name, at = decoder.raw_decode(text, at)
+        except ValueError:
+            break
+        if text[at : at + 2] != ": ":
+            return None
+        at += 2
+        try:
+            found[name], at = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            found[name] = text[at:].removeprefix('"')
+            break
+        at += 2 if text[at : at + 2] == ", " else 0
+    return found or None
 
 
 def call_kind(name: str) -> str:

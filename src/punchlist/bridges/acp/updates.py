@@ -7,16 +7,17 @@ clients that can show several; tool calls are shown of all. A plan that says the
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from punchlist.bridges.acp.calls import Calls
 from punchlist.bridges.acp.plan import OURS, Update, plan, plan_removed, plan_text, plan_update
-from punchlist.bridges.acp.titles import call_kind, detail_title
+from punchlist.bridges.acp.titles import call_kind, preview_title
 from punchlist.bridges.lists import Lists, Look
 from punchlist.core.events import Event
 from punchlist.core.grounding.calls import ToolCall
 from punchlist.core.grounding.observing import call_from
 from punchlist.core.grounding.pairing import Pairing
+from punchlist.core.grounding.places import Place
 from punchlist.core.grounding.work import REPORTS, TURN_ENDS
 from punchlist.core.todo import TodoList
 from punchlist.guidance.tools import kind as known_kind
@@ -85,15 +86,17 @@ class Updates:
         updates: list[Update | None] = []
         if not self.calls.knows(call_id) and report.name:
             self._open.setdefault(agent, {})[call_id] = None
-            title = detail_title(report.name, report.preview)
-            kind = _kind(report.name)
-            updates.append(
-                self.calls.started(call_id, report.name, title=title, kind=kind, files=report.files, meta=meta)
-            )
+            title = preview_title(report.name, report.preview, is_command=report.kind == "shell")
+            kind, found = _kind(report.name), [*_places(event.data), *({"path": path} for path in report.files)]
+            updates.append(self.calls.started(call_id, report.name, title=title, kind=kind, found=found, meta=meta))
         if report.finished is not None:
             self._open.get(agent, {}).pop(call_id, None)
             failed = report.outcome == "failed"
-            updates.append(self.calls.finished(call_id, report.result or None, is_error=failed, meta=meta))
+            updates.append(
+                self.calls.finished(
+                    call_id, report.result or None, is_error=failed, found=_places(event.data), meta=meta
+                )
+            )
         elif report.started is None:
             updates.append(self.calls.updated(call_id, report.preview or None, meta=meta))
         return [update for update in updates if update is not None]
@@ -107,6 +110,12 @@ def replay(
     for event in events:
         yield from updates.add(event)
     yield from updates.calls.given_up()
+
+
+def _places(data: Mapping[str, Any]) -> list[Place]:
+    """The places that an event of a call names."""
+    found = data.get("places")
+    return [place for place in cast("list[Any]", found) if isinstance(place, dict)] if isinstance(found, list) else []
 
 
 def _kind(name: str) -> str:

@@ -1,12 +1,13 @@
 """What is kept of a tool call when it begins and when it ends, as the data of its events; and the way back.
 
 The arguments and the result themselves are not kept: their hash, a short preview without secrets, the files that an
-edit names, what a command line checks and changes, and how it came out.
+edit names, the places that they are about, what a command line checks and changes, and how it came out.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -17,9 +18,11 @@ from punchlist.core.checks import FAMILIES, Check, Look, Outcome, Patterns, judg
 from punchlist.core.grounding.calls import CallOutcome, Moment, ToolCall
 from punchlist.core.grounding.files import named_files
 from punchlist.core.grounding.naming import words_of
+from punchlist.core.grounding.places import kept_places
 from punchlist.core.grounding.results import read_result
 from punchlist.text import clean, cut
 from punchlist.text.previews import LENGTH, argument_preview, preview
+from punchlist.text.redaction import redact
 
 _LINES: Final = ("command", "cmd", "script")
 _BEHIND: Final = ("run_in_background", "is_background", "background", "runInBackground", "isBackground")
@@ -34,10 +37,14 @@ _LONGEST_NAME: Final = 128
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """How calls are looked at. `previews` is their length in characters, 0 for none at all."""
+    """How calls are looked at. `previews` is their length in characters, 0 for none at all.
+
+    `secrets` finds what is taken out of every text beside the secrets that are known anyway.
+    """
 
     previews: int = LENGTH
     patterns: Patterns | None = None
+    secrets: re.Pattern[str] | None = None
 
 
 DEFAULT: Final = Watch()
@@ -63,18 +70,20 @@ def start_facts(
     where that is known.
     """
     seen = _looked_at(arguments, watch) if kind == "shell" else None
-    shown = argument_preview(arguments, watch.previews)
+    shown = argument_preview(arguments, watch.previews, own=watch.secrets)
+    names_files = kind == "edit" or (kind == "unknown" and changes)
     facts: dict[str, Any] = {
-        "name": _short(name),
+        "name": _plain(name, watch),
         "kind": kind,
         "hash": fingerprint(arguments, flat),
         "item": item,
         "after": after if not item else "",
         "via": via,
-        "program": _short(seen.program) if seen is not None else "",
+        "program": _plain(seen.program, watch) if seen is not None else "",
         "changes": changes and (seen is None or seen.changes),
         "check": _check_data(seen.check) if seen is not None and seen.check is not None else None,
-        "files": list(named_files(arguments)) if kind == "edit" or (kind == "unknown" and changes) else None,
+        "files": [redact(path, watch.secrets) for path in named_files(arguments)] if names_files else None,
+        "places": kept_places(arguments, watch.secrets) if kind not in ("shell", "todo") else None,
         "preview": shown,
         "words": words_of(arguments, () if seen is None else seen.commands, shown) if kind != "edit" else "",
     }
@@ -106,7 +115,10 @@ def end_facts(
     if known.check is not None:
         told = None if (read.failed is None and exit_code is None) or (read.runs_on and not failed) else failed
         facts["check_outcome"] = judged(known.check, read.text, exit_code=code, is_error=told)
-    shown = preview(read.text, watch.previews, tail=known.check is not None)
+    places = kept_places(result, watch.secrets)
+    if places:
+        facts["places"] = places
+    shown = preview(read.text, watch.previews, tail=known.check is not None, own=watch.secrets)
     if shown:
         facts["result"] = shown
     return facts
@@ -229,6 +241,11 @@ def _short(text: Any) -> str:
     if isinstance(text, str) and len(text) <= _LONGEST_NAME and text.isascii() and text.isprintable():
         return text
     return cut(clean(text[: 4 * _LONGEST_NAME], lines=False).text, _LONGEST_NAME) if isinstance(text, str) else ""
+
+
+def _plain(text: Any, watch: Watch) -> str:
+    """A name without secrets: a mistyped command line may begin with one."""
+    return redact(_short(text), watch.secrets)
 
 
 def _type(value: object) -> str:

@@ -42,6 +42,18 @@ SELECT e.seq, e.at, e.kind, e.author, e.agent, e.revision, e.v, e.sum, e.data, a
 FROM events e JOIN agents a ON a.id = e.agent
 WHERE e.agent = :agent AND e.revision IS NULL ORDER BY e.seq DESC LIMIT :limit;
 
+-- name: last_kind
+-- What happened to an agent last, on its list or beside it.
+SELECT kind FROM (
+  SELECT kind, seq FROM (
+    SELECT kind, seq FROM events WHERE agent = :agent AND revision IS NULL ORDER BY seq DESC LIMIT 1
+  ) AS beside
+  UNION ALL
+  SELECT kind, seq FROM (
+    SELECT kind, seq FROM events WHERE agent = :agent AND revision IS NOT NULL ORDER BY revision DESC, seq DESC LIMIT 1
+  ) AS listed
+) AS latest ORDER BY seq DESC LIMIT 1;
+
 -- name: hinted_events
 -- The reports of an agent behind an event that the rows of its work may not know of yet, in order.
 SELECT seq, at, kind, author, agent, revision, v, sum, data, hint FROM events

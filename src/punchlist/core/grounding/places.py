@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from functools import cache
 from math import floor, isfinite
 from typing import Any, Final, cast
-from urllib.parse import unquote, urlsplit
 
 from punchlist.text import clean
+from punchlist.text.redaction import redact
 
 Place = dict[str, Any]
-"""An ACP location: a `path`, and a `line` if one is known."""
+"""A location as ACP has them: a `path`, and a `line` if one is known."""
 
 _STEMS: Final = ("target", "source", "destination", "old", "new", "output", "input")
 _PATHS: Final = (
@@ -26,6 +26,9 @@ _LONGEST_PATH: Final = 4_096
 _WINDOW: Final = 262_144
 """Characters of one text that are searched for markers."""
 
+_MOST_KEPT: Final = 16
+_LONGEST_KEPT: Final = 240
+
 
 def places(*values: Any) -> list[Place] | None:
     """Where the values say that something is, each place once, in order of appearance; None if nowhere.
@@ -37,6 +40,13 @@ def places(*values: Any) -> list[Place] | None:
         found.nodes = 0
         found.look(value, 0)
     return found.places or None
+
+
+def kept_places(value: Any, secrets: re.Pattern[str] | None = None) -> list[Place]:
+    """The places that are recorded of a call's arguments or result: the first few, without secrets."""
+    found = places(value) if isinstance(value, str | list | tuple | Mapping) else None
+    short = [place for place in found or () if len(place["path"]) <= _LONGEST_KEPT][:_MOST_KEPT]
+    return [{**place, "path": redact(place["path"], secrets)} for place in short]
 
 
 class _Search:
@@ -76,6 +86,8 @@ class _Search:
                 self.look(inner, depth + 1)
 
     def _markers(self, text: str) -> None:
+        if "FILE:" not in text and "MEDIA:" not in text:
+            return
         for marker in _marker().finditer(text[:_WINDOW]):
             if len(self.places) < _MOST_NODES:
                 self._add(marker[1], None)
@@ -106,11 +118,20 @@ def _path(raw: str) -> str | None:
     if start.startswith(("http://", "https://")):
         return None
     if start.startswith("file://"):
-        try:
-            text = unquote(urlsplit(text).path)
-        except ValueError:
-            return None
+        text = _address_path(text)
     return clean(text, lines=False).text or None
+
+
+def _address_path(address: str) -> str:
+    """The path of a `file://` address, with what it has as percent signs."""
+    _, slash, rest = address[len("file://") :].partition("/")
+    plain = (slash + rest).partition("?")[0].partition("#")[0].encode("utf-8", "replace")
+    return _escape().sub(lambda found: bytes([int(found[1], 16)]), plain).decode("utf-8", "replace")
+
+
+@cache
+def _escape() -> re.Pattern[bytes]:
+    return re.compile(rb"%([0-9A-Fa-f]{2})")
 
 
 @cache
