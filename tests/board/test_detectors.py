@@ -7,6 +7,7 @@ import pytest
 
 from punchlist import Agent, Board
 from punchlist.agent import AgentOptions
+from punchlist.core.events import Event
 from punchlist.testing import FakeClock
 from tests.dialects.boards import write
 
@@ -40,15 +41,48 @@ def test_a_verdict_is_formed_from_the_calls_before() -> None:
         assert (verdict.detector, verdict.count) == ("generic_repeat", 5)
 
 
-def test_a_loop_is_an_event_at_its_first_warning_and_at_each_critical_verdict_and_ends_with_another_call() -> None:
+def test_a_loop_is_an_event_at_its_first_warning_and_its_first_critical_verdict_and_ends_with_another_call() -> None:
     with Board.open("memory:") as board:
         agent = agent_on(board, loop_detection=LOOP)
         for number in range(7):
             call(agent, number)
-        assert findings(board) == [("finding.raised", "generic_repeat", "read")] * 3
+        assert findings(board) == [("finding.raised", "generic_repeat", "read")] * 2
         call(agent, 8, "other.txt")
-        assert findings(board)[3:] == [("finding.cleared", "generic_repeat", "read")]
+        assert findings(board)[2:] == [("finding.cleared", "generic_repeat", "read")]
         assert board.brief().noticed == ()
+
+
+def run(agent: Agent, number: int, name: str = "read", path: str = "notes.txt") -> None:
+    """A host that does not act on verdicts."""
+    agent.tool_started(f"c{number}", name, {"path": path})
+    agent.tool_finished(f"c{number}", result="the same text")
+
+
+def test_calls_that_run_whatever_is_thought_of_them_reach_the_global_breaker() -> None:
+    with Board.open("memory:") as board:
+        agent = agent_on(board)
+        for number in range(60):
+            run(agent, number)
+        raised = [(event.data["detector"], event.data["level"], event.data["count"]) for event in raising(board)]
+        assert raised == [
+            ("generic_repeat", "warning", 10),
+            ("generic_repeat", "critical", 20),
+            ("global_circuit_breaker", "critical", 30),
+        ]
+
+
+def raising(board: Board) -> list[Event]:
+    return [event for event in board.events() if event.kind == "finding.raised"]
+
+
+def test_a_ping_pong_is_not_over_while_it_goes_on() -> None:
+    with Board.open("memory:") as board:
+        agent = agent_on(board)
+        for number in range(40):
+            run(agent, number, ("read", "list")[number % 2])
+        assert findings(board) == [("finding.raised", "ping_pong", "list, read")] * 3
+        run(agent, 40, path="other.txt")
+        assert findings(board)[3:] == [("finding.cleared", "ping_pong", "list, read")]
 
 
 def test_by_default_detection_is_on_and_the_model_hears_nothing() -> None:

@@ -55,6 +55,12 @@ _UNKNOWN_TOOL = (
     re.compile(r"tool\s+[\"'`]?([a-z0-9_.-]+)[\"'`]?\s+(?:not found|is not available)", re.IGNORECASE),
 )
 _SEARCHED = 2000
+_REFUSAL = re.compile(
+    r"CRITICAL: (?:attempted unavailable tool |Called .{1,80} with identical arguments and |"
+    r"You are alternating between repeated tool-call patterns|"
+    r".{1,80} has repeated identical no-progress outcomes |tool .{1,80} repeated \d+ times with identical)"
+)
+"""How our own critical verdicts begin."""
 
 
 class Outcome(NamedTuple):
@@ -111,8 +117,10 @@ def outcome(way: Reading, result: object, *, is_error: bool) -> Outcome:
     """What a result comes to. None, and a refusal of this very detector, come to nothing and are not counted."""
     if is_error:
         said = _said(result)
+        if _is_refusal(said):
+            return Outcome()
         return Outcome(f"error:{digest(said)}", _unknown_tool(said))
-    if result is None:
+    if result is None or (isinstance(result, str) and _is_refusal(result)):
         return Outcome()
     if way == "plan" and not isinstance(result, Mapping):
         return Outcome(digest({"text": ""}))
@@ -123,6 +131,11 @@ def outcome(way: Reading, result: object, *, is_error: bool) -> Outcome:
     if details.get("status") == "blocked" and details.get("deniedReason") == "tool-loop":
         return Outcome()
     return Outcome(digest(_facts(way, details, _text(given)), _volatile if way == "send" else None))
+
+
+def _is_refusal(said: str) -> bool:
+    """Whether a host gives a verdict of ours back as what the call came to."""
+    return said.startswith("CRITICAL: ") and _REFUSAL.match(said) is not None
 
 
 def _facts(way: Reading, details: Mapping[str, Any], text: str) -> object:
