@@ -193,7 +193,8 @@ def test_silence_is_found_when_somebody_looks_and_told_of_once() -> None:
         assert findings(board) == [("finding.raised", "no_output", "main")]
         agent.output("Still here.")
         assert board.stalls() == []
-        assert findings(board)[-1] == ("finding.cleared", "resumed", "main")
+        assert findings(board)[-1] == ("finding.cleared", "no_output", "main")
+        assert board.brief().noticed == ()
 
 
 @pytest.mark.parametrize("end", ["about_to_stop", "finished"])

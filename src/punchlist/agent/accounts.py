@@ -38,7 +38,13 @@ class Accounts:
         tally = self.tally(ledger)
         if tally.watched:
             return None
-        tally = replace(tally, watched=True)
+        return self._kept(replace(tally, watched=True, awaited=False))
+
+    def awaiting(self, ledger: bytes | None, awaited: bool) -> bytes:
+        """The bytes to store when a sign of life is waited for, or has come."""
+        return self._kept(replace(self.tally(ledger), awaited=awaited))
+
+    def _kept(self, tally: Tally) -> bytes:
         body = encode_tally(tally)
         self._last = body, tally
         return body
@@ -63,6 +69,4 @@ class Accounts:
             completed=completed,
             foreign=self._foreign,
         )
-        body = encode_tally(tally)
-        self._last = body, tally
-        return body
+        return self._kept(tally)

@@ -70,7 +70,7 @@ class Calls(Turns):
         def work(tx: Transaction) -> Reply:
             nonlocal changed
             now = self.board.now()
-            row = self._joined(tx, now)
+            row = self._stirred(tx, self._joined(tx, now), now)
             if call_id is not None and (stored := tx.call(row, call_id)) is not None:
                 if stored.reply or not self._dialect.has_tool(name):
                     return _replayed(stored, fingerprint, call_id)
@@ -91,6 +91,15 @@ class Calls(Turns):
         if changed:
             self._tell_others()
         return reply
+
+    def _stirred(self, tx: Transaction, row: AgentRow, now: datetime) -> AgentRow:
+        """The agent's row after a call, which is the first sign of life of an agent whose tools nobody reports."""
+        if not self._accounts.tally(row.ledger).awaited:
+            return row
+        ledger = self._accounts.awaiting(row.ledger, False)
+        tx.save_ledger(row, ledger)
+        self._watching.silence.stirred(tx, row, now, "todo", watched=False)
+        return row._replace(ledger=ledger)
 
     def _tell_others(self) -> None:
         if self._dialect.layer == "todos":

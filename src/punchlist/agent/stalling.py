@@ -7,12 +7,17 @@ from dataclasses import replace
 from datetime import datetime
 from typing import NamedTuple
 
+import msgspec
+
 from punchlist.agent.kept_work import decode_head, encode
+from punchlist.config import stall_timings
 from punchlist.core.events import Draft
 from punchlist.detect.findings import Finding
-from punchlist.detect.stalls import DEFAULT, StallOptions, check
+from punchlist.detect.stalls import StallOptions, check, stall_options
 from punchlist.store import Store, Transaction
 from punchlist.store.work import WatchedRow
+
+_decode_timings = msgspec.msgpack.Decoder(StallOptions).decode
 
 
 class Stall(NamedTuple):
@@ -25,17 +30,24 @@ class Stall(NamedTuple):
     since: datetime
 
 
-def stalled(store: Store, now: datetime, *, project: str | None, options: StallOptions = DEFAULT) -> Sequence[Stall]:
+def board_timings() -> StallOptions:
+    """The timings of agents that have none of their own."""
+    return stall_options(stall_timings())
+
+
+def stalled(store: Store, now: datetime, *, project: str | None) -> Sequence[Stall]:
     """All who are silent now, the longest first; also those who were told of before."""
+    options = board_timings()
     rows = store.read(lambda tx: tx.work.watched(project))
     found = [stall for row in rows if (stall := _stall(row, now, options)) is not None]
     return sorted(found, key=lambda stall: stall.since)
 
 
-def tell(store: Store, now: datetime, options: StallOptions = DEFAULT) -> int:
+def tell(store: Store, now: datetime) -> int:
     """Makes an event of each stall that is new; how many there were."""
+    options = board_timings()
     rows = store.read(lambda tx: tx.work.watched())
-    new = [row for row in rows if _is_new(row.head, now, options)]
+    new = [row for row in rows if _is_new(row, now, options)]
 
     def work(tx: Transaction) -> int:
         return sum(_told(tx, row, now, options) for row in new)
@@ -47,15 +59,19 @@ def _stall(row: WatchedRow, now: datetime, options: StallOptions) -> Stall | Non
     state = decode_head(row.head).stall
     if state is None:
         return None
-    _, finding = check(replace(state, told=False), now, options)
+    _, finding = check(replace(state, told=False), now, _timings(row, options))
     if finding is None or finding.detector == "timed_out":
         return None
     return Stall(row.project, row.session, row.agent, finding, state.alive_at)
 
 
-def _is_new(head: bytes, now: datetime, options: StallOptions) -> bool:
-    state = decode_head(head).stall
-    return state is not None and check(state, now, options)[1] is not None
+def _timings(row: WatchedRow, otherwise: StallOptions) -> StallOptions:
+    return otherwise if row.timings is None else _decode_timings(row.timings)
+
+
+def _is_new(row: WatchedRow, now: datetime, options: StallOptions) -> bool:
+    state = decode_head(row.head).stall
+    return state is not None and check(state, now, _timings(row, options))[1] is not None
 
 
 def _told(tx: Transaction, row: WatchedRow, now: datetime, options: StallOptions) -> bool:
@@ -64,7 +80,7 @@ def _told(tx: Transaction, row: WatchedRow, now: datetime, options: StallOptions
     if body is None or agent is None:
         return False
     head = decode_head(body)
-    state, finding = (None, None) if head.stall is None else check(head.stall, now, options)
+    state, finding = (None, None) if head.stall is None else check(head.stall, now, _timings(row, options))
     if finding is None:
         return False
     tx.work.save(row.number, encode(replace(head, stall=state)))

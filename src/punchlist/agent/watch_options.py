@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from punchlist.agent.stalling import board_timings
 from punchlist.agent.watching import Settings
 from punchlist.core.checks import FAMILIES, Family, with_own
 from punchlist.core.grounding import Watch
 from punchlist.detect.loop_options import loop_options
 from punchlist.detect.settings import mapping, refused, whole
 from punchlist.detect.staleness import staleness_options
+from punchlist.detect.stalls import StallOptions, stall_options
 from punchlist.guidance.tools import OwnTools
 from punchlist.text.previews import LENGTH
 
@@ -38,7 +40,13 @@ def watch_settings(options: AgentOptions, host: OwnTools) -> Settings:
         loops=loop_options(options.get("loop_detection", True)),
         staleness=staleness_options(options.get("staleness") or {}),
         host=host,
+        stalls=_timings(options.get("stalls")),
     )
+
+
+def _timings(given: Mapping[str, float] | None) -> StallOptions | None:
+    """An agent's own timings; what it leaves open is as on the board."""
+    return None if given is None else stall_options(given, board_timings())
 
 
 def _checks(given: Mapping[str, str]) -> dict[str, Family]:

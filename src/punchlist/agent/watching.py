@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from punchlist.agent.grading import regraded
 from punchlist.agent.kept_work import Head, KeptWork, Raised, Stale
+from punchlist.agent.silence import Silence
 from punchlist.core.events import Draft, Event
 from punchlist.core.grounding import Moment, Watch, call_from, end_facts, item_key, start_facts, task_key
 from punchlist.core.grounding.watched import Heard, given_up, heard, started_for
@@ -26,7 +27,7 @@ from punchlist.text.previews import preview
 if TYPE_CHECKING:
     from punchlist.detect.loop_options import LoopOptions
     from punchlist.detect.staleness import StalenessOptions
-    from punchlist.detect.stalls import StallState
+    from punchlist.detect.stalls import StallOptions, StallState
 
 _AT_WORK: Final = 60.0
 """Seconds within which an item that is worked on need not be noted as such again."""
@@ -50,6 +51,7 @@ class Settings:
     loops: LoopOptions
     staleness: StalenessOptions
     host: OwnTools
+    stalls: StallOptions | None = None
 
 
 class Watching:
@@ -59,6 +61,7 @@ class Watching:
         self._settings = settings
         self._name = name
         self._kept = KeptWork()
+        self.silence = Silence(self._kept, settings.stalls, name)
 
     @property
     def previews(self) -> int:
@@ -67,6 +70,7 @@ class Watching:
 
     def begin(self, tx: Transaction, row: AgentRow, now: datetime) -> None:
         """The first report on an agent: its list is as it stands."""
+        self.silence.keep_timings(tx, row.number)
         self._kept.save_stale(tx, row.number, Stale(staleness.standing(row.state.todos, now)))
 
     def look(self, name: str, arguments: Any, *, ours: bool) -> Look:
@@ -148,6 +152,7 @@ class Watching:
             return
         data = {"call_id": call_id, "name": known.name, "preview": preview(text, self._settings.watch.previews)}
         self._add(tx, row, [Draft("tool.updated", {name: value for name, value in data.items() if value})], now)
+        self.silence.stirred(tx, row, now, known.name, watched=True)
 
     def turn_ended(
         self, tx: Transaction, row: AgentRow, now: datetime, draft: Draft | None = None, *, asked: bool = False
@@ -157,6 +162,9 @@ class Watching:
         Nobody who is done with a turn is stalled; `asked` says that the next one has begun.
         """
         head = self._kept.head(tx, row.number)
+        self.silence.over(tx, row, head.stall, now)
+        if asked:
+            self.silence.keep_timings(tx, row.number)
         watched, settled = given_up(head.watched, Moment(now, head.watched.reports + 1))
         if settled or draft is not None:
             self._add(tx, row, [draft or Draft("turn.ended", {"abandoned": len(settled)})], now)
@@ -172,6 +180,8 @@ class Watching:
         head = self._kept.head(tx, row.number)
         stall, resumed = stalls.spoke(head.stall or _watch(row, now), now)
         self._kept.save_head(tx, row.number, replace(head, stall=stall))
+        if resumed is not None and head.stall is not None:
+            resumed = stalls.over(head.stall, resumed.seen) or resumed
         self._add(tx, row, [] if resumed is None else [Draft(resumed.kind, resumed.data())], now)
 
     def compacted(self, tx: Transaction, row: AgentRow) -> None:

@@ -24,6 +24,7 @@ class Tally(msgspec.Struct, frozen=True, array_like=True):
     last one was told, empty when it was accepted. `noted` counts the calls with something to say beyond the reply,
     `notes` is what the last of them has. `batch` is how many items one write completed, when that were several, and
     `batch_write` which write that was. `watched`: tool calls of the agent were reported, so that grades can be given.
+    `awaited`: of an agent that is not watched a first sign of life is waited for.
     """
 
     calls: int = 0
@@ -36,6 +37,7 @@ class Tally(msgspec.Struct, frozen=True, array_like=True):
     batch_write: int = 0
     costs: dict[str, Calls] = {}
     watched: bool = False
+    awaited: bool = False
 
 
 EMPTY = Tally()
@@ -68,7 +70,19 @@ def after_call(
     batch, batch_write = (completed, writes) if completed > 1 else (tally.batch, tally.batch_write)
     failure = reply.text[:_TEXT] if failed else "" if wrote else tally.failure
     failures, costs = tally.failures + failed, {**tally.costs, key: cost}
-    return Tally(tally.calls + 1, writes, failures, failure, noted, notes, batch, batch_write, costs, tally.watched)
+    return Tally(
+        tally.calls + 1,
+        writes,
+        failures,
+        failure,
+        noted,
+        notes,
+        batch,
+        batch_write,
+        costs,
+        tally.watched,
+        tally.awaited,
+    )
 
 
 def costs_of(tally: Tally, spent: Mapping[str, Spent]) -> list[Cost]:

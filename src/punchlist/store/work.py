@@ -17,13 +17,17 @@ _CACHED = 2048
 
 
 class WatchedRow(NamedTuple):
-    """An agent of which tool calls were reported, with the part that the next report needs."""
+    """An agent of which something was reported or is waited for, with the part that the next report needs.
+
+    `timings` is its part `stalls`, if it has one.
+    """
 
     number: int
     session: str
     agent: str
     project: str
     head: bytes
+    timings: bytes | None = None
 
 
 class WorkTable(Protocol):
@@ -37,7 +41,7 @@ class WorkTable(Protocol):
         ...
 
     def watched(self, project: str | None = None) -> Sequence[WatchedRow]:
-        """All agents of a project, or of the board, of which tool calls were reported."""
+        """All agents of a project, or of the board, of which something was reported or is waited for."""
         ...
 
     def mark(self, name: str) -> int:
@@ -94,8 +98,15 @@ class WorkRows(LateRows[tuple[int, str]]):
     def watched(self, project: str | None = None) -> Sequence[WatchedRow]:
         rows = self._rows.all("watched_agents", {"project": project})
         return [
-            WatchedRow(number, session, agent, where, _checked(number, "", total, body))
-            for number, session, agent, where, total, body in rows
+            WatchedRow(
+                number,
+                session,
+                agent,
+                where,
+                _checked(number, "", total, body),
+                None if timings is None else _checked(number, "stalls", timings_total, timings),
+            )
+            for number, session, agent, where, total, body, timings_total, timings in rows
         ]
 
     def mark(self, name: str) -> int:

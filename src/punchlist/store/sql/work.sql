@@ -12,9 +12,9 @@ SELECT part, sum, body FROM work WHERE agent = ? ORDER BY part;
 DELETE FROM work WHERE agent = ? AND part = ?;
 
 -- name: watched_agents
--- Agents of which tool calls were reported, of a project or of all, with when they were last seen to change a list.
-SELECT a.id, a.session, a.name, a.project, w.sum, w.body
-FROM work w JOIN agents a ON a.id = w.agent
+-- Agents of which something was reported or is waited for, of a project or of all, with their own timings for that.
+SELECT a.id, a.session, a.name, a.project, w.sum, w.body, t.sum, t.body
+FROM work w JOIN agents a ON a.id = w.agent LEFT JOIN work t ON t.agent = w.agent AND t.part = 'stalls'
 WHERE w.part = '' AND (:project IS NULL OR a.project = :project) ORDER BY a.id;
 
 -- name: parent_of_agent
