@@ -168,13 +168,60 @@ def test_an_item_that_nobody_works_on_while_work_goes_elsewhere_is_stale() -> No
         assert findings(board)[-1] == ("finding.cleared", "stale_item", "2")
 
 
-def test_an_agent_without_reports_costs_no_row_and_raises_nothing() -> None:
-    with Board.open("memory:") as board:
+CHURN = ("finding.raised", "churn", "")
+STORM = ("finding.raised", "todo_storm", "")
+
+
+def test_churn_and_storms_are_found_without_any_report_on_tools_and_cost_no_row() -> None:
+    with Board.open("memory:", clock=FakeClock()) as board:
         agent = agent_on(board)
-        for number in range(12):
-            agent.call("todo", {"set": [f"Paint {number}"]})
-        assert findings(board) == []
+        for _ in range(11):
+            agent.call("todo", {"set": ["Paint", "Sand"]})
+        assert findings(board) == [CHURN, STORM, CHURN]
         assert board.store.read(lambda tx: tx.work.watched()) == []
+        agent.call("todo", {"done": "1"})
+        assert findings(board)[3:] == [("finding.cleared", "churn", "")]
+
+
+def test_refused_calls_make_a_storm_without_any_report_on_tools() -> None:
+    with Board.open("memory:", clock=FakeClock()) as board:
+        for _ in range(10):
+            agent_on(board).call("todo", {"done": "99"})
+        assert STORM in findings(board)
+
+
+def test_an_item_that_bounces_is_found_without_any_report_on_tools() -> None:
+    with Board.open("memory:") as board:
+        agent = board.agent("main", session="s1", dialect="claude-code")
+        for _ in range(4):
+            write(agent, "> Paint", "Sand")
+            write(agent, "Paint", "> Sand")
+        assert ("finding.raised", "bouncing", "1") in findings(board)
+        write(agent, "x Paint", "> Sand")
+        assert ("finding.cleared", "bouncing", "1") in findings(board)
+
+
+def test_the_pace_of_a_list_is_known_to_the_next_process_and_to_who_looks_more_closely(tmp_path: Path) -> None:
+    clock = FakeClock()
+    for number in range(12):
+        with Board.open(tmp_path / "board.db", clock=clock) as board:
+            agent = agent_on(board)
+            if number == 8:
+                agent.tool_started("c1", "read", {})
+            agent.call("todo", {"set": ["Paint", "Sand"]})
+    with Board.open(tmp_path / "board.db", clock=clock) as board:
+        assert findings(board) == [CHURN, STORM, CHURN]
+
+
+def test_ordinary_work_on_a_list_is_neither_churn_nor_storm() -> None:
+    clock = FakeClock()
+    with Board.open("memory:", clock=clock) as board:
+        agent = agent_on(board)
+        agent.call("todo", {"set": [f"Paint wall {number}" for number in range(20)]})
+        for number in range(20):
+            clock.advance(30)
+            agent.call("todo", {"done": str(number + 1)})
+        assert findings(board) == []
 
 
 def test_silence_is_found_when_somebody_looks_and_told_of_once() -> None:

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from punchlist.agent.steps import Steps, short
 from punchlist.core.events import Draft
 from punchlist.core.verdict import FINE, Verdict
+from punchlist.detect.pace import pace_of
 from punchlist.guidance.memory import Record
 from punchlist.guidance.running import ended, noticed, started
 from punchlist.guidance.situation import is_own
@@ -107,8 +108,9 @@ class Reports(Steps):
         ledger = self._ground.accounts.watching(row.ledger)
         if ledger is None:
             return row
+        pace = pace_of(self._ground.accounts.tally(row.ledger).pace)
         tx.save_ledger(row, ledger)
-        self._ground.watching.begin(tx, row, self._ground.board.now())
+        self._ground.watching.begin(tx, row, self._ground.board.now(), pace)
         return row._replace(ledger=ledger)
 
     def _prepared(self, prepare: Callable[[], Any], otherwise: T) -> T:

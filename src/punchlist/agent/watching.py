@@ -20,13 +20,15 @@ from punchlist.core.task import TaskStatus
 from punchlist.core.verdict import FINE, Verdict
 from punchlist.detect import loops, staleness, stalls
 from punchlist.detect.findings import Finding, finding_of
+from punchlist.detect.list_rules import over
+from punchlist.detect.pace import NO_PACE, Pace
 from punchlist.guidance.tools import OwnTools, changes, kind
 from punchlist.store import AgentRow, Transaction
 from punchlist.text.previews import preview
 
 if TYPE_CHECKING:
+    from punchlist.detect.list_rules import StalenessOptions
     from punchlist.detect.loop_options import LoopOptions
-    from punchlist.detect.staleness import StalenessOptions
     from punchlist.detect.stalls import StallOptions, StallState
 
 _AT_WORK: Final = 60.0
@@ -68,10 +70,11 @@ class Watching:
         """How many characters are kept of a text."""
         return self._settings.watch.previews
 
-    def begin(self, tx: Transaction, row: AgentRow, now: datetime) -> None:
-        """The first report on an agent: its list is as it stands."""
+    def begin(self, tx: Transaction, row: AgentRow, now: datetime, pace: Pace = NO_PACE) -> None:
+        """The first report on an agent: its list is as it stands, and was written at that pace until now."""
         self.silence.keep_timings(tx, row.number)
-        self._kept.save_stale(tx, row.number, Stale(staleness.standing(row.state.todos, now)))
+        state = staleness.taken_over(staleness.standing(row.state.todos, now), pace)
+        self._kept.save_stale(tx, row.number, Stale(state, pace.raised))
 
     def look(self, name: str, arguments: Any, *, ours: bool) -> Look:
         """Looks at a call; needs no transaction."""
@@ -241,13 +244,9 @@ class Watching:
         for event in events:
             state, found = staleness.observed(state, event, self._settings.staleness)
             said.extend(found)
-        raised = dict.fromkeys((*stale.raised, *((one.detector, one.subject) for one in said)))
-        over = [known for known in raised if not staleness.holds(state, *known)]
-        for known in over:
-            del raised[known]
-            if known in stale.raised:
-                said.append(Finding(known[0], "ok", "This is over.", subject=known[1]))
-        after = Stale(state, tuple(raised))
+        raised, ended = over(stale.raised, said, lambda known: staleness.holds(state, *known))
+        said.extend(ended)
+        after = Stale(state, raised)
         if after != stale:
             self._kept.save_stale(tx, row.number, after)
         return [Draft(one.kind, one.data()) for one in said]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import msgspec
 
@@ -24,7 +25,7 @@ class Tally(msgspec.Struct, frozen=True, array_like=True):
     last one was told, empty when it was accepted. `noted` counts the calls with something to say beyond the reply,
     `notes` is what the last of them has. `batch` is how many items one write completed, when that were several, and
     `batch_write` which write that was. `watched`: tool calls of the agent were reported, so that grades can be given.
-    `awaited`: of an agent that is not watched a first sign of life is waited for.
+    `awaited`: of an agent that is not watched a first sign of life is waited for; `pace`: how its list was written.
     """
 
     calls: int = 0
@@ -38,6 +39,7 @@ class Tally(msgspec.Struct, frozen=True, array_like=True):
     costs: dict[str, Calls] = {}
     watched: bool = False
     awaited: bool = False
+    pace: tuple[Any, ...] = ()
 
 
 EMPTY = Tally()
@@ -57,7 +59,15 @@ def decode_tally(body: bytes | None) -> Tally:
 
 
 def after_call(
-    tally: Tally, key: str, arguments: Size, reply: Reply, *, wrote: bool, completed: int = 0, foreign: bool = True
+    tally: Tally,
+    key: str,
+    arguments: Size,
+    reply: Reply,
+    *,
+    wrote: bool,
+    completed: int = 0,
+    foreign: bool = True,
+    pace: tuple[Any, ...] | None = None,
 ) -> Tally:
     """The tally with one more call. `foreign`: the dialect's reply cannot say what we add to it."""
     calls, failed = tally.costs.get(key, _NO_CALLS), reply.is_error
@@ -82,6 +92,7 @@ def after_call(
         costs,
         tally.watched,
         tally.awaited,
+        tally.pace if pace is None else pace,
     )
 
 
