@@ -108,11 +108,77 @@ def test_the_model_hears_of_a_loop_once_where_that_is_wanted(options: Any) -> No
         agent = agent_on(board, **options)
         for number in range(11 if "guidance" in options else 4):
             call(agent, number)
-        (said,) = agent.assistant_turn()
-        assert said.kind == "finding"
-        assert "read" in said.text
-        assert said.text.startswith("<punchlist")
+        (told,) = agent.assistant_turn()
+        assert told.kind == "finding"
+        assert "read" in told.text
+        assert told.text.startswith("<punchlist")
         assert agent.assistant_turn() == []
+
+
+def said(agent: Agent) -> str:
+    return "".join(one.text for one in agent.assistant_turn(["read"]) if one.kind == "finding")
+
+
+def test_the_model_hears_of_one_loop_once_however_long_it_goes_on() -> None:
+    with Board.open("memory:") as board:
+        agent = agent_on(board, guidance={"tell_findings": True})
+        heard: list[str] = []
+        for number in range(60):
+            run(agent, number)
+            heard.append(said(agent))
+        assert [place for place, text in enumerate(heard) if text] == [10]
+        run(agent, 60, path="other.txt")
+        assert said(agent) == ""
+        for number in range(61, 82):
+            run(agent, number)
+        assert "read" in said(agent)
+
+
+def test_with_tell_model_beside_it_a_loop_is_told_of_once_too() -> None:
+    with Board.open("memory:") as board:
+        agent = agent_on(board, guidance={"tell_findings": True}, loop_detection={"tell_model": True, **LOOP})
+        for number in range(4):
+            run(agent, number)
+        assert said(agent).count("WARNING") == 1
+        assert said(agent) == ""
+
+
+def test_every_finding_is_told_where_the_model_is_to_hear_of_them() -> None:
+    clock = FakeClock()
+    with Board.open("memory:", clock=clock) as board:
+        agent = agent_on(board, guidance={"tell_findings": True})
+        for _ in range(11):
+            agent.call("todo", {"set": ["Paint", "Sand"]})
+        text = said(agent)
+        assert "no item has moved on" in text
+        assert "10 calls of the todo tool" in text
+        assert said(agent) == ""
+        agent.tool_started("c1", "Bash", {"command": "make"})
+        clock.advance(61)
+        board.tick()
+        assert "no visible assistant output" in said(agent)
+
+
+def test_what_is_over_by_the_next_turn_is_not_told() -> None:
+    with Board.open("memory:") as board:
+        agent = agent_on(board, guidance={"tell_findings": True})
+        for number in range(11):
+            run(agent, number)
+        run(agent, 11, path="other.txt")
+        assert said(agent) == ""
+
+
+@pytest.mark.parametrize(("dialect", "hears"), [("openclaw", True), ("hermes", True), ("claude-code", False)])
+def test_the_profile_decides_whether_the_model_hears_of_findings(dialect: str, hears: bool) -> None:
+    with Board.open("memory:") as board:
+        agents = {
+            profile: board.agent(profile, session="s1", dialect=dialect, profile=profile)
+            for profile in ("quiet", "classic", "off")
+        }
+        for agent in agents.values():
+            for number in range(11):
+                run(agent, number)
+        assert [name for name, agent in agents.items() if said(agent)] == (["classic"] if hears else [])
 
 
 def test_the_calls_before_are_remembered_by_the_next_process(tmp_path: Path) -> None:

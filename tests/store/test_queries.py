@@ -50,6 +50,10 @@ HOT = {
     "snapshot_before": ["SEARCH snapshots USING PRIMARY KEY (agent=? AND revision<?)"],
     "find_guidance": ["SEARCH guidance USING INTEGER PRIMARY KEY (rowid=?)"],
     "find_work": ["SEARCH work USING INDEX sqlite_autoindex_work_1 (agent=? AND part=?)"],
+    "findings_of_agent": [
+        "SEARCH a USING INTEGER PRIMARY KEY (rowid=?)",
+        "SEARCH e USING INDEX events_of_agent (agent=? AND revision=? AND rowid>?)",
+    ],
     "find_mark": ["SEARCH marks USING INDEX sqlite_autoindex_marks_1 (name=?)"],
     "parent_of_agent": [
         "SEARCH a USING INTEGER PRIMARY KEY (rowid=?)",

@@ -32,8 +32,8 @@ class Reports(Steps):
                 row, now = self._watched(tx, row), self._ground.board.now()
                 key, verdict = self._ground.watching.started(tx, row, short(call_id or ""), seen, now)
                 after = started(record, key, tool, changes=seen.changes, ours=ours)
-                if verdict.for_model or (verdict.is_news and self._ground.rules.tell_findings):
-                    after = noticed(after, verdict.for_model or verdict.message)
+                if verdict.for_model:
+                    after = noticed(after, verdict.for_model)
                 return after, verdict
 
             return decide

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 from msgspec.structs import replace
 
 from punchlist.agent.asking import take_answers
+from punchlist.agent.telling import hear
 from punchlist.core.commands import Policy
 from punchlist.core.events import Draft
 from punchlist.core.todo import ListState, TodoList
@@ -85,7 +86,9 @@ class Steps:
     def turn(self, tools_used: Iterable[str]) -> list[Injection]:
         def decide(tx: Transaction, row: AgentRow, record: Record) -> tuple[Record, list[Injection]]:
             tools, row = _names(tools_used), self._stirred(tx, row)
-            outcome = self._heard(tx, row, after_turn(record.memory, self._seen(tx, row, tools), self._ground.rules))
+            rules, memory = self._ground.rules, record.memory
+            memory = hear(tx, row.number, memory) if rules.tell_findings else memory
+            outcome = self._heard(tx, row, after_turn(memory, self._seen(tx, row, tools), rules))
             others = max(sum(not is_own(name, self._own) for name in tools), record.memory.others)
             own = bool(tools) and not others
             self._tell(tx, row, outcome)

@@ -57,6 +57,10 @@ class WorkTable(Protocol):
         """The events of all agents of a session, else of a project, behind a cursor, in order."""
         ...
 
+    def findings(self, number: int, after: int) -> tuple[Sequence[Event], int]:
+        """What was found about an agent behind a cursor, raised and cleared, in order; and the cursor to go on from."""
+        ...
+
     def events(self, number: int, limit: int) -> Sequence[Event]:
         """The latest events of an agent that changed no list, oldest first."""
         ...
@@ -124,6 +128,10 @@ class WorkRows(LateRows[tuple[int, str]]):
         name = "log_of_project" if session is None else "log_of_session"
         values = {"session": session, "project": project, "after": after, "limit": limit}
         return self._rows.events_in_order(self._rows.all(name, values))
+
+    def findings(self, number: int, after: int) -> tuple[Sequence[Event], int]:
+        rows = self._rows.all("findings_of_agent", {"agent": number, "after": after})
+        return self._rows.events_in_order(rows), self._rows.last_seq()
 
     def events(self, number: int, limit: int) -> Sequence[Event]:
         return self._rows.events_in_order(self._rows.all("runtime_events", {"agent": number, "limit": limit})[::-1])

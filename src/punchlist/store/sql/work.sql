@@ -42,5 +42,12 @@ SELECT e.seq, e.at, e.kind, e.author, e.agent, e.revision, e.v, e.sum, e.data, a
 FROM events e JOIN agents a ON a.id = e.agent
 WHERE e.agent = :agent AND e.revision IS NULL ORDER BY e.seq DESC LIMIT :limit;
 
+-- name: findings_of_agent
+-- What detectors found about an agent behind a cursor, and what of it is over, in order.
+SELECT e.seq, e.at, e.kind, e.author, e.agent, e.revision, e.v, e.sum, e.data, a.project, a.session, a.name
+FROM events e JOIN agents a ON a.id = e.agent
+WHERE e.agent = :agent AND e.revision IS NULL AND e.seq > :after
+  AND e.kind IN ('finding.raised', 'finding.cleared') ORDER BY e.seq;
+
 -- name: delete_work
 DELETE FROM work WHERE agent = :agent;
