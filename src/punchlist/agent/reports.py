@@ -31,6 +31,7 @@ class Reports(Steps):
             def decide(tx: Transaction, row: AgentRow, record: Record) -> tuple[Record, Verdict]:
                 row, now = self._watched(tx, row), self._ground.board.now()
                 key, verdict = self._ground.watching.started(tx, row, short(call_id or ""), seen, now)
+                verdict = self._ground.watching.guarded(tx, row, key, seen, verdict, now)
                 after = started(record, key, tool, changes=seen.changes, ours=ours)
                 if verdict.for_model:
                     after = noticed(after, verdict.for_model)
@@ -56,6 +57,7 @@ class Reports(Steps):
                 name=short(name),
                 event=event,
             )
+            self._ground.watching.guard_ended(tx, row, key, result, now, failed)
             writes = self._ground.accounts.tally(row.ledger).writes
             after, _ = ended(record, key, writes, is_error=failed)
             return after, None

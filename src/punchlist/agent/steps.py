@@ -86,6 +86,7 @@ class Steps:
     def turn(self, tools_used: Iterable[str]) -> list[Injection]:
         def decide(tx: Transaction, row: AgentRow, record: Record) -> tuple[Record, list[Injection]]:
             tools, row = _names(tools_used), self._stirred(tx, row)
+            self._ground.watching.round_ended(tx, row, self._ground.board.now())
             rules, memory = self._ground.rules, record.memory
             memory = hear(tx, row.number, memory) if rules.tell_findings else memory
             outcome = self._heard(tx, row, after_turn(memory, self._seen(tx, row, tools), rules))

@@ -18,6 +18,8 @@ from punchlist.text.previews import LENGTH
 
 if TYPE_CHECKING:
     from punchlist.agent.handle import AgentOptions
+    from punchlist.detect.guardrail_options import GuardrailOptions
+    from punchlist.detect.rounds import RoundOptions
 
 GRADINGS = ("show", "tell", "require")
 _LONGEST_PREVIEW = 10_000
@@ -41,7 +43,27 @@ def watch_settings(options: AgentOptions, host: OwnTools) -> Settings:
         staleness=staleness_options(options.get("staleness") or {}),
         host=host,
         stalls=_timings(options.get("stalls")),
+        guardrail=_guardrail(options.get("guardrail")),
+        rounds=_rounds(options.get("rounds")),
     )
+
+
+def _guardrail(given: object) -> GuardrailOptions | None:
+    """Hermes' guardrail is off unless asked for: true for its defaults, or a mapping."""
+    if given is None or given is False:
+        return None
+    from punchlist.detect.guardrail_options import guardrail_options
+
+    return guardrail_options({} if given is True else given)
+
+
+def _rounds(given: object) -> RoundOptions | None:
+    """The same for rounds."""
+    if given is None or given is False:
+        return None
+    from punchlist.detect.rounds import round_options
+
+    return round_options({} if given is True else given)
 
 
 def _timings(given: Mapping[str, float] | None) -> StallOptions | None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from punchlist.agent.beside import beside
 from punchlist.agent.grading import regraded
 from punchlist.agent.kept_work import Head, KeptWork, Raised, Stale
 from punchlist.agent.silence import Silence
@@ -27,8 +28,10 @@ from punchlist.store import AgentRow, Transaction
 from punchlist.text.previews import preview
 
 if TYPE_CHECKING:
+    from punchlist.detect.guardrail_options import GuardrailOptions
     from punchlist.detect.list_rules import StalenessOptions
     from punchlist.detect.loop_options import LoopOptions
+    from punchlist.detect.rounds import RoundOptions
     from punchlist.detect.stalls import StallOptions, StallState
 
 _AT_WORK: Final = 60.0
@@ -54,6 +57,8 @@ class Settings:
     staleness: StalenessOptions
     host: OwnTools
     stalls: StallOptions | None = None
+    guardrail: GuardrailOptions | None = None
+    rounds: RoundOptions | None = None
 
 
 class Watching:
@@ -64,6 +69,7 @@ class Watching:
         self._name = name
         self._kept = KeptWork()
         self.silence = Silence(self._kept, settings.stalls, name)
+        self._beside = beside(settings.guardrail, settings.rounds, name)
 
     @property
     def previews(self) -> int:
@@ -168,6 +174,8 @@ class Watching:
         self.silence.over(tx, row, head.stall, now)
         if asked:
             self.silence.keep_timings(tx, row.number)
+            for one in self._beside:
+                one.turn_began(tx, row, now)
         watched, settled = given_up(head.watched, Moment(now, head.watched.reports + 1))
         if settled or draft is not None:
             self._add(tx, row, [draft or Draft("turn.ended", {"abandoned": len(settled)})], now)
@@ -186,6 +194,26 @@ class Watching:
         if resumed is not None and head.stall is not None:
             resumed = stalls.over(head.stall, resumed.seen) or resumed
         self._add(tx, row, [] if resumed is None else [Draft(resumed.kind, resumed.data())], now)
+
+    def guarded(
+        self, tx: Transaction, row: AgentRow, call_id: str, seen: Look, verdict: Verdict, now: datetime
+    ) -> Verdict:
+        """What is thought of a call that has begun, all in all."""
+        for one in self._beside:
+            verdict = one.began(tx, row, call_id, (seen.name, seen.arguments, seen.facts["kind"]), verdict, now)
+        return verdict
+
+    def guard_ended(
+        self, tx: Transaction, row: AgentRow, call_id: str, result: Any, now: datetime, failed: bool | None
+    ) -> None:
+        """A call has ended, for those who look on beside the rest."""
+        for one in self._beside:
+            one.ended(tx, row, call_id, result, now, failed=failed)
+
+    def round_ended(self, tx: Transaction, row: AgentRow, now: datetime) -> None:
+        """The agent has said something to its host, and its tools were run."""
+        for one in self._beside:
+            one.round_ended(tx, row, now, looping=bool(self._kept.head(tx, row.number).raised))
 
     def compacted(self, tx: Transaction, row: AgentRow) -> None:
         """The agent's context was compacted: its next calls are watched closely."""
