@@ -40,9 +40,9 @@ def heard(memory: Memory, found: Iterable[Event]) -> Memory:
         if event.kind == "finding.cleared":
             known.pop(key, None)
             news.pop(key, None)
-        elif key not in known:
+        elif key not in known or key in news:
             known[key] = None
-            news[key] = str(event.data.get("seen", ""))
+            news[key] = str(event.data.get("seen", ""))  # of what has grown since, how it is now
     if memory.finding:  # what the loop detector was told to say by itself
         news = {key: seen for key, seen in news.items() if not key.startswith("loop:")}
     said = [line for line in (memory.finding, *news.values()) if line][:_MOST]
