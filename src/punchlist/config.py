@@ -22,6 +22,8 @@ SETTINGS: dict[str, str] = {
     "PUNCHLIST_GATE_COMPLETE": "a command that may refuse that a task is completed",
     "PUNCHLIST_CLAUDE_TASKS": "a folder of Claude Code's own task files to keep in step with; by default none",
     "CLAUDE_CODE_TASK_LIST_ID": "Claude Code's own: a list of tasks for all sessions, instead of one for each",
+    "PUNCHLIST_STALL_AFTER": "seconds of silence after which an agent counts as stalled, 0 for never; 60 by default",
+    "PUNCHLIST_STALL_LIFETIME": "seconds after which nobody listens for an agent any more; 21600 (6 hours) by default",
     "PUNCHLIST_TIMER_HORIZON": "how far away a timer may be that a model sets for a flow: `12h`, `30d` (the default)",
     "PUNCHLIST_CLAUDE_TODOS": "a folder of Claude Code's own list files to keep in step with; by default none",
     "PUNCHLIST_TODOS": "`off` takes the todo tool from every agent, and all that is said about it; `on` is the default",
@@ -92,6 +94,21 @@ def timer_horizon() -> timedelta:
     if unit is None or not (number.isascii() and number.isdigit() and len(number) <= 5 and int(number)):
         raise ConfigInvalid(name="PUNCHLIST_TIMER_HORIZON", value=value, problem="use a time such as `12h` or `30d`")
     return timedelta(**{unit: int(number)})
+
+
+def stall_timings() -> dict[str, float]:
+    """When an agent counts as stalled, in seconds, as far as the environment says so."""
+    found: dict[str, float] = {}
+    for name, option in (("PUNCHLIST_STALL_AFTER", "notice_after"), ("PUNCHLIST_STALL_LIFETIME", "lifetime")):
+        value = os.environ.get(name)
+        if value:
+            try:
+                found[option] = float(value)
+            except ValueError:
+                found[option] = -1.0
+            if not 0 <= found[option] <= 10_000_000:
+                raise ConfigInvalid(name=name, value=value, problem="use a number of seconds")
+    return found
 
 
 def session_id(given: str | None = None) -> str:

@@ -38,6 +38,12 @@ class Caller:
             self.finish(result, is_error=is_error, run=run)
         return verdict
 
+    def run(self, name: str = "read", args: Any = None, result: Any = "same") -> Verdict:
+        """Starts a call, and finishes it whatever was thought of it."""
+        verdict = self.start(name, args)
+        self.finish(result)
+        return verdict
+
     def repeat(self, times: int, name: str = "read", args: Any = None, result: Any = "same", **more: Any) -> Verdict:
         """The verdict on the last of so many calls."""
         verdict = Verdict()

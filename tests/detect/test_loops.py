@@ -66,6 +66,56 @@ def test_a_blocked_call_is_not_recorded_and_its_count_stays() -> None:
     assert caller.state.calls == before
 
 
+@pytest.mark.requirement("loops.ran-all-the-same", "loops.global-breaker")
+def test_a_critical_call_that_ran_all_the_same_counts_so_that_the_global_breaker_is_reached() -> None:
+    caller = Caller()
+    verdicts = [judged(caller.run(args=PATH)) for _ in range(40)]
+    assert verdicts[20] == ("critical", "generic_repeat", 20)
+    assert verdicts[29] == ("critical", "generic_repeat", 29)
+    assert verdicts[30:] == [("critical", "global_circuit_breaker", 30)] * 10
+    assert len(caller.state.calls) == 30
+
+
+@pytest.mark.requirement("loops.ran-all-the-same", "loops.ping-pong")
+def test_a_ping_pong_that_goes_on_all_the_same_stays_one() -> None:
+    caller = Caller()
+    verdicts = [caller.run(args={"path": "xy"[number % 2]}) for number in range(40)]
+    assert {judged(verdict)[:2] for verdict in verdicts[19:]} == {("critical", "ping_pong")}
+
+
+@pytest.mark.requirement("loops.ran-all-the-same")
+def test_a_critical_call_that_ran_and_brought_something_new_ends_the_loop() -> None:
+    for options in ({}, {"count_blocked": True}):
+        caller = Caller(loop_options(options))
+        caller.repeat(20, args=PATH)
+        assert caller.start(args=PATH).level == "critical"
+        caller.finish("something new")
+        assert judged(caller.call(args=PATH)) == ("warning", "generic_repeat", 21)
+
+
+@pytest.mark.requirement("loops.ran-all-the-same", "loops.veto")
+@pytest.mark.parametrize("as_error", [True, False])
+def test_a_host_that_gives_our_own_words_back_as_the_result_has_not_run_the_call(as_error: bool) -> None:
+    caller = Caller()
+    caller.repeat(20, args=PATH)
+    for _ in range(30):
+        verdict = caller.start(args=PATH)
+        caller.finish(verdict.message, is_error=as_error)
+        assert judged(verdict) == ("critical", "generic_repeat", 20)
+
+
+@pytest.mark.requirement("loops.ran-all-the-same")
+def test_many_calls_that_were_held_back_push_no_other_call_out() -> None:
+    caller = Caller()
+    caller.repeat(20, args=PATH)
+    for number in range(100):
+        assert caller.start(args=PATH).level == "critical", number
+    caller.call(args={"path": "another"})
+    assert caller.start(args=PATH).level == "critical"
+    assert len(caller.state.calls) == 21
+    assert len(caller.state.held) <= 8
+
+
 @pytest.mark.requirement("loops.count-blocked", "loops.global-breaker")
 def test_with_count_blocked_a_blocked_loop_reaches_the_global_breaker() -> None:
     caller = Caller(loop_options({"count_blocked": True}))
@@ -207,10 +257,19 @@ def test_a_warning_is_news_at_each_tenth_count_only() -> None:
 
 
 @pytest.mark.requirement("loops.steps")
-def test_every_critical_verdict_is_news() -> None:
+def test_a_critical_verdict_is_news_once_until_another_one_comes_between() -> None:
     caller = Caller()
     caller.repeat(20, args=PATH)
-    assert all(caller.call(args=PATH).is_news for _ in range(3))
+    assert [caller.call(args=PATH).is_news for _ in range(3)] == [True, False, False]
+    caller.call(args={"path": "another"})
+    assert [caller.call(args=PATH).is_news for _ in range(3)] == [True, False, False]
+
+
+@pytest.mark.requirement("loops.steps")
+def test_a_critical_verdict_on_calls_that_run_all_the_same_is_news_at_each_tenth_count_only() -> None:
+    caller = Caller(loop_options({"history_size": 60, "global_threshold": 60}))
+    verdicts = [caller.run(args=PATH) for _ in range(55)]
+    assert [verdict.count for verdict in verdicts if verdict.is_news] == [10, 20, 30, 40, 50]
 
 
 @pytest.mark.requirement("loops.tell-model")

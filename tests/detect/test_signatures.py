@@ -4,7 +4,9 @@ from typing import Any
 
 import pytest
 
+from punchlist.detect.list_shapes import writes_list
 from punchlist.detect.signatures import Reading, outcome, reading, signature
+from punchlist.dialects import dialect, dialects_of
 
 GOLDEN_READ = "read:fcd70c3cc3a31a5afa413e0119a4058f9c6e65288d5621a73ef706cb0649666b"
 GOLDEN_TOOL = "tool:43258cff783fe7036d8a43033f830adfc60ec037382473548ac742b888292777"
@@ -103,6 +105,9 @@ def test_an_error_counts_by_what_it_says() -> None:
     assert hashed("plain", "x", is_error=True) != hashed("plain", "x")
 
 
+MOVES = [("Read", "pending"), ("Read it", "pending"), ("Read", "completed")]
+
+
 def plan(*steps: tuple[str, str], **more: Any) -> dict[str, Any]:
     return {"plan": [{"step": step, "status": status} for step, status in steps], **more}
 
@@ -145,6 +150,52 @@ def test_other_tools_that_write_a_list_count_by_its_shape_too(tool: str, key: st
         for said, status in [("Read", "pending"), ("Read it", "pending"), ("Read", "completed")]
     )
     assert signature(tool, first) == signature(tool, words) != signature(tool, moved)
+
+
+def ops(*items: str, phase: str = "Build") -> dict[str, Any]:
+    return {"ops": [{"op": "init", "list": [{"phase": phase, "items": list(items)}]}]}
+
+
+@pytest.mark.requirement("loops.todo-shape")
+@pytest.mark.parametrize(
+    ("tool", "first", "words", "moved"),
+    [
+        ("todo", {"set": ["Read"]}, {"set": ["Read it"]}, {"set": ["Read", "Write"]}),
+        ("todo", {"set": [{"text": "a"}]}, {"set": [{"text": "b"}]}, {"set": [{"text": "a", "status": "completed"}]}),
+        ("todo", {"set": {"1": "Read"}}, {"set": {"1": "Read it"}}, {"set": {"2": "Read"}}),
+        ("todo", {"set": ["a"], "start": "1"}, {"set": ["b"], "start": "1"}, {"set": ["a"], "start": "2"}),
+        ("todo", {"set": '["Read"]'}, {"set": '["Read it"]'}, {"set": '["Read", "Write"]'}),
+        ("update_todo_list", {"todos": "[ ] Read"}, {"todos": "[ ] Read it"}, {"todos": "[x] Read"}),
+        ("todo_write", {"content": "- [ ] Read"}, {"content": "- [ ] Read it"}, {"content": "- [x] Read"}),
+        ("todo_write", {"content": "Read"}, {"content": "Read"}, {"content": "Read it"}),
+        ("todo_write", ops("Read"), ops("Read it", phase="Make"), ops("Read", "Write")),
+    ],
+)
+def test_a_list_in_the_form_of_any_dialect_counts_by_its_shape(tool: str, first: Any, words: Any, moved: Any) -> None:
+    assert signature(tool, first) == signature(tool, words) != signature(tool, moved)
+
+
+@pytest.mark.requirement("loops.todo-shape")
+def test_every_dialect_that_writes_a_whole_list_is_known() -> None:
+    tools = {tool.name for name in dialects_of("todos") for tool in dialect(name).tools}
+    assert {name for name in tools if not writes_list(name)} == set()
+
+
+@pytest.mark.requirement("loops.todo-shape")
+@pytest.mark.parametrize(
+    "tool",
+    ["mcp__punchlist__TodoWrite", "mcp_punchlist_todo_write", "punchlist_todos", "board.todo_list", "board/TodoWrite"],
+)
+def test_a_list_behind_the_name_of_a_server_counts_by_its_shape(tool: str) -> None:
+    first, words, moved = ({"todos": [{"content": said, "status": status}]} for said, status in MOVES)
+    assert signature(tool, first) == signature(tool, words) != signature(tool, moved)
+    assert reading(tool, first) == "plan"
+
+
+@pytest.mark.requirement("loops.todo-shape")
+def test_a_tool_that_only_sounds_like_one_counts_in_full() -> None:
+    first, words, _ = ({"todos": [{"content": said, "status": status}]} for said, status in MOVES)
+    assert signature("add_todos", first) != signature("add_todos", words)
 
 
 @pytest.mark.requirement("loops.todo-shape")

@@ -51,6 +51,10 @@ HOT = {
     "find_guidance": ["SEARCH guidance USING INTEGER PRIMARY KEY (rowid=?)"],
     "find_work": ["SEARCH work USING INDEX sqlite_autoindex_work_1 (agent=? AND part=?)"],
     "hinted_events": ["SEARCH events USING INDEX events_of_agent (agent=? AND revision=? AND rowid>?)"],
+    "findings_of_agent": [
+        "SEARCH a USING INTEGER PRIMARY KEY (rowid=?)",
+        "SEARCH e USING INDEX events_of_agent (agent=? AND revision=? AND rowid>?)",
+    ],
     "find_mark": ["SEARCH marks USING INDEX sqlite_autoindex_marks_1 (name=?)"],
     "parent_of_agent": [
         "SEARCH a USING INTEGER PRIMARY KEY (rowid=?)",

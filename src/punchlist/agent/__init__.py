@@ -47,7 +47,7 @@ class Agent(Calls, Changes, Modes, Told, Subagents, Plans, PlanStreams, Asking, 
 
         def work(tx: Transaction) -> str:
             now = self.board.now()
-            row = self._joined(tx, now)
+            row = self._stirred(tx, self._joined(tx, now), now)
             if id is not None and (known := tx.spawned(self.session, row.number, id)) is not None:
                 return known
             taken = tx.names(self.session)

@@ -38,7 +38,13 @@ class Accounts:
         tally = self.tally(ledger)
         if tally.watched:
             return None
-        tally = replace(tally, watched=True)
+        return self._kept(replace(tally, watched=True, awaited=False, pace=()))
+
+    def awaiting(self, ledger: bytes | None, awaited: bool) -> bytes:
+        """The bytes to store when a sign of life is waited for, or has come."""
+        return self._kept(replace(self.tally(ledger), awaited=awaited))
+
+    def _kept(self, tally: Tally) -> bytes:
         body = encode_tally(tally)
         self._last = body, tally
         return body
@@ -51,8 +57,12 @@ class Accounts:
         events: Sequence[Draft] = (),
         *,
         wrote: bool = False,
+        pace: tuple[Any, ...] | None = None,
     ) -> bytes:
-        """The bytes to store after one more call; one that wrote the list has events, another says so."""
+        """The bytes to store after one more call; one that wrote the list has events, another says so.
+
+        `pace` is how the list is written now, where that is noted here.
+        """
         completed = sum(kind == "item.completed" for kind, _ in events) if len(events) > 2 else 0
         tally = after_call(
             self.tally(ledger),
@@ -62,7 +72,6 @@ class Accounts:
             wrote=wrote or bool(events),
             completed=completed,
             foreign=self._foreign,
+            pace=pace,
         )
-        body = encode_tally(tally)
-        self._last = body, tally
-        return body
+        return self._kept(tally)

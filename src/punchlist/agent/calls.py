@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import cached_property
 from hashlib import blake2b
@@ -15,7 +15,7 @@ from punchlist.agent.turns import Turns
 from punchlist.core.apply import Applied, apply
 from punchlist.core.commands import Command, Elsewhere, Problem, Query, Replace
 from punchlist.core.events import Draft
-from punchlist.core.todo import WORDS, ListState
+from punchlist.core.todo import WORDS, ListState, TodoList
 from punchlist.dialects.base import Invalid, Reply, Result, reply_invalid, reply_unknown_tool
 from punchlist.store import AgentRow, Transaction
 from punchlist.store.contract import StoredCall
@@ -23,6 +23,7 @@ from punchlist.text import repair
 
 if TYPE_CHECKING:
     from punchlist.agent.grading import Judging
+    from punchlist.detect.list_rules import StalenessOptions
     from punchlist.guidance.ledger import Size
 
 Decide = Callable[[Transaction, AgentRow, datetime], tuple[Reply, bool]]
@@ -71,7 +72,7 @@ class Calls(Turns):
         def work(tx: Transaction) -> Reply:
             nonlocal changed
             now = self.board.now()
-            row = self._joined(tx, now)
+            row = self._stirred(tx, self._joined(tx, now), now)
             if call_id is not None and (stored := tx.call(row, call_id)) is not None:
                 if stored.reply or not self._dialect.has_tool(name):
                     return _replayed(stored, fingerprint, call_id)
@@ -95,6 +96,15 @@ class Calls(Turns):
         if changed and self._dialect.layer == "todos":
             self._changed()
         return reply
+
+    def _stirred(self, tx: Transaction, row: AgentRow, now: datetime) -> AgentRow:
+        """The agent's row after a call, which is the first sign of life of an agent whose tools nobody reports."""
+        if not self._accounts.tally(row.ledger).awaited:
+            return row
+        ledger = self._accounts.awaiting(row.ledger, False)
+        tx.save_ledger(row, ledger)
+        self._watching.silence.stirred(tx, row, now, "todo", watched=False)
+        return row._replace(ledger=ledger)
 
     def _deciding(self, name: str, args: Any, arguments: Size) -> tuple[Decide | None, bool, Any]:
         """What answers the call, whether it only reads, and the module of the layer that it may change if not todos.
@@ -180,10 +190,34 @@ class Calls(Turns):
         if applied.refused:
             problem = applied.problems[0]
             return self._refused(tx, row, reply, problem.code, problem.text, now, arguments), False
-        ledger = self._accounts.after(row.ledger, arguments, reply, applied.events)
+        pace, found = self._paced(row, applied.events, applied.state.todos, now)
+        ledger = self._accounts.after(row.ledger, arguments, reply, applied.events, pace=pace)
         tx.save_list(row, state, unseen=unseen, at=now, events=applied.events, ledger=ledger)
-        tx.add_events(row, applied.events, by=self.name, at=now)
+        tx.add_events(row, (*applied.events, *found), by=self.name, at=now)
         return reply, state.todos is not before.todos
+
+    def _paced(
+        self, row: AgentRow, drafts: Sequence[Draft], after: TodoList, now: datetime
+    ) -> tuple[tuple[Any, ...] | None, list[Draft]]:
+        """How the list is written now, and what there is to say of that, for an agent whose tools nobody reports."""
+        tally = self._accounts.tally(row.ledger)
+        if tally.watched or not drafts:
+            return None, []
+        from punchlist.detect.pace import pace_of, wrote
+
+        pace, found = wrote(pace_of(tally.pace), drafts, row.state.todos, after, now, self._staleness)
+        return pace, [Draft(one.kind, one.data()) for one in found]
+
+    @cached_property
+    def _staleness(self) -> StalenessOptions:
+        from punchlist.detect.list_rules import DEFAULT
+
+        given = self._options.get("staleness")
+        if not given:
+            return DEFAULT
+        from punchlist.detect.staleness import staleness_options
+
+        return staleness_options(given)
 
     def _said(self, row: AgentRow, parsed: Command | Query, applied: Applied, now: datetime) -> Reply:
         """What the original says to that."""
@@ -221,10 +255,11 @@ class Calls(Turns):
         self, tx: Transaction, row: AgentRow, reply: Reply, code: str, problem: str, now: datetime, arguments: Size
     ) -> Reply:
         watched = self._accounts.tally(row.ledger).watched
-        ledger = self._accounts.after(row.ledger, arguments, reply)
-        tx.save_list(row, row.state, unseen=row.unseen, at=now, ledger=ledger)
         refused = Draft("list.refused", {"code": code, "problem": problem[:500]})
-        tx.add_events(row, [refused], by=self.name, at=now)
+        pace, found = self._paced(row, [refused], row.state.todos, now)
+        ledger = self._accounts.after(row.ledger, arguments, reply, pace=pace)
+        tx.save_list(row, row.state, unseen=row.unseen, at=now, ledger=ledger)
+        tx.add_events(row, [refused, *found], by=self.name, at=now)
         if watched:
             self._watching.wrote(tx, row, [refused], now, by=self.name)
         return reply

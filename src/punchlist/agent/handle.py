@@ -32,7 +32,9 @@ Mode = Literal["execute", "plan"]
 PROFILES = ("quiet", "classic", "off")
 _LONGEST_NAME = 200
 _A_SECOND = timedelta(seconds=1)
-_WATCHED = frozenset({"grades", "loop_detection", "staleness", "previews", "checks", "redact"})
+_WATCHED = frozenset({
+    "grades", "loop_detection", "staleness", "stalls", "guardrail", "rounds", "previews", "checks", "redact",
+})  # fmt: skip
 
 
 class AgentOptions(TypedDict, total=False):
@@ -58,12 +60,17 @@ class AgentOptions(TypedDict, total=False):
     `approval_timeout_secs`, `interactive`, `operator`.
 
     `grades`: what becomes of a completion that nothing seen bears out: `show` (its grade shows, the default), `tell`
-    (the model is told once) or `require` (it is not accepted). `loop_detection`: True, False or a mapping of
-    `punchlist.detect.loop_options`; `staleness`: the same for how the list is kept. `previews`: the most characters
-    that are kept of what a tool was given or gave back, 0 for none. `redact`: regular expressions of what is secret
-    beside what is known to be; they are tried on every report, so they had better be quick. `checks`: commands that
-    are checks, each with its family: `test`, `build`, `lint` or `probe`. `complete_by_subagents`: a child that finishes
-    well, and whose label names an open item, completes it; otherwise its work is only counted for that item.
+    (the model is told once) or `require` (it is not accepted). `previews`: the most characters that are kept of what a
+    tool was given or gave back, 0 for none. `redact`: regular expressions of what is secret beside what is known to be;
+    they are tried on every report, so they had better be quick. `checks`: commands that are checks, each with its
+    family: `test`, `build`, `lint` or `probe`. `complete_by_subagents`: a child that finishes well, and whose label
+    names an open item, completes it; otherwise its work is only counted for that item.
+
+    What detectors look for (see docs/detectors.md): `loop_detection`, True, False or a mapping of
+    `punchlist.detect.loop_options`; `staleness`, a mapping about how the list is kept; `stalls`, after how many seconds
+    of silence there is a notice (`notice_after`), and how long anybody listens (`lifetime`). Off unless asked for:
+    `guardrail`, True or a mapping in the form of Hermes' `tool_loop_guardrails`; `rounds`, True or a mapping with
+    `max_stalls` and `max_rounds`, to count assistant messages that bring nothing.
     """
 
     focus: str | None
@@ -80,6 +87,9 @@ class AgentOptions(TypedDict, total=False):
     grades: str
     loop_detection: bool | Mapping[str, Any]
     staleness: Mapping[str, Any] | None
+    stalls: Mapping[str, float] | None
+    guardrail: bool | Mapping[str, Any]
+    rounds: bool | Mapping[str, int]
     previews: int
     redact: Collection[str]
     checks: Mapping[str, str] | None

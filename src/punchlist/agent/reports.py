@@ -11,6 +11,7 @@ from punchlist.agent.kept import Kept, kept
 from punchlist.agent.steps import Steps, as_text, short
 from punchlist.core.events import Draft
 from punchlist.core.verdict import FINE, Verdict
+from punchlist.detect.pace import pace_of
 from punchlist.guidance.memory import Record
 from punchlist.guidance.running import ended, noticed, started
 from punchlist.guidance.situation import is_own
@@ -31,9 +32,10 @@ class Reports(Steps):
 
             def decide(tx: Transaction, row: AgentRow, known: Kept, now: datetime) -> Verdict:
                 key, verdict = self._ground.watching.started(tx, row, short(call_id or ""), seen, now)
+                verdict = self._ground.watching.guarded(tx, row, key, seen, verdict, now)
                 known.record = started(known.record, key, tool, changes=seen.changes, ours=ours)
-                if verdict.for_model or (verdict.is_news and self._ground.rules.tell_findings):
-                    known.record = noticed(known.record, verdict.for_model or verdict.message)
+                if verdict.for_model:
+                    known.record = noticed(known.record, verdict.for_model)
                 return verdict
 
             return decide
@@ -57,6 +59,7 @@ class Reports(Steps):
                 event=event,
                 writes=writes,
             )
+            self._ground.watching.guard_ended(tx, row, key, result, now, failed)
             known.record, _ = ended(known.record, key, writes, is_error=failed)
 
         self._prepared(lambda: decide, None)
@@ -104,13 +107,15 @@ class Reports(Steps):
         ledger = self._ground.accounts.watching(row.ledger)
         if ledger is None:
             return row
+        pace = pace_of(self._ground.accounts.tally(row.ledger).pace)
         tx.save_ledger(row, ledger)
-        self._ground.watching.begin(tx, row, self._ground.board.now())
+        self._ground.watching.begin(tx, row, self._ground.board.now(), pace)
         for parent, _ in above(tx, row):  # what a child does is work of theirs, and their completions are judged by it
+            pace = pace_of(self._ground.accounts.tally(parent.ledger).pace)
             known = self._ground.accounts.watching(parent.ledger)
             if known is not None:
                 tx.save_ledger(parent, known)
-                self._ground.watching.begin(tx, parent, self._ground.board.now())
+                self._ground.watching.begin(tx, parent, self._ground.board.now(), pace)
         return row._replace(ledger=ledger)
 
     def _prepared(self, prepare: Callable[[], Callable[[Transaction, AgentRow, Kept, datetime], T]], otherwise: T) -> T:

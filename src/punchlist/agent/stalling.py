@@ -7,13 +7,18 @@ from dataclasses import replace
 from datetime import datetime
 from typing import NamedTuple
 
+import msgspec
+
 from punchlist.agent.kept import kept
 from punchlist.agent.kept_work import read
+from punchlist.config import stall_timings
 from punchlist.core.events import Draft
 from punchlist.detect.findings import Finding
-from punchlist.detect.stalls import DEFAULT, StallOptions, StallState, check
+from punchlist.detect.stalls import StallOptions, StallState, check, stall_options
 from punchlist.store import Store, Transaction
 from punchlist.store.work import WatchedRow
+
+_decode_timings = msgspec.msgpack.Decoder(StallOptions).decode
 
 
 class Stall(NamedTuple):
@@ -26,15 +31,22 @@ class Stall(NamedTuple):
     since: datetime
 
 
-def stalled(store: Store, now: datetime, *, project: str | None, options: StallOptions = DEFAULT) -> Sequence[Stall]:
+def board_timings() -> StallOptions:
+    """The timings of agents that have none of their own."""
+    return stall_options(stall_timings())
+
+
+def stalled(store: Store, now: datetime, *, project: str | None) -> Sequence[Stall]:
     """All who are silent now, the longest first; also those who were told of before."""
-    found = [stall for row, state in _states(store, project) if (stall := _stall(row, state, now, options)) is not None]
+    options, states = board_timings(), _states(store, project)
+    found = [stall for row, state in states if (stall := _stall(row, state, now, options)) is not None]
     return sorted(found, key=lambda stall: stall.since)
 
 
-def tell(store: Store, now: datetime, options: StallOptions = DEFAULT) -> int:
+def tell(store: Store, now: datetime) -> int:
     """Makes an event of each stall that is new; how many there were."""
-    new = [row for row, state in _states(store) if check(state, now, options)[1] is not None]
+    options = board_timings()
+    new = [row for row, state in _states(store) if check(state, now, _timings(row, options))[1] is not None]
 
     def work(tx: Transaction) -> int:
         return sum(_told(tx, row, now, options) for row in new)
@@ -49,10 +61,14 @@ def _states(store: Store, project: str | None = None) -> list[tuple[WatchedRow, 
 
 
 def _stall(row: WatchedRow, state: StallState, now: datetime, options: StallOptions) -> Stall | None:
-    _, finding = check(replace(state, told=False), now, options)
+    _, finding = check(replace(state, told=False), now, _timings(row, options))
     if finding is None or finding.detector == "timed_out":
         return None
     return Stall(row.project, row.session, row.agent, finding, state.alive_at)
+
+
+def _timings(row: WatchedRow, otherwise: StallOptions) -> StallOptions:
+    return otherwise if row.timings is None else _decode_timings(row.timings)
 
 
 def _told(tx: Transaction, row: WatchedRow, now: datetime, options: StallOptions) -> bool:
@@ -61,7 +77,8 @@ def _told(tx: Transaction, row: WatchedRow, now: datetime, options: StallOptions
     if agent is None:
         return False
     found = kept(tx, row.number)
-    state, finding = (None, None) if found.head.stall is None else check(found.head.stall, now, options)
+    state = found.head.stall
+    state, finding = (None, None) if state is None else check(state, now, _timings(row, options))
     if finding is None:
         return False
     found.head = replace(found.head, stall=state)

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from punchlist.agent.asking import take_answers
 from punchlist.agent.kept import kept
+from punchlist.agent.telling import hear
 from punchlist.core.commands import Policy
 from punchlist.core.events import Draft
 from punchlist.core.todo import ListState, TodoList
@@ -88,15 +89,18 @@ class Steps:
 
     def person_spoke(self) -> None:
         def decide(tx: Transaction, row: AgentRow, record: Record) -> tuple[Record, None]:
-            self._over(tx, row, record, asked=True)
+            self._over(tx, row, asked=True)
             return replace(record, memory=person_spoke(record.memory)), None
 
         self._step(decide, None)
 
     def turn(self, tools_used: Iterable[str]) -> list[Injection]:
         def decide(tx: Transaction, row: AgentRow, record: Record) -> tuple[Record, list[Injection]]:
-            tools = _names(tools_used)
-            outcome = self._heard(tx, row, after_turn(record.memory, self._seen(tx, row, tools), self._ground.rules))
+            tools, row = _names(tools_used), self._stirred(tx, row)
+            self._ground.watching.round_ended(tx, row, self._ground.board.now())
+            rules, memory = self._ground.rules, record.memory
+            memory = hear(tx, row.number, memory) if rules.tell_findings else memory
+            outcome = self._heard(tx, row, after_turn(memory, self._seen(tx, row, tools), rules))
             others = max(sum(not is_own(name, self._own) for name in tools), record.memory.others)
             own = bool(tools) and not others
             self._tell(tx, row, outcome)
@@ -112,7 +116,7 @@ class Steps:
                 seen, rules = self._seen(tx, row), self._ground.rules
                 outcome = at_stop(record.memory, seen, rules, last_text=text, background=background)
             if not outcome.said and not background:
-                self._over(tx, row, record)
+                self._over(tx, row)
             if outcome.memory is record.memory and not outcome.said:
                 return record, None
             self._tell(tx, row, outcome)
@@ -131,12 +135,30 @@ class Steps:
 
         self._step(decide, None)
 
-    def _over(self, tx: Transaction, row: AgentRow, record: Record, *, asked: bool = False) -> None:
-        """A turn is over: what its host reported as begun, and not as ended, is given up."""
-        if record.memory.reported:
+    def _over(self, tx: Transaction, row: AgentRow, *, asked: bool = False) -> None:
+        """A turn is over: what its host reported as begun, and not as ended, is given up.
+
+        With `asked` another begins, and a sign of life is waited for, whether or not tools were ever reported.
+        """
+        tally = self._ground.accounts.tally(row.ledger)
+        if asked or tally.watched or tally.awaited:
             self._ground.watching.turn_ended(tx, row, self._ground.board.now(), asked=asked)
         elif self._ground.watching.went_on(tx, row):
             self._add(tx, row, Draft("turn.ended", {"abandoned": 0}))
+        if not tally.watched and tally.awaited != asked:
+            tx.save_ledger(row, self._ground.accounts.awaiting(row.ledger, asked))
+
+    def _stirred(self, tx: Transaction, row: AgentRow) -> AgentRow:
+        """The agent's row after an assistant message, which is a sign of life."""
+        accounts, watching, now = self._ground.accounts, self._ground.watching, self._ground.board.now()
+        tally = accounts.tally(row.ledger)
+        if tally.watched or tally.awaited:
+            watching.silence.stirred(tx, row, now, "assistant_turn", watched=tally.watched)
+        if not tally.awaited:
+            return row
+        ledger = accounts.awaiting(row.ledger, False)
+        tx.save_ledger(row, ledger)
+        return row._replace(ledger=ledger)
 
     def _step(self, decide: Decide[T], otherwise: T, *, looks: bool = False) -> T:
         """Decides and remembers, about work as it stands by now; `looks`: also as it was changed outside the board."""

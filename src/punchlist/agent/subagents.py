@@ -19,6 +19,8 @@ class Subagents(Runtime):
 
     def _lit_up(self, tx: Transaction, row: AgentRow, child: AgentRow) -> str:
         """The key of what a new child works on: the open item that its label names, else what is in focus."""
+        self._watching.silence.spawned(tx, child, self.board.now())
+        tx.save_ledger(child, self._accounts.awaiting(None, True))
         return self._watching.spawned(tx, row, child.number, _named(row, child.label))
 
     def _finished_as_child(self, outcome: str) -> None:

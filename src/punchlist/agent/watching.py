@@ -5,33 +5,38 @@ Everything here runs within a transaction of `Steps`; what can be found out befo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from punchlist.agent.beside import beside
 from punchlist.agent.grading import regraded, regraded_above
-from punchlist.agent.kept import Begun, Head, Kept, Over, Raised, alive, encode, kept, made_up, report, watch
+from punchlist.agent.kept import Begun, Head, Kept, Over, encode, kept, made_up, report, watch
 from punchlist.agent.kept_work import KeptWork, Stale
+from punchlist.agent.report_rules import changed_call, event_of, focus_of, loop_findings, plan_of, still_alive
+from punchlist.agent.silence import Silence
 from punchlist.core.events import Draft, Event
-from punchlist.core.grounding import Moment, Watch, end_facts, item_key, start_facts, task_key
+from punchlist.core.grounding import Moment, Watch, end_facts, start_facts
 from punchlist.core.grounding.calls import End
 from punchlist.core.grounding.watched import Heard, given_up, heard_end, started_for
 from punchlist.core.grounding.work import TURN_ENDS
-from punchlist.core.task import TaskStatus
 from punchlist.core.verdict import FINE, Verdict
 from punchlist.detect import loops, staleness, stalls
-from punchlist.detect.findings import Finding, finding_of
+from punchlist.detect.findings import Finding
+from punchlist.detect.list_rules import over
+from punchlist.detect.pace import NO_PACE, Pace
 from punchlist.guidance.tools import OwnTools, changes, kind, may_change
 from punchlist.store import AgentRow, Transaction
 from punchlist.text.flat import flat_json
 from punchlist.text.previews import passage, preview
 
 if TYPE_CHECKING:
+    from punchlist.detect.guardrail_options import GuardrailOptions
+    from punchlist.detect.list_rules import StalenessOptions
     from punchlist.detect.loop_options import LoopOptions
-    from punchlist.detect.loop_rules import Call
-    from punchlist.detect.staleness import StalenessOptions
-    from punchlist.detect.stalls import StallState
+    from punchlist.detect.rounds import RoundOptions
+    from punchlist.detect.stalls import StallOptions
 
 _AT_WORK: Final = 60.0
 """Seconds within which an item that is worked on need not be noted as such again."""
@@ -58,6 +63,9 @@ class Settings:
     loops: LoopOptions
     staleness: StalenessOptions
     host: OwnTools
+    stalls: StallOptions | None = None
+    guardrail: GuardrailOptions | None = None
+    rounds: RoundOptions | None = None
 
 
 class Watching:
@@ -67,6 +75,8 @@ class Watching:
         self._settings = settings
         self._name = name
         self._kept = KeptWork()
+        self.silence = Silence(self._kept, settings.stalls, name)
+        self._beside = beside(settings.guardrail, settings.rounds, name)
 
     @property
     def previews(self) -> int:
@@ -86,9 +96,11 @@ class Watching:
         line, whole = self.preview(text), passage(text, own=watch.secrets)
         return {"preview": line} | ({"text": whole} if whole != line else {})
 
-    def begin(self, tx: Transaction, row: AgentRow, now: datetime) -> None:
-        """The first report on an agent: its list is as it stands."""
-        self._kept.save_stale(tx, row.number, Stale(staleness.standing(row.state.todos, now)))
+    def begin(self, tx: Transaction, row: AgentRow, now: datetime, pace: Pace = NO_PACE) -> None:
+        """The first report on an agent: its list is as it stands, and was written at that pace until now."""
+        self.silence.keep_timings(tx, row.number)
+        state = staleness.taken_over(staleness.standing(row.state.todos, now), pace)
+        self._kept.save_stale(tx, row.number, Stale(state, pace.raised))
 
     def look(self, name: str, arguments: Any, *, ours: bool) -> Look:
         """Looks at a call; needs no transaction."""
@@ -111,15 +123,16 @@ class Watching:
             state, verdict = loops.started(
                 state, call_id, seen.name, seen.arguments, options=self._settings.loops, flat=seen.flat
             )
-        item, after = _focus(tx, row, watched.done)
+        item, after = focus_of(tx, row, watched.done)
         facts = {"call_id": call_id, **seen.facts, **({"item": item} if item else {"after": after} if after else {})}
         outcome = report(watched, "tool.started", facts, now)
         drafts = [Draft("tool.started", facts)] if outcome.call is not None else []
-        found, raised = _loop_findings(head.raised, verdict, seen.name)
+        found, raised = loop_findings(head.raised, verdict, seen.name)
         drafts.extend(found)
-        stall = _alive(head.stall, row, now, seen.name) if outcome.call is not None else head.stall
+        stall = still_alive(head.stall, row, now, seen.name) if outcome.call is not None else head.stall
         hint = None
-        if raised is head.raised and state.warned is head.loops.warned and self._is_plain(known, outcome):
+        same = raised is head.raised and state.warned is head.loops.warned and state.held is head.loops.held
+        if same and self._is_plain(known, outcome):
             new = state.calls[-1] if state.calls is not head.loops.calls else None
             room = self._settings.loops.history_size
             hint = encode(Begun(seen.name, seen.changes, seen.ours, made, room, new))
@@ -168,9 +181,10 @@ class Watching:
         state = head.loops
         if self._settings.loops.enabled:
             state = loops.finished(state, call_id, result, failed, options=self._settings.loops)
-        stall, hint = _alive(head.stall, row, now, data["name"]), None
-        if state.guard is head.loops.guard and self._is_plain(known, outcome):
-            hint = encode(Over(writes, _changed(head.loops.calls, state.calls)))
+        stall, hint = still_alive(head.stall, row, now, data["name"]), None
+        same = state.guard is head.loops.guard and state.held is head.loops.held
+        if same and self._is_plain(known, outcome):
+            hint = encode(Over(writes, changed_call(head.loops.calls, state.calls)))
         after = Head(outcome.state, state, head.raised, stall)
         self._report(tx, row, known, after, outcome, [Draft(event, data)], now, hint)
         self._regrade(tx, row, outcome, now)
@@ -217,6 +231,7 @@ class Watching:
             return
         data = {"call_id": call_id, "name": known.name, "preview": self.preview(text)}
         self._add(tx, row, [Draft("tool.updated", {name: value for name, value in data.items() if value})], now)
+        self.silence.stirred(tx, row, now, known.name, watched=True)
 
     def turn_ended(
         self, tx: Transaction, row: AgentRow, now: datetime, draft: Draft | None = None, *, asked: bool = False
@@ -228,6 +243,11 @@ class Watching:
         Nobody who is done with a turn is stalled; `asked` says that the next one has begun.
         """
         head = self._kept.head(tx, row.number)
+        self.silence.over(tx, row, head.stall, now)
+        if asked:
+            self.silence.keep_timings(tx, row.number)
+            for one in self._beside:
+                one.turn_began(tx, row, now)
         watched, settled = given_up(head.watched, Moment(now, head.watched.reports + 1))
         if settled or draft is not None or self.went_on(tx, row):
             self._add(tx, row, [draft or Draft("turn.ended", {"abandoned": len(settled)})], now)
@@ -248,7 +268,29 @@ class Watching:
         head = self._kept.head(tx, row.number)
         stall, resumed = stalls.spoke(head.stall or watch(row, now), now)
         self._kept.save_head(tx, row.number, replace(head, stall=stall))
+        if resumed is not None and head.stall is not None:
+            resumed = stalls.over(head.stall, resumed.seen) or resumed
         self._add(tx, row, [] if resumed is None else [Draft(resumed.kind, resumed.data())], now)
+
+    def guarded(
+        self, tx: Transaction, row: AgentRow, call_id: str, seen: Look, verdict: Verdict, now: datetime
+    ) -> Verdict:
+        """What is thought of a call that has begun, all in all."""
+        for one in self._beside:
+            verdict = one.began(tx, row, call_id, (seen.name, seen.arguments, seen.facts["kind"]), verdict, now)
+        return verdict
+
+    def guard_ended(
+        self, tx: Transaction, row: AgentRow, call_id: str, result: Any, now: datetime, failed: bool | None
+    ) -> None:
+        """A call has ended, for those who look on beside the rest."""
+        for one in self._beside:
+            one.ended(tx, row, call_id, result, now, failed=failed)
+
+    def round_ended(self, tx: Transaction, row: AgentRow, now: datetime) -> None:
+        """The agent has said something to its host, and its tools were run."""
+        for one in self._beside:
+            one.round_ended(tx, row, now, looping=bool(self._kept.head(tx, row.number).raised))
 
     def compacted(self, tx: Transaction, row: AgentRow) -> None:
         """The agent's context was compacted: its next calls are watched closely."""
@@ -260,7 +302,7 @@ class Watching:
     def spawned(self, tx: Transaction, row: AgentRow, child: int, named: str) -> str:
         """A child is started, for the item of that key or else for what is in focus: the key of it, if there is one."""
         head = self._kept.head(tx, row.number)
-        item = named or _focus(tx, row, "")[0]
+        item = named or focus_of(tx, row, "")[0]
         watched = started_for(head.watched, item, child)
         if watched is not head.watched:
             self._kept.save_head(tx, row.number, replace(head, watched=watched))
@@ -271,10 +313,10 @@ class Watching:
         drafts = tuple(drafts)
         finished = [draft.data["id"] for draft in drafts if draft.kind == "item.completed"]
         if finished:
-            head, key = self._kept.head(tx, row.number), f"{_plan(row, drafts)}/{finished[-1]}"
+            head, key = self._kept.head(tx, row.number), f"{plan_of(row, drafts)}/{finished[-1]}"
             if head.watched.done != key:
                 self._kept.save_head(tx, row.number, replace(head, watched=replace(head.watched, done=key)))
-        events = [_event(row, draft.kind, draft.data, now, by) for draft in drafts]
+        events = [event_of(row, draft.kind, draft.data, now, by) for draft in drafts]
         self._add(tx, row, self._observe(tx, row, events), now)
 
     def _regrade(self, tx: Transaction, row: AgentRow, outcome: Heard, now: datetime) -> None:
@@ -301,7 +343,7 @@ class Watching:
         fresh = entry is not None and not entry.elsewhere and (now - entry.since).total_seconds() < _AT_WORK
         if fresh and len(active) == 1:
             return []
-        return self._observe(tx, row, [_event(row, "tool.started", {"item": short}, now, self._name)])
+        return self._observe(tx, row, [event_of(row, "tool.started", {"item": short}, now, self._name)])
 
     def _observe(self, tx: Transaction, row: AgentRow, events: Iterable[Event]) -> list[Draft]:
         stale = self._kept.stale(tx, row.number)
@@ -309,13 +351,9 @@ class Watching:
         for event in events:
             state, found = staleness.observed(state, event, self._settings.staleness)
             said.extend(found)
-        raised = dict.fromkeys((*stale.raised, *((one.detector, one.subject) for one in said)))
-        over = [known for known in raised if not staleness.holds(state, *known)]
-        for known in over:
-            del raised[known]
-            if known in stale.raised:
-                said.append(Finding(known[0], "ok", "This is over.", subject=known[1]))
-        after = Stale(state, tuple(raised))
+        raised, ended = over(stale.raised, said, lambda known: staleness.holds(state, *known))
+        said.extend(ended)
+        after = Stale(state, raised)
         if after != stale:
             self._kept.save_stale(tx, row.number, after)
         return [Draft(one.kind, one.data()) for one in said]
@@ -323,54 +361,6 @@ class Watching:
     def _add(self, tx: Transaction, row: AgentRow, drafts: list[Draft], now: datetime) -> None:
         if drafts:
             tx.add_events(row, drafts, by=self._name, at=now)
-
-
-def _loop_findings(raised: Raised, verdict: Verdict, tool: str) -> tuple[list[Draft], Raised]:
-    """What is to be said of a verdict, and what still holds: a call that is fine ends what was said before."""
-    finding = finding_of(verdict, tool) if verdict.is_news else None
-    if finding is not None:
-        known = (finding.detector, finding.subject)
-        return [Draft(finding.kind, finding.data())], raised if known in raised else (*raised, known)
-    if verdict.level != "ok" or not raised:
-        return [], raised
-    over = [Finding(detector, "ok", "Another call was made.", subject=subject) for detector, subject in raised]
-    return [Draft(one.kind, one.data()) for one in over], ()
-
-
-def _alive(state: StallState | None, row: AgentRow, now: datetime, name: str) -> StallState:
-    """A sign of life of an agent that may not have been watched before, or whose turn was over."""
-    return stalls.active(watch(row, now), now, name) if state is None or state.over else alive(state, now, name)
-
-
-def _changed(before: Sequence[Call], after: Sequence[Call]) -> Call | None:
-    """The call that a new result was put into, if there is one."""
-    if before is after:
-        return None
-    if after[-1] is not before[-1]:
-        return after[-1]
-    return next((new for old, new in zip(reversed(before), reversed(after), strict=True) if new is not old), None)
-
-
-def _focus(tx: Transaction, row: AgentRow, done: str) -> tuple[str, str]:
-    """The key of what is in focus; else that of the item that was finished last."""
-    item = row.state.todos.focus
-    if item is not None:
-        return item_key(row.state.todos.plan_id, item.id), ""
-    tasks = tx.tasks.of_agent(row) if tx.has_tasks else ()
-    for one in reversed(tasks):
-        if one.task.status is TaskStatus.IN_PROGRESS:
-            return task_key(one.list.name, one.task.id), ""
-    return "", done
-
-
-def _plan(row: AgentRow, drafts: Iterable[Draft]) -> str:
-    """The plan that these events end in."""
-    started = [draft.data["plan_id"] for draft in drafts if draft.kind == "plan.started"]
-    return started[-1] if started else row.state.todos.plan_id
-
-
-def _event(row: AgentRow, kind: str, data: Mapping[str, Any], at: datetime, by: str) -> Event:
-    return Event(0, at, kind, by, row.project, row.session, row.name, data)
 
 
 __all__ = ["Look", "Settings", "Watching"]

@@ -13,7 +13,7 @@ class Verdict:
     """What is thought of a tool call that is about to run, from the calls before it.
 
     `detector` names who thinks so, None when all is well; `count` is how often it has seen the like. `is_news` says
-    that this is worth an event: each critical verdict is, a warning at every tenth count only. `for_model` is what the
+    that this is worth an event: the first of its kind is, and then one at every tenth count. `for_model` is what the
     model is to be told now, empty mostly. `paired_tool` is the other tool of a ping-pong.
     """
 

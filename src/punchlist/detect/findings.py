@@ -43,10 +43,13 @@ class Finding:
 
 
 def finding_of(verdict: Verdict, tool: str) -> Finding | None:
-    """The finding about a call of that tool, or None for a call that is fine."""
+    """The finding about a call of that tool, or None for a call that is fine. A ping-pong is about both its tools."""
     if verdict.detector is None:
         return None
-    return Finding(verdict.detector, verdict.level, verdict.message, verdict.count, shown(tool))
+    name = shown(tool)
+    if verdict.paired_tool is not None and verdict.paired_tool != name:
+        name = ", ".join(sorted((name, verdict.paired_tool)))
+    return Finding(verdict.detector, verdict.level, verdict.message, verdict.count, name)
 
 
 def shown(name: str) -> str:

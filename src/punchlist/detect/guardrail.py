@@ -87,9 +87,12 @@ def signature(tool: str, args: object) -> Signature:
 
 
 def before(
-    state: GuardrailState, name: str, args: object = None, *, options: GuardrailOptions = DEFAULT
+    state: GuardrailState, name: str, args: object = None, *, reads: bool = False, options: GuardrailOptions = DEFAULT
 ) -> tuple[GuardrailState, Decision]:
-    """Whether a call may run. Caps hold always; repeated calls are blocked only with `hard_stop_enabled`."""
+    """Whether a call may run. Caps hold always; repeated calls are blocked only with `hard_stop_enabled`.
+
+    `reads`: the call only looks something up, although its tool is none of Hermes'.
+    """
     mark = signature(name, args)
     over = _over_cap(state, mark, args, options)
     if over is not None:
@@ -101,27 +104,31 @@ def before(
         if failed >= options.exact_failure_block_after:
             return state, _decided("block", "repeated_exact_failure_block", mark, failed)
         _, repeated = state.repeats.get(key, ("", 0))
-        if options.is_idempotent(mark.tool_name) and repeated >= options.no_progress_block_after:
+        if options.is_idempotent(mark.tool_name, reads=reads) and repeated >= options.no_progress_block_after:
             return state, _decided("block", "idempotent_no_progress_block", mark, repeated)
     return state, _allowed(mark)
 
 
 def after(
     state: GuardrailState,
-    name: str,
+    name: str | Signature,
     args: object = None,
     result: object = None,
     *,
     failed: bool | None = None,
+    reads: bool = False,
     options: GuardrailOptions = DEFAULT,
 ) -> tuple[GuardrailState, Decision]:
-    """What to think of a call that ran. Without `failed` the result itself is asked, as Hermes does."""
-    mark = signature(name, args)
+    """What to think of a call that ran: given by its tool and arguments, or by what `before` knows it by.
+
+    Without `failed` the result itself is asked, as Hermes does.
+    """
+    mark = signature(name, args) if isinstance(name, str) else name
     key, tool = _key(mark), mark.tool_name
-    if looks_failed(name, result) if failed is None else failed:
+    if looks_failed(tool, result) if failed is None else failed:
         return _after_failure(state, mark, options)
     failures, failing, repeats = less(state.failures, key), less(state.failing, tool), less(state.repeats, key)
-    if not options.is_idempotent(tool):
+    if not options.is_idempotent(tool, reads=reads):
         return replace(state, failures=failures, failing=failing, repeats=repeats), _allowed(mark)
     result_hash = _result_hash(result)
     last, count = state.repeats.get(key, ("", 0))

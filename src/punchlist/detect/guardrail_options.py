@@ -41,8 +41,9 @@ class GuardrailOptions:
     idempotent_tools: frozenset[str] = IDEMPOTENT
     mutating_tools: frozenset[str] = MUTATING
 
-    def is_idempotent(self, tool: str) -> bool:
-        return tool in self.idempotent_tools and tool not in self.mutating_tools
+    def is_idempotent(self, tool: str, *, reads: bool = False) -> bool:
+        """Whether a tool only looks something up, as its name says or somebody knows."""
+        return (reads or tool in self.idempotent_tools) and tool not in self.mutating_tools
 
 
 DEFAULT = GuardrailOptions()

@@ -1,7 +1,8 @@
 """Loop detection over the calls of an agent: OpenClaw's, call by call.
 
-`started` judges a call by those before it and records it; `finished` adds what it came to. A call judged critical is
-not recorded unless `count_blocked`. The state holds the last `history_size` calls and no more.
+`started` judges a call by those before it and records it; `finished` adds what it came to. A call judged critical
+counts only if it is seen to have run all the same, or with `count_blocked`. The state holds the last `history_size`
+calls and a few that were held back.
 """
 
 from __future__ import annotations
@@ -14,12 +15,16 @@ from punchlist.core.verdict import Verdict
 from punchlist.detect.findings import shown
 from punchlist.detect.loop_options import DEFAULT, LoopOptions
 from punchlist.detect.loop_rules import Call, Judged, judge
-from punchlist.detect.signatures import is_known_poll, kept, outcome, reading, signature
+from punchlist.detect.signatures import Outcome, is_known_poll, kept, outcome, reading, signature
 
 STEP = 10
 """A warning is news again when its count has reached the next multiple of this."""
 
 _MOST_WARNINGS = 256
+_MOST_HELD = 8
+_STOP = "!"
+"""Before the key of a critical verdict among the warnings that were given. There is at most one, the last of them."""
+
 _UNKEPT = 48
 """Digits of a hash that a state does not keep: 16 of 64 tell calls apart as well, and the state is stored each time."""
 
@@ -38,11 +43,15 @@ class Guard:
 
 @dataclass(frozen=True, slots=True)
 class LoopState:
-    """The calls of one agent that count, oldest first, and the warnings that were given: each with its last step."""
+    """The calls of one agent that count, oldest first, and the warnings that were given: each with its last step.
+
+    `held` are the latest calls that were judged critical, of which nobody has said yet whether they ran all the same.
+    """
 
     calls: tuple[Call, ...] = ()
     warned: tuple[tuple[str, int], ...] = ()
     guard: Guard = Guard()
+    held: tuple[Call, ...] = ()
 
 
 def started(
@@ -74,12 +83,17 @@ def started(
         return replace(state, guard=Guard()), _persisted(state.guard)
     judged = judge(before, tool, key, is_poll=is_known_poll(name, args), options=options)
     warned, verdict = _in_steps(state.warned, judged, within, options)
-    calls = state.calls
-    if not known and verdict.level != "critical":
+    calls, held = state.calls, state.held
+    if known or (held and any(call.id == call_id and call.key == key and call.run == within for call in held)):
+        return LoopState(calls, warned, state.guard, held), verdict
+    if verdict.level != "critical":
         calls = (*calls, Call(call_id, tool, key, within, reading(name, args)))[-options.history_size :]
-    elif not known and options.count_blocked:
-        calls = (*calls, _blocked(before, call_id, tool, key, within))[-options.history_size :]
-    return LoopState(calls, warned, state.guard), verdict
+    else:
+        if options.count_blocked:
+            calls = (*calls, _blocked(before, call_id, tool, key, within))[-options.history_size :]
+        if call_id:
+            held = (*held, Call(call_id, tool, key, within, reading(name, args)))[-_MOST_HELD:]
+    return LoopState(calls, warned, state.guard, held), verdict
 
 
 def finished(
@@ -95,13 +109,16 @@ def finished(
 ) -> LoopState:
     """The state with what a call came to. A call that has its outcome, or that nobody knows, changes nothing.
 
-    With `name` and `args` a call that was never seen to start is recorded too, unless it was. A result that is None
-    is not known, and so no sign of a loop.
+    One that was judged critical has run all the same, unless its result is our own refusal. With `name` and `args` a
+    call that was never seen to start is recorded too, unless it was. A result that is None is not known, and so no
+    sign of a loop.
     """
     if not options.enabled:
         return state
     call_id, within = kept(call_id), kept(run or "")
     key = None if name is None else signature(name, args)[:-_UNKEPT]
+    if state.held and (held := _held(state.held, call_id, key, within)) is not None:
+        return _ran(state, held, outcome(held.way, result, is_error=is_error), options)
     place, is_over = _place(state.calls, call_id, key, within)
     if place is None and (is_over or name is None or key is None):
         return state
@@ -117,17 +134,18 @@ def finished(
         call = state.calls[place]
         call = Call(call.id, call.tool, call.key, call.run, call.way, result_hash, came.unknown_tool)
         calls = (*state.calls[:place], call, *state.calls[place + 1 :])
-    return LoopState(calls, state.warned, _observed(state.guard, call))
+    return LoopState(calls, state.warned, _observed(state.guard, call), state.held)
 
 
 def recorded(state: LoopState, call: Call, room: int) -> LoopState:
     """The state with a call that was recorded elsewhere: as the newest of `room` calls, or, with 0, as it ended."""
     if room:
-        return LoopState((*state.calls, call)[-room:], state.warned, state.guard)
+        return LoopState((*state.calls, call)[-room:], state.warned, state.guard, state.held)
     place, _ = _place(state.calls, call.id, None, call.run)
     if place is None:
         return state
-    return LoopState((*state.calls[:place], call, *state.calls[place + 1 :]), state.warned, state.guard)
+    calls = (*state.calls[:place], call, *state.calls[place + 1 :])
+    return LoopState(calls, state.warned, state.guard, state.held)
 
 
 def compacted(state: LoopState, *, run: str | None = None, options: LoopOptions = DEFAULT) -> LoopState:
@@ -151,8 +169,29 @@ def _place(calls: Sequence[Call], call_id: str, key: str | None, run: str) -> tu
         if call.run == run and (not call_id or call.id == call_id) and (key is None or call.key == key):
             if call.outcome is None:
                 return place, False
+            if key is None:
+                return None, True  # an id that was given again stands for the newest call of that id
             is_over = is_over or bool(call_id)
     return None, is_over
+
+
+def _held(held: Sequence[Call], call_id: str, key: str | None, run: str) -> Call | None:
+    """The call of that id that was judged critical and has not been heard of since."""
+    return next((c for c in reversed(held) if c.id == call_id and c.run == run and (key is None or c.key == key)), None)
+
+
+def _ran(state: LoopState, held: Call, came: Outcome, options: LoopOptions) -> LoopState:
+    """The state once a call that was judged critical turns out to have run: it counts like any other.
+
+    Where it was counted as blocked, what it really came to stands in for that.
+    """
+    if came.hash is None:
+        return state
+    call = Call(held.id, held.tool, held.key, held.run, held.way, came.hash[:-_UNKEPT], came.unknown_tool)
+    calls, rest = state.calls, tuple([known for known in state.held if known is not held])
+    if options.count_blocked:
+        calls = tuple([known for known in calls if known.id != call.id or known.key != call.key])
+    return LoopState((*calls, call)[-options.history_size :], state.warned, _observed(state.guard, call), rest)
 
 
 def _blocked(before: Sequence[Call], call_id: str, tool: str, key: str, run: str) -> Call:
@@ -167,20 +206,27 @@ def _blocked(before: Sequence[Call], call_id: str, tool: str, key: str, run: str
 def _in_steps(
     warned: tuple[tuple[str, int], ...], judged: Judged, run: str, options: LoopOptions
 ) -> tuple[tuple[tuple[str, int], ...], Verdict]:
-    """Marks a verdict as news: a critical one always, a warning when it has come a step further."""
+    """Marks a verdict as news: the first of its kind, and each that has come a step further.
+
+    A warning is remembered for good; a critical verdict until another one comes between.
+    """
     verdict = judged.verdict
+    stopped = warned[-1] if warned and warned[-1][0].startswith(_STOP) else None
+    others = warned if stopped is None else warned[:-1]
     if verdict.level == "ok":
-        return warned, verdict
-    if verdict.level == "critical":
-        return warned, replace(verdict, is_news=True)
+        return others, verdict
     key = blake2b(f"{run}|{judged.key}".encode(errors="replace"), digest_size=8).hexdigest()
-    last = next((step for known, step in warned if known == key), None)
     step = verdict.count // STEP
+    if verdict.level == "critical":
+        if stopped is not None and stopped[0] == _STOP + key and step <= stopped[1]:
+            return warned, verdict
+        return (*others[-_MOST_WARNINGS + 1 :], (_STOP + key, step)), replace(verdict, is_news=True)
+    last = next((step for known, step in others if known == key), None)
     if last is not None and step <= last:
-        return warned, verdict
+        return others, verdict
     told = verdict.message if options.tell_model and last is None else ""
-    others = tuple(entry for entry in warned if entry[0] != key)
-    return (*others, (key, step))[-_MOST_WARNINGS:], replace(verdict, is_news=True, for_model=told)
+    rest = tuple(entry for entry in others if entry[0] != key)
+    return (*rest, (key, step))[-_MOST_WARNINGS:], replace(verdict, is_news=True, for_model=told)
 
 
 def _observed(guard: Guard, call: Call) -> Guard:

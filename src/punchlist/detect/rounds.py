@@ -6,13 +6,19 @@ limit the plan is due for another look, and counting begins anew.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
+from punchlist.core.todo import TodoList
 from punchlist.detect.findings import Finding
 from punchlist.detect.settings import mapping, whole
 
 PROGRESS = frozenset({"plan.started", "item.started", "item.completed", "item.cancelled", "item.unblocked"})
 """The kinds of events that make a round a good one."""
+
+
+_MOST_ITEMS = 512
+_ON = frozenset({"in_progress", "completed", "cancelled"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +51,22 @@ def round_options(given: object) -> RoundOptions:
         max_stalls=whole("rounds.max_stalls", options.get("max_stalls", DEFAULT.max_stalls)),
         max_rounds=whole("rounds.max_rounds", options.get("max_rounds", DEFAULT.max_rounds), least=0),
     )
+
+
+def places(todos: TodoList) -> tuple[str, ...]:
+    """Where the items of a list stand, as far as that tells whether they moved on."""
+    return tuple(f"{todos.plan_id}/{item.id}:{item.status}" for item in todos.items[:_MOST_ITEMS])
+
+
+def has_moved(before: Collection[str], now: Collection[str]) -> bool:
+    """Whether an item was started, finished, given up or unblocked between these two, or a new list was begun."""
+    known = set(before)
+    for place in now:
+        if place not in known:
+            name, _, status = place.rpartition(":")
+            if status in _ON or (status != "blocked" and f"{name}:blocked" in known):
+                return True
+    return False
 
 
 def happened(state: RoundState, kind: str) -> RoundState:

@@ -12,6 +12,7 @@ from hashlib import sha256
 from itertools import islice
 from typing import Any, Literal, NamedTuple, cast
 
+from punchlist.detect.list_shapes import list_shape, plan_shape, writes_list
 from punchlist.detect.stable import CHARACTERS, KEYS, TEXT, UNDEFINED, digest, stable
 from punchlist.detect.values import fields
 from punchlist.text import repair
@@ -21,21 +22,6 @@ Reading = Literal["plain", "exec", "poll", "log", "send", "plan"]
 
 LONGEST = 128
 """Characters of a name or id that are kept; what is longer is kept by its beginning and its hash."""
-
-_LISTS: Mapping[str, tuple[str, tuple[str, ...]]] = {
-    "update_plan": ("plan", ("step",)),
-    "TodoWrite": ("todos", ("content",)),
-    "todowrite": ("todos", ("content",)),
-    "todo": ("todos", ("content",)),
-    "todos": ("todos", ("content",)),
-    "todo_list": ("todos", ("content",)),
-    "todo_write": ("todos", ("content",)),
-    "write_todos": ("todos", ("content", "description")),
-    "SetTodoList": ("todos", ("title",)),
-    "manage_todo_list": ("todoList", ("title",)),
-    "task_tracker": ("task_list", ("title",)),
-}
-"""Tools that write a list: where it is in their arguments, and where the text of a step is."""
 
 _POLLS: Mapping[str, Reading] = {"poll": "poll", "log": "log"}
 _SENDING = frozenset(
@@ -56,6 +42,12 @@ _UNKNOWN_TOOL = (
     re.compile(r"tool\s+[\"'`]?([a-z0-9_.-]+)[\"'`]?\s+(?:not found|is not available)", re.IGNORECASE),
 )
 _SEARCHED = 2000
+_REFUSAL = re.compile(
+    r"CRITICAL: (?:attempted unavailable tool |Called .{1,80} with identical arguments and |"
+    r"You are alternating between repeated tool-call patterns|"
+    r".{1,80} has repeated identical no-progress outcomes |tool .{1,80} repeated \d+ times with identical)"
+)
+"""How our own critical verdicts begin."""
 
 
 class Outcome(NamedTuple):
@@ -77,17 +69,15 @@ def kept(name: object) -> str:
 
 def signature(tool: str, args: object, flat: bytes | None = None) -> str:
     """The call as one text: its tool, and the hash of its arguments, of which `flat` is the form. Never raises."""
-    if flat is not None and tool not in _LISTS:
+    if flat is not None and not writes_list(tool):
         return f"{kept(tool)}:{sha256(flat).hexdigest()}"
     return f"{kept(tool)}:{digest(reduced(tool, args))}"
 
 
 def reduced(tool: str, args: object) -> object:
     """The arguments, or for a tool that writes a list the shape of what it writes."""
-    if tool not in _LISTS or not isinstance(args, Mapping):
-        return args
-    given = fields(cast("object", args))
-    return _shape(tool, given) if tool == "update_plan" or isinstance(given.get(_LISTS[tool][0]), list) else given
+    shape = list_shape(tool, args)
+    return args if shape is None else shape
 
 
 def is_known_poll(tool: str, args: object) -> bool:
@@ -101,8 +91,8 @@ def reading(tool: str, args: object) -> Reading:
         return "exec"
     if tool == "process":
         return _POLLS.get(_action(args), "plain")
-    if tool in _LISTS:
-        return "plan" if reduced(tool, args) is not args else "plain"
+    if writes_list(tool):
+        return "plain" if list_shape(tool, args) is None else "plan"
     if tool == "sessions_send" or (tool == "message" and _action(args) in _SENDING):
         return "send"
     if tool in _CHANNELS and _action(args) in ("send", "sendMessage"):
@@ -114,8 +104,10 @@ def outcome(way: Reading, result: object, *, is_error: bool) -> Outcome:
     """What a result comes to. None, and a refusal of this very detector, come to nothing and are not counted."""
     if is_error:
         said = _said(result)
+        if _is_refusal(said):
+            return Outcome()
         return Outcome(f"error:{digest(said)}", _unknown_tool(said))
-    if result is None:
+    if result is None or (isinstance(result, str) and _is_refusal(result)):
         return Outcome()
     if way == "plan" and not isinstance(result, Mapping):
         return Outcome(digest({"text": ""}))
@@ -126,6 +118,11 @@ def outcome(way: Reading, result: object, *, is_error: bool) -> Outcome:
     if details.get("status") == "blocked" and details.get("deniedReason") == "tool-loop":
         return Outcome()
     return Outcome(digest(_facts(way, details, _text(given)), _volatile if way == "send" else None))
+
+
+def _is_refusal(said: str) -> bool:
+    """Whether a host gives a verdict of ours back as what the call came to."""
+    return said.startswith("CRITICAL: ") and _REFUSAL.match(said) is not None
 
 
 def _facts(way: Reading, details: Mapping[str, Any], text: str) -> object:
@@ -140,7 +137,7 @@ def _facts(way: Reading, details: Mapping[str, Any], text: str) -> object:
         case "send":
             return details
         case "plan":
-            return {"details": _shape("update_plan", details), "text": ""}
+            return {"details": plan_shape(details), "text": ""}
         case "plain":
             return {"details": details, "text": text}
     ends = {name: details.get(name) for name in ("exitCode", "exitSignal")}
@@ -165,24 +162,6 @@ def _executed(details: Mapping[str, Any], text: str) -> object:
         told = {name: _string(details.get(name)) for name in ("command", "warningText")}
         return {"status": status, **{name: x if isinstance(x, str) else None for name, x in named.items()}, **told}
     return None
-
-
-def _shape(tool: str, args: Mapping[str, Any]) -> object:
-    """The statuses of a list and which steps have a text; the ids too, where the steps have some."""
-    key, texts = _LISTS[tool]
-    given = args.get(key)
-    steps = cast("list[Any]", given) if isinstance(given, list) else []
-    entries = [fields(step) for step in islice(steps, KEYS)]
-    statuses = [entry.get("status") for entry in entries]
-    shape: dict[str, object] = {
-        "planLength": len(steps),
-        "statuses": [status if isinstance(status, str) else None for status in statuses],
-        "stepPresence": [any(_string(entry.get(name)).strip() for name in texts) for entry in entries],
-        "hasExplanation": bool(_string(args.get("explanation")).strip()),
-    }
-    if any("id" in entry for entry in entries):
-        shape["ids"] = [entry.get("id") for entry in entries]
-    return shape
 
 
 def _volatile(given: Mapping[str, Any]) -> frozenset[str]:

@@ -10,12 +10,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from punchlist.core.events import Event
 from punchlist.core.todo import WORDS, Status, TodoList
 from punchlist.detect.findings import Finding, shown
+from punchlist.detect.list_rules import (
+    DEFAULT,
+    PROGRESS,
+    WRITES,
+    StalenessOptions,
+    bouncing,
+    churn,
+    is_back,
+    is_closed,
+    status_after,
+    storm,
+)
+from punchlist.detect.pace import Pace
 from punchlist.detect.settings import mapping, seconds, whole
 from punchlist.detect.signatures import kept
 from punchlist.detect.values import fields, less, more
@@ -23,36 +36,6 @@ from punchlist.detect.values import fields, less, more
 _MOST_ITEMS = 512
 _MOST_ACTIVE = 32
 
-WRITES = frozenset({"list.replaced", "list.merged", "list.edited", "list.confirmed", "list.refused"})
-"""The events that a call of a todo tool ends with."""
-
-_MOVES: Mapping[str, str] = {
-    "item.started": "in_progress",
-    "item.paused": "pending",
-    "item.completed": "completed",
-    "item.failed": "failed",
-    "item.cancelled": "cancelled",
-    "item.blocked": "blocked",
-    "item.unblocked": "pending",
-    "item.reopened": "pending",
-}
-_PROGRESS = frozenset({"item.started", "item.completed", "item.cancelled", "item.blocked", "item.unblocked"})
-_CLOSED = frozenset({"completed", "cancelled"})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StalenessOptions:
-    """Seconds and counts from which on there is something to say. A count of 0 switches its detector off."""
-
-    stale_after: float = 30 * 60.0
-    stale_calls: int = 20
-    churn_writes: int = 5
-    bounces: int = 3
-    storm_calls: int = 10
-    storm_seconds: float = 60.0
-
-
-DEFAULT = StalenessOptions()
 _SECONDS = ("stale_after", "storm_seconds")
 _COUNTS = ("stale_calls", "churn_writes", "bounces", "storm_calls")
 
@@ -125,6 +108,13 @@ def standing(todos: TodoList, now: datetime) -> StalenessState:
     )
 
 
+def taken_over(state: StalenessState, pace: Pace) -> StalenessState:
+    """The state of a list that was written at that pace before anybody looked more closely."""
+    times = tuple(datetime.fromtimestamp(time, UTC) for time in pace.times)
+    items = {name: seen._replace(bounces=pace.backs.get(name, 0)) for name, seen in state.items.items()}
+    return replace(state, items=items, writes=pace.writes, times=times, storming=pace.storming)
+
+
 def holds(state: StalenessState, detector: str, subject: str) -> bool:
     """Whether a finding that was told of is still so."""
     match detector:
@@ -135,7 +125,7 @@ def holds(state: StalenessState, detector: str, subject: str) -> bool:
             return state.writes > 0
         case "bouncing":
             seen = state.items.get(subject)
-            return seen is not None and seen.status not in _CLOSED
+            return seen is not None and not is_closed(seen.status)
         case "todo_storm":
             return state.storming
         case _:
@@ -167,17 +157,14 @@ def _worked(
 def _written(
     state: StalenessState, event: Event, options: StalenessOptions
 ) -> tuple[StalenessState, tuple[Finding, ...]]:
-    found: list[Finding] = []
     writes = 0 if state.moved else state.writes + 1
-    if writes and options.churn_writes and writes % options.churn_writes == 0:
-        said = f"The list was written {writes} times in a row, and no item has moved on."
-        found.append(Finding("churn", "warning", said, writes))
+    churned = churn(writes, options)
+    found = [] if churned is None else [churned]
     times = (*state.times, event.at)[-options.storm_calls :] if options.storm_calls else ()
     taken = (times[-1] - times[0]).total_seconds() if times else 0.0
     storming = 0 < options.storm_calls <= len(times) and 0 <= taken <= options.storm_seconds
     if storming and not state.storming:
-        said = f"{len(times)} calls of the todo tool within {round(taken)} s."
-        found.append(Finding("todo_storm", "warning", said, len(times)))
+        found.append(storm(len(times), taken))
     return replace(state, writes=writes, moved=False, times=times, storming=storming), tuple(found)
 
 
@@ -187,23 +174,21 @@ def _item_changed(
     item, status = _named(event)
     if not item:
         return state, ()
-    moved = state.moved or event.kind in _PROGRESS
+    moved = state.moved or event.kind in PROGRESS
     before = state.items.get(item)
     if event.kind in ("item.removed", "item.omitted"):
         return replace(state, items=less(state.items, item), active=less(state.active, item)), ()
     if status is None:
         return state, ()
-    bounces = 0 if before is None else before.bounces + _is_back(before.status, status)
+    bounces = 0 if before is None else before.bounces + is_back(before.status, status)
     items = more(state.items, item, Seen(status, bounces), _MOST_ITEMS)
     active = state.active
     if status != "in_progress":
         active = less(active, item)
     elif item not in active:
         active = more(active, item, Active(event.at), _MOST_ACTIVE)
-    found: tuple[Finding, ...] = ()
-    if before is not None and bounces > before.bounces and options.bounces and bounces % options.bounces == 0:
-        said = f"Item {shown(item)} went back to an earlier status {bounces} times."
-        found = (Finding("bouncing", "warning", said, bounces, item),)
+    bounced = bouncing(item, bounces, options) if before is not None and bounces > before.bounces else None
+    found = () if bounced is None else (bounced,)
     return replace(state, items=items, active=active, moved=moved), found
 
 
@@ -214,12 +199,5 @@ def _named(event: Event) -> tuple[str, str | None]:
         data = fields(data.get("item"))
         status = data.get("status", "pending")
     else:
-        status = _MOVES.get(event.kind) or fields(data.get("set")).get("status")
+        status = status_after(event.kind, data)
     return kept(data.get("id") or ""), status if isinstance(status, str) else None
-
-
-def _is_back(before: str, after: str) -> bool:
-    """Whether work that was begun or done is not any more."""
-    if before in _CLOSED:
-        return after not in _CLOSED
-    return before == "in_progress" and after == "pending"

@@ -31,17 +31,20 @@ DEFAULT = StallOptions()
 _LEAST = {"notice_after": 0.0, "poll_every": 0.25, "lifetime": 1.0}
 
 
-def stall_options(given: object) -> StallOptions:
+def stall_options(given: object, otherwise: StallOptions = DEFAULT) -> StallOptions:
     """The options that a person gave. A time that is too short is the shortest there is, as in the original."""
     options = mapping("stalls", given, _LEAST)
-    return StallOptions(
-        **{name: seconds(f"stalls.{name}", value, least=_LEAST[name]) for name, value in options.items()}
+    return replace(
+        otherwise, **{name: seconds(f"stalls.{name}", value, least=_LEAST[name]) for name, value in options.items()}
     )
 
 
 @dataclass(frozen=True, slots=True)
 class StallState:
-    """How far an agent got, and when it last gave a sign of life. `label` is what it is called in a notice."""
+    """How far an agent got, and when it last gave a sign of life. `label` is what it is called in a notice.
+
+    `told_as` is the detector of the stall that was told about, and is not over yet.
+    """
 
     started_at: datetime
     alive_at: datetime
@@ -53,6 +56,7 @@ class StallState:
     spoke: bool = False
     told: bool = False
     over: bool = False
+    told_as: str = ""
 
 
 def watched(at: datetime, label: str = "") -> StallState:
@@ -78,7 +82,7 @@ def muttered(state: StallState, at: datetime) -> StallState:
 
 def spoke(state: StallState, at: datetime) -> tuple[StallState, Finding | None]:
     """Visible output came. If a stall was told about, so is its end."""
-    now = replace(_alive(state, at), spoke=True, told=False)
+    now = replace(_alive(state, at), spoke=True, told=False, told_as="")
     if not state.told or state.over:
         return now, None
     return now, Finding("resumed", "ok", f"{state.label} resumed output.", subject=state.label)
@@ -86,7 +90,14 @@ def spoke(state: StallState, at: datetime) -> tuple[StallState, Finding | None]:
 
 def ended(state: StallState) -> StallState:
     """The agent finished or failed; nothing more is said about it."""
-    return replace(state, over=True)
+    return replace(state, over=True, told_as="")
+
+
+def over(state: StallState, seen: str = "") -> Finding | None:
+    """What there is to say when the stall that was told about is over, by output, a new turn, or the end."""
+    if not state.told_as:
+        return None
+    return Finding(state.told_as, "ok", seen or f"{state.label} is no longer waited for.", subject=state.label)
 
 
 def check(state: StallState, now: datetime, options: StallOptions = DEFAULT) -> tuple[StallState, Finding | None]:
@@ -96,13 +107,13 @@ def check(state: StallState, now: datetime, options: StallOptions = DEFAULT) -> 
     if now - state.started_at >= timedelta(seconds=options.lifetime):
         n = max(1, round(options.lifetime))
         said = f"{state.label} stream relay timed out after {n}s without completion."
-        return ended(state), Finding("timed_out", "critical", said, n, state.label)
+        return replace(ended(state), told_as="timed_out"), Finding("timed_out", "critical", said, n, state.label)
     silent = now - state.alive_at
     if options.notice_after <= 0 or state.told or silent < timedelta(seconds=options.notice_after):
         return state, None
     n = round(options.notice_after)
     detector, said = _stall(state, n)
-    return replace(state, told=True), Finding(detector, "warning", said, n, state.label)
+    return replace(state, told=True, told_as=detector), Finding(detector, "warning", said, n, state.label)
 
 
 def _alive(state: StallState, at: datetime) -> StallState:

@@ -26,7 +26,8 @@ class Memory(msgspec.Struct, frozen=True, array_like=True):
     is the one that the model was told of, `told` are fingerprints of states that it was reminded of. `planned` counts
     turns in plan mode. `others` counts calls of other tools since the last turn. `drifted` is how often the list was
     written when drift was last spoken of. `entered` says in which stay in plan mode `planned` was counted.
-    `finding` is what a detector saw and the model is still to hear.
+    `finding` is what detectors saw and the model is still to hear, a line for each; `found` is the last event that was
+    looked at for that, and `heard` what it was told of that still holds.
     """
 
     turns: int = 0
@@ -57,6 +58,8 @@ class Memory(msgspec.Struct, frozen=True, array_like=True):
     drifted: int = -1
     entered: str = ""
     finding: str = ""
+    found: int = 0
+    heard: tuple[str, ...] = ()
 
 
 class Running(msgspec.Struct, frozen=True, array_like=True):

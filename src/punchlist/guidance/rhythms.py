@@ -19,8 +19,8 @@ class Rhythm:
     `hint`: the tool is mentioned at the first turn, or at the first of each prompt, while the list is empty.
     `limit` is in characters, fence included. The rest are moments beside the reminder: `changed` when somebody else
     changed the list, `failed` after a write that failed, `stops` how often at most when the model wants to stop,
-    `verify` how many items completed at once ask for a check. `main_only`: an agent that another one started hears
-    none of it.
+    `verify` how many items completed at once ask for a check, `finds` whether what detectors see is told.
+    `main_only`: an agent that another one started hears none of it.
     """
 
     after: int | None = None
@@ -37,6 +37,7 @@ class Rhythm:
     failed: bool = False
     stops: int = 0
     verify: int = 0
+    finds: bool = False
     main_only: bool = False
 
 
@@ -56,6 +57,8 @@ RHYTHMS: Mapping[str, Rhythm] = {
     "roo": replace(_EVERY_TURN, when_empty=True),
     "goose": replace(_EVERY_TURN, when_empty=True),
     "copilot": _EVERY_TURN,
+    "openclaw": Rhythm(finds=True),
+    "hermes": Rhythm(finds=True),
     "crush": Rhythm(hint="prompt", main_only=True),
 }
 """By dialect, or by the name of a variant. A dialect that is not here has an original that says nothing."""

@@ -47,7 +47,7 @@ MEANINGS: Mapping[str, str] = {
     "tell_changes": "whether the model is told that somebody else changed the list",
     "tell_failures": "whether the turn after a failed write repeats the error",
     "tell_problems": "whether the turn after a call says what the reply cannot: characters removed, an item left out",
-    "tell_findings": "whether the model is told, once for each, that a detector saw a loop",
+    "tell_findings": "whether the model is told, once for each, what a detector saw: a loop, a storm, a stale item",
     "plan_notice_every": "turns between two notices that plan mode is on; 0 for none",
     "turn_characters": "the most characters that one turn may add",
     "turn_injections": "the most pieces of text that one turn may add",
@@ -105,6 +105,7 @@ def rules(dialect: str, profile: str, settings: GuidanceSettings) -> Rules:
             verify_after=own.verify,
             tell_changes=own.changed,
             tell_failures=own.failed,
+            tell_findings=own.finds,
         )
     given = {field.name: getattr(settings, field.name) for field in fields(settings)}
     after, again = given.pop("remind_after"), given.pop("remind_again")

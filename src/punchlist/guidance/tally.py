@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import msgspec
 
@@ -24,6 +25,7 @@ class Tally(msgspec.Struct, frozen=True, array_like=True):
     last one was told, empty when it was accepted. `noted` counts the calls with something to say beyond the reply,
     `notes` is what the last of them has. `batch` is how many items one write completed, when that were several, and
     `batch_write` which write that was. `watched`: tool calls of the agent were reported, so that grades can be given.
+    `awaited`: of an agent that is not watched a first sign of life is waited for; `pace`: how its list was written.
     """
 
     calls: int = 0
@@ -36,6 +38,8 @@ class Tally(msgspec.Struct, frozen=True, array_like=True):
     batch_write: int = 0
     costs: dict[str, Calls] = {}
     watched: bool = False
+    awaited: bool = False
+    pace: tuple[Any, ...] = ()
 
 
 EMPTY = Tally()
@@ -55,7 +59,15 @@ def decode_tally(body: bytes | None) -> Tally:
 
 
 def after_call(
-    tally: Tally, key: str, arguments: Size, reply: Reply, *, wrote: bool, completed: int = 0, foreign: bool = True
+    tally: Tally,
+    key: str,
+    arguments: Size,
+    reply: Reply,
+    *,
+    wrote: bool,
+    completed: int = 0,
+    foreign: bool = True,
+    pace: tuple[Any, ...] | None = None,
 ) -> Tally:
     """The tally with one more call. `foreign`: the dialect's reply cannot say what we add to it."""
     calls, failed = tally.costs.get(key, _NO_CALLS), reply.is_error
@@ -68,7 +80,20 @@ def after_call(
     batch, batch_write = (completed, writes) if completed > 1 else (tally.batch, tally.batch_write)
     failure = reply.text[:_TEXT] if failed else "" if wrote else tally.failure
     failures, costs = tally.failures + failed, {**tally.costs, key: cost}
-    return Tally(tally.calls + 1, writes, failures, failure, noted, notes, batch, batch_write, costs, tally.watched)
+    return Tally(
+        tally.calls + 1,
+        writes,
+        failures,
+        failure,
+        noted,
+        notes,
+        batch,
+        batch_write,
+        costs,
+        tally.watched,
+        tally.awaited,
+        tally.pace if pace is None else pace,
+    )
 
 
 def costs_of(tally: Tally, spent: Mapping[str, Spent]) -> list[Cost]:

@@ -126,8 +126,8 @@ def noted(tool: str, notes: Iterable[str]) -> str:
 
 
 def found(seen: str) -> str:
-    """A detector saw something."""
-    return _fenced("what your last calls look like from here:", [cut(for_prompt(seen), 500)])
+    """Detectors saw something, a line for each."""
+    return _fenced("how your work looks from here:", [cut(for_prompt(line), 500) for line in seen.splitlines()])
 
 
 def covers(items: Shown) -> bool:

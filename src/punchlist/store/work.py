@@ -20,13 +20,17 @@ _HELD = 512
 
 
 class WatchedRow(NamedTuple):
-    """An agent of which tool calls were reported, with the part that the next report needs."""
+    """An agent of which something was reported or is waited for, with the part that the next report needs.
+
+    `timings` is its part `stalls`, if it has one.
+    """
 
     number: int
     session: str
     agent: str
     project: str
     head: bytes
+    timings: bytes | None = None
 
 
 class Hinted(NamedTuple):
@@ -56,7 +60,7 @@ class WorkTable(Protocol):
         ...
 
     def watched(self, project: str | None = None) -> Sequence[WatchedRow]:
-        """All agents of a project, or of the board, of which tool calls were reported."""
+        """All agents of a project, or of the board, of which something was reported or is waited for."""
         ...
 
     def mark(self, name: str) -> int:
@@ -70,6 +74,10 @@ class WorkTable(Protocol):
 
     def log(self, session: str | None, project: str | None, after: int, limit: int = 1000) -> Sequence[Event]:
         """The events of all agents of a session, else of a project, behind a cursor, in order."""
+        ...
+
+    def findings(self, number: int, after: int) -> tuple[Sequence[Event], int]:
+        """What was found about an agent behind a cursor, raised and cleared, in order; and the cursor to go on from."""
         ...
 
     def events(self, number: int, limit: int) -> Sequence[Event]:
@@ -139,8 +147,15 @@ class WorkRows(LateRows[tuple[int, str]]):
     def watched(self, project: str | None = None) -> Sequence[WatchedRow]:
         rows = self._rows.all("watched_agents", {"project": project})
         return [
-            WatchedRow(number, session, agent, where, _checked(number, "", total, body))
-            for number, session, agent, where, total, body in rows
+            WatchedRow(
+                number,
+                session,
+                agent,
+                where,
+                _checked(number, "", total, body),
+                None if timings is None else _checked(number, "stalls", timings_total, timings),
+            )
+            for number, session, agent, where, total, body, timings_total, timings in rows
         ]
 
     def mark(self, name: str) -> int:
@@ -158,6 +173,10 @@ class WorkRows(LateRows[tuple[int, str]]):
         name = "log_of_project" if session is None else "log_of_session"
         values = {"session": session, "project": project, "after": after, "limit": limit}
         return self._rows.events_in_order(self._rows.all(name, values))
+
+    def findings(self, number: int, after: int) -> tuple[Sequence[Event], int]:
+        rows = self._rows.all("findings_of_agent", {"agent": number, "after": after})
+        return self._rows.events_in_order(rows), self._rows.last_seq()
 
     def events(self, number: int, limit: int) -> Sequence[Event]:
         return self._rows.events_in_order(self._rows.all("runtime_events", {"agent": number, "limit": limit})[::-1])

@@ -12,9 +12,9 @@ SELECT part, sum, body FROM work WHERE agent = ? ORDER BY part;
 DELETE FROM work WHERE agent = ? AND part = ?;
 
 -- name: watched_agents
--- Agents of which tool calls were reported, of a project or of all, with when they were last seen to change a list.
-SELECT a.id, a.session, a.name, a.project, w.sum, w.body
-FROM work w JOIN agents a ON a.id = w.agent
+-- Agents of which something was reported or is waited for, of a project or of all, with their own timings for that.
+SELECT a.id, a.session, a.name, a.project, w.sum, w.body, t.sum, t.body
+FROM work w JOIN agents a ON a.id = w.agent LEFT JOIN work t ON t.agent = w.agent AND t.part = 'stalls'
 WHERE w.part = '' AND (:project IS NULL OR a.project = :project) ORDER BY a.id;
 
 -- name: parent_of_agent
@@ -58,6 +58,13 @@ SELECT kind FROM (
 -- The reports of an agent behind an event that the rows of its work may not know of yet, in order.
 SELECT seq, at, kind, author, agent, revision, v, sum, data, hint FROM events
 WHERE agent = :agent AND revision IS NULL AND seq > :after AND hint IS NOT NULL ORDER BY seq;
+
+-- name: findings_of_agent
+-- What detectors found about an agent behind a cursor, and what of it is over, in order.
+SELECT e.seq, e.at, e.kind, e.author, e.agent, e.revision, e.v, e.sum, e.data, a.project, a.session, a.name
+FROM events e JOIN agents a ON a.id = e.agent
+WHERE e.agent = :agent AND e.revision IS NULL AND e.seq > :after
+  AND e.kind IN ('finding.raised', 'finding.cleared') ORDER BY e.seq;
 
 -- name: delete_work
 DELETE FROM work WHERE agent = :agent;

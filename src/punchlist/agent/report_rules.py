@@ -1,0 +1,68 @@
+"""Small rules of a report: what it belongs to, and what is to be said of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from punchlist.agent.kept import Raised, alive, watch
+from punchlist.core.events import Draft, Event
+from punchlist.core.grounding import item_key, task_key
+from punchlist.core.task import TaskStatus
+from punchlist.core.verdict import Verdict
+from punchlist.detect import stalls
+from punchlist.detect.findings import Finding, finding_of
+from punchlist.store import AgentRow, Transaction
+
+if TYPE_CHECKING:
+    from punchlist.detect.loop_rules import Call
+    from punchlist.detect.stalls import StallState
+
+
+def loop_findings(raised: Raised, verdict: Verdict, tool: str) -> tuple[list[Draft], Raised]:
+    """What is to be said of a verdict, and what still holds: a call that is fine ends what was said before."""
+    finding = finding_of(verdict, tool) if verdict.is_news else None
+    if finding is not None:
+        known = (finding.detector, finding.subject)
+        return [Draft(finding.kind, finding.data())], raised if known in raised else (*raised, known)
+    if verdict.level != "ok" or not raised:
+        return [], raised
+    over = [Finding(detector, "ok", "Another call was made.", subject=subject) for detector, subject in raised]
+    return [Draft(one.kind, one.data()) for one in over], ()
+
+
+def still_alive(state: StallState | None, row: AgentRow, now: datetime, name: str) -> StallState:
+    """A sign of life of an agent that may not have been watched before, or whose turn was over."""
+    return stalls.active(watch(row, now), now, name) if state is None or state.over else alive(state, now, name)
+
+
+def changed_call(before: Sequence[Call], after: Sequence[Call]) -> Call | None:
+    """The call that a new result was put into, if there is one."""
+    if before is after:
+        return None
+    if after[-1] is not before[-1]:
+        return after[-1]
+    return next((new for old, new in zip(reversed(before), reversed(after), strict=True) if new is not old), None)
+
+
+def focus_of(tx: Transaction, row: AgentRow, done: str) -> tuple[str, str]:
+    """The key of what is in focus; else that of the item that was finished last."""
+    item = row.state.todos.focus
+    if item is not None:
+        return item_key(row.state.todos.plan_id, item.id), ""
+    tasks = tx.tasks.of_agent(row) if tx.has_tasks else ()
+    for one in reversed(tasks):
+        if one.task.status is TaskStatus.IN_PROGRESS:
+            return task_key(one.list.name, one.task.id), ""
+    return "", done
+
+
+def plan_of(row: AgentRow, drafts: Iterable[Draft]) -> str:
+    """The plan that these events end in."""
+    started = [draft.data["plan_id"] for draft in drafts if draft.kind == "plan.started"]
+    return started[-1] if started else row.state.todos.plan_id
+
+
+def event_of(row: AgentRow, kind: str, data: Mapping[str, Any], at: datetime, by: str) -> Event:
+    return Event(0, at, kind, by, row.project, row.session, row.name, data)

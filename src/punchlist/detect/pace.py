@@ -1,0 +1,114 @@
+"""How a list is written, seen from its writes alone: churn, storms and bouncing, for agents whose tools nobody reports.
+
+The rules and words are those of `staleness`, which also knows what the tools do. This is the part that can be kept with
+every agent, because it is small: it stands in the row of the list itself, and an ordinary write leaves little in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from punchlist.core.events import Draft
+from punchlist.core.todo import WORDS, TodoList
+from punchlist.detect.list_rules import (
+    PROGRESS,
+    WRITES,
+    Raised,
+    StalenessOptions,
+    bouncing,
+    churn,
+    is_back,
+    is_closed,
+    over,
+    status_after,
+    storm,
+)
+from punchlist.detect.values import more
+
+if TYPE_CHECKING:
+    from punchlist.detect.findings import Finding
+
+_MOST_BOUNCING = 32
+
+
+class Pace(NamedTuple):
+    """`writes` are those in a row behind which no item had moved on, `times` of the last ones, in whole seconds.
+
+    `backs` says how often items that still are on the list went back; `raised` are findings that still hold.
+    """
+
+    writes: int = 0
+    times: tuple[int, ...] = ()
+    storming: bool = False
+    backs: Mapping[str, int] = {}
+    raised: Raised = ()
+
+
+NO_PACE = Pace()
+
+
+def pace_of(stored: Sequence[Any]) -> Pace:
+    """A pace as it was stored: fields that came later have their defaults."""
+    pace = Pace(*stored)
+    return pace if not pace.raised else pace._replace(raised=tuple((name, subject) for name, subject in pace.raised))
+
+
+def wrote(
+    pace: Pace, drafts: Iterable[Draft], before: TodoList, after: TodoList, at: datetime, options: StalenessOptions
+) -> tuple[Pace, tuple[Finding, ...]]:
+    """The pace after a write of the agent's own, of which these are the events, and what there is to say."""
+    writes, times, storming, backs, raised = pace
+    found: list[Finding | None] = []
+    moved = False
+    for kind, data in drafts:
+        if kind in WRITES:
+            writes, times = 0 if moved else writes + 1, _recent(times, at, options)
+            found.append(churn(writes, options))
+            before_it, storming = storming, 0 < options.storm_calls <= len(times)
+            if storming and not before_it:
+                found.append(storm(len(times), times[-1] - times[0]))
+        elif kind == "plan.started":
+            backs, moved = NO_PACE.backs, True
+        elif kind.startswith("item."):
+            moved = moved or kind in PROGRESS
+            if item := _gone_back(before, kind, data):
+                backs = more(backs, item, backs.get(item, 0) + 1, _MOST_BOUNCING)
+                found.append(bouncing(item, backs[item], options))
+    news = [finding for finding in found if finding is not None]
+    if raised or news:
+        raised, ended = over(raised, news, lambda known: _holds(writes, storming, after, known))
+        news += ended
+    return Pace(writes, times, storming, backs, raised), tuple(news)
+
+
+def _recent(times: Iterable[int], at: datetime, options: StalenessOptions) -> tuple[int, ...]:
+    """The times of writes that may be one storm with that of now."""
+    if not options.storm_calls:
+        return ()
+    now = int(at.timestamp())
+    recent = [time for time in times if 0 <= now - time <= options.storm_seconds]
+    return (*recent, now)[-options.storm_calls :]
+
+
+def _gone_back(before: TodoList, kind: str, data: Mapping[str, object]) -> str:
+    """The id of an item that went back to an earlier status."""
+    status, name = status_after(kind, data), data.get("id")
+    if status is None or not isinstance(name, str):
+        return ""
+    item = next((item for item in before.items if item.id == name), None)
+    return name if item is not None and is_back(WORDS[item.status], status) else ""
+
+
+def _holds(writes: int, storming: bool, after: TodoList, known: tuple[str, str]) -> bool:
+    detector, subject = known
+    match detector:
+        case "churn":
+            return writes > 0
+        case "todo_storm":
+            return storming
+        case "bouncing":
+            return any(item.id == subject and not is_closed(WORDS[item.status]) for item in after.items)
+        case _:
+            return False

@@ -1,0 +1,161 @@
+"""Stalls on a board: who is listened for, what counts as a sign of life, and how long is too long."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from punchlist import Agent, Board
+from punchlist.errors import ConfigInvalid
+from punchlist.testing import FakeClock
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture
+def board(clock: FakeClock) -> Iterator[Board]:
+    with Board.open("memory:", clock=clock) as board:
+        yield board
+
+
+def stalled(board: Board) -> dict[str, str]:
+    return {stall.agent: stall.finding.detector for stall in board.stalls()}
+
+
+def findings(board: Board) -> list[tuple[str, str, str]]:
+    return [
+        (event.kind, event.data["detector"], event.agent or "")
+        for event in board.events()
+        if event.kind.startswith("finding.")
+    ]
+
+
+def main(board: Board) -> Agent:
+    return board.agent("main", session="s1")
+
+
+def test_a_tool_that_still_says_something_is_a_sign_of_life(board: Board, clock: FakeClock) -> None:
+    agent = main(board)
+    agent.tool_started("c1", "Bash", {"command": "make"})
+    for number in range(4):
+        clock.advance(50)
+        agent.tool_updated("c1", f"line {number}")
+        assert board.tick() == 0
+    clock.advance(61)
+    assert stalled(board) == {"main": "no_output"}
+
+
+def test_an_assistant_message_is_a_sign_of_life(board: Board, clock: FakeClock) -> None:
+    agent = main(board)
+    agent.tool_started("c1", "Bash", {"command": "make"})
+    clock.advance(50)
+    agent.assistant_turn(["Bash"])
+    clock.advance(50)
+    assert stalled(board) == {}
+
+
+@pytest.mark.parametrize("end", ["about_to_stop", "finished"])
+def test_an_agent_that_only_spoke_and_was_let_stop_is_not_stalled(board: Board, clock: FakeClock, end: str) -> None:
+    agent = main(board)
+    agent.output("The answer is 42.")
+    getattr(agent, end)()
+    clock.advance(1000)
+    assert (board.tick(), stalled(board)) == (0, {})
+
+
+def test_the_first_prompt_with_no_reaction_is_found(board: Board, clock: FakeClock) -> None:
+    main(board).user_turn()
+    clock.advance(61)
+    assert board.tick() == 1
+    assert findings(board) == [("finding.raised", "no_runtime_event", "main")]
+
+
+def test_a_child_that_never_does_anything_is_found(board: Board, clock: FakeClock) -> None:
+    main(board).spawn("explore", label="Explore the code")
+    clock.advance(61)
+    (stall,) = board.stalls()
+    assert (stall.agent, stall.finding.detector) == ("explore", "nothing_submitted")
+    assert "Explore the code" in stall.finding.seen
+
+
+def test_a_child_that_was_asked_something_and_does_nothing_is_found(board: Board, clock: FakeClock) -> None:
+    main(board).spawn("explore").user_turn()
+    clock.advance(61)
+    assert stalled(board) == {"explore": "no_runtime_event"}
+
+
+@pytest.mark.parametrize("sign", ["call", "turn", "spawn", "stop"])
+def test_silence_after_its_first_sign_of_life_says_nothing_of_an_agent_whose_tools_nobody_reports(
+    board: Board, clock: FakeClock, sign: str
+) -> None:
+    agent = board.agent("main", session="s1", profile="off")
+    agent.user_turn()
+    clock.advance(61)
+    assert board.tick() == 1
+    match sign:
+        case "call":
+            agent.call("todo", {"set": ["Paint", "Sand"]})
+        case "turn":
+            agent.assistant_turn()
+        case "spawn":
+            agent.spawn("explore").call("todo", {"set": ["Paint"]})
+        case _:
+            agent.about_to_stop()
+    assert findings(board)[1:] == [("finding.cleared", "no_runtime_event", "main")]
+    clock.advance(1000)
+    assert (board.tick(), stalled(board)) == (0, {})
+
+
+def test_a_stall_that_was_told_of_is_over_when_its_agent_has_finished(board: Board, clock: FakeClock) -> None:
+    agent = main(board)
+    agent.output("Hello.")
+    clock.advance(61)
+    board.tick()
+    agent.finished("Bye.")
+    assert findings(board)[-1] == ("finding.cleared", "silent_after_output", "main")
+    assert board.brief().noticed == ()
+
+
+def test_an_agent_and_its_children_can_have_timings_of_their_own(board: Board, clock: FakeClock) -> None:
+    slow = board.agent("slow", session="s1", stalls={"notice_after": 300})
+    slow.user_turn()
+    slow.tool_started("c1", "Bash", {"command": "make"})
+    slow.spawn("patient")
+    main(board).user_turn()
+    clock.advance(61)
+    assert stalled(board) == {"main": "no_runtime_event"}
+    clock.advance(240)
+    assert stalled(board).keys() == {"slow", "patient", "main"}
+
+
+def test_nobody_listens_beyond_the_lifetime(board: Board, clock: FakeClock) -> None:
+    agent = board.agent("main", session="s1", stalls={"lifetime": 30})
+    agent.user_turn()
+    clock.advance(31)
+    assert board.tick() == 1
+    assert findings(board) == [("finding.raised", "timed_out", "main")]
+    agent.user_turn()
+    assert findings(board)[-1] == ("finding.cleared", "timed_out", "main")
+
+
+def test_the_environment_sets_the_timings_of_all_others(
+    board: Board, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PUNCHLIST_STALL_AFTER", "300")
+    main(board).user_turn()
+    clock.advance(299)
+    assert stalled(board) == {}
+    clock.advance(1)
+    assert stalled(board) == {"main": "no_runtime_event"}
+    monkeypatch.setenv("PUNCHLIST_STALL_AFTER", "0")
+    assert stalled(board) == {}
+    monkeypatch.setenv("PUNCHLIST_STALL_AFTER", "soon")
+    with pytest.raises(ConfigInvalid):
+        board.stalls()
+
+
+def test_a_timing_that_cannot_be_is_named_when_the_handle_is_made(board: Board) -> None:
+    with pytest.raises(ConfigInvalid):
+        board.agent("main", session="s1", stalls={"notice": 3})
