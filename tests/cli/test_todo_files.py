@@ -42,7 +42,7 @@ def test_edit_applies_what_was_saved_and_leaves_nothing_behind(run: Run, editor:
     run("todo", "append", "one")
     editor("text = text.replace('[ ] One', '[x] One') + '- [ ] Two\\n'")
     assert run("todo", "edit").out == "Saved the list: 2 task(s).\n"
-    assert run("todos").out == "2 todos:\n  ☒ One\n  ☐ Two\n"
+    assert run("todos").out == "2 todos:\n  ☒ One — confirmed\n  ☐ Two\n"
     assert _left(tmp_path) == []
 
 
