@@ -15,7 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from punchlist.core.grounding import NOTHING, Tally, ToolCall, call_from, counted
-from punchlist.core.grounding.watched import Heard, Watched, heard
+from punchlist.core.grounding.watched import ENDED, Heard, Watched, heard
 from punchlist.detect import stalls
 from punchlist.detect.loop_rules import Call
 from punchlist.detect.loops import LoopState, recorded
@@ -29,6 +29,9 @@ LATER: Final = "later:"
 WORK: Final = "item:"
 BEHIND: Final = 32
 """The most reports that the rows of an agent may be behind."""
+
+PAST: Final = 4096
+"""Calls with an end that are looked for in the log, the latest ones."""
 
 _TALLIES: Final = 64
 
@@ -88,7 +91,8 @@ class Kept:
     """
 
     __slots__ = (
-        "_recorded", "_unwritten", "behind", "head", "is_due", "is_whole", "number", "record", "tallies", "upto",
+        "_past", "_recorded", "_unwritten", "behind", "head", "is_due", "is_whole", "number", "record", "tallies",
+        "upto",
     )  # fmt: skip
 
     def __init__(self, number: int, head: Head, record: Record, *, is_whole: bool = False) -> None:
@@ -102,6 +106,16 @@ class Kept:
         self.is_whole = is_whole
         self._recorded: Record = record
         self._unwritten: set[str] = set()
+        self._past: set[str] | None = None
+
+    def is_past(self, tx: Transaction, call_id: str) -> bool:
+        """Whether a call ended so long ago that only the log knows of it: what is said of it now was said before."""
+        watched = self.head.watched
+        if len(watched.ended) < ENDED or call_id in watched.ended or call_id in watched.open:
+            return False
+        if self._past is None:
+            self._past = set(tx.work.ended_calls(self.number, PAST))
+        return call_id in self._past
 
     def tally(self, tx: Transaction, part: str) -> Tally:
         tally = self.tallies.get(part)
@@ -112,6 +126,8 @@ class Kept:
 
     def count(self, tx: Transaction, before: ToolCall | None, call: ToolCall) -> None:
         """Counts a call into the tally of the item that it belongs to."""
+        if self._past is not None and call.finished is not None:
+            self._past.add(call.id)
         for part in (WORK + call.item, LATER + call.after) if call.after else (WORK + call.item,):
             grown = counted(self.tally(tx, part), before, call)
             if grown is not None:

@@ -19,7 +19,7 @@ from punchlist.agent.silence import Silence
 from punchlist.core.events import Draft, Event
 from punchlist.core.grounding import Moment, Watch, end_facts, start_facts
 from punchlist.core.grounding.calls import End
-from punchlist.core.grounding.watched import Heard, given_up, heard_end, started_for
+from punchlist.core.grounding.watched import Heard, given, given_up, heard_end, started_for
 from punchlist.core.grounding.work import TURN_ENDS
 from punchlist.core.verdict import FINE, Verdict
 from punchlist.detect import loops, staleness, stalls
@@ -117,7 +117,9 @@ class Watching:
         known, made = kept(tx, row.number), not call_id
         head = known.head
         watched = made_up(head.watched) if made else head.watched
-        call_id = call_id or f"#{watched.made}"
+        call_id = given(call_id) if call_id else f"#{watched.made}"
+        if not made and known.is_past(tx, call_id):
+            return call_id, FINE
         state, verdict = head.loops, FINE
         if self._settings.loops.enabled:
             state, verdict = loops.started(
@@ -161,9 +163,9 @@ class Watching:
         """
         known = kept(tx, row.number)
         head = known.head
-        call_id = call_id or head.watched.oldest(name)
-        if not call_id:
-            return "", bool(is_error)
+        call_id = given(call_id) if call_id else head.watched.oldest(name)
+        if not call_id or known.is_past(tx, call_id):
+            return call_id, bool(is_error)
         begun = head.watched.open.get(call_id)
         facts = end_facts(result, is_error=is_error, exit_code=exit_code, started=begun, watch=self._settings.watch)
         data: dict[str, Any] = {"call_id": call_id, "name": name if begun is None else begun.name, **facts}
@@ -225,7 +227,7 @@ class Watching:
     ) -> None:
         """A call that runs says something. Without an id it is the oldest call of that name."""
         head = self._kept.head(tx, row.number)
-        call_id = call_id or head.watched.oldest(name)
+        call_id = given(call_id) if call_id else head.watched.oldest(name)
         known = head.watched.open.get(call_id)
         if known is None or not known.is_open:
             return

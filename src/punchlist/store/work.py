@@ -84,6 +84,10 @@ class WorkTable(Protocol):
         """The latest events of an agent that changed no list, oldest first."""
         ...
 
+    def ended_calls(self, number: int, limit: int) -> Sequence[str]:
+        """The ids of the calls of an agent that ended last."""
+        ...
+
     def last_kind(self, number: int) -> str:
         """The kind of the latest event of an agent; empty if there is none."""
         ...
@@ -180,6 +184,10 @@ class WorkRows(LateRows[tuple[int, str]]):
 
     def events(self, number: int, limit: int) -> Sequence[Event]:
         return self._rows.events_in_order(self._rows.all("runtime_events", {"agent": number, "limit": limit})[::-1])
+
+    def ended_calls(self, number: int, limit: int) -> Sequence[str]:
+        rows = self._rows.all("ended_calls", {"agent": number, "limit": limit})
+        return [str(readable(codec.decode_data, data).get("call_id", "")) for (data,) in rows]
 
     def last_kind(self, number: int) -> str:
         found = self._rows.one("last_kind", {"agent": number})

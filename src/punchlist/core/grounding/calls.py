@@ -64,7 +64,8 @@ class ToolCall:
     """One call of a tool. `item` and `after` are keys: the item in focus when it started, else the one finished last.
 
     `changes` says that it may have changed the work with no check behind; `program` is what a shell line runs. `words`
-    are short hashes of what it is known again by, where the preview does not hold it.
+    are short hashes of what it is known again by, where the preview does not hold it. `told` is what its end said, to
+    whoever might know only later that it was a check.
     """
 
     id: str
@@ -82,6 +83,7 @@ class ToolCall:
     changes: bool = False
     check: Check | None = None
     check_outcome: Outcome | None = None
+    told: Outcome | None = None
     preview: str = ""
     result: str = ""
     words: str = ""
@@ -127,7 +129,9 @@ def over(call: ToolCall, end: End) -> ToolCall:
         changes=call.changes,
         check=call.check,
         check_outcome=_worse(call.check_outcome, end.check_outcome),
+        told=call.told,
         preview=call.preview,
+        words=call.words,
         result=end.result or call.result,
     )
 
@@ -140,6 +144,8 @@ def joined(one: ToolCall, other: ToolCall) -> ToolCall:
     ended = one if _RANK[one.outcome] > _RANK[other.outcome] else other
     if one.outcome == other.outcome:
         ended = max(one, other, key=_ending)
+    check, told = opened.check or later.check, _worse(one.told, other.told)
+    outcome = _worse(one.check_outcome, other.check_outcome)
     return ToolCall(  # all of it: quicker than `replace`
         id=opened.id,
         name=opened.name or later.name,
@@ -154,8 +160,9 @@ def joined(one: ToolCall, other: ToolCall) -> ToolCall:
         outcome=ended.outcome,
         files=united((one.files, other.files), MOST_FILES),
         changes=one.changes or other.changes,
-        check=opened.check or later.check,
-        check_outcome=_worse(one.check_outcome, other.check_outcome),
+        check=check,
+        check_outcome=told if outcome is None and check is not None else outcome,
+        told=told,
         preview=opened.preview or later.preview,
         words=opened.words or later.words,
         result=ended.result or min(one.result, other.result) or max(one.result, other.result),

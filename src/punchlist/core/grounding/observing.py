@@ -14,7 +14,7 @@ from datetime import datetime
 from hashlib import blake2b
 from typing import Any, Final, cast
 
-from punchlist.core.checks import FAMILIES, Check, Look, Outcome, Patterns, judged, look
+from punchlist.core.checks import FAMILIES, Check, Look, Outcome, Patterns, judged, look, said
 from punchlist.core.grounding.calls import CallOutcome, Moment, ToolCall
 from punchlist.core.grounding.files import named_files
 from punchlist.core.grounding.naming import words_of
@@ -100,8 +100,9 @@ def end_facts(
 ) -> dict[str, Any]:
     """The data of `tool.finished` beside `call_id` and `name`.
 
-    `started` is the call as it is known, or the facts of its beginning: without it a check is not recognised. A call of
-    which nobody said how it went has not failed, but a check in it is only as good as its own summary.
+    `started` is the call as it is known, or the facts of its beginning; without it nobody knows yet whether it was a
+    check, and what its output says is kept for then (`told`). A call of which nobody said how it went has not failed,
+    but a check in it is only as good as its own summary.
     """
     known = started if isinstance(started, ToolCall) else call_from("tool.started", started or {}, None)
     read = read_result(result, is_error)
@@ -115,6 +116,8 @@ def end_facts(
     if known.check is not None:
         told = None if (read.failed is None and exit_code is None) or (read.runs_on and not failed) else failed
         facts["check_outcome"] = judged(known.check, read.text, exit_code=code, is_error=told)
+    elif started is None and (says := "failed" if failed else said(read.text)) is not None:
+        facts["told"] = says
     places = kept_places(result, watch.secrets)
     if places:
         facts["places"] = places
@@ -149,11 +152,16 @@ def call_from(event: str, data: Mapping[str, Any], at: datetime | None, order: i
         files=tuple([path for path in named if isinstance(path, str)]) if named else (),
         changes=data.get("changes") is True,
         check=None if check is None else _check_from(check),
-        check_outcome=None if told is None else next((outcome for outcome in _OUTCOMES if outcome == told), None),
+        check_outcome=_outcome(told),
+        told=_outcome(data.get("told")),
         preview=shown,
         words=words,
         result=result,
     )
+
+
+def _outcome(told: Any) -> Outcome | None:
+    return None if told is None else next((outcome for outcome in _OUTCOMES if outcome == told), None)
 
 
 def fingerprint(arguments: Any, flat: bytes | None = None) -> str:

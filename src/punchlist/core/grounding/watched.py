@@ -22,6 +22,16 @@ ENDED: Final = 32
 _CHILDREN: Final = 256
 
 
+def is_made(call_id: str) -> bool:
+    """Whether we made up this id, for a call that has none."""
+    return call_id[:1] == "#" and call_id[1:2] != "#"
+
+
+def given(call_id: str) -> str:
+    """An id that a host gave, told apart from those that we make up."""
+    return f"#{call_id}" if call_id[:1] == "#" else call_id
+
+
 class Settled(NamedTuple):
     """A call that belongs into a tally now, and how it was counted there before, if it was."""
 
@@ -44,7 +54,7 @@ class Watched:
 
     def oldest(self, name: str) -> str:
         """The id, made up by us, of the first call of that name that still runs; empty if there is none."""
-        return next((key for key, call in self.open.items() if call.name == name and key[:1] == "#"), "")
+        return next((key for key, call in self.open.items() if call.name == name and is_made(key)), "")
 
 
 class Heard(NamedTuple):

@@ -42,6 +42,11 @@ SELECT e.seq, e.at, e.kind, e.author, e.agent, e.revision, e.v, e.sum, e.data, a
 FROM events e JOIN agents a ON a.id = e.agent
 WHERE e.agent = :agent AND e.revision IS NULL ORDER BY e.seq DESC LIMIT :limit;
 
+-- name: ended_calls
+-- The latest reports of an agent by which a call ended.
+SELECT data FROM events
+WHERE agent = :agent AND revision IS NULL AND kind IN ('tool.finished', 'tool.failed') ORDER BY seq DESC LIMIT :limit;
+
 -- name: last_kind
 -- What happened to an agent last, on its list or beside it.
 SELECT kind FROM (
