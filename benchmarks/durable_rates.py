@@ -23,7 +23,7 @@ def rates(scale: Scale, durability: Durability) -> dict[str, list[float]]:
     with tempfile.TemporaryDirectory(prefix="punchlist-bench-") as name:
         folder = Path(name)
         with Board.open(folder / "ours.db", durability=durability) as board:
-            one, eight = Team(board, 1), Team(board, 8)
+            one, eight = Team(board, 1, (rounds + 1) * each), Team(board, 8, rounds * max(1, each // 2))
             bare = BareList(folder / "bare.db", _body_size(board), synchronous=durability.upper())
             for writer in (one.write_alone, bare.write):
                 seconds_each(writer, each)

@@ -19,25 +19,31 @@ Statuses = tuple[str, ...]
 Todos = list[dict[str, str]]
 
 
-def walk() -> list[Statuses]:
-    """Statuses that differ in one place from one to the next, and from the last to the first; never all done."""
+def forward() -> list[Statuses]:
+    """Statuses that differ in one place from one to the next, as work gets done; never all done."""
     statuses = ["pending"] * ITEMS
     there = [tuple(statuses)]
     for index in range(ITEMS):
         for word in ("in_progress", "completed")[: 1 if index == ITEMS - 1 else 2]:
             statuses[index] = word
             there.append(tuple(statuses))
+    return there
+
+
+def walk() -> list[Statuses]:
+    """The same, and all the way back, so that it can go round."""
+    there = forward()
     return there + there[-2:0:-1]
 
 
-def claude_code() -> list[Todos]:
-    """The walk as arguments of `TodoWrite`."""
+def claude_code(steps: list[Statuses] | None = None) -> list[Todos]:
+    """The walk, or other steps, as arguments of `TodoWrite`."""
     return [
         [
             {"content": text, "status": status, "activeForm": doing}
             for text, status, doing in zip(TEXTS, statuses, DOING, strict=True)
         ]
-        for statuses in walk()
+        for statuses in steps or walk()
     ]
 
 

@@ -7,6 +7,7 @@ from datetime import datetime
 from functools import cached_property
 from hashlib import blake2b
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -193,7 +194,7 @@ class Calls(Turns):
         pace, found = self._paced(row, applied.events, applied.state.todos, now)
         ledger = self._accounts.after(row.ledger, arguments, reply, applied.events, pace=pace)
         tx.save_list(row, state, unseen=unseen, at=now, events=applied.events, ledger=ledger)
-        tx.add_events(row, (*applied.events, *found), by=self.name, at=now)
+        tx.add_events(row, (*applied.events, *found) if found else applied.events, by=self.name, at=now)
         return reply, state.todos is not before.todos
 
     def _paced(
@@ -203,10 +204,14 @@ class Calls(Turns):
         tally = self._accounts.tally(row.ledger)
         if tally.watched or not drafts:
             return None, []
-        from punchlist.detect.pace import pace_of, wrote
+        pace, found = self._paces.wrote(
+            self._paces.pace_of(tally.pace), drafts, row.state.todos, after, now, self._staleness
+        )
+        return pace, [Draft(one.kind, one.data()) for one in found] if found else []
 
-        pace, found = wrote(pace_of(tally.pace), drafts, row.state.todos, after, now, self._staleness)
-        return pace, [Draft(one.kind, one.data()) for one in found]
+    @cached_property
+    def _paces(self) -> ModuleType:
+        return import_module("punchlist.detect.pace")  # not for those who only look at a list
 
     @cached_property
     def _staleness(self) -> StalenessOptions:

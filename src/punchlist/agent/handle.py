@@ -144,7 +144,7 @@ class Handle:
     def dialect(self) -> str:
         return self._dialect.name
 
-    @property
+    @cached_property
     def _lane(self) -> str:
         """What tells the agent from all others of the board: its transactions keep their order."""
         return f"{self.session}\n{self.name}"

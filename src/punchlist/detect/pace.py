@@ -6,7 +6,7 @@ every agent, because it is small: it stands in the row of the list itself, and a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -51,6 +51,8 @@ NO_PACE = Pace()
 
 def pace_of(stored: Sequence[Any]) -> Pace:
     """A pace as it was stored: fields that came later have their defaults."""
+    if isinstance(stored, Pace):
+        return stored
     pace = Pace(*stored)
     return pace if not pace.raised else pace._replace(raised=tuple((name, subject) for name, subject in pace.raised))
 
@@ -60,27 +62,43 @@ def wrote(
 ) -> tuple[Pace, tuple[Finding, ...]]:
     """The pace after a write of the agent's own, of which these are the events, and what there is to say."""
     writes, times, storming, backs, raised = pace
-    found: list[Finding | None] = []
-    moved = False
+    news: list[Finding] = []
+    touched: set[object] = set()
+    moved = anew = False
     for kind, data in drafts:
         if kind in WRITES:
             writes, times = 0 if moved else writes + 1, _recent(times, at, options)
-            found.append(churn(writes, options))
+            if writes and (finding := churn(writes, options)) is not None:
+                news.append(finding)
             before_it, storming = storming, 0 < options.storm_calls <= len(times)
             if storming and not before_it:
-                found.append(storm(len(times), times[-1] - times[0]))
+                news.append(storm(len(times), times[-1] - times[0]))
         elif kind == "plan.started":
-            backs, moved = NO_PACE.backs, True
+            backs, moved, anew = NO_PACE.backs, True, True
         elif kind.startswith("item."):
             moved = moved or kind in PROGRESS
-            if item := _gone_back(before, kind, data):
+            touched.add(data.get("id"))
+            if kind != "item.completed" and (item := _gone_back(before, kind, data)):
                 backs = more(backs, item, backs.get(item, 0) + 1, _MOST_BOUNCING)
-                found.append(bouncing(item, backs[item], options))
-    news = [finding for finding in found if finding is not None]
-    if raised or news:
+                if (finding := bouncing(item, backs[item], options)) is not None:
+                    news.append(finding)
+    if news or (raised and not all(_stands(writes, storming, known, None if anew else touched) for known in raised)):
         raised, ended = over(raised, news, lambda known: _holds(writes, storming, after, known))
         news += ended
     return Pace(writes, times, storming, backs, raised), tuple(news)
+
+
+def _stands(writes: int, storming: bool, known: tuple[str, str], touched: Collection[object] | None) -> bool:
+    """Whether a finding plainly still holds: of an item that nobody touched in a list that goes on."""
+    match known:
+        case ("churn", _):
+            return writes > 0
+        case ("todo_storm", _):
+            return storming
+        case ("bouncing", item):
+            return touched is not None and item not in touched
+        case _:
+            return False
 
 
 def _recent(times: Iterable[int], at: datetime, options: StalenessOptions) -> tuple[int, ...]:
@@ -97,8 +115,10 @@ def _gone_back(before: TodoList, kind: str, data: Mapping[str, object]) -> str:
     status, name = status_after(kind, data), data.get("id")
     if status is None or not isinstance(name, str):
         return ""
-    item = next((item for item in before.items if item.id == name), None)
-    return name if item is not None and is_back(WORDS[item.status], status) else ""
+    for item in before.items:
+        if item.id == name:
+            return name if is_back(WORDS[item.status], status) else ""
+    return ""
 
 
 def _holds(writes: int, storming: bool, after: TodoList, known: tuple[str, str]) -> bool:
