@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
+from time import monotonic, sleep
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 
 Folder = str | os.PathLike[str] | None
 _PAGE = 1000
+_BREATH = 0.005
+"""Seconds from one look of a follower to the next: on a busy board it takes several events at a time."""
 
 
 class Board(Observed):
@@ -188,11 +191,13 @@ class Board(Observed):
         cursor = cursor_of(after)
         try:
             while True:
+                looked = monotonic()
                 for event in self.events(cursor):
                     yield event
                     cursor = event.seq
                 if not self.store.wait(cursor, timeout):
                     return
+                sleep(max(0.0, looked + _BREATH - monotonic()))
         except StoreClosed:
             return
 
