@@ -79,3 +79,13 @@ def test_a_task_by_its_id_is_not_claimed_under_a_label_that_it_has_not(run: Run)
     run("tasks", "add", "One", "--label", "linux")
     assert "`mac`" in run("tasks", "claim", "1", "--label", "mac").err
     assert run("tasks", "claim", "1", "--label", "linux").code == 0
+
+
+def test_a_number_is_an_id_also_of_a_task_that_is_gone(run: Run) -> None:
+    for subject in ("A", "B", "Fix 2 bugs"):
+        run("tasks", "add", subject)
+    assert run("tasks", "delete", "2").code == 0
+    for words in (("delete", "2"), ("done", "#7"), ("add", "X", "--blocked-by", "2")):
+        refused = run("tasks", *words)
+        assert (refused.code, "There is no task" in refused.err) == (1, True)
+    assert _task("3").subject == "Fix 2 bugs"

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from punchlist.cli.terminal import show_json
-from punchlist.errors import TaskError, TaskUnknown
+from punchlist.errors import TaskError
 from punchlist.text import repair
 
 if TYPE_CHECKING:
@@ -47,13 +47,10 @@ def the_tasks(tasks: Tasks, words: Sequence[str]) -> list[Task]:
 
 
 def the_task(tasks: Tasks, query: str) -> Task:
-    """The task of that id, else the only one whose subject fits."""
+    """The task of that id, else the only one whose subject fits. A number is an id, also of a task that is gone."""
     wanted = repair(query).strip()
     if _is_id(wanted):
-        try:
-            return tasks.get(wanted.removeprefix("#"))
-        except TaskUnknown:
-            pass  # a subject may be a number, too
+        return tasks.get(wanted.removeprefix("#"))
     from punchlist.surfaces.matching import find_tasks
 
     everything = tasks.list()
