@@ -99,6 +99,9 @@ _BEHIND: Final[tuple[tuple[tuple[str, ...], str], ...]] = (
 """What the lower-cased text has to hold, one of these, and the secret behind the group that stays."""
 
 
+_SHAPE_SIGNS: Final = "|".join(re.escape(sign) for signs, _ in _SHAPES for sign in signs)
+"""Most long words have none of these in them."""
+
 _SIGNS: Final = tuple(dict.fromkeys(sign for signs, _ in _BEHIND for sign in signs))
 
 
@@ -114,6 +117,8 @@ def without_shapes(text: str, lowered: str) -> str:
     long: list[str] = _compiled(_LONG).findall(text)
     if long:
         words = "\n".join(long)
+        if _compiled(_SHAPE_SIGNS).search(words) is None:
+            return text
         for signs, shape in _SHAPES:
             if has_any(words, signs):
                 text = _compiled(rf"(?<![A-Za-z0-9])(?:{shape})[A-Za-z0-9_-]*+").sub(MARK, text)
