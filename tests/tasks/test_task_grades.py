@@ -6,6 +6,7 @@ import pytest
 
 from punchlist import Agent, Board
 from punchlist.errors import TaskNotGrounded
+from punchlist.surfaces.tasks import standing
 
 
 def _working(board: Board, grades: str = "show") -> Agent:
@@ -127,3 +128,12 @@ def test_the_work_on_a_task_is_found_under_its_key() -> None:
         agent = _working(board)
         _test_run(agent, "c", passes=True)
         assert agent.work_on("task:session:s/1").calls == 1
+
+
+def test_people_see_the_grade_of_a_task() -> None:
+    with Board.open("memory:") as board:
+        agent = _working(board)
+        _test_run(agent, "c", passes=True)
+        _complete(agent)
+        task = board.tasks("session:s").get("1")
+        assert standing(task, board.now()) == "verified"

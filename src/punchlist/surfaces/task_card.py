@@ -47,7 +47,6 @@ def _facts(task: Task, glyphs: Glyphs, now: datetime) -> Iterator[tuple[str, str
         ("blocks", ", ".join(task.blocks)),
         ("files", ", ".join(task.reserved)),
         ("failure", task.failure),
-        ("grade", task.grade),
     ):
         if value:
             yield name, shown(value)

@@ -71,7 +71,7 @@ def _remarks(task: Task, glyphs: Glyphs, now: datetime) -> Line:
 
 
 def standing(task: Task, now: datetime) -> str:
-    """Why a task does not move, or who moves it; empty where there is nothing to say."""
+    """Why a task does not move, or who moves it, or how its end was graded; empty where there is nothing to say."""
     asked = ", to be cancelled" if task.cancel_requested and task.status not in ENDED else ""
     match task.status:
         case TaskStatus.IN_PROGRESS:
@@ -80,6 +80,8 @@ def standing(task: Task, now: datetime) -> str:
             return f"{owner}{lease}{asked}"
         case TaskStatus.WAITING:
             return f"{waiting_for(task.wait, now)}{asked}"
+        case TaskStatus.COMPLETED:
+            return shown(task.grade or "")
         case TaskStatus.FAILED:
             return f"failed: {shown(task.failure)}" if task.failure else "failed"
         case TaskStatus.PENDING if task.open_blockers:
