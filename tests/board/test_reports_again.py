@@ -55,3 +55,15 @@ def test_an_id_of_the_host_is_never_taken_for_one_that_we_made_up() -> None:
         agent.tool_finished(None, name="Bash", result="1 failed in 1s", exit_code=1)
         agent.call("todo", {"done": "1"})
         assert agent.todos.items[0].grade == "contradicted"
+
+
+def test_of_two_ends_that_contradict_each_other_the_worse_is_believed() -> None:
+    for codes in ((0, 1), (1, 0)):
+        with Board.open("memory:") as board:
+            agent = board.agent("main", session="s")
+            agent.call("todo", {"set": ["A"]})
+            agent.tool_started("1", "Bash", {"command": "pytest"})
+            for code in codes:
+                agent.tool_finished("1", result="1 failed in 1s" if code else "2 passed in 1s", exit_code=code)
+            agent.call("todo", {"done": "1"})
+            assert agent.todos.items[0].grade == board.report(session="s").items[0].grade == "contradicted"

@@ -137,3 +137,29 @@ def test_people_see_the_grade_of_a_task() -> None:
         _complete(agent)
         task = board.tasks("session:s").get("1")
         assert standing(task, board.now()) == "verified"
+
+
+def test_what_a_person_does_to_a_task_is_in_every_report_and_their_word_stands() -> None:
+    with Board.open("memory:") as board:
+        agent = _working(board)
+        _test_run(agent, "c", passes=False)
+        board.tasks("session:s", by="ada").complete("1")
+        assert _grade(board) == "confirmed"
+        for report in (board.report(), board.report(session="s"), board.report(project=agent.project)):
+            (entry,) = report.items
+            assert (entry.item.status, entry.grade) == ("completed", "confirmed")
+
+
+def test_a_task_that_is_worked_through_its_list_is_graded_by_the_work_on_that() -> None:
+    with Board.open("memory:") as board:
+        agent = board.agent("main", session="s", grades="require")
+        tasks = agent.tasks("release")
+        tasks.create("Ship it", checklist=["Tests pass", "Notes are written"])
+        tasks.claim()
+        tasks.todos("1", agent)
+        for item in ("1", "2"):
+            agent.call("todo", {"start": item})
+            _test_run(agent, item, passes=True)
+            agent.call("todo", {"done": item})
+        assert tasks.complete("1").grade == "verified"
+        assert {entry.grade for entry in board.report(session="s").items} == {"verified"}

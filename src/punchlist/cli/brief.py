@@ -113,6 +113,6 @@ def _push(found: Brief, around: Around, changes: Changes, command: str) -> int:
 
 def _around(board: Board, project: str | None, tokens: int) -> Around:
     questions = [f"{row.agent} asks: {row.question.question}" for row in board.questions(project=project)]
-    plans = [f"{row.agent} proposes a plan; `punchlist plan` shows it" for row in board.plans(project=project)]
+    plans = [f"{row.agent} proposes a plan; `punchlist plan show` shows it" for row in board.plans(project=project)]
     stalls = [f"{one.agent}: {one.finding.seen}" for one in board.stalls(project=project)]
     return Around(questions, plans, stalls, tokens)

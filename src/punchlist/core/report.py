@@ -19,7 +19,7 @@ from punchlist.core.events import Event, fold
 from punchlist.core.grounding.calls import Subject, todo_subject
 from punchlist.core.grounding.evidence import Matched, completion_before, grounded_by, match_evidence, with_unclaimed
 from punchlist.core.grounding.grades import GRADES, SOUND, Grade, regrade
-from punchlist.core.grounding.tally import NOTHING, Tally, combined
+from punchlist.core.grounding.tally import NOTHING, Tally, combined, work_during
 from punchlist.core.grounding.work import Grounding
 from punchlist.core.task_books import TaskBooks, TaskEntry
 from punchlist.core.todo import Status, TodoItem, TodoList
@@ -138,6 +138,8 @@ class Reporting:
     def _task(self, of: Subject, entry: TaskEntry, seen: set[tuple[str, str]], now: datetime) -> ItemReport:
         """A task, under the name of who worked on it last."""
         worker, item, tally, later = entry.worker, entry.item, self.work.whole(of), self.work.later(of)
+        if tally.is_empty and item.status is Status.COMPLETED:
+            tally = work_during(self.work.calls_by(*worker), item.started_at, item.finished_at)
         grade: Grade | None = None
         if item.status is Status.COMPLETED:
             known = _grade(item.grade)

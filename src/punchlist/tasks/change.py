@@ -108,7 +108,7 @@ class Change:
         showed."""
         before = row.task
         if (after.status is _DONE) is not (before.status is _DONE):
-            after = self._graded(row, after)
+            after = self._graded(row, after, fence)
         parent = row.parent if parent is _SAME else parent
         after = altered(
             after,
@@ -125,9 +125,12 @@ class Change:
         self.tell(saved, draft, by=by)
         return saved
 
-    def _graded(self, row: TaskRow, after: Task) -> Task:
+    def _graded(self, row: TaskRow, after: Task, fence: int | None) -> Task:
+        """The task with the grade of its completion; who has a name, shows no fence and is no agent is a person."""
         if after.status is not _DONE:
             return altered(after, grade=None)
+        if self.agent is None and fence is None and self.by:
+            return altered(after, grade="confirmed")
         worker = row.agent if self.agent is None else self.agent.number
         if worker is None or (self.grades == "show" and not is_watched(self.tx, worker)):
             return after  # nobody reported what it did

@@ -110,7 +110,7 @@ class Edits(Hands):
                 return self.write(row, altered(after, owner=task.owner) if keep_owner else after, kind)
             case TaskStatus.COMPLETED:
                 done = rules.completed(ticked(self.tx, row), self.now, task.result, fence=fence)
-                return self.write(row, done, "task.completed")
+                return self.write(row, done, "task.completed", fence=fence)
             case TaskStatus.FAILED:
                 return self.write(row, rules.moved(task, to, self.now, fence=task.fence + 1), "task.failed")
             case TaskStatus.CANCELLED:

@@ -10,7 +10,7 @@ from typing import Final
 from punchlist.agent.grading import UNSOUND, named_item
 from punchlist.agent.kept_work import KeptWork, later, work_on
 from punchlist.core.commands import Problem
-from punchlist.core.grounding import NOTHING, SOUND, Tally, combined, grade, regrade, task_key
+from punchlist.core.grounding import NOTHING, SOUND, Grounding, Tally, combined, grade, regrade, task_key, work_during
 from punchlist.core.task import Task, TaskStatus, altered
 from punchlist.errors import TaskNotGrounded
 from punchlist.store import AgentRow, Transaction
@@ -18,12 +18,14 @@ from punchlist.store.task_contract import TaskRow
 from punchlist.tasks.change import Change
 
 _PREFIX: Final = "task:"
+_CALLS_LOOKED_AT: Final = 4000
+"""Runtime events among which work is looked for that was not counted for the task itself."""
 
 
 def graded(change: Change, row: TaskRow, after: Task, worker: int) -> Task:
     """The task as it is completed, with its grade; raises where only completions that hold up are accepted."""
     key = task_key(after.list, after.id)
-    found = grade(_work(change.tx, {worker, row.agent}, key))
+    found = grade(_work(change.tx, {worker, row.agent}, key, after))
     if found not in SOUND and change.grades != "show":
         named, why = named_item(after.id, after.subject), UNSOUND.get(found, found)
         if change.grades == "require":
@@ -46,7 +48,7 @@ def regraded_tasks(tx: Transaction, agent: AgentRow, keys: Collection[str] | Non
         row = change.find(number)
         if row is None or row.task.status is not TaskStatus.COMPLETED or row.task.grade in (None, "confirmed"):
             continue
-        own = _work(tx, {agent.number, row.agent}, key)
+        own = _work(tx, {agent.number, row.agent}, key, row.task)
         found = regrade(None, own, later(tx, agent.number, key))
         if found != row.task.grade:
             change.write(row, altered(row.task, grade=found), "task.graded")
@@ -57,10 +59,14 @@ def _keys(tx: Transaction, agent: AgentRow) -> Iterable[str]:
     return dict.fromkeys(key for key in named if key.startswith(_PREFIX))
 
 
-def _work(tx: Transaction, agents: Collection[int | None], key: str) -> Tally:
-    """What these agents did for the task, their children included."""
+def _work(tx: Transaction, agents: Collection[int | None], key: str, task: Task) -> Tally:
+    """What these agents did for the task, their children included; else what they did while they had it."""
     kept = KeptWork()
     numbers = [number for number in agents if number is not None]
-    return combined(
+    own = combined(
         NOTHING, [work_on(tx, number, key, kept.head(tx, number).watched.open.values()) for number in numbers]
     )
+    if not own.is_empty:
+        return own
+    calls = [Grounding(tx.work.events(number, _CALLS_LOOKED_AT)).every_call() for number in numbers]
+    return combined(NOTHING, [work_during(each, task.started_at, task.finished_at) for each in calls])

@@ -11,7 +11,7 @@ from punchlist.core.grounding.evidence import Matched, completion_before, ground
 from punchlist.core.grounding.grades import GRADES, SOUND, Grade, grade, regrade
 from punchlist.core.grounding.observing import Watch, call_from, end_facts, start_facts
 from punchlist.core.grounding.subagents import matching_item
-from punchlist.core.grounding.tally import NOTHING, CheckSeen, Tally, combined, counted, tally_of
+from punchlist.core.grounding.tally import NOTHING, CheckSeen, Tally, combined, counted, tally_of, work_during
 from punchlist.core.grounding.work import Grounding
 
 __all__ = [
@@ -44,4 +44,5 @@ __all__ = [
     "tally_of",
     "task_key",
     "with_unclaimed",
+    "work_during",
 ]

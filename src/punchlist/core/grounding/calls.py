@@ -161,7 +161,7 @@ def joined(one: ToolCall, other: ToolCall) -> ToolCall:
         files=united((one.files, other.files), MOST_FILES),
         changes=one.changes or other.changes,
         check=check,
-        check_outcome=told if outcome is None and check is not None else outcome,
+        check_outcome=outcome if check is None else _worse(outcome, told),
         told=told,
         preview=opened.preview or later.preview,
         words=opened.words or later.words,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
 from punchlist.core.checks import Family, Outcome
@@ -103,6 +103,22 @@ def tally_of(calls: Iterable[ToolCall]) -> Tally:
     for call in calls:
         tally = _grown(tally, None, call)
     return tally
+
+
+def work_during(calls: Iterable[ToolCall], start: datetime | None, end: datetime | None) -> Tally:
+    """What was done while a task was in somebody's hands, for the steps of a list or for nothing in particular.
+
+    A task that is worked through a list has no calls of its own: its steps have them.
+    """
+    return tally_of(
+        call
+        for call in calls
+        if call.started is not None
+        and start is not None
+        and call.started.at >= start
+        and (end is None or call.started.at <= end)
+        and not call.item.startswith("task:")
+    )
 
 
 def combined(own: Tally, others: Iterable[Tally], *, as_children: bool = False) -> Tally:

@@ -94,6 +94,10 @@ class Grounding:
         state = self._agents.get(AgentKey(session, agent))
         return [] if state is None else list(state.calls.values())
 
+    def every_call(self) -> list[ToolCall]:
+        """All calls, of whichever agent."""
+        return [call for state in self._agents.values() for call in state.calls.values()]
+
     def agents(self) -> Iterable[AgentKey]:
         """All agents of which something was seen."""
         return (key for key, state in self._agents.items() if state.calls)

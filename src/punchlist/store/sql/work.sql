@@ -27,14 +27,28 @@ SELECT seq FROM marks WHERE name = ?;
 INSERT INTO marks (name, seq) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET seq = excluded.seq;
 
 -- name: log_of_session
+-- The events of a session's agents, and what people did to the tasks of its list or that its agents worked on.
 SELECT e.seq, e.at, e.kind, e.author, e.agent, e.revision, e.v, e.sum, e.data, a.project, a.session, a.name
 FROM agents a JOIN events e ON e.agent = a.id
-WHERE a.session = :session AND e.seq > :after ORDER BY e.seq LIMIT :limit;
+WHERE a.session = :session AND e.seq > :after
+UNION ALL
+SELECT e.seq, e.at, e.kind, e.author, e.agent, e.revision, e.v, e.sum, e.data, l.project, l.session, NULL
+FROM (
+  SELECT DISTINCT w.task_list, w.task FROM agents a JOIN events w ON w.agent = a.id
+  WHERE a.session = :session AND w.task_list IS NOT NULL
+) AS t JOIN events e ON e.task_list = t.task_list AND e.task = t.task JOIN task_lists l ON l.number = e.task_list
+WHERE e.agent IS NULL AND e.seq > :after
+ORDER BY 1 LIMIT :limit;
 
 -- name: log_of_project
 SELECT e.seq, e.at, e.kind, e.author, e.agent, e.revision, e.v, e.sum, e.data, a.project, a.session, a.name
 FROM sessions s JOIN agents a ON a.session = s.id JOIN events e ON e.agent = a.id
-WHERE s.project = :project AND e.seq > :after ORDER BY e.seq LIMIT :limit;
+WHERE s.project = :project AND e.seq > :after
+UNION ALL
+SELECT e.seq, e.at, e.kind, e.author, e.agent, e.revision, e.v, e.sum, e.data, l.project, l.session, NULL
+FROM task_lists l JOIN events e ON e.task_list = l.number
+WHERE l.project = :project AND e.agent IS NULL AND e.seq > :after
+ORDER BY 1 LIMIT :limit;
 
 -- name: runtime_events
 -- The latest events of an agent that changed no list, newest first.
