@@ -24,7 +24,7 @@ OPTIONS = {
     "flows": set[str](),
     "events": {"--follow", "--after", "--session", "--agent", "--kind", "--limit", "--json"},
     "statusline": {"--session", "--agent"},
-    "report": {"--session", "--all", "--project", "--format", "-o", "--output"},
+    "report": {"--session", "--all", "--project", "--format", "--json", "-o", "--output"},
     "brief": {"--all", "--project", "--by", "--after", "--keep", "--push", "--json"},
     "stats": {"--session", "--all", "--project", "--json", "--compare"},
     "restore": {"--format", "--session", "--agent", "--by", "--history", "--force", "--dry-run", "--json"},

@@ -21,7 +21,7 @@ def test_drift_is_twelve_changes_since_the_last_write_with_an_item_in_progress()
         write(agent, "x Look", "> Paint", "Clean")
         said = turns(agent, 20, CHANGING)
         assert spoken(said) == [12]
-        assert (kinds(said[11]), rows(said[11][0])) == (["reminder"], ["1. [in_progress] Paint"])
+        assert (kinds(said[11]), rows(said[11][0])) == (["reminder"], ["2. [in_progress] Paint"])
 
 
 @pytest.mark.parametrize("lines", [(), ("Paint", "Clean"), ("x Paint", "Clean")])

@@ -18,7 +18,7 @@ def test_quiet_asks_once() -> None:
         write(agent, "x Look", "> Paint", "Clean")
         injection = agent.about_to_stop(last_text="All done.")
         assert injection is not None
-        assert (injection.kind, rows(injection)) == ("stop", ["1. [in_progress] Paint", "2. [pending] Clean"])
+        assert (injection.kind, rows(injection)) == ("stop", ["2. [in_progress] Paint", "3. [pending] Clean"])
         write(agent, "x Look", "x Paint", "> Clean")
         assert agent.about_to_stop(last_text="All done.") is None
 

@@ -23,7 +23,7 @@ Make = Callable[[list[str]], str]
 def _shown(texts: list[str]) -> words.Shown:
     return [
         (TodoItem(id=str(at), content=text, phase=text[:30] or None), Status.IN_PROGRESS)
-        for at, text in enumerate(texts)
+        for at, text in enumerate(texts, 1)
     ]
 
 

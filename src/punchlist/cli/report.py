@@ -31,6 +31,7 @@ def parser() -> Parser:
     made.add_argument("--session", metavar="S", help="only this session")
     add_all(made)
     made.add_argument("--format", choices=_FORMATS, default="text", help="how to write it (default: text)")
+    made.add_argument("--json", action="store_const", const="json", dest="format", help="the same as --format json")
     made.add_argument("-o", "--output", metavar="FILE", help="write it to this file, readable by you alone")
     return made
 
@@ -55,7 +56,7 @@ def run(options: Namespace) -> int:
         from punchlist.surfaces.report_text import report_lines
 
         seen = look()
-        show(cut(line, seen.columns, seen.glyphs) for line in report_lines(report, changes, seen.glyphs))
+        show(cut(line, seen.columns, seen.glyphs) for line in report_lines(report, changes, seen.glyphs, seen.columns or 0))
     return OK
 
 

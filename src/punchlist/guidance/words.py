@@ -155,7 +155,8 @@ def _rows(items: Shown, *, phases: bool) -> list[str]:
     rows: list[str] = []
     for place, (item, status) in enumerate(items, 1):
         phase = f" ({cut(for_prompt(item.phase), 40)})" if phases and item.phase else ""
-        rows.append(f"{place}. [{WORDS[status]}] {cut(for_prompt(item.content), _ITEM)}{phase}")
+        number = item.id if item.id.isdecimal() else place  # a tool that takes ids takes these
+        rows.append(f"{number}. [{WORDS[status]}] {cut(for_prompt(item.content), _ITEM)}{phase}")
     return rows
 
 

@@ -10,9 +10,13 @@ from punchlist.core.brief import Brief
 from punchlist.core.report import ItemReport
 from punchlist.surfaces.report_values import Changes, changed_words, counted, item_data, span, work_words
 from punchlist.surfaces.spans import Glyphs, Line, Span, Style, shown
+from punchlist.text import cut
 
 MOST: int = 4
 """Lines of one section; what is beyond is counted."""
+
+_TEXT = 44
+"""Characters of an item's text, so that what is known of it fits behind it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +99,8 @@ def _items(entries: Iterable[ItemReport], changes: Changes, glyphs: Glyphs) -> I
             changed_words(changes.get(entry.subject)),
         ]
         known = ", ".join(part for part in said if part)
-        yield f"{entry.item.content} {glyphs.dash} {entry.subject.agent}{': ' if known else ''}{known}"
+        text = cut(entry.item.content, _TEXT, glyphs.ellipsis)
+        yield f"{text} {glyphs.dash} {entry.subject.agent}{': ' if known else ''}{known}"
 
 
 def _blocked(entry: ItemReport) -> str:

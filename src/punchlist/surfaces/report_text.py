@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from punchlist.core.report import ItemReport, Report
 from punchlist.surfaces.report_values import Changes, changed_words, span, total_words, work_words
 from punchlist.surfaces.spans import Glyphs, Line, Span, Style, shown
+from punchlist.text import fit
 
 GRADE_STYLES: dict[str | None, Style] = {
     "verified": "good",
@@ -17,8 +18,8 @@ GRADE_STYLES: dict[str | None, Style] = {
 }
 
 
-def report_lines(report: Report, changes: Changes, glyphs: Glyphs) -> Iterator[Line]:
-    """Two lines for each item, under the agent that it belongs to; then the totals."""
+def report_lines(report: Report, changes: Changes, glyphs: Glyphs, columns: int = 0) -> Iterator[Line]:
+    """Two lines for each item, under the agent that it belongs to; then the totals. In so many `columns`, if any."""
     owner = None
     for entry in report.items:
         of = entry.subject
@@ -27,7 +28,7 @@ def report_lines(report: Report, changes: Changes, glyphs: Glyphs) -> Iterator[L
                 yield ()
             owner = (of.session, of.agent)
             yield (Span(shown(of.agent), "bold"), Span(f" {glyphs.dot} session {shown(of.session)}", "dim"))
-        yield item_line(entry, glyphs)
+        yield item_line(entry, glyphs, columns)
         yield (Span(f"    {details(entry, changes, glyphs)}", "dim"),)
     for of, tally in report.elsewhere.items():
         what = of.item.removeprefix("task:") or "nothing in focus"
@@ -38,11 +39,13 @@ def report_lines(report: Report, changes: Changes, glyphs: Glyphs) -> Iterator[L
         yield (Span(f"{name}: ", "dim"), Span(value))
 
 
-def item_line(entry: ItemReport, glyphs: Glyphs) -> Line:
-    """An item with its grade."""
+def item_line(entry: ItemReport, glyphs: Glyphs, columns: int = 0) -> Line:
+    """An item with its grade, for which there is always room."""
     grade = f"  {entry.grade}" if entry.grade is not None else "  left out" if entry.is_gone else ""
-    box = glyphs.boxes[entry.item.status.value]
-    return (Span(f"  {box} {shown(entry.item.content)}"), Span(grade, GRADE_STYLES.get(entry.grade, "dim")))
+    text = f"  {glyphs.boxes[entry.item.status.value]} {shown(entry.item.content)}"
+    if columns:
+        text = fit(text, max(0, columns - len(grade)), glyphs.ellipsis)
+    return (Span(text), Span(grade, GRADE_STYLES.get(entry.grade, "dim")))
 
 
 def details(entry: ItemReport, changes: Changes, glyphs: Glyphs) -> str:
