@@ -56,7 +56,10 @@ def run(options: Namespace) -> int:
         from punchlist.surfaces.report_text import report_lines
 
         seen = look()
-        show(cut(line, seen.columns, seen.glyphs) for line in report_lines(report, changes, seen.glyphs, seen.columns or 0))
+        show(
+            cut(line, seen.columns, seen.glyphs)
+            for line in report_lines(report, changes, seen.glyphs, seen.columns or 0)
+        )
     return OK
 
 
