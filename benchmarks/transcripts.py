@@ -27,6 +27,16 @@ NOTE = (
 _GIGABYTE, _SMALL = 1 << 30, 2 << 20
 
 
+_START = """
+import os, subprocess, sys
+child = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL)
+_, status, usage = os.wait4(child.pid, 0)
+print(usage.ru_maxrss)
+sys.exit(os.waitstatus_to_exitcode(status))
+"""
+"""Runs a program and prints its largest size in kilobytes."""
+
+
 def run(scale: Scale) -> Iterator[Row]:
     size = scale.count(_GIGABYTE, least=4 << 20)
     rounds = scale.count(5, least=1)
@@ -101,14 +111,16 @@ def _seconds(work: Callable[[], object]) -> float:
 
 
 def _memory(path: Path, folder: str) -> float:
-    """The largest size in megabytes of a program that restores from the file."""
+    """The largest size in megabytes of a program that restores from the file.
+
+    It is started by a small program of its own: a child's size is never less than that of who started it.
+    """
     command = [sys.executable, "-m", "punchlist", "--db", f"{folder}/memory.db", "restore", str(path)]
-    with subprocess.Popen(command, cwd=folder, env=child_environment(), stdout=subprocess.DEVNULL) as child:
-        _, status, usage = os.wait4(child.pid, 0)
-        child.returncode = os.waitstatus_to_exitcode(status)
+    small = [sys.executable, "-I", "-c", _START, *command]
+    child = subprocess.run(small, cwd=folder, env=child_environment(), capture_output=True, text=True, check=False)
     if child.returncode:
         raise ChildProcessError(f"`punchlist restore` ended with code {child.returncode}")
-    return usage.ru_maxrss / 1024
+    return int(child.stdout) / 1024
 
 
 def _size(path: Path) -> str:

@@ -79,7 +79,7 @@ def run(options: Namespace) -> int:
         children = _subagents(agent, transcript, options)
         changed = agent.todos.revision != before
         tasks = _tasks(agent, transcript)
-        known = not tasks and next(_task_writes(transcript), None) is not None
+        known = not (taken or tasks) and next(_task_writes(transcript), None) is not None
         told = _told(options, transcript, written, tasks=tasks > 0 or known)
         told |= {"restored": taken or tasks > 0 or known, "changed": changed or tasks > 0, "subagents": children}
         text = _outcome(agent, transcript, written, taken=taken, changed=changed)
