@@ -21,6 +21,7 @@ from punchlist.core.grounding import (
     completion_before,
     grade,
     grounded_by,
+    is_task,
     item_key,
     match_evidence,
     regrade,
@@ -31,7 +32,7 @@ from punchlist.core.todo import ListState, Status, TodoItem, TodoList, altered, 
 from punchlist.store import AgentRow, Transaction
 from punchlist.text import cut, for_prompt
 
-_CALLS_LOOKED_AT: Final = 4000
+CALLS_LOOKED_AT: Final = 4000
 """Runtime events behind which evidence is looked for."""
 
 UNSOUND: Final = {
@@ -141,7 +142,7 @@ def regraded(
             changed[item.id] = found
     if changed:
         _write(tx, row, changed, now)
-    if keys is None or any(key.startswith("task:") for key in keys):
+    if keys is None or any(map(is_task, keys)):
         from punchlist.tasks.grading import regraded_tasks  # only for those who work on tasks
 
         regraded_tasks(tx, row, keys, now)
@@ -182,7 +183,7 @@ class _Calls:
 
     def all(self) -> list[ToolCall]:
         if self._found is None:
-            events = self._tx.work.events(self._row.number, _CALLS_LOOKED_AT)
+            events = self._tx.work.events(self._row.number, CALLS_LOOKED_AT)
             self._found = Grounding(events).calls_by(self._row.session, self._row.name)
         return self._found
 

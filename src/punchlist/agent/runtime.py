@@ -83,13 +83,13 @@ class Runtime(Turns):
 
     def _grounding_in(self, tx: Transaction) -> Mapping[str, Tally]:
         from punchlist.agent.kept_work import tallies, wholes
-        from punchlist.core.grounding import item_key
+        from punchlist.core.grounding import is_task, item_key
 
         row = tx.agent(self.session, self.name)
         if row is None:
             return {}
         todos = row.state.todos
-        tasks = {key: key for key in tallies(tx, row.number) if key.startswith("task:")}
+        tasks = {key: key for key in tallies(tx, row.number) if is_task(key)}
         keys = {"": "", **{item.id: item_key(todos.plan_id, item.id) for item in todos.items}, **tasks}
         found = wholes(tx, row.number, keys.values())
         return {name: found[key] for name, key in keys.items() if not found[key].is_empty}

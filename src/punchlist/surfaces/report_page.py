@@ -9,7 +9,7 @@ from hashlib import sha256
 from html import escape
 
 from punchlist.core.report import ItemReport, Report
-from punchlist.surfaces.report_values import Changes, changed_words, span, total_words, work_words
+from punchlist.surfaces.report_values import Changes, beside, changed_words, span, total_words, work_words
 from punchlist.surfaces.spans import shown
 
 _STYLE = """
@@ -121,7 +121,7 @@ def _elsewhere(report: Report) -> Iterator[str]:
         return
     yield "<h2>Work beside the lists</h2><ul>"
     for of, tally in report.elsewhere.items():
-        what = of.item.removeprefix("task:") or "nothing in focus"
+        what = beside(of.item)
         yield f"<li>{_text(f'{of.agent} {what}'.strip())}: {_text(', '.join(work_words(tally)))}</li>"
     yield "</ul>"
 

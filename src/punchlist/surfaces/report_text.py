@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from punchlist.core.report import ItemReport, Report
-from punchlist.surfaces.report_values import Changes, changed_words, span, total_words, work_words
+from punchlist.surfaces.report_values import Changes, beside, changed_words, span, total_words, work_words
 from punchlist.surfaces.spans import Glyphs, Line, Span, Style, shown
 from punchlist.text import fit
 
@@ -31,7 +31,7 @@ def report_lines(report: Report, changes: Changes, glyphs: Glyphs, columns: int 
         yield item_line(entry, glyphs, columns)
         yield (Span(f"    {details(entry, changes, glyphs)}", "dim"),)
     for of, tally in report.elsewhere.items():
-        what = of.item.removeprefix("task:") or "nothing in focus"
+        what = beside(of.item)
         said = f" {glyphs.dot} ".join(work_words(tally))
         yield (Span(f"Beside the lists ({shown(f'{of.agent} {what}'.strip())}): "), Span(shown(said), "dim"))
     yield ()

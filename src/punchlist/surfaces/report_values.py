@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from punchlist.core.grounding import Subject, Tally
+from punchlist.core.grounding import Subject, Tally, is_task, task_of
 from punchlist.core.report import ItemReport, Report, Share, Totals
 
 
@@ -20,6 +20,11 @@ class Changed(NamedTuple):
 
 
 Changes = Mapping[Subject, Changed]
+
+
+def beside(key: str) -> str:
+    """What work belongs to that stands beside the items."""
+    return "/".join(task_of(key)) if is_task(key) else key or "nothing in focus"
 
 
 def report_data(report: Report, changes: Changes) -> dict[str, Any]:

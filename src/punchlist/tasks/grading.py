@@ -5,21 +5,28 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 from datetime import datetime
-from typing import Final
 
-from punchlist.agent.grading import UNSOUND, named_item
+from punchlist.agent.grading import CALLS_LOOKED_AT, UNSOUND, named_item
 from punchlist.agent.kept_work import KeptWork, later, work_on
 from punchlist.core.commands import Problem
-from punchlist.core.grounding import NOTHING, SOUND, Grounding, Tally, combined, grade, regrade, task_key, work_during
+from punchlist.core.grounding import (
+    NOTHING,
+    SOUND,
+    Grounding,
+    Tally,
+    combined,
+    grade,
+    is_task,
+    regrade,
+    task_key,
+    task_of,
+    work_during,
+)
 from punchlist.core.task import Task, TaskStatus, altered
 from punchlist.errors import TaskNotGrounded
 from punchlist.store import AgentRow, Transaction
 from punchlist.store.task_contract import TaskRow
 from punchlist.tasks.change import Change
-
-_PREFIX: Final = "task:"
-_CALLS_LOOKED_AT: Final = 4000
-"""Runtime events among which work is looked for that was not counted for the task itself."""
 
 
 def graded(change: Change, row: TaskRow, after: Task, worker: int) -> Task:
@@ -41,9 +48,9 @@ def graded(change: Change, row: TaskRow, after: Task, worker: int) -> Task:
 
 def regraded_tasks(tx: Transaction, agent: AgentRow, keys: Collection[str] | None, now: datetime) -> None:
     """Looks anew at completed tasks on which an agent worked: at those of these keys, or at all."""
-    wanted = _keys(tx, agent) if keys is None else [key for key in keys if key.startswith(_PREFIX)]
+    wanted = _keys(tx, agent) if keys is None else [key for key in keys if is_task(key)]
     for key in wanted:
-        name, _, number = key.removeprefix(_PREFIX).rpartition("/")
+        name, number = task_of(key)
         change = Change(tx, name, project=agent.project, now=now, by="punchlist")
         row = change.find(number)
         if row is None or row.task.status is not TaskStatus.COMPLETED or row.task.grade in (None, "confirmed"):
@@ -56,7 +63,7 @@ def regraded_tasks(tx: Transaction, agent: AgentRow, keys: Collection[str] | Non
 
 def _keys(tx: Transaction, agent: AgentRow) -> Iterable[str]:
     named = (part.partition(":")[2] for part in tx.work.parts(agent.number))
-    return dict.fromkeys(key for key in named if key.startswith(_PREFIX))
+    return dict.fromkeys(key for key in named if is_task(key))
 
 
 def _work(tx: Transaction, agents: Collection[int | None], key: str, task: Task) -> Tally:
@@ -68,5 +75,5 @@ def _work(tx: Transaction, agents: Collection[int | None], key: str, task: Task)
     )
     if not own.is_empty:
         return own
-    calls = [Grounding(tx.work.events(number, _CALLS_LOOKED_AT)).every_call() for number in numbers]
+    calls = [Grounding(tx.work.events(number, CALLS_LOOKED_AT)).every_call() for number in numbers]
     return combined(NOTHING, [work_during(each, task.started_at, task.finished_at) for each in calls])

@@ -109,11 +109,6 @@ def redact(text: str, own: re.Pattern[str] | None = None) -> str:
     return _without_named(kept, lowered if kept is text else kept.lower(), signs)
 
 
-def is_secret_name(name: str) -> bool:
-    """Whether what goes by this name (of a variable, a field, an option) is to be kept secret, whatever it is."""
-    return secrecy(name) == "sure"
-
-
 def secrecy(name: str) -> Secrecy:
     """How secret what goes by this name is."""
     return _secrecy(name[-128:])

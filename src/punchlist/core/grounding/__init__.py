@@ -6,7 +6,17 @@
 - `observing`: what is kept of a call when it begins and ends; `subagents`: which item a subagent works on.
 """
 
-from punchlist.core.grounding.calls import Moment, Subject, ToolCall, item_key, joined, subject, task_key
+from punchlist.core.grounding.calls import (
+    Moment,
+    Subject,
+    ToolCall,
+    is_task,
+    item_key,
+    joined,
+    subject,
+    task_key,
+    task_of,
+)
 from punchlist.core.grounding.evidence import Matched, completion_before, grounded_by, match_evidence, with_unclaimed
 from punchlist.core.grounding.grades import GRADES, SOUND, Grade, grade, regrade
 from punchlist.core.grounding.observing import Watch, call_from, end_facts, start_facts
@@ -34,6 +44,7 @@ __all__ = [
     "end_facts",
     "grade",
     "grounded_by",
+    "is_task",
     "item_key",
     "joined",
     "match_evidence",
@@ -43,6 +54,7 @@ __all__ = [
     "subject",
     "tally_of",
     "task_key",
+    "task_of",
     "with_unclaimed",
     "work_during",
 ]

@@ -43,13 +43,27 @@ def item_key(plan_id: str, item_id: str) -> str:
     return f"{plan_id}/{item_id}"
 
 
+_TASK: Final = "task:"
+
+
 def task_key(list_name: str, task_id: str) -> str:
-    return f"task:{list_name}/{task_id}"
+    return f"{_TASK}{list_name}/{task_id}"
+
+
+def is_task(key: str) -> bool:
+    """Whether a key is that of a task, and not of an item."""
+    return key.startswith(_TASK)
+
+
+def task_of(key: str) -> tuple[str, str]:
+    """The list and the id of the task that a key names."""
+    name, _, number = key.removeprefix(_TASK).rpartition("/")
+    return name, number
 
 
 def subject(session: str | None, agent: str | None, item: str) -> Subject:
     """The subject that an event's own `item` stands for."""
-    return Subject("", "", item) if item.startswith("task:") else Subject(session or "", agent or "", item)
+    return Subject("", "", item) if is_task(item) else Subject(session or "", agent or "", item)
 
 
 class Moment(NamedTuple):
@@ -87,10 +101,6 @@ class ToolCall:
     preview: str = ""
     result: str = ""
     words: str = ""
-
-    @property
-    def is_check(self) -> bool:
-        return self.check is not None
 
     @property
     def is_open(self) -> bool:

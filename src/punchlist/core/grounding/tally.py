@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
 from punchlist.core.checks import Family, Outcome
-from punchlist.core.grounding.calls import MOST_FILES, Moment, ToolCall, united
+from punchlist.core.grounding.calls import MOST_FILES, Moment, ToolCall, is_task, united
 from punchlist.core.grounding.spans import NO_TIME, Spans
 
 MOST_ENDS: Final = 32
@@ -117,7 +117,7 @@ def work_during(calls: Iterable[ToolCall], start: datetime | None, end: datetime
         and start is not None
         and call.started.at >= start
         and (end is None or call.started.at <= end)
-        and not call.item.startswith("task:")
+        and not is_task(call.item)
     )
 
 
