@@ -245,7 +245,21 @@ def test_a_query_of_the_hot_paths_keeps_its_plan(connection: sqlite3.Connection,
 
 
 def test_every_query_is_valid_and_used(connection: sqlite3.Connection) -> None:
-    more = ("at", "source", "target", "sum", "payload", "mode", "body", "revision", "state", "number")
+    more = (
+        "at",
+        "source",
+        "target",
+        "sum",
+        "payload",
+        "mode",
+        "body",
+        "revision",
+        "state",
+        "number",
+        "seq",
+        "kind",
+        "data",
+    )
     values: dict[str, int] = {**VALUES, **dict.fromkeys(more, 1)}
     sources = "".join(path.read_text() for path in Path("src/punchlist/store").glob("*.py"))
     for name, statement in queries().items():

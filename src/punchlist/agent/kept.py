@@ -140,16 +140,16 @@ class Kept:
     def reported(self, tx: Transaction) -> None:
         """To be called once a report is in."""
         if self.is_due or self.behind >= BEHIND:
-            self.write(tx)
+            self.write(tx, again=not self.is_due)
 
-    def write(self, tx: Transaction) -> None:
-        """Brings the rows up to date."""
+    def write(self, tx: Transaction, *, again: bool = False) -> None:
+        """Brings the rows up to date. `again`: with what the hints in the log say, and nothing else."""
         head, number = self.head, self.number
-        tx.work.save(number, encode(Head(head.watched, head.loops, head.raised, head.stall, self.upto)))
+        tx.work.save(number, encode(Head(head.watched, head.loops, head.raised, head.stall, self.upto)), again=again)
         for part in self._unwritten:
-            tx.work.save(number, encode(self.tallies[part]), part)
+            tx.work.save(number, encode(self.tallies[part]), part, again=again)
         if self.record is not self._recorded:
-            tx.guidance.save(number, encode_record(self.record))
+            tx.guidance.save(number, encode_record(self.record), again=again)
             self._recorded = self.record
         self.is_due = False
         self.behind = 0

@@ -143,7 +143,7 @@ class Reports(Steps):
             return result, settled
 
         try:
-            result, settled = ground.board.store.transact(work, lasting=False, lane=self._lane)
+            result, settled = ground.board.store.transact(work, lasting=False, lane=self._lane, soon=True)
             for name in settled:
                 ground.board.tasks_changed(name)
             return result

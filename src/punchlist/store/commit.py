@@ -12,6 +12,7 @@ T = TypeVar("T")
 MOST = 64
 """The most pieces of work in one commit."""
 
+_INSIDE = "A transaction was started inside another one; use the one that is open."
 _PATIENCE = 1.0
 """Seconds after which a waiting thread looks itself whether it can lead, should nobody have called it."""
 
@@ -97,7 +98,7 @@ class GroupCommit:
     def submit(self, work: Callable[[Any], T], *, lasting: bool = True, lane: str = "") -> T:
         """Returns the work's result once it is committed, or raises its error once it is taken back."""
         if self._leader == threading.get_ident():
-            raise RuntimeError("A transaction was started inside another one; use the one that is open.")
+            raise RuntimeError(_INSIDE)
         request = Request(work, lasting=lasting, lane=lane)
         self._queue.append(request)
         if 0 < self._wanted <= len(self._queue):
@@ -117,6 +118,26 @@ class GroupCommit:
             self._step_down(request)
             raise
         return request.outcome()
+
+    def submit_first(self, work: Callable[[Any], T], run: Callable[[Request], None]) -> T:
+        """Hands one piece of work to `run`, by itself, ahead of those who wait."""
+        if self.is_mine:
+            raise RuntimeError(_INSIDE)
+        request = Request(work, lasting=False)
+        with self._turn:
+            self._leader = threading.get_ident()
+            try:
+                run(request)
+            finally:
+                self._leader = 0
+        if self._queue:
+            self._call_next()
+        return request.outcome()
+
+    @property
+    def is_mine(self) -> bool:
+        """Whether this thread is at work within a transaction."""
+        return self._leader == threading.get_ident()
 
     def _linger(self) -> None:
         """Lets those of the last batch come again, so that this one is as large; they are under way, or away."""

@@ -75,7 +75,10 @@ class GuidanceTable(Protocol):
     """What guidance remembers of an agent, as bytes that the store does not read."""
 
     def get(self, number: int) -> bytes | None: ...
-    def save(self, number: int, body: bytes) -> None: ...
+    def save(self, number: int, body: bytes, *, again: bool = False) -> None:
+        """`again`: what it says can be had again, from the hints in the log."""
+        ...
+
     def costs(self, *, project: str | None = None, session: str | None = None) -> Sequence[CostRow]: ...
 
 
@@ -201,12 +204,17 @@ class Store(Protocol):
     def path(self) -> str: ...
     @property
     def durable(self) -> bool: ...
-    def transact(self, work: Callable[[Transaction], T], *, lasting: bool = True, lane: str = "") -> T:
+    def transact(
+        self, work: Callable[[Transaction], T], *, lasting: bool = True, lane: str = "", soon: bool = False
+    ) -> T:
         """Runs the work in a transaction and returns once that is committed. An exception takes it all back.
 
         What is not `lasting` is safe against the end of the process at once, against power loss within a second.
         It is for what was seen at runtime; lists, plans and tasks last. It does not wait for the disk because something
         else lasts, unless that came before it in the same `lane` (an agent, say) or in none.
+
+        What only adds events with hints may come `soon` after: such work is safe against the end of the process when
+        this returns, this process sees it at once, and others do a few milliseconds later.
 
         The work may be run again from its start, when what it was to be committed together with failed; only its
         last run counts. A transaction cannot be started inside another one.

@@ -31,9 +31,10 @@ class GuidanceRows(LateRows[int]):
             self._keep(number, body)
         return body
 
-    def save(self, number: int, body: bytes) -> None:
+    def save(self, number: int, body: bytes, *, again: bool = False) -> None:
         total = codec.checksum(f"guidance {number}", body)
         self.saved += 1
+        self.firm = self.firm or not again
         self.late[number] = (number, total, body)
         if self._keeps:
             self._keep(number, body)

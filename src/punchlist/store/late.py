@@ -11,7 +11,10 @@ K = TypeVar("K")
 
 
 class LateRows(Generic[K]):
-    """The writer keeps what it read or wrote, as long as `Rows` keeps its agents; `query` writes a row."""
+    """The writer keeps what it read or wrote, as long as `Rows` keeps its agents; `query` writes a row.
+
+    `firm` says that something was put off that cannot be had again from the log.
+    """
 
     query = ""
 
@@ -21,10 +24,12 @@ class LateRows(Generic[K]):
         self._known: dict[K, bytes] = {}
         self.late: dict[K, tuple[Any, ...]] = {}
         self.saved = 0
+        self.firm = False
 
     def forget(self) -> None:
         self._known.clear()
         self.late.clear()
+        self.firm = False
 
     @property
     def put_off(self) -> int:
@@ -36,3 +41,4 @@ class LateRows(Generic[K]):
         if self.late:
             self._rows.many(self.query, self.late.values())
             self.late.clear()
+            self.firm = False

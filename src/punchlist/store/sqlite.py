@@ -5,21 +5,22 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from time import monotonic
 from typing import TypeVar
 
-from punchlist.core.events import Event
-from punchlist.core.todo import TodoList
 from punchlist.errors import StoreClosed, StoreError
+from punchlist.store.backlog import Backlog, take_over
 from punchlist.store.bell import Bell, Listener
 from punchlist.store.commit import GroupCommit, Request, parted
-from punchlist.store.contract import AgentRow, Durability, ListRow, SessionRow, Transaction
+from punchlist.store.contract import Durability, Transaction
 from punchlist.store.faults import RowDamaged, fault, faults, os_fault
 from punchlist.store.forks import follow_forks
 from punchlist.store.format import connect, make_private_file
 from punchlist.store.lock import SidecarLock
+from punchlist.store.pulse import Pulse
+from punchlist.store.reads import Reads
 from punchlist.store.syncing import Syncing
 from punchlist.store.transaction import Rows
 
@@ -33,19 +34,25 @@ _HARMLESS = (
 """Faults of a statement or a row, not of the disk: the connection is as good as before."""
 
 
-class SqliteStore:
+class _Outdated(BaseException):
+    """Another process has written since, so that work which was begun without a transaction is to be done again."""
+
+
+class SqliteStore(Reads):
     """A board in one file, or in memory when the path is empty."""
 
     def __init__(self, path: str, *, durability: Durability = "full", lock_timeout: float = 30.0) -> None:
         self.path = path or "memory:"
         self.durable = bool(path)
         self._file = os.path.realpath(path) if path else ""  # a link and its target need the same lock
+        self._spools = f"{self._file}.reports"
         self._durability: Durability = durability
         self._timeout = lock_timeout
         self._closed = False
         self._lock: SidecarLock | None = None
         self._bell: Bell | None = None
         self._syncing = Syncing(f"{self._file}-wal") if path and durability == "full" else None
+        self._backlog: Backlog | None = None
         self._listener: Listener | None = None
         self._writer: Rows | None = None
         self._reader: Rows | None = None
@@ -60,9 +67,13 @@ class SqliteStore:
                 undo.callback(self._lock.close)
                 self._bell = Bell(f"{self._file}.bell")
                 undo.callback(self._bell.close)
+                self._backlog = self._make_backlog()
+                if self._backlog is not None:
+                    undo.callback(self._backlog.close)
             with self._exclusive():
                 self._writer = self._open()
             undo.pop_all()
+        self._take_over()
         follow_forks(self)
 
     def _make_locks(self) -> None:
@@ -82,15 +93,39 @@ class SqliteStore:
 
     # Writing.
 
-    def transact(self, work: Callable[[Transaction], T], *, lasting: bool = True, lane: str = "") -> T:
+    def transact(
+        self, work: Callable[[Transaction], T], *, lasting: bool = True, lane: str = "", soon: bool = False
+    ) -> T:
+        if soon and self._backlog is not None and self._backlog.is_open():
+            return self._commits.submit_first(work, self._commit_soon)
         return self._commits.submit(work, lasting=lasting, lane=lane)
 
-    def _commit(self, batch: list[Request]) -> None:
+    def _commit_soon(self, request: Request) -> None:
+        """Settles a request whose events may wait in the backlog."""
+        self._commit([request], soon=True)
+
+    def _make_backlog(self) -> Backlog | None:
+        """None where the system lacks what it takes: then each report is committed by itself."""
+        with suppress(OSError, AttributeError):
+            return Backlog(self._spools, Pulse(f"{self._file}.bell"), self._settle_backlog)
+        return None
+
+    def _take_over(self) -> None:
+        if self._file:
+            take_over(self._spools, self._commits.submit)
+
+    def _settle_backlog(self) -> None:
+        """Commits what waits there: every transaction does."""
+        self._commits.submit(lambda _: None, lasting=False)
+
+    def _commit(self, batch: list[Request], *, soon: bool = False) -> None:
         """Settles each request. What it raises is an interruption of this thread."""
         with self._write_lock:
             try:
                 if self._closed:
                     raise StoreClosed(path=self.path)
+                if soon and self._writer is not None and self._run(batch, soon=True):
+                    return
                 if self._lock is not None:
                     self._lock.acquire()
                 parts = [batch] if self._syncing is None or len(batch) == 1 else parted(batch)
@@ -116,20 +151,41 @@ class SqliteStore:
                         late = error
                 if late is not None:
                     raise late
-        self._announce()
+                if not soon or self._backlog is None or not self._backlog.waiting:
+                    self._announce()
 
-    def _run(self, batch: list[Request]) -> bool:
-        """Commits these works together; False if that did not go and each is to be tried by itself."""
+    def _begin(self, rows: Rows, *, lasting: bool) -> bool:
+        """Begins a transaction with what waits in the backlog. Whether another process has written meanwhile."""
+        if self._syncing is not None:
+            rows.sync(lasting)
+        rows.connection.execute("BEGIN IMMEDIATE")
+        changed = rows.begin()
+        if self._backlog is not None and self._backlog.waiting:
+            rows.put_in(self._backlog.waiting)
+        return changed
+
+    def _begin_within(self) -> None:
+        """Begins the transaction of work that was begun without one."""
+        if self._lock is not None:
+            self._lock.acquire()
+        if self._writer is not None and self._begin(self._writer, lasting=False):
+            raise _Outdated
+
+    def _run(self, batch: list[Request], *, soon: bool = False) -> bool:
+        """Commits these works together; False if that did not go and each is to be tried by itself.
+
+        What may come `soon` needs no transaction as long as it only adds events, which then wait in the backlog.
+        """
         rows, committing = self._writer, False
         try:
             if rows is None:
                 rows = self._writer = self._open()
             connection = rows.connection
             lasting = any([request.lasting for request in batch])  # noqa: C419 - quicker than a generator
-            if self._syncing is not None:
-                rows.sync(lasting)
-            connection.execute("BEGIN IMMEDIATE")
-            rows.begin()
+            if soon:
+                rows.opens = self._begin_within
+            else:
+                self._begin(rows, lasting=lasting)
             alone = len(batch) == 1
             for request in batch:
                 changes = 0 if alone else connection.total_changes + rows.put_off
@@ -141,17 +197,20 @@ class SqliteStore:
                     if wrote or isinstance(error, sqlite3.Error):
                         raise
                     request.error = error
-            rows.flush()
-            committing = True
-            connection.execute("COMMIT")
-            if self._syncing is not None:
-                self._syncing.paid() if lasting else self._syncing.owe()
+            if rows.opens is None or not self._waits(rows):
+                rows.flush()
+                committing = True
+                connection.execute("COMMIT")
+                self._committed(lasting=lasting)
+            rows.opens = None
         except BaseException as error:
             committed = committing and rows is not None and not rows.connection.in_transaction
             if committed and not isinstance(error, Exception):
                 _settle(batch)
                 raise
             self._take_back(error)
+            if isinstance(error, _Outdated):
+                return False
             if not isinstance(error, Exception):
                 raise
             if len(batch) > 1:
@@ -161,11 +220,28 @@ class SqliteStore:
         _settle(batch)
         return True
 
+    def _waits(self, rows: Rows) -> bool:
+        """Whether all that work came to, done without a transaction, is in the backlog now."""
+        events = rows.drawn() if rows.is_light else None
+        if events is None or self._backlog is None:
+            return False
+        if not events or self._backlog.keep(events):
+            return True
+        rows.put_back(events)
+        return False
+
+    def _committed(self, *, lasting: bool) -> None:
+        if self._backlog is not None:
+            self._backlog.committed()
+        if self._syncing is not None:
+            self._syncing.paid() if lasting else self._syncing.owe()
+
     def _take_back(self, error: BaseException) -> None:
         """Rolls back. After a fault of the disk the next call gets a new connection."""
         rows = self._writer
         if rows is None:
             return
+        rows.opens = None
         rows.forget()
         broken = isinstance(error, sqlite3.Error) and not isinstance(error, _HARMLESS)
         try:
@@ -203,6 +279,7 @@ class SqliteStore:
             left = _LOOK_AGAIN if ends is None else min(_LOOK_AGAIN, ends - monotonic())
             if left <= 0:
                 return False
+            self._take_over()
             with self._rung:
                 self._waiting += 1  # first, so that whoever rings from now on calls; then a last look
                 try:
@@ -213,6 +290,8 @@ class SqliteStore:
     # Reading.
 
     def read(self, what: Callable[[Rows], T]) -> T:
+        if self._backlog is not None and self._backlog.waiting and not self._commits.is_mine:
+            self._settle_backlog()
         with self._read_lock:
             if self._closed:
                 raise StoreClosed(path=self.path)
@@ -231,30 +310,12 @@ class SqliteStore:
                 rows = self._reader = self._open(writes=False)
         return rows
 
-    def agent(self, session: str, name: str) -> AgentRow | None:
-        return self.read(lambda rows: rows.agent(session, name))
-
-    def list_at(self, number: int, revision: int) -> TodoList | None:
-        return self.read(lambda rows: rows.list_at(number, revision))
-
-    def lists(self, *, project: str | None = None, session: str | None = None, limit: int = 20) -> Sequence[ListRow]:
-        return self.read(lambda rows: rows.lists(project=project, session=session, limit=limit))
-
-    def sessions(self, *, project: str | None = None, limit: int = 50) -> Sequence[SessionRow]:
-        return self.read(lambda rows: rows.sessions(project=project, limit=limit))
-
-    def events_after(self, after: int, limit: int = 1000) -> Sequence[Event]:
-        return self.read(lambda rows: rows.events_after(after, limit))
-
-    def last_events(self, limit: int) -> Sequence[Event]:
-        return self.read(lambda rows: rows.last_events(limit))
-
-    def last_seq(self) -> int:
-        return self.read(lambda rows: rows.last_seq())
-
     # The end.
 
     def close(self) -> None:
+        if self._backlog is not None and self._backlog.waiting and not self._closed:
+            with suppress(StoreError):  # the next to open the board takes it over
+                self._settle_backlog()
         with self._rung:
             if self._closed:
                 return
@@ -266,7 +327,7 @@ class SqliteStore:
             if self._syncing is not None:
                 self._syncing.settle()
             self._disconnect(wait=True)
-            for part in (self._lock, self._bell):
+            for part in (self._backlog, self._lock, self._bell):
                 if part is not None:
                     part.close()
 
@@ -302,6 +363,9 @@ class SqliteStore:
             return
         self._listener = None
         self._waiting = 0
+        if self._backlog is not None:
+            self._backlog.leave()
+            self._backlog = self._make_backlog()
         if self._syncing is not None:
             self._syncing = Syncing(f"{self._file}-wal")  # its thread stayed with the parent
         self._make_locks()

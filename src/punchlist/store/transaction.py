@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
-from punchlist.core.events import Draft, Event
+from punchlist.core.events import Draft
 from punchlist.core.todo import ListState, TodoList
 from punchlist.store import codec, lists
 from punchlist.store.contract import AgentRow, ListRow, SessionRow, StoredCall
@@ -16,24 +16,25 @@ from punchlist.store.guidance import GuidanceRows
 from punchlist.store.history import HistoryRows
 from punchlist.store.leases import Leases
 from punchlist.store.lists import NOTHING, SNAPSHOT_EVERY, Columns, Kept, row_head, whole_head
-from punchlist.store.parts import Parts
+from punchlist.store.log import EventRow, LogRows
 from punchlist.store.queries import queries
-from punchlist.store.values import event_head, folded, in_order, list_row, session_row, snapshot
+from punchlist.store.values import folded, list_row, session_row, snapshot
 
 MINUTE = 60_000_000
 _CACHED = 512
-_UNNUMBERED = frozenset({"list.confirmed", "list.refused"})
 _DELETES = (
     "delete_events", "delete_snapshots", "delete_calls", "delete_list", "delete_guidance", "delete_plans",
     "delete_questions", "delete_work", "delete_agent",
 )  # fmt: skip
 
 
-class Rows(Parts):
+class Rows(LogRows):
     """Reads and writes over one connection.
 
     Lists are decoded once: equal bytes give the same object. The writer also keeps the rows of agents from one
     transaction to the next; `begin` forgets them when another connection wrote meanwhile.
+
+    `opens`, where it is given, begins the transaction, once a statement needs one.
     """
 
     def __init__(self, connection: sqlite3.Connection, *, keeps: bool = False, shared: bool = True) -> None:
@@ -49,7 +50,8 @@ class Rows(Parts):
         self._last_seq: int | None = None
         self._late_wholes: list[tuple[Any, ...]] = []
         self._late_lists: list[tuple[Any, ...]] = []
-        self._late_events: list[tuple[Any, ...]] = []
+        self._late_events: list[EventRow] = []
+        self.opens: Callable[[], None] | None = None
         self.guidance = GuidanceRows(self, keeps=keeps)
         self.history = HistoryRows(self)
         self.leases = Leases(self)
@@ -60,13 +62,15 @@ class Rows(Parts):
             self._execute(f"PRAGMA synchronous = {'FULL' if wanted else 'NORMAL'}")
             self._syncs = wanted
 
-    def begin(self) -> None:
-        """To be called first in each transaction."""
+    def begin(self) -> bool:
+        """To be called first in each transaction; whether all was forgotten, because another connection wrote."""
         if self._shared:
             (version,) = self._execute("PRAGMA data_version").fetchone()
             if version != self._version:
                 self.forget()
                 self._version = version
+                return True
+        return False
 
     def forget(self) -> None:
         """To be called when a transaction is taken back, too."""
@@ -85,6 +89,9 @@ class Rows(Parts):
 
         To be called before the commit; every other statement calls it first.
         """
+        if self.opens is not None:
+            opens, self.opens = self.opens, None
+            opens()
         if self._late_wholes:
             self.connection.executemany(self._sql["save_whole"], self._late_wholes)
             self._late_wholes.clear()
@@ -103,6 +110,13 @@ class Rows(Parts):
         """A number that everything put off changes, and that falls by as many rows as a flush writes."""
         late = len(self._late_wholes) + len(self._late_lists) + len(self._late_events) + self.guidance.put_off
         return late if self._work is None else late + self._work.put_off
+
+    @property
+    def is_light(self) -> bool:
+        """Whether nothing was put off but events, and what follows from their hints."""
+        if self._late_lists or self._late_wholes or self.guidance.firm:
+            return False
+        return self._work is None or not self._work.firm
 
     def many(self, name: str, rows: Iterable[Any]) -> None:
         """Runs a named statement for each of these rows."""
@@ -253,48 +267,8 @@ class Rows(Parts):
 
     # Events.
 
-    def add_events(
-        self, agent: AgentRow, drafts: Iterable[Draft], *, by: str, at: datetime, hint: bytes | None = None
-    ) -> int:
-        now, number, seq = codec.microseconds(at), agent.number, self._last_seq
-        if seq is None:
-            seq = self.last_seq()
-        for kind, data in drafts:
-            seq += 1
-            revision = None if kind in _UNNUMBERED else data.get("revision")
-            body = codec.encode(data)
-            total = codec.checksum(event_head(seq, now, kind, by, number, revision, 1), body)
-            self._late_events.append((seq, now, kind, by, number, revision, total, body, codec.sealed(hint)))
-            hint = None
-        if not self._keeps:
-            self.flush()
-        else:
-            self._last_seq = seq
-        return seq
-
-    def add_task_event(self, draft: Draft, *, by: str, at: datetime, agent: int | None, place: tuple[int, int]) -> None:
-        """An event about a task: `place` is its list and its id there."""
-        seq = (self.last_seq() if self._last_seq is None else self._last_seq) + 1
-        now, body = codec.microseconds(at), codec.encode(draft.data)
-        total = codec.checksum(event_head(seq, now, draft.kind, by, agent, None, 1), body)
-        self.run("add_task_event", (seq, now, draft.kind, by, agent, total, body, *place))
-        if self._keeps:
-            self._last_seq = seq
-
     def renew(self, agent: AgentRow, at: datetime) -> None:
         self.leases.renew(agent.number, codec.microseconds(at))
-
-    def events_in_order(self, rows: list[Any]) -> Sequence[Event]:
-        return in_order(0, rows)
-
-    def events_after(self, after: int, limit: int = 1000) -> Sequence[Event]:
-        return in_order(after, self.all("events_after", {"after": after, "limit": limit}))
-
-    def last_events(self, limit: int) -> Sequence[Event]:
-        return in_order(0, self.all("last_events", {"limit": limit})[::-1])
-
-    def last_seq(self) -> int:
-        return self.one("last_seq", ())[0]
 
     def list_at(self, number: int, revision: int) -> TodoList | None:
         """The list as it was at a revision; None if it has not come so far, or that part was pruned."""

@@ -53,7 +53,10 @@ class WorkTable(Protocol):
     held: dict[int, Any]
 
     def get(self, number: int, part: str = "") -> bytes | None: ...
-    def save(self, number: int, body: bytes, part: str = "") -> None: ...
+    def save(self, number: int, body: bytes, part: str = "", *, again: bool = False) -> None:
+        """`again`: what it says can be had again, from the hints in the log."""
+        ...
+
     def drop(self, number: int, part: str) -> None: ...
     def parts(self, number: int) -> Mapping[str, bytes]:
         """All parts of one agent, by name."""
@@ -130,9 +133,10 @@ class WorkRows(LateRows[tuple[int, str]]):
             self._keep(number, part, body)
         return body
 
-    def save(self, number: int, body: bytes, part: str = "") -> None:
+    def save(self, number: int, body: bytes, part: str = "", *, again: bool = False) -> None:
         total = codec.checksum(f"work {number} {part}", body)
         self.saved += 1
+        self.firm = self.firm or not again
         self.late[number, part] = (number, part, total, body)
         if self._keeps:
             self._keep(number, part, body)

@@ -1,0 +1,157 @@
+"""A file beside the board that keeps what its process has acknowledged and not committed yet.
+
+It is mapped into memory, so that to write to it is to copy some bytes: they belong to the kernel at once, and outlive
+the process. Who has the file open holds a lock on it. A file that nobody holds was left behind by a process that
+was killed; whoever opens the board next takes it in.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from struct import Struct
+from types import ModuleType
+from typing import Any
+from zlib import crc32
+
+import msgspec
+
+try:
+    import fcntl as _fcntl
+except ImportError:  # not a POSIX system: nothing is spooled there
+    _fcntl = None
+
+fcntl: ModuleType | None = _fcntl
+
+SIZE = 1 << 20
+_HEAD = Struct("<III")
+"""The length of a record, its checksum, and how often the file was begun anew when it was written."""
+
+_END = b"\0\0\0\0"
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(list[tuple[int, int, str, str, int, None, int, bytes, bytes | None]]).decode
+
+
+class Spool:
+    """One process's file, made on first use."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+        self._path = os.path.join(folder, f"{os.getpid()}-{os.urandom(4).hex()}")
+        self._handle = self._make()
+        try:
+            if fcntl is not None:
+                fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.posix_fallocate(self._handle, 0, SIZE)  # or a full disk would be met while copying, as a signal
+            self._bytes = mmap.mmap(self._handle, SIZE)
+        except BaseException:
+            os.close(self._handle)
+            with suppress(OSError):
+                os.unlink(self._path)
+            raise
+        self._used = 0
+        self._round = 1
+
+    def _make(self) -> int:
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
+        for _ in range(3):
+            with suppress(FileExistsError):
+                os.mkdir(self._folder, 0o700)
+            with suppress(FileNotFoundError):  # its last user has just removed the folder
+                return os.open(self._path, flags, 0o600)
+        return os.open(self._path, flags, 0o600)
+
+    def add(self, rows: Sequence[tuple[Any, ...]]) -> bool:
+        """Keeps some rows; False if there is no room for them."""
+        body = _encode(rows)
+        start = self._used + _HEAD.size
+        end = start + len(body)
+        if end + len(_END) > SIZE:
+            return False
+        at = self._used
+        self._bytes[end : end + len(_END)] = _END
+        self._bytes[start:end] = body
+        self._bytes[at:start] = _HEAD.pack(len(body), _checksum(body, self._round), self._round)
+        self._used = end
+        return True
+
+    def clear(self) -> None:
+        """All of it is committed."""
+        self._bytes[: len(_END)] = _END
+        self._used = 0
+        self._round = (self._round + 1) % 2**32
+
+    def close(self, *, remove: bool) -> None:
+        """With `remove` nothing in it is needed any more."""
+        if remove:
+            with suppress(OSError):
+                os.unlink(self._path)
+        self._bytes.close()
+        os.close(self._handle)
+        with suppress(OSError):  # others have theirs in it
+            os.rmdir(self._folder)
+
+
+class Leftover:
+    """A spool whose process is gone; this one holds it now."""
+
+    def __init__(self, path: str, handle: int) -> None:
+        self._path = path
+        self._handle = handle
+
+    def rows(self) -> list[tuple[Any, ...]]:
+        """What is in it, in order, up to the first record that was not written whole."""
+        content = os.pread(self._handle, SIZE, 0)
+        found: list[tuple[Any, ...]] = []
+        start, first = 0, None
+        while start + _HEAD.size <= len(content):
+            length, total, number = _HEAD.unpack_from(content, start)
+            first = number if first is None else first
+            body = content[start + _HEAD.size : start + _HEAD.size + length]
+            if not length or number != first or len(body) != length or _checksum(body, number) != total:
+                break
+            try:
+                found.extend(_decode(body))
+            except msgspec.MsgspecError:
+                break  # by a later version of this program
+            start += _HEAD.size + length
+        return found
+
+    def remove(self) -> None:
+        """All of it is committed."""
+        with suppress(OSError):
+            os.unlink(self._path)
+
+    def close(self) -> None:
+        os.close(self._handle)
+
+
+def leftovers(folder: str) -> list[Leftover]:
+    """The spools of processes that are gone, held from now on until each is closed."""
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError:
+        return []
+    return [held for name in names if (held := _held(os.path.join(folder, name))) is not None]
+
+
+def _held(path: str) -> Leftover | None:
+    """The file with its lock, unless its process lives."""
+    if fcntl is None:
+        return None
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(handle)
+        return None
+    return Leftover(path, handle)
+
+
+def _checksum(body: bytes, number: int) -> int:
+    return crc32(body, number)
