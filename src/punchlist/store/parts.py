@@ -23,6 +23,8 @@ class Parts:
     _tasks: TaskRows | None = None
     _work: WorkRows | None = None
     _keeps: bool = False
+    _knows_tasks: bool | None = None
+    """None: it has to be looked up, for another process may have made the first list of tasks, or this one."""
 
     def one(self, name: str, values: Any) -> Any:
         raise NotImplementedError
@@ -78,7 +80,16 @@ class Parts:
     @property
     def has_tasks(self) -> bool:
         """Whether there is any list of tasks on the board."""
-        return self.one("any_task_list", ()) is not None
+        known = self._knows_tasks
+        if known is None:
+            known = self.one("any_task_list", ()) is not None
+            if self._keeps:
+                self._knows_tasks = known
+        return known
+
+    def has_more_tasks(self) -> None:
+        """To be called when a list of tasks was made."""
+        self._knows_tasks = None
 
     @property
     def modes(self) -> ModeRows:

@@ -49,6 +49,7 @@ class TaskRows(TaskLog):
     def add_list(self, name: str, *, project: str, session: str | None, at: datetime) -> TaskListRow:
         values = {"name": name, "project": project, "session": session, "at": codec.microseconds(at)}
         self._rows.run("add_task_list", values)
+        self._rows.has_more_tasks()
         made = self.find_list(name)
         assert made is not None
         return made

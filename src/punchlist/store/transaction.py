@@ -79,7 +79,7 @@ class Rows(LogRows):
         self.leases.forget()
         if self._work is not None:
             self._work.forget()
-        self._last_seq = None
+        self._last_seq = self._knows_tasks = None
         self._late_wholes.clear()
         self._late_lists.clear()
         self._late_events.clear()
