@@ -119,19 +119,21 @@ class GroupCommit:
             raise
         return request.outcome()
 
-    def submit_first(self, work: Callable[[Any], T], run: Callable[[Request], None]) -> T:
-        """Hands one piece of work to `run`, by itself, ahead of those who wait."""
+    def submit_light(self, work: Callable[[Any], T], run: Callable[[Request], None], *, lane: str = "") -> T:
+        """Hands one piece of work that need not last to `run`, by itself, if nobody is at work; else it queues."""
         if self.is_mine:
             raise RuntimeError(_INSIDE)
-        request = Request(work, lasting=False)
-        with self._turn:
+        if not self._turn.acquire(blocking=False):
+            return self.submit(work, lasting=False, lane=lane)
+        request = Request(work, lasting=False, lane=lane)
+        try:
             self._leader = threading.get_ident()
-            try:
-                run(request)
-            finally:
-                self._leader = 0
-        if self._queue:
-            self._call_next()
+            run(request)
+        finally:
+            self._leader = 0
+            self._turn.release()
+            if self._queue:
+                self._call_next()
         return request.outcome()
 
     @property

@@ -97,7 +97,7 @@ class SqliteStore(Reads):
         self, work: Callable[[Transaction], T], *, lasting: bool = True, lane: str = "", soon: bool = False
     ) -> T:
         if soon and self._backlog is not None and self._backlog.is_open():
-            return self._commits.submit_first(work, self._commit_soon)
+            return self._commits.submit_light(work, self._commit_soon, lane=lane)
         return self._commits.submit(work, lasting=lasting, lane=lane)
 
     def _commit_soon(self, request: Request) -> None:
