@@ -100,3 +100,32 @@ def test_the_innermost_mount_tells_the_file_system(tmp_path: Path, mounts: str, 
 
 def test_without_a_table_of_mounts_the_file_system_is_not_known(tmp_path: Path):
     assert file_system("/board.db", str(tmp_path / "nothing")).state == "note"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("PUNCHLIST_DURABILITY", "most"),
+        ("PUNCHLIST_LEASE", "soon"),
+        ("PUNCHLIST_REDACT", "("),
+        ("PUNCHLIST_STALL_AFTER", "never"),
+        ("PUNCHLIST_STALL_LIFETIME", "-1"),
+        ("PUNCHLIST_TIMER_HORIZON", "a year"),
+        ("PUNCHLIST_TODOS", "maybe"),
+    ],
+)
+def test_a_setting_that_nobody_can_use_is_wrong(run: Run, monkeypatch: pytest.MonkeyPatch, name: str, value: str):
+    assert run("doctor").code == 0
+    monkeypatch.setenv(name, value)
+    ran = run("doctor")
+    assert ran.code == 1
+    assert value in ran.out
+    assert "1 thing to mend." in ran.out
+
+
+def test_settings_that_are_not_in_use_take_one_line(run: Run, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PUNCHLIST_LEASE", "60")
+    said = run("doctor").out
+    assert "$PUNCHLIST_LEASE" in said
+    assert "$GOOSE_TODO_MAX_CHARS" not in said
+    assert "more are not set" in said

@@ -44,6 +44,23 @@ def command_parser(name: str, description: str, *, examples: str = "") -> Parser
     return parser
 
 
+def with_verb(words: list[str], first: str) -> list[str]:
+    """The arguments of a command that has verbs, `first` among them where they name none."""
+    place = verb_place(words)
+    rest = words[place:]
+    if rest and (not rest[0].startswith("-") or rest[0] in ("-h", "--help")):
+        return words
+    return [*words[:place], first, *rest]
+
+
+def verb_place(words: list[str]) -> int:
+    """Where the verb stands, behind a `--db`."""
+    place = 0
+    while words[place : place + 1] and words[place].partition("=")[0] == "--db":
+        place += 1 if "=" in words[place] else 2
+    return place
+
+
 def add_db(parser: argparse.ArgumentParser) -> None:
     """`--db`. It has no default, so that a subcommand without it does not hide what was given before."""
     parser.add_argument(

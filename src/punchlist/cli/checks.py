@@ -7,12 +7,12 @@ import platform
 import shlex
 import sqlite3
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Literal, NamedTuple
 
-from punchlist import __version__
+from punchlist import __version__, config
 from punchlist.config import SETTINGS
-from punchlist.errors import PunchlistError, StoreBusy
+from punchlist.errors import ConfigInvalid, PunchlistError, StoreBusy
 from punchlist.surfaces.text import plural
 
 State = Literal["ok", "note", "wrong"]
@@ -27,6 +27,7 @@ _NETWORK = frozenset(
 )
 _FLEETING = frozenset({"tmpfs", "ramfs"})
 _LOCK_SECONDS = 2.0
+NOT_SET = "not set: "
 
 
 class Finding(NamedTuple):
@@ -191,4 +192,28 @@ def _content(path: str) -> Iterator[Finding]:
 def _settings() -> Iterator[Finding]:
     for name, meaning in SETTINGS.items():
         value = os.environ.get(name)
-        yield Finding(f"${name}", "ok", value or f"not set: {meaning}")
+        problem = _problem(name) if value else ""
+        if problem:
+            yield Finding(f"${name}", "wrong", problem, meaning)
+        else:
+            yield Finding(f"${name}", "ok", value or f"{NOT_SET}{meaning}")
+
+
+def _problem(name: str) -> str:
+    """What is wrong with a setting, as those who use it would say."""
+    from punchlist.agent.own_secrets import own_secrets
+
+    readers: dict[str, Callable[[], object]] = {
+        "PUNCHLIST_DURABILITY": config.durability,
+        "PUNCHLIST_LEASE": config.lease,
+        "PUNCHLIST_REDACT": lambda: own_secrets({}),
+        "PUNCHLIST_STALL_AFTER": config.stall_timings,
+        "PUNCHLIST_STALL_LIFETIME": config.stall_timings,
+        "PUNCHLIST_TIMER_HORIZON": config.timer_horizon,
+        "PUNCHLIST_TODOS": config.todos_offered,
+    }
+    try:
+        readers.get(name, str)()
+    except ConfigInvalid as error:
+        return str(error)
+    return ""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from punchlist.cli import FAILED, OK
 from punchlist.cli.arguments import Parser, add_json, board_url, command_parser
-from punchlist.cli.checks import Finding, findings
+from punchlist.cli.checks import NOT_SET, Finding, findings
 from punchlist.cli.terminal import look, show, show_json
 from punchlist.surfaces.spans import Line, Look, Span, Style, shown
 from punchlist.surfaces.text import plural
@@ -34,10 +34,16 @@ def run(options: Namespace) -> int:
     if options.json:
         show_json({"ok": not wrong, "findings": [finding._asdict() for finding in found]})
     else:
-        show(_lines(found, look()))
+        unset = [finding for finding in found if finding.text.startswith(NOT_SET)]
+        show(_lines([*(finding for finding in found if finding not in unset), _others(len(unset))], look()))
         print()
         print(f"{plural(wrong, 'thing')} to mend." if wrong else "All is well.")
     return FAILED if wrong else OK
+
+
+def _others(unset: int) -> Finding:
+    """A line for all settings that are not in use."""
+    return Finding("settings", "ok", f"{unset} more are not set; `punchlist doctor --json` says what they are for")
 
 
 def _lines(found: list[Finding], seen: Look) -> Iterator[Line]:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from punchlist.cli import OK
-from punchlist.cli.arguments import Parser, add_db, add_json, add_limit, command_parser, most_of, open_board
+from punchlist.cli.arguments import Parser, add_db, add_json, add_limit, command_parser, most_of, open_board, with_verb
 from punchlist.cli.prune import duration
 from punchlist.cli.target import author
 from punchlist.cli.terminal import look, show, show_json
@@ -31,9 +31,13 @@ _EVENTS = 20
 _LISTED = 50
 
 
+def parse(words: list[str]) -> Namespace:
+    return parser().parse_args(with_verb(words, "list"))
+
+
 def parser() -> Parser:
     said = "Flows: work in named steps that goes on after a conversation, and waits for times, events or people."
-    made = command_parser("flows", said, examples=_EXAMPLES)
+    made = command_parser("flows", f"{said} Without a verb: `list`.", examples=_EXAMPLES)
     verbs = made.add_subparsers(metavar="VERB", required=True, parser_class=Parser)
 
     def verb(name: str, help: str, run: Callable[[Namespace], int]) -> argparse.ArgumentParser:

@@ -9,7 +9,17 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from punchlist.cli import OK
-from punchlist.cli.arguments import Parser, add_all, add_db, add_json, command_parser, count, here, open_board
+from punchlist.cli.arguments import (
+    Parser,
+    add_all,
+    add_db,
+    add_json,
+    command_parser,
+    count,
+    here,
+    open_board,
+    with_verb,
+)
 from punchlist.cli.target import author
 from punchlist.cli.terminal import look, show, show_json
 from punchlist.errors import PlanMissing, PlanRefused
@@ -35,8 +45,15 @@ _NOTHING = (
 _NOTHING_AT_ALL = "No agent on this board has proposed a plan. One comes from an agent in plan mode."
 
 
+_SAID = "Shows what an agent means to do, before it begins, and decides. Without a verb: `show`."
+
+
+def parse(words: list[str]) -> Namespace:
+    return parser().parse_args(with_verb(words, "show"))
+
+
 def parser() -> Parser:
-    made = command_parser("plan", "Shows what an agent means to do, before it begins, and decides.", examples=_EXAMPLES)
+    made = command_parser("plan", _SAID, examples=_EXAMPLES)
     verbs = made.add_subparsers(metavar="VERB", required=True, parser_class=Parser)
 
     def verb(name: str, help: str, run: Callable[[Namespace], int]) -> argparse.ArgumentParser:

@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import NamedTuple
 
 from punchlist.cli import task_arguments as takes
-from punchlist.cli.arguments import Parser, add_db, add_json, command_parser
+from punchlist.cli.arguments import Parser, add_db, add_json, command_parser, verb_place, with_verb
 
 _EXAMPLES = """\
   punchlist tasks add "Write the parser"
@@ -75,20 +75,14 @@ def parser() -> Parser:
 
 def parse(words: list[str]) -> Namespace:
     """The options of one verb. The parsers of the others are built only to explain what is wrong."""
-    place = 0
-    while words[place : place + 1] and words[place].partition("=")[0] == "--db":
-        place += 1 if "=" in words[place] else 2
-    leading, rest = words[:place], words[place:]
-    if rest and rest[0] in ("-h", "--help"):
-        return parser().parse_args(words)
-    if not rest or rest[0].startswith("-"):
-        rest = [_FIRST, *rest]
-    name, *given = rest
+    words = with_verb(words, _FIRST)
+    place = verb_place(words)
+    name = words[place]
     if name not in VERBS:
         return parser().parse_args(words)
     made = Parser(prog=f"punchlist tasks {name}", description=_sentence(VERBS[name]))
     _fill(made, name)
-    return made.parse_args([*leading, *given])
+    return made.parse_args([*words[:place], *words[place + 1 :]])
 
 
 def _sentence(verb: Verb) -> str:
