@@ -266,3 +266,13 @@ def test_a_closed_standard_output_is_no_fault() -> None:
     command = f"{sys.executable} -m punchlist --db memory: todos >&-"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(("command", "first"), [("plan", "show"), ("flows", "list"), ("tasks", "list")])
+def test_a_command_whose_verb_is_left_out_shows_what_there_is(run: Run, tmp_path: Path, command: str, first: str):
+    run("todo", "append", "one")
+    db = str(tmp_path / "data" / "board.db")
+    for options in ([], ["--json"]):
+        assert run(command, *options) == run(command, first, *options)
+        assert run("--db", db, command, *options) == run(command, f"--db={db}", *options) == run(command, *options)
+    assert "VERB" in run(command, "--help").out
