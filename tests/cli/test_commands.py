@@ -276,3 +276,10 @@ def test_a_command_whose_verb_is_left_out_shows_what_there_is(run: Run, tmp_path
         assert run(command, *options) == run(command, first, *options)
         assert run("--db", db, command, *options) == run(command, f"--db={db}", *options) == run(command, *options)
     assert "VERB" in run(command, "--help").out
+
+
+def test_options_may_stand_among_words(run: Run):
+    assert (
+        run("todo", "append", "Paint", "--phase", "Later", "the", "fence").out == "Appended to Later: Paint the fence\n"
+    )
+    assert "Paint the gate" in run("tasks", "add", "Paint", "--label", "x", "the", "gate").out

@@ -26,11 +26,30 @@ class _Help(argparse.RawDescriptionHelpFormatter):
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that complains as the other parts of the program do, and never guesses an abbreviation."""
+    """A parser that complains as the other parts of the program do, and never guesses an abbreviation.
+
+    Options may stand among words. Not so behind a `--`, where they belong to another command.
+    """
 
     def __init__(self, **settings: Any) -> None:
         settings.setdefault("formatter_class", _Help)
         super().__init__(allow_abbrev=False, **settings)
+        self._among = True
+
+    def add_subparsers(self, **settings: Any) -> Any:
+        self._among = False
+        return super().add_subparsers(**settings)
+
+    def parse_known_args(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self, args: Any = None, namespace: Any = None
+    ) -> tuple[Any, list[str]]:
+        if not self._among or args is None or "--" in args:
+            return super().parse_known_args(args, namespace)
+        self._among = False  # the method below calls this one
+        try:
+            return self.parse_known_intermixed_args(args, namespace)
+        finally:
+            self._among = True
 
     def error(self, message: str) -> NoReturn:
         raise SystemExit(complain(f"{message}; see `{self.prog} --help`.", UNUSABLE))
