@@ -185,16 +185,18 @@ class Calls(Turns):
     ) -> tuple[Reply, bool]:
         before = row.state
         state, reply = applied.state, self._said(row, parsed, applied, now)
-        unseen = 0 if reply.shows_list else row.unseen + 1
-        if reply.shows_list and not reply.is_error:
-            state = ListState(state.todos)
+        unseen = row.unseen + 1
+        if reply.shows_list:
+            unseen = 0
+            state = state if reply.is_error else ListState(state.todos)
         if applied.refused:
             problem = applied.problems[0]
             return self._refused(tx, row, reply, problem.code, problem.text, now, arguments), False
-        pace, found = self._paced(row, applied.events, applied.state.todos, now)
-        ledger = self._accounts.after(row.ledger, arguments, reply, applied.events, pace=pace)
-        tx.save_list(row, state, unseen=unseen, at=now, events=applied.events, ledger=ledger)
-        tx.add_events(row, (*applied.events, *found) if found else applied.events, by=self.name, at=now)
+        events = applied.events
+        pace, found = self._paced(row, events, state.todos, now)
+        ledger = self._accounts.after(row.ledger, arguments, reply, events, pace=pace)
+        tx.save_list(row, state, unseen=unseen, at=now, events=events, ledger=ledger)
+        tx.add_events(row, (*events, *found) if found else events, by=self.name, at=now)
         return reply, state.todos is not before.todos
 
     def _paced(
@@ -204,9 +206,8 @@ class Calls(Turns):
         tally = self._accounts.tally(row.ledger)
         if tally.watched or not drafts:
             return None, []
-        pace, found = self._paces.wrote(
-            self._paces.pace_of(tally.pace), drafts, row.state.todos, after, now, self._staleness
-        )
+        rules = self._paces
+        pace, found = rules.wrote(rules.pace_of(tally.pace), drafts, row.state.todos, after, now, self._staleness)
         return pace, [Draft(one.kind, one.data()) for one in found] if found else []
 
     @cached_property
@@ -226,10 +227,10 @@ class Calls(Turns):
 
     def _said(self, row: AgentRow, parsed: Command | Query, applied: Applied, now: datetime) -> Reply:
         """What the original says to that."""
-        todos, behind, durable = applied.state.todos, applied.state.shown is not None, self.board.store.durable
-        before, problems = row.state.todos, applied.problems
+        state, durable = applied.state, self.board.store.durable
+        before, behind = row.state.todos, state.shown is not None
         return self._dialect.render(
-            Result(parsed, before, todos, problems, row.unseen, behind, durable, now, self._policy)
+            Result(parsed, before, state.todos, applied.problems, row.unseen, behind, durable, now, self._policy)
         )
 
     def _seen_late(
