@@ -110,7 +110,8 @@ class GroupCommit:
                             self._linger()
                         self._lead(request)
                     self._turn.release()
-                    self._call_next()
+                    if self._queue:
+                        self._call_next()
                 else:
                     request.wait()
         except BaseException:
@@ -146,9 +147,8 @@ class GroupCommit:
 
     def _call_next(self) -> None:
         """Somebody may have come too late for the batch, and waits to lead the next."""
-        if self._queue:
-            with suppress(IndexError):
-                self._queue[0].wake()
+        with suppress(IndexError):
+            self._queue[0].wake()
 
     def _step_down(self, request: Request) -> None:
         """After an interruption, wherever it struck: lets go of the lead, and of work that nobody has begun."""

@@ -94,7 +94,8 @@ class Rows(Parts):
         if self._late_events:
             self.connection.executemany(self._sql["add_event"], self._late_events)
             self._late_events.clear()
-        self.guidance.flush()
+        if self.guidance.late:
+            self.guidance.flush()
         if self._work is not None:
             self._work.flush()
 
@@ -196,7 +197,8 @@ class Rows(Parts):
     ) -> None:
         number, session, name, parent, label, project, mode, recent, old_unseen, old, tally = agent
         before, todos = old.todos, state.todos
-        sealed = codec.sealed(tally if ledger is None else ledger)
+        tally = tally if ledger is None else ledger
+        sealed = codec.sealed(tally)
         if todos is before:
             if state.shown != old.shown or unseen != old_unseen:
                 self._save_unseen(agent, state, unseen)
@@ -207,7 +209,8 @@ class Rows(Parts):
         else:
             known = self._lists.get(number, NOTHING)
             base, whole, since, _ = kept = lists.changed(known, todos, events if known.todos is before else ())
-            revision, shown, now = todos.revision, codec.encode_shown(state), codec.microseconds(at)
+            revision, now = todos.revision, codec.microseconds(at)
+            shown = None if state.shown is None else codec.encode_shown(state)
             total = codec.checksum(row_head(number, name, revision, base), since or b"", shown)
             self._late_lists.append((revision, unseen, now, base, total, since, shown, sealed, number))
             if whole is not None and whole is not known.whole:
@@ -219,7 +222,6 @@ class Rows(Parts):
             if whole is not None and revision % SNAPSHOT_EVERY == 0:
                 self._add_snapshot(number, revision, whole)
             self._remember(number, kept)
-        tally = tally if ledger is None else ledger
         self._keep(AgentRow(number, session, name, parent, label, project, mode, recent, unseen, state, tally))
 
     def _save_unseen(self, agent: AgentRow, state: ListState, unseen: int) -> None:
@@ -256,15 +258,17 @@ class Rows(Parts):
     def add_events(
         self, agent: AgentRow, drafts: Iterable[Draft], *, by: str, at: datetime, hint: bytes | None = None
     ) -> int:
-        now, number, seq = codec.microseconds(at), agent.number, self._last_seq
+        now, number, seq, late = codec.microseconds(at), agent.number, self._last_seq, self._late_events
         if seq is None:
             seq = self.last_seq()
+        if hint is not None:
+            hint = codec.sealed(hint)
         for kind, data in drafts:
             seq += 1
             revision = None if kind in _UNNUMBERED else data.get("revision")
             body = codec.encode(data)
             total = codec.checksum(event_head(seq, now, kind, by, number, revision, 1), body)
-            self._late_events.append((seq, now, kind, by, number, revision, total, body, codec.sealed(hint)))
+            late.append((seq, now, kind, by, number, revision, total, body, hint))
             hint = None
         if not self._keeps:
             self.flush()
@@ -282,7 +286,7 @@ class Rows(Parts):
             self._last_seq = seq
 
     def renew(self, agent: AgentRow, at: datetime) -> None:
-        self.leases.renew(agent.number, codec.microseconds(at))
+        self.leases.renew(agent.number, at)
 
     def events_in_order(self, rows: list[Any]) -> Sequence[Event]:
         return in_order(0, rows)
