@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, partial
 from hashlib import blake2b
 from importlib import import_module
 from types import ModuleType
@@ -85,9 +85,7 @@ class Calls(Turns):
                 tx.save_call(row, call_id, kept(fingerprint, reply), at=now)
             return reply
 
-        def transact() -> Reply:
-            return self.board.store.transact(work, lasting=lasting, lane=self._lane)
-
+        transact = partial(self.board.store.transact, work, lasting=lasting, lane=self._lane)
         while True:
             try:
                 reply = transact() if elsewhere is None else elsewhere.around(self, transact)
@@ -118,7 +116,7 @@ class Calls(Turns):
                 layer: Any = import_module(LAYERS[self._dialect.layer])
                 answer: Decide = layer.answering(self, parsed)
                 return self._accounted(answer, arguments), parsed.reads, None if parsed.reads else layer
-            return lambda tx, row, now: self._answer(tx, row, parsed, now, arguments), isinstance(parsed, Query), None
+            return partial(self._answer, parsed, arguments), isinstance(parsed, Query), None
         if self._planning is not None and self._planning.has_tool(name):
             from punchlist.agent.plan_calls import answering  # only with plan tools
 
@@ -136,7 +134,7 @@ class Calls(Turns):
         return work
 
     def _answer(
-        self, tx: Transaction, row: AgentRow, parsed: Command | Query | Invalid, now: datetime, arguments: Size
+        self, parsed: Command | Query | Invalid, arguments: Size, tx: Transaction, row: AgentRow, now: datetime
     ) -> tuple[Reply, bool]:
         """The reply, and whether the list changed."""
         refusal = self._dialect.refused_in_plan_mode
@@ -189,10 +187,10 @@ class Calls(Turns):
         if reply.shows_list:
             unseen = 0
             state = state if reply.is_error else ListState(state.todos)
-        if applied.refused:
+        events = applied.events
+        if not events and applied.refused:
             problem = applied.problems[0]
             return self._refused(tx, row, reply, problem.code, problem.text, now, arguments), False
-        events = applied.events
         pace, found = self._paced(row, events, state.todos, now)
         ledger = self._accounts.after(row.ledger, arguments, reply, events, pace=pace)
         tx.save_list(row, state, unseen=unseen, at=now, events=events, ledger=ledger)

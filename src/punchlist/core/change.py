@@ -28,8 +28,8 @@ def with_status(item: TodoItem, status: Status, now: datetime) -> TodoItem:
     before, started = item.status, item.started_at
     if before is status:
         return item
-    ended = status in ENDED
-    at = _not_before(started or item.created_at, now)
+    ended, earlier = status in ENDED, started or item.created_at
+    at = now if earlier is None or earlier <= now else earlier  # a clock may be set back: nothing ends before it began
     return _moved(
         item,
         at if started is None and status is _IN_PROGRESS else started,
@@ -39,11 +39,6 @@ def with_status(item: TodoItem, status: Status, now: datetime) -> TodoItem:
         None if ended or before is _BLOCKED else item.blocker,
         item.evidence if ended else (),
     )
-
-
-def _not_before(earlier: datetime | None, now: datetime) -> datetime:
-    """The time, or the earlier one where a clock was set back since: nothing ends before it began."""
-    return now if earlier is None or earlier <= now else earlier
 
 
 @dataclass(slots=True)
