@@ -68,8 +68,11 @@ class Board(Observed):
 
     def now(self) -> datetime:
         """The time, which never goes back."""
-        self._latest = max(self._latest, self._clock())
-        return self._latest
+        now = self._clock()
+        if now < self._latest:
+            return self._latest
+        self._latest = now
+        return now
 
     def agent(
         self,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from time import monotonic
 
 Clock = Callable[[], datetime]
@@ -13,6 +14,9 @@ def system_clock() -> datetime:
     return datetime.now(UTC)
 
 
+_wall: Clock = partial(datetime.now, UTC)
+
+
 class SteadyClock:
     """Goes on from where it was, at its usual pace, when the clock that it reads is set back.
 
@@ -20,7 +24,7 @@ class SteadyClock:
     to happen before what it follows. A clock that is set forward is believed.
     """
 
-    def __init__(self, wall: Clock = system_clock, steady: Callable[[], float] = monotonic) -> None:
+    def __init__(self, wall: Clock = _wall, steady: Callable[[], float] = monotonic) -> None:
         self._wall = wall
         self._steady = steady
         self._latest = wall()

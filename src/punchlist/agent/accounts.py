@@ -16,14 +16,13 @@ from punchlist.guidance.tally import EMPTY, Tally, after_call, decode_tally, enc
 class Accounts:
     """The tally of an agent, as bytes and as a value. It is decoded only when another handle wrote it."""
 
+    size = staticmethod(size_of_json)
+    """The arguments of a call, as the model wrote them."""
+
     def __init__(self, dialect: str, profile: str) -> None:
         self.key = key_of(dialect, profile)
         self._foreign = dialect != "punchlist"
         self._last: tuple[bytes | None, Tally] = (None, EMPTY)
-
-    def size(self, args: Any) -> Size:
-        """The arguments of a call, as the model wrote them."""
-        return size_of_json(args)
 
     def tally(self, ledger: bytes | None) -> Tally:
         """The value of the bytes that an agent's row holds."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, partial
 from hashlib import blake2b
 from importlib import import_module
 from types import ModuleType
@@ -85,9 +85,7 @@ class Calls(Turns):
                 tx.save_call(row, call_id, kept(fingerprint, reply), at=now)
             return reply
 
-        def transact() -> Reply:
-            return self.board.store.transact(work, lasting=lasting, lane=self._lane)
-
+        transact = partial(self.board.store.transact, work, lasting=lasting, lane=self._lane)
         while True:
             try:
                 reply = transact() if elsewhere is None else elsewhere.around(self, transact)
@@ -118,7 +116,7 @@ class Calls(Turns):
                 layer: Any = import_module(LAYERS[self._dialect.layer])
                 answer: Decide = layer.answering(self, parsed)
                 return self._accounted(answer, arguments), parsed.reads, None if parsed.reads else layer
-            return lambda tx, row, now: self._answer(tx, row, parsed, now, arguments), isinstance(parsed, Query), None
+            return partial(self._answer, parsed, arguments), isinstance(parsed, Query), None
         if self._planning is not None and self._planning.has_tool(name):
             from punchlist.agent.plan_calls import answering  # only with plan tools
 
@@ -136,7 +134,7 @@ class Calls(Turns):
         return work
 
     def _answer(
-        self, tx: Transaction, row: AgentRow, parsed: Command | Query | Invalid, now: datetime, arguments: Size
+        self, parsed: Command | Query | Invalid, arguments: Size, tx: Transaction, row: AgentRow, now: datetime
     ) -> tuple[Reply, bool]:
         """The reply, and whether the list changed."""
         refusal = self._dialect.refused_in_plan_mode
@@ -185,16 +183,18 @@ class Calls(Turns):
     ) -> tuple[Reply, bool]:
         before = row.state
         state, reply = applied.state, self._said(row, parsed, applied, now)
-        unseen = 0 if reply.shows_list else row.unseen + 1
-        if reply.shows_list and not reply.is_error:
-            state = ListState(state.todos)
-        if applied.refused:
+        unseen = row.unseen + 1
+        if reply.shows_list:
+            unseen = 0
+            state = state if reply.is_error else ListState(state.todos)
+        events = applied.events
+        if not events and applied.refused:
             problem = applied.problems[0]
             return self._refused(tx, row, reply, problem.code, problem.text, now, arguments), False
-        pace, found = self._paced(row, applied.events, applied.state.todos, now)
-        ledger = self._accounts.after(row.ledger, arguments, reply, applied.events, pace=pace)
-        tx.save_list(row, state, unseen=unseen, at=now, events=applied.events, ledger=ledger)
-        tx.add_events(row, (*applied.events, *found) if found else applied.events, by=self.name, at=now)
+        pace, found = self._paced(row, events, state.todos, now)
+        ledger = self._accounts.after(row.ledger, arguments, reply, events, pace=pace)
+        tx.save_list(row, state, unseen=unseen, at=now, events=events, ledger=ledger)
+        tx.add_events(row, (*events, *found) if found else events, by=self.name, at=now)
         return reply, state.todos is not before.todos
 
     def _paced(
@@ -204,9 +204,8 @@ class Calls(Turns):
         tally = self._accounts.tally(row.ledger)
         if tally.watched or not drafts:
             return None, []
-        pace, found = self._paces.wrote(
-            self._paces.pace_of(tally.pace), drafts, row.state.todos, after, now, self._staleness
-        )
+        rules = self._paces
+        pace, found = rules.wrote(rules.pace_of(tally.pace), drafts, row.state.todos, after, now, self._staleness)
         return pace, [Draft(one.kind, one.data()) for one in found] if found else []
 
     @cached_property
@@ -226,10 +225,10 @@ class Calls(Turns):
 
     def _said(self, row: AgentRow, parsed: Command | Query, applied: Applied, now: datetime) -> Reply:
         """What the original says to that."""
-        todos, behind, durable = applied.state.todos, applied.state.shown is not None, self.board.store.durable
-        before, problems = row.state.todos, applied.problems
+        state, durable = applied.state, self.board.store.durable
+        before, behind = row.state.todos, state.shown is not None
         return self._dialect.render(
-            Result(parsed, before, todos, problems, row.unseen, behind, durable, now, self._policy)
+            Result(parsed, before, state.todos, applied.problems, row.unseen, behind, durable, now, self._policy)
         )
 
     def _seen_late(

@@ -14,7 +14,10 @@ from punchlist.core.change import STATUS_FIELDS, with_status
 from punchlist.core.commands import Entry, Policy, Replace
 from punchlist.core.events import Draft, transition
 from punchlist.core.records import changed_fields
-from punchlist.core.todo import ListState, Status, Written, altered_list
+from punchlist.core.todo import ListState, Status, TodoList, Written, altering
+
+_COMPLETED = Status.COMPLETED
+_rewritten = altering(TodoList, "items", "revision")
 
 
 def written_by(command: Replace, policy: Policy) -> Written | None:
@@ -34,27 +37,28 @@ def written_again(
         return None
     if policy.wipe_finished and _all_completed(entries):
         return None
-    items, drafts, revision = list(before.items), list[Draft](), before.revision + 1
+    items, revision, shown = list(before.items), before.revision + 1, policy.shown
+    drafts: list[Draft] = []
     for place in compress(range(len(entries)), map(is_not, entries, known.entries)):
         entry, last, item = entries[place], known.entries[place], items[place]
         if entry.content != last.content or entry[2:] != last[2:]:  # all but the status
             return None
-        if entry.status is not policy.shown.get(item.status, item.status):
-            items[place] = new = with_status(item, entry.status, now)
+        status, had = entry.status, item.status
+        if status is not shown.get(had, had):
+            items[place] = new = with_status(item, status, now)
             fields = changed_fields(item, new, STATUS_FIELDS)
             data = {"id": item.id, "content": item.content, "set": fields, "revision": revision}
-            drafts.append(Draft(transition(item.status, new.status), data))
+            drafts.append(Draft(transition(had, status), data))
     written = Written(policy, entries)
     if not drafts:
         return ListState(before, None, written), (Draft("list.confirmed", {"revision": before.revision}),)
     drafts.append(Draft("list.replaced", {"revision": revision}))
-    todos = altered_list(before, items=tuple(items), revision=revision)
-    return ListState(todos, None, written), tuple(drafts)
+    return ListState(_rewritten(before, tuple(items), revision), None, written), tuple(drafts)
 
 
 def _all_completed(entries: tuple[Entry, ...]) -> bool:
     """Whether each says so. From the end: what is done last stands there."""
     for entry in reversed(entries):  # noqa: SIM110 - a generator costs as much as the rest
-        if entry.status is not Status.COMPLETED:
+        if entry.status is not _COMPLETED:
             return False
     return True

@@ -7,38 +7,38 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from punchlist.core.records import Fields
-from punchlist.core.todo import Blocker, Status, TodoItem, altered
+from punchlist.core.todo import Blocker, Status, TodoItem, altering
 from punchlist.text import clean
 
 if TYPE_CHECKING:
     from punchlist.core.commands import Entry, Problem
 
-STATUS_FIELDS = Fields("started_at", "finished_at", "status", "grade", "blocker", "evidence")
+_STATUS_FIELDS = ("started_at", "finished_at", "status", "grade", "blocker", "evidence")
+STATUS_FIELDS = Fields(*_STATUS_FIELDS)
 """What a new status may change."""
 
 ENDED = frozenset({Status.COMPLETED, Status.FAILED, Status.CANCELLED})
 
+_moved = altering(TodoItem, *_STATUS_FIELDS)
+_IN_PROGRESS, _BLOCKED = Status.IN_PROGRESS, Status.BLOCKED  # a member of an enumeration is slow to look up
+
 
 def with_status(item: TodoItem, status: Status, now: datetime) -> TodoItem:
     """The item in that status. `started_at` keeps the first start; leaving an end clears how it ended."""
-    if item.status is status:
+    before, started = item.status, item.started_at
+    if before is status:
         return item
-    ended = status in ENDED
-    at = _not_before(item.started_at or item.created_at, now)
-    return altered(
+    ended, earlier = status in ENDED, started or item.created_at
+    at = now if earlier is None or earlier <= now else earlier  # a clock may be set back: nothing ends before it began
+    return _moved(
         item,
-        status=status,
-        started_at=item.started_at or (at if status is Status.IN_PROGRESS else None),
-        finished_at=at if ended else None,
-        blocker=None if ended or item.status is Status.BLOCKED else item.blocker,
-        evidence=item.evidence if ended else (),
-        grade=item.grade if ended else None,
+        at if started is None and status is _IN_PROGRESS else started,
+        at if ended else None,
+        status,
+        item.grade if ended else None,
+        None if ended or before is _BLOCKED else item.blocker,
+        item.evidence if ended else (),
     )
-
-
-def _not_before(earlier: datetime | None, now: datetime) -> datetime:
-    """The time, or the earlier one where a clock was set back since: nothing ends before it began."""
-    return now if earlier is None or earlier <= now else earlier
 
 
 @dataclass(slots=True)

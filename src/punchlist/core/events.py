@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from punchlist.core.records import changed_fields, item_data, item_from, with_fields
-from punchlist.core.todo import WORDS, Phase, Status, TodoItem, TodoList
+from punchlist.core.todo import Phase, Status, TodoItem, TodoList
 from punchlist.errors import InvalidInput
 
 KINDS: Mapping[str, str] = {
@@ -218,15 +218,21 @@ def _kept_order(before: TodoList, kept_ids: list[str]) -> list[str]:
     return [item.id for item in before.items if item.id in kept]
 
 
+_ARRIVALS: Mapping[Status, str] = {
+    Status.IN_PROGRESS: "item.started",
+    Status.BLOCKED: "item.blocked",
+    Status.COMPLETED: "item.completed",
+    Status.FAILED: "item.failed",
+    Status.CANCELLED: "item.cancelled",
+}
+_RETURNS: Mapping[Status, str] = {Status.IN_PROGRESS: "item.paused", Status.BLOCKED: "item.unblocked"}
+
+
 def transition(before: Status, after: Status) -> str:
     """The kind of event that tells of an item's new status."""
     if before is after:
         return "item.changed"
-    if after is not Status.PENDING:
-        return "item.started" if after is Status.IN_PROGRESS else f"item.{WORDS[after]}"
-    if before is Status.BLOCKED:
-        return "item.unblocked"
-    return "item.paused" if before is Status.IN_PROGRESS else "item.reopened"
+    return _ARRIVALS.get(after) or _RETURNS.get(before, "item.reopened")
 
 
 def header(kind: str, before: TodoList, after: TodoList, **extra: Any) -> Draft:

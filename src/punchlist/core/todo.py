@@ -148,8 +148,27 @@ class TodoList:
         return next((item for item in self.items if item.id == item_id), None)
 
 
-def _altering(kind: type[R], names: tuple[str, ...]) -> Callable[..., R]:
-    """`dataclasses.replace` for one slotted class, in half its time. Every write makes a few records anew."""
+def altering(kind: type[R], *names: str) -> Callable[..., R]:
+    """A function that makes a record of a slotted class anew, with other values for these fields, in this order.
+
+    `dataclasses.replace` in a third of its time. Every write makes a few records anew.
+    """
+    kept = tuple(name for name in _slots(kind) if name not in names)
+    values, setters = attrgetter(*kept), tuple(getattr(kind, name).__set__ for name in (*kept, *names))
+    make = object.__new__
+
+    def altered(record: R, *changes: Any) -> R:
+        new = make(kind)
+        for put, value in zip(setters, (*values(record), *changes)):  # noqa: B905 - being strict costs as two fields
+            put(new, value)
+        return new
+
+    return altered
+
+
+def _altering_any(kind: type[R]) -> Callable[..., R]:
+    """The same for fields that are named in each call."""
+    names = _slots(kind)
     values, setters = attrgetter(*names), {name: getattr(kind, name).__set__ for name in names}
     all_setters = tuple(setters.values())
 
@@ -164,10 +183,14 @@ def _altering(kind: type[R], names: tuple[str, ...]) -> Callable[..., R]:
     return altered
 
 
-altered = _altering(TodoItem, tuple(TodoItem.__slots__))
+def _slots(kind: Any) -> tuple[str, ...]:
+    return kind.__slots__
+
+
+altered = _altering_any(TodoItem)
 """The item with other values."""
 
-altered_list = _altering(TodoList, tuple(TodoList.__slots__))
+altered_list = _altering_any(TodoList)
 """The list with other values."""
 
 

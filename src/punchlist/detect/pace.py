@@ -6,7 +6,7 @@ every agent, because it is small: it stands in the row of the list itself, and a
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -58,16 +58,15 @@ def pace_of(stored: Sequence[Any]) -> Pace:
 
 
 def wrote(
-    pace: Pace, drafts: Iterable[Draft], before: TodoList, after: TodoList, at: datetime, options: StalenessOptions
+    pace: Pace, drafts: Sequence[Draft], before: TodoList, after: TodoList, at: datetime, options: StalenessOptions
 ) -> tuple[Pace, tuple[Finding, ...]]:
     """The pace after a write of the agent's own, of which these are the events, and what there is to say."""
     writes, times, storming, backs, raised = pace
     news: list[Finding] = []
-    touched: set[object] = set()
     moved = anew = False
     for kind, data in drafts:
         if kind in WRITES:
-            writes, times = 0 if moved else writes + 1, _recent(times, at, options)
+            writes, times = 0 if moved else writes + 1, _recent(times, int(at.timestamp()), options)
             if writes and (finding := churn(writes, options)) is not None:
                 news.append(finding)
             before_it, storming = storming, 0 < options.storm_calls <= len(times)
@@ -77,37 +76,41 @@ def wrote(
             backs, moved, anew = NO_PACE.backs, True, True
         elif kind.startswith("item."):
             moved = moved or kind in PROGRESS
-            touched.add(data.get("id"))
             if kind != "item.completed" and (item := _gone_back(before, kind, data)):
                 backs = more(backs, item, backs.get(item, 0) + 1, _MOST_BOUNCING)
                 if (finding := bouncing(item, backs[item], options)) is not None:
                     news.append(finding)
-    if news or (raised and not all(_stands(writes, storming, known, None if anew else touched) for known in raised)):
+    if news or (raised and not _all_stand(raised, writes, storming, () if anew else drafts)):
         raised, ended = over(raised, news, lambda known: _holds(writes, storming, after, known))
         news += ended
     return Pace(writes, times, storming, backs, raised), tuple(news)
 
 
-def _stands(writes: int, storming: bool, known: tuple[str, str], touched: Collection[object] | None) -> bool:
-    """Whether a finding plainly still holds: of an item that nobody touched in a list that goes on."""
-    match known:
-        case ("churn", _):
-            return writes > 0
-        case ("todo_storm", _):
-            return storming
-        case ("bouncing", item):
-            return touched is not None and item not in touched
-        case _:
+def _all_stand(raised: Raised, writes: int, storming: bool, drafts: Sequence[Draft]) -> bool:
+    """Whether the findings plainly still hold: those of items that nobody touched in a list that goes on."""
+    for detector, item in raised:
+        match detector:
+            case "todo_storm":
+                stands = storming
+            case "churn":
+                stands = writes > 0
+            case "bouncing":
+                stands = len(drafts) > 0 and all(data.get("id") != item for _, data in drafts)
+            case _:
+                stands = False
+        if not stands:
             return False
+    return True
 
 
-def _recent(times: Iterable[int], at: datetime, options: StalenessOptions) -> tuple[int, ...]:
-    """The times of writes that may be one storm with that of now."""
-    if not options.storm_calls:
+def _recent(times: tuple[int, ...], now: int, options: StalenessOptions) -> tuple[int, ...]:
+    """The times of writes that may be one storm with that of now. They rise, if the clock was not set back."""
+    most, seconds = options.storm_calls, options.storm_seconds
+    if not most:
         return ()
-    now = int(at.timestamp())
-    recent = [time for time in times if 0 <= now - time <= options.storm_seconds]
-    return (*recent, now)[-options.storm_calls :]
+    if times and (now - times[0] > seconds or now < times[-1]):
+        times = tuple(time for time in times if 0 <= now - time <= seconds)
+    return (*times, now)[-most:]
 
 
 def _gone_back(before: TodoList, kind: str, data: Mapping[str, object]) -> str:

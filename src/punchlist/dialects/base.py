@@ -163,7 +163,10 @@ class Dialect:
     writers: tuple[str, ...] = ()
 
     def has_tool(self, name: str) -> bool:
-        return name in [tool.name for tool in self.tools]
+        for tool in self.tools:  # noqa: SIM110 - every call asks
+            if tool.name == name:
+                return True
+        return False
 
     def offers(self, *, subagent: bool = False, context: str | None = None) -> bool:
         """Whether the original gives its tool to such an agent."""

@@ -21,6 +21,7 @@ from punchlist.dialects.repair import key_name, type_name
 
 _known = KnownTexts(THREE)
 _CONTENT, _STATUS, _FORM = itemgetter("content"), itemgetter("status"), itemgetter("activeForm")
+_DICT = {dict}
 
 POLICY = Policy(
     dialect="claude-code",
@@ -97,7 +98,8 @@ def _entries(args: Any) -> tuple[Entry, ...] | None:
     if not isinstance(given, list):
         return None
     todos = cast("list[Any]", given)
-    if not all(issubclass(kind, dict) for kind in set(map(type, todos))):
+    kinds = set(map(type, todos))
+    if kinds != _DICT and not all(issubclass(kind, dict) for kind in kinds):
         return None
     try:
         rows = _known.rows(tuple(map(_CONTENT, todos)), tuple(map(_FORM, todos)))
@@ -168,8 +170,8 @@ def shown(items: Iterable[TodoItem]) -> list[dict[str, str]]:
 
 
 def render(result: Result) -> Reply:
-    if result.refusals:
-        return Reply("\n".join(problem.text for problem in result.refusals), is_error=True, problems=result.problems)
+    if result.problems and (refusals := result.refusals):
+        return Reply("\n".join(problem.text for problem in refusals), is_error=True, problems=result.problems)
     written = cast("Replace", result.command)
     return Reply.late(SUCCESS, partial(_echo, result.before.items, written.entries), result.problems)
 

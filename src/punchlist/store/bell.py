@@ -21,6 +21,7 @@ except ImportError:  # not a POSIX system: the bell is always rung
 
 fcntl: ModuleType | None = _fcntl
 
+_TRY, _LET_GO = (0, 0) if fcntl is None else (fcntl.LOCK_EX | fcntl.LOCK_NB, fcntl.LOCK_UN)
 POLL_SECONDS = 0.02
 _IN_MODIFY = 0x2
 _TRIES = 50
@@ -45,11 +46,12 @@ class Bell:
         """Whether nobody listens. Whoever begins to just now looks at the board once he does."""
         if fcntl is None:
             return False
+        flock = fcntl.flock
         try:
-            fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            flock(self._handle, _TRY)
         except OSError:
             return False
-        fcntl.flock(self._handle, fcntl.LOCK_UN)
+        flock(self._handle, _LET_GO)
         return True
 
     def close(self) -> None:

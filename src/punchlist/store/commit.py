@@ -17,7 +17,7 @@ _PATIENCE = 1.0
 """Seconds after which a waiting thread looks itself whether it can lead, should nobody have called it."""
 
 
-_ONE_COMES, _ALL_COME = 0.000_025, 0.000_200
+_ONE_COMES, _ALL_COME = 0.000_040, 0.000_320
 """Seconds to wait for one of the last batch to come again, and for all of them: no longer than an fsync takes."""
 
 
@@ -91,7 +91,7 @@ class GroupCommit:
         self._queue: deque[Request] = deque()
         self._turn = threading.RLock()
         self._leader = 0
-        self._last = 0
+        self._expected = 0
         self._wanted = 0
         self._all_here = threading.Lock()
 
@@ -107,11 +107,12 @@ class GroupCommit:
             while not request.settled:
                 if self._turn.acquire(blocking=False):
                     if not request.settled:
-                        if self._last > 1:
-                            self._linger()
+                        if self._expected > 1:
+                            self._linger(self._expected)
                         self._lead(request)
                     self._turn.release()
-                    self._call_next()
+                    if self._queue:
+                        self._call_next()
                 else:
                     request.wait()
         except BaseException:
@@ -141,12 +142,12 @@ class GroupCommit:
         """Whether this thread is at work within a transaction."""
         return self._leader == threading.get_ident()
 
-    def _linger(self) -> None:
-        """Lets those of the last batch come again, so that this one is as large; they are under way, or away."""
+    def _linger(self, expected: int) -> None:
+        """Lets those of the last batch come again, and go with those who had to wait; they are under way, or away."""
         self._all_here.acquire(blocking=False)
-        self._wanted = self._last  # first, so that whoever comes from now on counts; then a last look
-        if len(self._queue) < self._last:
-            self._all_here.acquire(timeout=min(self._last * _ONE_COMES, _ALL_COME))
+        self._wanted = expected  # first, so that whoever comes from now on counts; then a last look
+        if len(self._queue) < expected:
+            self._all_here.acquire(timeout=min(expected * _ONE_COMES, _ALL_COME))
         self._wanted = 0
 
     def _lead(self, own: Request) -> None:
@@ -156,8 +157,8 @@ class GroupCommit:
         try:
             while queue and len(batch) < MOST:
                 batch.append(queue.popleft())
-            self._last = len(batch)
             self._run(batch)
+            self._expected = len(batch) + len(queue)
         except BaseException:
             queue.extendleft(request for request in reversed(batch) if request is not own and not request.settled)
             raise
@@ -169,9 +170,8 @@ class GroupCommit:
 
     def _call_next(self) -> None:
         """Somebody may have come too late for the batch, and waits to lead the next."""
-        if self._queue:
-            with suppress(IndexError):
-                self._queue[0].wake()
+        with suppress(IndexError):
+            self._queue[0].wake()
 
     def _step_down(self, request: Request) -> None:
         """After an interruption, wherever it struck: lets go of the lead, and of work that nobody has begun."""

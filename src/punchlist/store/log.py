@@ -33,12 +33,15 @@ class LogRows(Parts):
         now, number, seq = codec.microseconds(at), agent.number, self._last_seq
         if seq is None:
             seq = self.last_seq()
+        if hint is not None:
+            hint = codec.sealed(hint)
+        late = self._late_events  # only now: to look a number up may write what was put off
         for kind, data in drafts:
             seq += 1
             revision = None if kind in _UNNUMBERED else data.get("revision")
             body = codec.encode(data)
             total = codec.checksum(event_head(seq, now, kind, by, number, revision, 1), body)
-            self._late_events.append((seq, now, kind, by, number, revision, total, body, codec.sealed(hint)))
+            late.append((seq, now, kind, by, number, revision, total, body, hint))
             hint = None
         if not self._keeps:
             self.flush()

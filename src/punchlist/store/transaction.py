@@ -101,7 +101,8 @@ class Rows(LogRows):
         if self._late_events:
             self.connection.executemany(self._sql["add_event"], self._late_events)
             self._late_events.clear()
-        self.guidance.flush()
+        if self.guidance.late:
+            self.guidance.flush()
         if self._work is not None:
             self._work.flush()
 
@@ -210,7 +211,8 @@ class Rows(LogRows):
     ) -> None:
         number, session, name, parent, label, project, mode, recent, old_unseen, old, tally = agent
         before, todos = old.todos, state.todos
-        sealed = codec.sealed(tally if ledger is None else ledger)
+        tally = tally if ledger is None else ledger
+        sealed = codec.sealed(tally)
         if todos is before:
             if state.shown != old.shown or unseen != old_unseen:
                 self._save_unseen(agent, state, unseen)
@@ -221,7 +223,8 @@ class Rows(LogRows):
         else:
             known = self._lists.get(number, NOTHING)
             base, whole, since, _ = kept = lists.changed(known, todos, events if known.todos is before else ())
-            revision, shown, now = todos.revision, codec.encode_shown(state), codec.microseconds(at)
+            revision, now = todos.revision, codec.microseconds(at)
+            shown = None if state.shown is None else codec.encode_shown(state)
             total = codec.checksum(row_head(number, name, revision, base), since or b"", shown)
             self._late_lists.append((revision, unseen, now, base, total, since, shown, sealed, number))
             if whole is not None and whole is not known.whole:
@@ -233,7 +236,6 @@ class Rows(LogRows):
             if whole is not None and revision % SNAPSHOT_EVERY == 0:
                 self._add_snapshot(number, revision, whole)
             self._remember(number, kept)
-        tally = tally if ledger is None else ledger
         self._keep(AgentRow(number, session, name, parent, label, project, mode, recent, unseen, state, tally))
 
     def _save_unseen(self, agent: AgentRow, state: ListState, unseen: int) -> None:
@@ -268,7 +270,7 @@ class Rows(LogRows):
     # Events.
 
     def renew(self, agent: AgentRow, at: datetime) -> None:
-        self.leases.renew(agent.number, codec.microseconds(at))
+        self.leases.renew(agent.number, at)
 
     def list_at(self, number: int, revision: int) -> TodoList | None:
         """The list as it was at a revision; None if it has not come so far, or that part was pruned."""
