@@ -6,7 +6,8 @@ from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
 from punchlist.core.grounding.calls import Subject, ToolCall
-from punchlist.core.grounding.tally import NOTHING, Tally, counted, tally_of
+from punchlist.core.grounding.counting import counted, tally_of
+from punchlist.core.grounding.tally import NOTHING, Tally
 
 Key = TypeVar("Key", bound=Hashable)
 
