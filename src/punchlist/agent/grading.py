@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Final, NamedTuple
 
 from punchlist.agent.family import above
+from punchlist.agent.kept import kept
 from punchlist.agent.kept_work import KeptWork, later, work_on
 from punchlist.core.apply import Applied
 from punchlist.core.commands import Problem
@@ -88,7 +89,7 @@ class Judging:
         found = claims(row.state.todos, applied.events)
         if not found:
             return []
-        open_calls, plan_id = list(self._kept.head(tx, row.number).watched.open.values()), applied.state.todos.plan_id
+        open_calls, plan_id = list(kept(tx, row.number).watcher.open.values()), applied.state.todos.plan_id
         calls, given, unclaimed = _Calls(tx, row), list[tuple[Claim, str]](), dict[str, Tally]()
         for claim in found:
             item, key = claim.item, item_key(plan_id, claim.item.id)
@@ -151,10 +152,10 @@ def regraded(
 def regraded_above(tx: Transaction, row: AgentRow, now: datetime) -> None:
     """Looks anew at what those above an agent called done, where it was started for that."""
     for parent, child in above(tx, row):
-        watched = KeptWork().head(tx, parent.number).watched
-        keys = {key for key, children in watched.children.items() if key and child.number in children}
+        watcher = kept(tx, parent.number).watcher
+        keys = {key for key, children in watcher.children.items() if key and child.number in children}
         if keys:
-            regraded(tx, parent, keys, watched.open.values(), now)
+            regraded(tx, parent, keys, watcher.open.values(), now)
 
 
 def _write(tx: Transaction, row: AgentRow, grades: dict[str, Grade], now: datetime) -> None:

@@ -63,8 +63,7 @@ class KeptWork:
     def settle(self, tx: Transaction, number: int, settled: Iterable[Settled]) -> None:
         """Counts calls into the tallies of the items that they belong to."""
         found = kept(tx, number)
-        for before, call in settled:
-            found.count(tx, before, call)
+        found.count(tx, settled)
         if settled:
             found.write(tx)
 
@@ -102,9 +101,10 @@ def read(tx: Transaction, number: int) -> Kept:
     parts, held = tx.work.parts(number), tx.work.held.get(number)
     body = parts.get("")
     found = held or Kept(number, NEW if body is None else decode_head(body), NO_RECORD, is_whole=True)
+    known = found.tallies
     for part, tally in parts.items():
-        if part.startswith((WORK, LATER)) and part not in found.tallies:
-            found.tallies[part] = decode_tally(tally)
+        if part.startswith((WORK, LATER)) and part not in known:
+            known[part] = decode_tally(tally)
     if held is None:
         for event in tx.work.hinted(number, found.upto):
             found.take_in(tx, event)
@@ -118,7 +118,7 @@ def tallies(tx: Transaction, number: int) -> dict[str, Tally]:
 
 def _tallies(of: Kept) -> dict[str, Tally]:
     found = {part.removeprefix(WORK): tally for part, tally in of.tallies.items() if part.startswith(WORK)}
-    for call in of.head.watched.open.values():
+    for call in of.watcher.open.values():
         if call.is_open:
             found[call.item] = counted(found.get(call.item, NOTHING), None, call) or NOTHING
     return found
@@ -127,7 +127,7 @@ def _tallies(of: Kept) -> dict[str, Tally]:
 def wholes(tx: Transaction, number: int, items: Iterable[str]) -> dict[str, Tally]:
     """The work on these items, that of children who were started for it included."""
     of = read(tx, number)
-    known, children = _tallies(of), of.head.watched.children
+    known, children = _tallies(of), of.watcher.children
     return {item: _with_children(tx, known.get(item, NOTHING), children.get(item, ())) for item in items}
 
 
@@ -143,7 +143,7 @@ def work_on(tx: Transaction, number: int, item: str, open_calls: Iterable[ToolCa
     for call in open_calls:
         if call.item == item and call.is_open:
             tally = counted(tally, None, call) or tally
-    return _with_children(tx, tally, of.head.watched.children.get(item, ()))
+    return _with_children(tx, tally, of.watcher.children.get(item, ()))
 
 
 def _with_children(tx: Transaction, own: Tally, first: Iterable[int]) -> Tally:
@@ -156,5 +156,5 @@ def _with_children(tx: Transaction, own: Tally, first: Iterable[int]) -> Tally:
         seen.add(child)
         of = read(tx, child)
         found.append(combined(NOTHING, _tallies(of).values()))
-        waiting.extend(one for group in of.head.watched.children.values() for one in group)
+        waiting.extend(one for group in of.watcher.children.values() for one in group)
     return combined(own, found, as_children=True) if found else own
