@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import attrgetter
 
 from punchlist.core.verdict import FINE, Verdict
 from punchlist.detect.loop_options import DEFAULT, LoopOptions
@@ -14,6 +15,9 @@ from punchlist.detect.signatures import Outcome, Sight, kept, outcome, sight
 _MOST_HELD = 8
 _UNKEPT = 48
 """Digits of a hash that a state does not keep: 16 of 64 tell calls apart as well, and the state is stored each time."""
+
+_id = attrgetter("id")
+_key = attrgetter("key")
 
 
 class Window:
@@ -100,23 +104,28 @@ class Window:
 
     def _is_new(self, call: Call) -> bool:
         """Whether nothing that is remembered has to do with a call. Quick; now and then it is no though it were yes."""
-        calls, marks = self._calls, self._marks
-        if marks is None:
-            marks = self._marks = _marks(calls)
-        if call.key in marks or call.id in marks or self.held:
+        calls = self._calls
+        if self.held:
             return False
-        return not calls or (calls[-1].run == call.run and calls[-1].unknown_tool is None)
+        if not calls:
+            return True
+        last = calls[-1]
+        if last.key == call.key or last.run != call.run or last.unknown_tool is not None:
+            return False
+        if self._marks is None:
+            self._marks = _marks(calls)
+        return call.key not in self._marks and call.id not in self._marks
 
     def _judged(self, call: Call, seen: Sight, options: LoopOptions) -> tuple[Verdict, Call | None]:
         """Judges a call by those before it of the same run. One that was recorded already is not recorded again."""
         call_id, tool, key, run = call[:4]
         before = [known for known in self._calls if known.run == run]
-        places = [place for place, known in enumerate(before) if call_id and known.id == call_id and known.key == key]
-        if places:
-            before = before[: places[0]]
+        place = _first(before, call_id, key) if call_id and call_id in map(_id, before) else None
+        if place is not None:
+            before = before[:place]
         judged = judge(before, tool, key, is_poll=seen.is_poll, options=options)
         self.warned, verdict = in_steps(self.warned, judged, run, options)
-        if places or any(known.id == call_id and known.key == key and known.run == run for known in self.held):
+        if place is not None or (self.held and _held(self.held, call_id, key, run) is not None):
             return verdict, None
         if verdict.level != "critical":
             self._record(call, options.history_size)
@@ -160,9 +169,14 @@ class Window:
 
 def _marks(calls: Sequence[Call]) -> set[str]:
     """What these calls are known by; an empty id is none."""
-    marks = {call.key for call in calls}
-    marks.update([call.id for call in calls if call.id])
+    marks = {*map(_key, calls), *map(_id, calls)}
+    marks.discard("")
     return marks
+
+
+def _first(calls: Sequence[Call], call_id: str, key: str) -> int | None:
+    """Where the first of these calls is that has this id and this key."""
+    return next((place for place, call in enumerate(calls) if call.id == call_id and call.key == key), None)
 
 
 def _ended(call: Call, outcome: str, unknown_tool: str | None) -> Call:
