@@ -191,6 +191,12 @@ class Kept:
             growing = self._growing[part] = Growing(self.tally(tx, part))
         return growing
 
+    def finished(self, tx: Transaction, item: str) -> None:
+        """The item, or the task, of that key was finished: what follows with nothing in focus comes after it."""
+        if self.watcher.done != item:
+            self.watcher.done = item
+            self.write(tx)
+
     def reported(self, tx: Transaction) -> None:
         """To be called once a report is in."""
         if self.is_due or self.behind >= BEHIND:

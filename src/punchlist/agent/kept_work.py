@@ -8,9 +8,8 @@ from typing import Final
 
 import msgspec
 
-from punchlist.agent.kept import LATER, NEW, WORK, Head, Kept, Raised, decode_head, decode_tally, encode, kept
+from punchlist.agent.kept import LATER, NEW, WORK, Kept, Raised, decode_head, decode_tally, encode, kept
 from punchlist.core.grounding import NOTHING, Grounding, Tally, ToolCall, combined, counted, subject, tally_of
-from punchlist.core.grounding.watched import Settled
 from punchlist.detect.staleness import StalenessState
 from punchlist.guidance.memory import NEW as NO_RECORD
 from punchlist.store import AgentRow, Transaction
@@ -37,14 +36,6 @@ class KeptWork:
     def __init__(self) -> None:
         self._stale: tuple[bytes | None, Stale] = (None, FRESH)
 
-    def head(self, tx: Transaction, number: int) -> Head:
-        return kept(tx, number).head
-
-    def save_head(self, tx: Transaction, number: int, head: Head) -> None:
-        found = kept(tx, number)
-        found.head = head
-        found.write(tx)
-
     def stale(self, tx: Transaction, number: int) -> Stale:
         body = tx.work.get(number, STALENESS)
         if body is None:
@@ -59,13 +50,6 @@ class KeptWork:
         body = encode(stale)
         tx.work.save(number, body, STALENESS)
         self._stale = body, stale
-
-    def settle(self, tx: Transaction, number: int, settled: Iterable[Settled]) -> None:
-        """Counts calls into the tallies of the items that they belong to."""
-        found = kept(tx, number)
-        found.count(tx, settled)
-        if settled:
-            found.write(tx)
 
     def attribute(self, tx: Transaction, number: int, work: Mapping[str, Tally]) -> None:
         """Keeps work that was done with nothing in focus as that on these items, of which nothing else was seen."""

@@ -6,7 +6,7 @@ Everything here runs within a transaction of `Steps`; what can be found out befo
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -20,11 +20,11 @@ from punchlist.agent.standing import Standing
 from punchlist.core.events import Draft, Event
 from punchlist.core.grounding import Moment, ToolCall, Watch, call_from, end_facts, is_task, start_facts
 from punchlist.core.grounding.calls import begun
-from punchlist.core.grounding.watched import Heard, Settled, given, given_up, started_for
+from punchlist.core.grounding.watched import Heard, Settled, given
 from punchlist.core.grounding.work import TURN_ENDS
 from punchlist.core.todo import TodoList
 from punchlist.core.verdict import FINE, Verdict
-from punchlist.detect import loops, staleness, stalls
+from punchlist.detect import staleness, stalls
 from punchlist.detect.findings import Finding
 from punchlist.detect.list_rules import over
 from punchlist.detect.pace import NO_PACE, Pace
@@ -78,7 +78,7 @@ class Watching:
         self._name = name
         self._kept = KeptWork()
         self._standing = Standing(TodoList())
-        self.silence = Silence(self._kept, settings.stalls, name)
+        self.silence = Silence(settings.stalls, name)
         self._beside = beside(settings.guardrail, settings.rounds, name)
 
     @property
@@ -264,20 +264,24 @@ class Watching:
 
         Nobody who is done with a turn is stalled; `asked` says that the next one has begun.
         """
-        head = self._kept.head(tx, row.number)
-        self.silence.over(tx, row, head.stall, now)
+        known = kept(tx, row.number)
+        watcher = known.watcher
+        self.silence.over(tx, row, known.stall, now)
         if asked:
             self.silence.keep_timings(tx, row.number)
             for one in self._beside:
                 one.turn_began(tx, row, now)
-        watched, settled = given_up(head.watched, Moment(now, head.watched.reports + 1))
-        if settled or draft is not None or self.went_on(tx, row):
+        settled = watcher.left_open(Moment(now, watcher.reports + 1))
+        is_turn = bool(settled) or draft is not None or self.went_on(tx, row)
+        if is_turn:
             self._add(tx, row, [draft or Draft("turn.ended", {"abandoned": len(settled)})], now)
-            watched = replace(watched, reports=watched.reports + 1)
-        stall = stalls.submitted(watch(row, now), now) if asked else head.stall and stalls.ended(head.stall)
-        if settled or stall != head.stall:
-            self._kept.save_head(tx, row.number, replace(head, watched=watched, stall=stall))
-            self._kept.settle(tx, row.number, settled)
+        stall = stalls.submitted(watch(row, now), now) if asked else known.stall and stalls.ended(known.stall)
+        if settled or stall != known.stall:
+            watcher.reports += is_turn
+            watcher.give_up(settled)
+            known.count(tx, settled)
+            known.stall = stall
+            known.write(tx)
         return len(settled)
 
     @staticmethod
@@ -287,11 +291,12 @@ class Watching:
 
     def spoke(self, tx: Transaction, row: AgentRow, now: datetime) -> None:
         """The agent said something that people see."""
-        head = self._kept.head(tx, row.number)
-        stall, resumed = stalls.spoke(head.stall or watch(row, now), now)
-        self._kept.save_head(tx, row.number, replace(head, stall=stall))
-        if resumed is not None and head.stall is not None:
-            resumed = stalls.over(head.stall, resumed.seen) or resumed
+        known = kept(tx, row.number)
+        before = known.stall
+        known.stall, resumed = stalls.spoke(before or watch(row, now), now)
+        known.write(tx)
+        if resumed is not None and before is not None:
+            resumed = stalls.over(before, resumed.seen) or resumed
         self._add(tx, row, [] if resumed is None else [Draft(resumed.kind, resumed.data())], now)
 
     def guarded(
@@ -316,18 +321,15 @@ class Watching:
 
     def compacted(self, tx: Transaction, row: AgentRow) -> None:
         """The agent's context was compacted: its next calls are watched closely."""
-        head = self._kept.head(tx, row.number)
-        state = loops.compacted(head.loops, options=self._settings.loops)
-        if state is not head.loops:
-            self._kept.save_head(tx, row.number, replace(head, loops=state))
+        known = kept(tx, row.number)
+        if known.window.compacted(options=self._settings.loops):
+            known.write(tx)
 
     def spawned(self, tx: Transaction, row: AgentRow, child: int, named: str) -> str:
         """A child is started, for the item of that key or else for what is in focus: the key of it, if there is one."""
-        head = self._kept.head(tx, row.number)
-        item = named or self._focus(tx, row, "")[0]
-        watched = started_for(head.watched, item, child)
-        if watched is not head.watched:
-            self._kept.save_head(tx, row.number, replace(head, watched=watched))
+        known, item = kept(tx, row.number), named or self._focus(tx, row, "")[0]
+        if known.watcher.started_for(item, child):
+            known.write(tx)
         return item
 
     def wrote(self, tx: Transaction, row: AgentRow, drafts: Iterable[Draft], now: datetime, *, by: str) -> None:
@@ -335,9 +337,7 @@ class Watching:
         drafts = tuple(drafts)
         finished = [draft.data["id"] for draft in drafts if draft.kind == "item.completed"]
         if finished:
-            head, key = self._kept.head(tx, row.number), f"{plan_of(row, drafts)}/{finished[-1]}"
-            if head.watched.done != key:
-                self._kept.save_head(tx, row.number, replace(head, watched=replace(head.watched, done=key)))
+            kept(tx, row.number).finished(tx, f"{plan_of(row, drafts)}/{finished[-1]}")
         events = [event_of(row, draft.kind, draft.data, now, by) for draft in drafts]
         self._add(tx, row, self._observe(tx, row, events), now)
 

@@ -7,12 +7,9 @@ calls and a few that were held back. The same in place, for whoever keeps the st
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from punchlist.core.verdict import FINE, Verdict
 from punchlist.detect.loop_options import DEFAULT, LoopOptions
 from punchlist.detect.loop_state import STEP, Guard, LoopState
-from punchlist.detect.signatures import kept
 from punchlist.detect.window import Window
 
 
@@ -69,9 +66,8 @@ def compacted(state: LoopState, *, run: str | None = None, options: LoopOptions 
     If the whole window is one call with one result, `state.guard.persisted` is true as soon as the last of them has
     finished, and the next call of the run is judged critical by `compaction_loop_persisted`.
     """
-    if not options.enabled or not options.compaction_window:
-        return state
-    return replace(state, guard=Guard(run=kept(run or ""), left=options.compaction_window))
+    window = Window(state)
+    return window.state() if window.compacted(run=run, options=options) else state
 
 
 __all__ = ["STEP", "Guard", "LoopState", "compacted", "finished", "started"]

@@ -93,6 +93,13 @@ class Window:
         self.guard = observed(self.guard, call)
         return call
 
+    def compacted(self, *, run: str | None = None, options: LoopOptions = DEFAULT) -> bool:
+        """Takes in that the agent's context was compacted; False if nobody is to watch it for that."""
+        if not options.enabled or not options.compaction_window:
+            return False
+        self.guard = Guard(run=kept(run or ""), left=options.compaction_window)
+        return True
+
     def recorded(self, call: Call, room: int) -> None:
         """Takes in a call that was recorded elsewhere: as the newest of `room` calls, or, with 0, as it ended."""
         if room:

@@ -7,7 +7,7 @@ the same; only where an end is taken back by a worse one does it have to be aske
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
@@ -115,6 +115,23 @@ class Watcher:
         while len(ended) > ENDED:
             del ended[next(iter(ended))]
 
+    def left_open(self, at: Moment) -> tuple[Settled, ...]:
+        """The calls that still run at the end of a turn, as given up then."""
+        running = [call for call in self.open.values() if call.is_open and call.started is not None]
+        return tuple(Settled(None, replace(call, outcome="abandoned", finished=at)) for call in running)
+
+    def give_up(self, settled: Iterable[Settled]) -> None:
+        """Takes in that these calls were left open; who says later how they went is heard all the same."""
+        self.open.update({call.id: call for _, call in settled})
+
+    def started_for(self, item: str, child: int) -> bool:
+        """Takes in that a child was started for an item, or for nothing in particular; False if that is no news."""
+        known = self.children.get(item, ())
+        if child in known or sum(map(len, self.children.values())) >= _CHILDREN:
+            return False
+        self.children = {**self.children, item: (*known, child)}
+        return True
+
     def _heard_again(self, report: ToolCall) -> Heard:
         """A report on a call that has ended: news only if it failed after all."""
         if report.outcome != "failed" or self.ended[report.id]:
@@ -136,24 +153,6 @@ class Watcher:
             if oldest.outcome != "abandoned":
                 settled.append(Settled(None, oldest))
         return tuple(settled)
-
-
-def given_up(state: Watched, at: Moment) -> tuple[Watched, tuple[Settled, ...]]:
-    """The state at the end of a turn: what still runs is given up; who says later how it went is heard all the same."""
-    running = {name: call for name, call in state.open.items() if call.is_open and call.started is not None}
-    if not running:
-        return state, ()
-    over = {name: replace(call, outcome="abandoned", finished=at) for name, call in running.items()}
-    settled = tuple(Settled(None, call) for call in over.values())
-    return replace(state, open={**state.open, **over}), settled
-
-
-def started_for(state: Watched, item: str, child: int) -> Watched:
-    """The state once a child was started for an item, or for nothing in particular."""
-    known = state.children.get(item, ())
-    if child in known or sum(map(len, state.children.values())) >= _CHILDREN:
-        return state
-    return replace(state, children={**state.children, item: (*known, child)})
 
 
 def _least(running: Mapping[str, ToolCall]) -> str:
