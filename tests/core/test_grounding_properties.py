@@ -72,7 +72,7 @@ def test_a_tally_grows_in_place_as_it_does_by_values(events: list[Event]) -> Non
     for call in Grounding(events).every_call():
         given_out = growing.tally()
         grown = counted(tally, None, call)
-        growing.add(call)
+        assert growing.count(call)
         assert given_out == tally
         assert grown is not None
         assert growing.tally() == grown
@@ -84,7 +84,7 @@ def test_the_end_of_a_call_that_runs_counts_as_the_call_that_has_ended(events: l
     for call in Grounding(events).every_call():
         if call.started is not None and call.finished is not None and call.outcome in ("ok", "failed"):
             growing, running = Growing(NOTHING), replace(call, finished=None, outcome="running", check_outcome=None)
-            growing.add_end(running, call.finished, call.check_outcome, failed=call.outcome == "failed")
+            growing.count_end(running, call.finished, call.check_outcome, failed=call.outcome == "failed")
             assert growing.tally() == tally_of([call])
 
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from punchlist.core.grounding import NOTHING, Moment, Tally, ToolCall, call_from
-from punchlist.core.grounding.counting import Growing, goes_on
+from punchlist.core.grounding.counting import Growing
 from punchlist.core.grounding.watched import ENDED, Settled, Watched, Watcher
 from punchlist.detect import stalls
 from punchlist.detect.loop_rules import Call
@@ -170,16 +170,15 @@ class Kept:
         for before, call in settled:
             if self._past is not None and call.finished is not None:
                 self._past.add(call.id)
-            if before is None or goes_on(before, call):
-                for growing in self._tallies_of(tx, call):
-                    growing.add(call, before)
+            for growing in self._tallies_of(tx, call):
+                growing.count(call, before)
 
     def count_end(self, tx: Transaction, call: ToolCall, at: Moment, facts: Mapping[str, Any]) -> None:
         """The same for a call that ran, and of whose end these are the facts."""
         if self._past is not None:
             self._past.add(call.id)
         for growing in self._tallies_of(tx, call):
-            growing.add_end(call, at, facts.get("check_outcome"), failed=facts["is_error"])
+            growing.count_end(call, at, facts.get("check_outcome"), failed=facts["is_error"])
 
     def _tallies_of(self, tx: Transaction, call: ToolCall) -> Iterable[Growing]:
         found = self._growing_of(tx, WORK + call.item)

@@ -72,10 +72,18 @@ class Growing:
             )
         return self._made
 
-    def add(self, call: ToolCall, before: ToolCall | None = None) -> None:
-        """Counts a call that is new, or that was open or given up when it was counted before."""
+    def count(self, call: ToolCall, before: ToolCall | None = None) -> bool:
+        """Counts a call that is new, or of which more is known than when it was counted as `before`.
+
+        Nothing, and False, if it takes back what was counted, so that the tally has to be made anew from all calls: a
+        call that had ended gets another end, beginning or item.
+        """
         if before is None:
-            self._count(call.kind)
+            self._count_new(call.kind)
+        elif before == call:
+            return True
+        elif not _goes_on(before, call):
+            return False
         else:
             self._running -= before.is_open
             self._abandoned -= before.outcome == "abandoned"
@@ -83,13 +91,14 @@ class Growing:
             self._ended(call, call.finished, call.check_outcome, failed=call.outcome == "failed")
         else:
             self._not_ended(call)
+        return True
 
-    def add_end(self, call: ToolCall, at: Moment, check_outcome: Outcome | None, *, failed: bool) -> None:
+    def count_end(self, call: ToolCall, at: Moment, check_outcome: Outcome | None, *, failed: bool) -> None:
         """Counts a call that is new and ended then, though the call itself does not say so."""
-        self._count(call.kind)
+        self._count_new(call.kind)
         self._ended(call, at, check_outcome, failed=failed)
 
-    def _count(self, kind: str) -> None:
+    def _count_new(self, kind: str) -> None:
         self._calls += 1
         self._kinds[kind] = self._kinds.get(kind, 0) + 1
 
@@ -155,32 +164,15 @@ class Growing:
 
 def counted(tally: Tally, before: ToolCall | None, after: ToolCall) -> Tally | None:
     """The tally once a call is known as `after` instead of `before`; None if it has to be made anew from all calls."""
-    if before is not None and not goes_on(before, after):
-        return None
-    if before is not None and before == after:
-        return tally
     growing = Growing(tally)
-    growing.add(after, before)
-    return growing.tally()
-
-
-def goes_on(before: ToolCall, after: ToolCall) -> bool:
-    """Whether an account of a call takes nothing back of the one before that was counted.
-
-    It does where a call that had ended gets another end, beginning or item.
-    """
-    if before == after:
-        return True
-    if (before.item, before.after, before.kind) != (after.item, after.after, after.kind):
-        return False
-    return before.started == after.started and before.outcome not in ("ok", "failed")
+    return growing.tally() if growing.count(after, before) else None
 
 
 def tally_of(calls: Iterable[ToolCall]) -> Tally:
     """The tally of these calls, each different."""
     growing = Growing(NOTHING)
     for call in calls:
-        growing.add(call)
+        growing.count(call)
     return growing.tally()
 
 
@@ -198,6 +190,13 @@ def work_during(calls: Iterable[ToolCall], start: datetime | None, end: datetime
         and (end is None or call.started.at <= end)
         and not is_task(call.item)
     )
+
+
+def _goes_on(before: ToolCall, after: ToolCall) -> bool:
+    """Whether a call that was open or given up goes on, as what it was."""
+    if (before.item, before.after, before.kind) != (after.item, after.after, after.kind):
+        return False
+    return before.started == after.started and before.outcome not in ("ok", "failed")
 
 
 def _looks(call: ToolCall) -> bool:

@@ -68,7 +68,7 @@ class Grounding:
 
     def subjects(self) -> Iterable[Subject]:
         """All that something was seen of, in the order in which it was."""
-        return self._work.tallies.keys()
+        return self._work.subjects
 
     def tally(self, of: Subject) -> Tally:
         """The work of the agents themselves on this."""
