@@ -68,7 +68,9 @@ class Board(Observed):
 
     def now(self) -> datetime:
         """The time, which never goes back."""
-        self._latest = max(self._latest, self._clock())
+        now = self._clock()
+        if now > self._latest:
+            self._latest = now
         return self._latest
 
     def agent(

@@ -134,11 +134,11 @@ class Watching:
         if options.enabled:
             verdict, recorded = window.started(call_id, seen.name, seen.arguments, options=options, flat=seen.flat)
         facts = {"call_id": call_id, **seen.facts}
-        item, after = self._focus(tx, row, watcher.done)
+        item = self._focus(tx, row)
         if item:
             facts["item"] = item
-        elif after:
-            facts["after"] = after
+        elif watcher.done:
+            facts["after"] = watcher.done
         outcome = watcher.heard(self._begun(facts, now, watcher.reports + 1))
         drafts = [] if outcome.call is None else [Draft("tool.started", facts)]
         if raised or verdict.is_news:
@@ -162,10 +162,9 @@ class Watching:
         """A call that begins."""
         return call_from("tool.started", facts, now, order) if "check" in facts else begun(facts, Moment(now, order))
 
-    def _focus(self, tx: Transaction, row: AgentRow, done: str) -> tuple[str, str]:
-        """The key of what is in focus; else that of the item that was finished last."""
-        item = self.standing(row.state.todos).key or task_in_focus(tx, row)
-        return (item, "") if item else ("", done)
+    def _focus(self, tx: Transaction, row: AgentRow) -> str:
+        """The key of the item, or else of the task, that is in focus."""
+        return self.standing(row.state.todos).key or task_in_focus(tx, row)
 
     def ended(
         self,
@@ -327,7 +326,7 @@ class Watching:
 
     def spawned(self, tx: Transaction, row: AgentRow, child: int, named: str) -> str:
         """A child is started, for the item of that key or else for what is in focus: the key of it, if there is one."""
-        known, item = kept(tx, row.number), named or self._focus(tx, row, "")[0]
+        known, item = kept(tx, row.number), named or self._focus(tx, row)
         if known.watcher.started_for(item, child):
             known.write(tx)
         return item
