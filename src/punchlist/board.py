@@ -68,9 +68,7 @@ class Board(Observed):
 
     def now(self) -> datetime:
         """The time, which never goes back."""
-        now = self._clock()
-        if now > self._latest:
-            self._latest = now
+        self._latest = max(self._latest, self._clock())
         return self._latest
 
     def agent(
