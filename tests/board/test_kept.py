@@ -1,5 +1,6 @@
 """What is remembered of reports: in memory it is what the rows say once the reports behind them are taken in."""
 
+import copy
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -184,3 +185,19 @@ def test_what_a_report_that_takes_an_end_back_says_to_guidance_is_written_too(tm
             agent.tool_started(number, "Bash", {"command": "make"})
         agent.tool_failed("c1", "it broke")
         assert_same(remembered(one), remembered(two))
+
+
+def test_what_was_given_out_is_not_changed_by_later_reports() -> None:
+    with Board.open("memory:") as board:
+        agent = board.agent("main", session="s1")
+        agent.call("todo", {"set": ["Paint"]})
+        agent.tool_started("c1", "Edit", {"file_path": "a.py"})
+        known = remembered(board)
+        head, record, tallies = known.head, known.record, dict(known.tallies)
+        before = copy.deepcopy((head, record, tallies))
+        agent.tool_finished("c1", "done")
+        agent.tool_started("c2", "Edit", {"file_path": "b.py"})
+        agent.tool_finished("c2", "done")
+        assert (head, record, tallies) == before
+        assert known.head != head
+        assert known.record != record

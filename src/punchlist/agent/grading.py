@@ -7,7 +7,8 @@ from datetime import datetime
 from typing import Final, NamedTuple
 
 from punchlist.agent.family import above
-from punchlist.agent.kept_work import KeptWork, later, work_on
+from punchlist.agent.kept import kept
+from punchlist.agent.kept_work import attribute, later, work_on
 from punchlist.core.apply import Applied
 from punchlist.core.commands import Problem
 from punchlist.core.events import Draft, header
@@ -78,9 +79,6 @@ def graded(applied: Applied, given: Collection[tuple[Claim, str]]) -> Applied:
 class Judging:
     """Grades the completions of one agent by what was seen of it."""
 
-    def __init__(self) -> None:
-        self._kept = KeptWork()
-
     def judged(
         self, tx: Transaction, row: AgentRow, applied: Applied, *, strict: bool = False
     ) -> list[tuple[Claim, str]]:
@@ -88,7 +86,7 @@ class Judging:
         found = claims(row.state.todos, applied.events)
         if not found:
             return []
-        open_calls, plan_id = list(self._kept.head(tx, row.number).watched.open.values()), applied.state.todos.plan_id
+        open_calls, plan_id = list(kept(tx, row.number).watcher.open.values()), applied.state.todos.plan_id
         calls, given, unclaimed = _Calls(tx, row), list[tuple[Claim, str]](), dict[str, Tally]()
         for claim in found:
             item, key = claim.item, item_key(plan_id, claim.item.id)
@@ -98,7 +96,7 @@ class Judging:
                 tally = unclaimed[key] = with_unclaimed(NOTHING, item, calls.all(), since=since)
             given.append((claim, grade(_with_evidence(calls, item, key, tally))))
         if not strict or refusal(given) is None:
-            self._kept.attribute(tx, row.number, unclaimed)
+            attribute(tx, row.number, unclaimed)
         return given
 
 
@@ -151,10 +149,10 @@ def regraded(
 def regraded_above(tx: Transaction, row: AgentRow, now: datetime) -> None:
     """Looks anew at what those above an agent called done, where it was started for that."""
     for parent, child in above(tx, row):
-        watched = KeptWork().head(tx, parent.number).watched
-        keys = {key for key, children in watched.children.items() if key and child.number in children}
+        watcher = kept(tx, parent.number).watcher
+        keys = {key for key, children in watcher.children.items() if key and child.number in children}
         if keys:
-            regraded(tx, parent, keys, watched.open.values(), now)
+            regraded(tx, parent, keys, watcher.open.values(), now)
 
 
 def _write(tx: Transaction, row: AgentRow, grades: dict[str, Grade], now: datetime) -> None:

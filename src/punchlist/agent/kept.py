@@ -7,21 +7,23 @@ the reports behind it. So what is in memory is never needed: it only saves that 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final
 
 import msgspec
 
-from punchlist.core.grounding import NOTHING, Tally, ToolCall, call_from, counted
-from punchlist.core.grounding.watched import ENDED, Heard, Watched, heard
+from punchlist.core.grounding import NOTHING, Moment, Tally, ToolCall, call_from
+from punchlist.core.grounding.counting import Growing
+from punchlist.core.grounding.watched import ENDED, Settled, Watched, Watcher
 from punchlist.detect import stalls
 from punchlist.detect.loop_rules import Call
-from punchlist.detect.loops import LoopState, recorded
+from punchlist.detect.loop_state import LoopState
 from punchlist.detect.stalls import StallState
+from punchlist.detect.window import Window
 from punchlist.guidance.memory import Record, decode_record, encode_record
-from punchlist.guidance.running import ended, started
+from punchlist.guidance.running import Reported
 from punchlist.store import AgentRow, Transaction
 from punchlist.store.work import Hinted
 
@@ -86,56 +88,113 @@ class Kept:
     """One agent as its last report left it. `upto` is the last event in it, `behind` how many reports the rows lack.
 
     It belongs to the transaction that is open: whoever changes it adds an event with a hint that says so, or writes it.
-    `is_due`: it has to be written; at first it is, because the first report of a process may be its only one.
-    `is_whole`: what is not among its tallies is not in the rows either.
+    Reports are taken in in place, by `watcher`, `window` and `guidance`; all others take what they need as a value,
+    which is `head`, `record` or a tally. `is_due`: it has to be written; at first it is, because the first report of a
+    process may be its only one. `is_whole`: what is not among its tallies is not in the rows either.
     """
 
     __slots__ = (
-        "_past", "_recorded", "_unwritten", "behind", "head", "is_due", "is_whole", "number", "record", "tallies",
-        "upto",
+        "_growing", "_past", "_recorded", "_tallies", "_unwritten", "behind", "guidance", "is_due", "is_whole",
+        "number", "raised", "stall", "upto", "watcher", "window",
     )  # fmt: skip
 
     def __init__(self, number: int, head: Head, record: Record, *, is_whole: bool = False) -> None:
         self.number = number
         self.head = head
         self.record = record
-        self.tallies: dict[str, Tally] = {}
         self.upto = head.upto
         self.behind = 0
         self.is_due = True
         self.is_whole = is_whole
+        self._tallies: dict[str, Tally] = {}
+        self._growing: dict[str, Growing] = {}
         self._recorded: Record = record
         self._unwritten: set[str] = set()
         self._past: set[str] | None = None
 
+    @property
+    def head(self) -> Head:
+        return Head(self.watcher.watched(), self.window.state(), self.raised, self.stall)
+
+    @head.setter
+    def head(self, head: Head) -> None:
+        self.watcher = Watcher(head.watched)
+        self.window = Window(head.loops)
+        self.raised = head.raised
+        self.stall = head.stall
+
+    @property
+    def record(self) -> Record:
+        """What guidance remembers."""
+        return self.guidance.record()
+
+    @record.setter
+    def record(self, record: Record) -> None:
+        self.guidance = Reported(record)
+
+    @property
+    def tallies(self) -> dict[str, Tally]:
+        """Those that were asked for or changed, by part."""
+        for part, growing in self._growing.items():
+            self._tallies[part] = growing.tally()
+            self._unwritten.add(part)
+        self._growing.clear()
+        return self._tallies
+
     def is_past(self, tx: Transaction, call_id: str) -> bool:
         """Whether a call ended so long ago that only the log knows of it: what is said of it now was said before."""
-        watched = self.head.watched
-        if len(watched.ended) < ENDED or call_id in watched.ended or call_id in watched.open:
+        watcher = self.watcher
+        if len(watcher.ended) < ENDED or call_id in watcher.open or call_id in watcher.ended:
             return False
         if self._past is None:
             self._past = set(tx.work.ended_calls(self.number, PAST))
         return call_id in self._past
 
     def tally(self, tx: Transaction, part: str) -> Tally:
-        tally = self.tallies.get(part)
+        growing = self._growing.get(part)
+        if growing is not None:
+            return growing.tally()
+        tally = self._tallies.get(part)
         if tally is None:
             body = None if self.is_whole else tx.work.get(self.number, part)
-            tally = self.tallies[part] = NOTHING if body is None else decode_tally(body)
+            tally = self._tallies[part] = NOTHING if body is None else decode_tally(body)
         return tally
 
-    def count(self, tx: Transaction, before: ToolCall | None, call: ToolCall) -> None:
-        """Counts a call into the tally of the item that it belongs to."""
-        if self._past is not None and call.finished is not None:
-            self._past.add(call.id)
-        for part in (WORK + call.item, LATER + call.after) if call.after else (WORK + call.item,):
-            grown = counted(self.tally(tx, part), before, call)
-            if grown is not None:
-                self.put(part, grown)
-
     def put(self, part: str, tally: Tally) -> None:
-        self.tallies[part] = tally
+        self._growing.pop(part, None)
+        self._tallies[part] = tally
         self._unwritten.add(part)
+
+    def count(self, tx: Transaction, settled: Iterable[Settled]) -> None:
+        """Counts calls into the tallies of the items that they belong to."""
+        for before, call in settled:
+            if self._past is not None and call.finished is not None:
+                self._past.add(call.id)
+            for growing in self._tallies_of(tx, call):
+                growing.count(call, before)
+
+    def count_end(self, tx: Transaction, call: ToolCall, at: Moment, facts: Mapping[str, Any]) -> None:
+        """The same for a call that ran, and of whose end these are the facts."""
+        if self._past is not None:
+            self._past.add(call.id)
+        for growing in self._tallies_of(tx, call):
+            growing.count_end(call, at, facts.get("check_outcome"), failed=facts["is_error"])
+
+    def _tallies_of(self, tx: Transaction, call: ToolCall) -> Iterable[Growing]:
+        found = self._growing_of(tx, WORK + call.item)
+        return (found, self._growing_of(tx, LATER + call.after)) if call.after else (found,)
+
+    def _growing_of(self, tx: Transaction, part: str) -> Growing:
+        growing = self._growing.get(part)
+        if growing is None:
+            growing = self._growing[part] = Growing(self.tally(tx, part))
+        return growing
+
+    def finished(self, tx: Transaction, item: str) -> None:
+        """The item, or the task, of that key was finished: what follows with nothing in focus comes after it."""
+        if self.watcher.done != item:
+            self.watcher.done = item
+            self.write(tx)
 
     def reported(self, tx: Transaction) -> None:
         """To be called once a report is in."""
@@ -144,38 +203,38 @@ class Kept:
 
     def write(self, tx: Transaction, *, again: bool = False) -> None:
         """Brings the rows up to date. `again`: with what the hints in the log say, and nothing else."""
-        head, number = self.head, self.number
-        tx.work.save(number, encode(Head(head.watched, head.loops, head.raised, head.stall, self.upto)), again=again)
+        number, record, tallies = self.number, self.record, self.tallies
+        tx.work.save(number, encode(replace(self.head, upto=self.upto)), again=again)
         for part in self._unwritten:
-            tx.work.save(number, encode(self.tallies[part]), part, again=again)
-        if self.record is not self._recorded:
-            tx.guidance.save(number, encode_record(self.record), again=again)
-            self._recorded = self.record
+            tx.work.save(number, encode(tallies[part]), part, again=again)
+        if record is not self._recorded:
+            tx.guidance.save(number, encode_record(record), again=again)
+            self._recorded = record
         self.is_due = False
         self.behind = 0
         self._unwritten.clear()
-        if len(self.tallies) > _TALLIES:
-            self.tallies.clear()
+        if len(tallies) > _TALLIES:
+            tallies.clear()
 
     def take_in(self, tx: Transaction, event: Hinted) -> None:
         """A report that the rows do not know of yet."""
-        head, data = self.head, event.data
+        data, watcher = event.data, self.watcher
         name: str = data.get("name", "")
         if event.kind == "tool.started":
             begun = _decode_begun(event.hint)
-            outcome = report(made_up(head.watched) if begun.made else head.watched, event.kind, data, event.at)
             name, call, room = begun.tool, begun.call, begun.room
-            self.record = started(self.record, data["call_id"], name, changes=begun.changes, ours=begun.ours)
+            watcher.made += begun.made
+            self.guidance.started(data["call_id"], name, changes=begun.changes, ours=begun.ours)
         else:
             over = _decode_over(event.hint)
-            outcome = report(head.watched, event.kind, data, event.at)
             call, room = over.call, 0
-            self.record, _ = ended(self.record, data["call_id"], over.writes, is_error=data["is_error"])
-        stall = head.stall and alive(head.stall, event.at, name)
-        loops = head.loops if call is None else recorded(head.loops, call, room)
-        self.head = Head(outcome.state, loops, head.raised, stall)
-        for before, settled in outcome.settled:
-            self.count(tx, before, settled)
+            self.guidance.ended(data["call_id"], over.writes, is_error=data["is_error"])
+        outcome = watcher.heard(call_from(event.kind, data, event.at, watcher.reports + 1))
+        if self.stall is not None:
+            self.stall = alive(self.stall, event.at, name)
+        if call is not None:
+            self.window.recorded(call, room)
+        self.count(tx, outcome.settled)
         self.upto = event.seq
         self.behind += 1
 
@@ -190,16 +249,6 @@ def kept(tx: Transaction, number: int) -> Kept:
             found.take_in(tx, event)
         tx.work.hold(number, found)
     return found
-
-
-def report(watched: Watched, kind: str, data: Mapping[str, Any], at: datetime) -> Heard:
-    """What a report comes to whose event is of that kind."""
-    return heard(watched, call_from(kind, data, at, watched.reports + 1))
-
-
-def made_up(state: Watched) -> Watched:
-    """The state once one more id was made up."""
-    return Watched(state.open, state.ended, state.done, state.reports, state.made + 1, state.children)
 
 
 def watch(row: AgentRow, now: datetime) -> StallState:

@@ -1,92 +1,38 @@
-"""The tallies of the work on an agent's items, and what is known of how its list is kept."""
+"""The tallies of the work on an agent's items."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Final
 
-import msgspec
-
-from punchlist.agent.kept import LATER, NEW, WORK, Head, Kept, Raised, decode_head, decode_tally, encode, kept
+from punchlist.agent.kept import LATER, NEW, WORK, Kept, decode_head, decode_tally, kept
 from punchlist.core.grounding import NOTHING, Grounding, Tally, ToolCall, combined, counted, subject, tally_of
-from punchlist.core.grounding.watched import Settled
-from punchlist.detect.staleness import StalenessState
 from punchlist.guidance.memory import NEW as NO_RECORD
 from punchlist.store import AgentRow, Transaction
 
-STALENESS: Final = "staleness"
 _ALL: Final = 1_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class Stale:
-    """What is known of how the list is kept, and the findings about it that still hold."""
-
-    state: StalenessState = field(default_factory=StalenessState)
-    raised: Raised = ()
-
-
-FRESH: Final = Stale()
-_decode_stale = msgspec.msgpack.Decoder(Stale).decode
+def attribute(tx: Transaction, number: int, work: Mapping[str, Tally]) -> None:
+    """Keeps work that was done with nothing in focus as that on these items, of which nothing else was seen."""
+    found = kept(tx, number)
+    for item, tally in work.items():
+        if not tally.is_empty:
+            found.put(WORK + item, tally)
+    found.write(tx)
 
 
-class KeptWork:
-    """What the steps of a handle change of it, written at once."""
-
-    def __init__(self) -> None:
-        self._stale: tuple[bytes | None, Stale] = (None, FRESH)
-
-    def head(self, tx: Transaction, number: int) -> Head:
-        return kept(tx, number).head
-
-    def save_head(self, tx: Transaction, number: int, head: Head) -> None:
-        found = kept(tx, number)
-        found.head = head
-        found.write(tx)
-
-    def stale(self, tx: Transaction, number: int) -> Stale:
-        body = tx.work.get(number, STALENESS)
-        if body is None:
-            return FRESH
-        known, stale = self._stale
-        if known is not body:
-            stale = _decode_stale(body)
-            self._stale = body, stale
-        return stale
-
-    def save_stale(self, tx: Transaction, number: int, stale: Stale) -> None:
-        body = encode(stale)
-        tx.work.save(number, body, STALENESS)
-        self._stale = body, stale
-
-    def settle(self, tx: Transaction, number: int, settled: Iterable[Settled]) -> None:
-        """Counts calls into the tallies of the items that they belong to."""
-        found = kept(tx, number)
-        for before, call in settled:
-            found.count(tx, before, call)
-        if settled:
-            found.write(tx)
-
-    def attribute(self, tx: Transaction, number: int, work: Mapping[str, Tally]) -> None:
-        """Keeps work that was done with nothing in focus as that on these items, of which nothing else was seen."""
-        found = kept(tx, number)
-        for item, tally in work.items():
-            if not tally.is_empty:
-                found.put(WORK + item, tally)
-        found.write(tx)
-
-    def make_anew(self, tx: Transaction, row: AgentRow) -> None:
-        """Makes the tallies from the log, because a report took back what was counted. Seldom, and not quick."""
-        work, found = Grounding(tx.work.events(row.number, _ALL)), kept(tx, row.number)
-        found.write(tx)
-        for of in work.subjects():
-            found.put(WORK + of.item, _made(work.calls(of)))
-        for part in tx.work.parts(row.number):
-            if part.startswith(LATER):
-                of = subject(row.session, row.name, part.removeprefix(LATER))
-                found.put(part, _made(work.calls_later(of)))
-        found.write(tx)
+def make_anew(tx: Transaction, row: AgentRow) -> None:
+    """Makes the tallies from the log, because a report took back what was counted. Seldom, and not quick."""
+    work, found = Grounding(tx.work.events(row.number, _ALL)), kept(tx, row.number)
+    found.write(tx)
+    for of in work.subjects():
+        found.put(WORK + of.item, _made(work.calls(of)))
+    for part in tx.work.parts(row.number):
+        if part.startswith(LATER):
+            of = subject(row.session, row.name, part.removeprefix(LATER))
+            found.put(part, _made(work.calls_later(of)))
+    found.write(tx)
 
 
 def _made(calls: Iterable[ToolCall]) -> Tally:
@@ -102,9 +48,10 @@ def read(tx: Transaction, number: int) -> Kept:
     parts, held = tx.work.parts(number), tx.work.held.get(number)
     body = parts.get("")
     found = held or Kept(number, NEW if body is None else decode_head(body), NO_RECORD, is_whole=True)
+    known = found.tallies
     for part, tally in parts.items():
-        if part.startswith((WORK, LATER)) and part not in found.tallies:
-            found.tallies[part] = decode_tally(tally)
+        if part.startswith((WORK, LATER)) and part not in known:
+            known[part] = decode_tally(tally)
     if held is None:
         for event in tx.work.hinted(number, found.upto):
             found.take_in(tx, event)
@@ -118,7 +65,7 @@ def tallies(tx: Transaction, number: int) -> dict[str, Tally]:
 
 def _tallies(of: Kept) -> dict[str, Tally]:
     found = {part.removeprefix(WORK): tally for part, tally in of.tallies.items() if part.startswith(WORK)}
-    for call in of.head.watched.open.values():
+    for call in of.watcher.open.values():
         if call.is_open:
             found[call.item] = counted(found.get(call.item, NOTHING), None, call) or NOTHING
     return found
@@ -127,7 +74,7 @@ def _tallies(of: Kept) -> dict[str, Tally]:
 def wholes(tx: Transaction, number: int, items: Iterable[str]) -> dict[str, Tally]:
     """The work on these items, that of children who were started for it included."""
     of = read(tx, number)
-    known, children = _tallies(of), of.head.watched.children
+    known, children = _tallies(of), of.watcher.children
     return {item: _with_children(tx, known.get(item, NOTHING), children.get(item, ())) for item in items}
 
 
@@ -143,7 +90,7 @@ def work_on(tx: Transaction, number: int, item: str, open_calls: Iterable[ToolCa
     for call in open_calls:
         if call.item == item and call.is_open:
             tally = counted(tally, None, call) or tally
-    return _with_children(tx, tally, of.head.watched.children.get(item, ()))
+    return _with_children(tx, tally, of.watcher.children.get(item, ()))
 
 
 def _with_children(tx: Transaction, own: Tally, first: Iterable[int]) -> Tally:
@@ -156,5 +103,5 @@ def _with_children(tx: Transaction, own: Tally, first: Iterable[int]) -> Tally:
         seen.add(child)
         of = read(tx, child)
         found.append(combined(NOTHING, _tallies(of).values()))
-        waiting.extend(one for group in of.head.watched.children.values() for one in group)
+        waiting.extend(one for group in of.watcher.children.values() for one in group)
     return combined(own, found, as_children=True) if found else own

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from punchlist.agent.kept import Raised, alive, watch
 from punchlist.core.events import Draft, Event
-from punchlist.core.grounding import item_key, task_key
+from punchlist.core.grounding import task_key
 from punchlist.core.task import TaskStatus
 from punchlist.core.verdict import Verdict
 from punchlist.detect import stalls
@@ -16,7 +16,6 @@ from punchlist.detect.findings import Finding, finding_of
 from punchlist.store import AgentRow, Transaction
 
 if TYPE_CHECKING:
-    from punchlist.detect.loop_rules import Call
     from punchlist.detect.stalls import StallState
 
 
@@ -37,25 +36,12 @@ def still_alive(state: StallState | None, row: AgentRow, now: datetime, name: st
     return stalls.active(watch(row, now), now, name) if state is None or state.over else alive(state, now, name)
 
 
-def changed_call(before: Sequence[Call], after: Sequence[Call]) -> Call | None:
-    """The call that a new result was put into, if there is one."""
-    if before is after:
-        return None
-    if after[-1] is not before[-1]:
-        return after[-1]
-    return next((new for old, new in zip(reversed(before), reversed(after), strict=True) if new is not old), None)
-
-
-def focus_of(tx: Transaction, row: AgentRow, done: str) -> tuple[str, str]:
-    """The key of what is in focus; else that of the item that was finished last."""
-    item = row.state.todos.focus
-    if item is not None:
-        return item_key(row.state.todos.plan_id, item.id), ""
-    tasks = tx.tasks.of_agent(row) if tx.has_tasks else ()
-    for one in reversed(tasks):
+def task_in_focus(tx: Transaction, row: AgentRow) -> str:
+    """The key of the task that an agent works on, where no item of its list is in focus; empty if there is none."""
+    for one in reversed(tx.tasks.of_agent(row)) if tx.has_tasks else ():
         if one.task.status is TaskStatus.IN_PROGRESS:
-            return task_key(one.list.name, one.task.id), ""
-    return "", done
+            return task_key(one.list.name, one.task.id)
+    return ""
 
 
 def plan_of(row: AgentRow, drafts: Iterable[Draft]) -> str:

@@ -13,7 +13,6 @@ from punchlist.core.events import Draft
 from punchlist.core.verdict import FINE, Verdict
 from punchlist.detect.pace import pace_of
 from punchlist.guidance.memory import Record
-from punchlist.guidance.running import ended, noticed, started
 from punchlist.guidance.situation import is_own
 from punchlist.store import AgentRow, Transaction
 
@@ -24,33 +23,35 @@ class Reports(Steps):
     """Like every step, none of these raises: on a fault it changes nothing, and logs."""
 
     def tool_started(self, call_id: str, name: str, args: Any) -> Verdict:
-        tool = short(name)
+        tool, watching = short(name), self._ground.watching
         ours = is_own(tool, self._own)
+        try:
+            seen = watching.look(tool, args, ours=ours)  # before the transaction begins
+        except Exception:
+            return self._failed(FINE)
 
-        def prepare() -> Callable[[Transaction, AgentRow, Kept, datetime], Verdict]:
-            seen = self._ground.watching.look(tool, args, ours=ours)
+        def decide(tx: Transaction, row: AgentRow, known: Kept, now: datetime) -> Verdict:
+            key, verdict = watching.started(tx, row, known, short(call_id), seen, now)
+            verdict = watching.guarded(tx, row, key, seen, verdict, now)
+            known.guidance.started(key, tool, changes=seen.changes, ours=ours)
+            if verdict.for_model:
+                known.guidance.noticed(verdict.for_model)
+            return verdict
 
-            def decide(tx: Transaction, row: AgentRow, known: Kept, now: datetime) -> Verdict:
-                key, verdict = self._ground.watching.started(tx, row, short(call_id or ""), seen, now)
-                verdict = self._ground.watching.guarded(tx, row, key, seen, verdict, now)
-                known.record = started(known.record, key, tool, changes=seen.changes, ours=ours)
-                if verdict.for_model:
-                    known.record = noticed(known.record, verdict.for_model)
-                return verdict
-
-            return decide
-
-        return self._prepared(prepare, FINE)
+        return self._prepared(decide, FINE)
 
     def tool_ended(
         self, call_id: str, result: Any, *, is_error: bool | None, exit_code: int | None, name: str, event: str
     ) -> None:
+        watching, accounts = self._ground.watching, self._ground.accounts
+
         def decide(tx: Transaction, row: AgentRow, known: Kept, now: datetime) -> None:
-            writes = self._ground.accounts.tally(row.ledger).writes
-            key, failed = self._ground.watching.ended(
+            writes = accounts.tally(row.ledger).writes
+            key, failed = watching.ended(
                 tx,
                 row,
-                short(call_id or ""),
+                known,
+                short(call_id),
                 result,
                 now,
                 is_error=None if is_error is None else bool(is_error),
@@ -59,10 +60,10 @@ class Reports(Steps):
                 event=event,
                 writes=writes,
             )
-            self._ground.watching.guard_ended(tx, row, key, result, now, failed)
-            known.record, _ = ended(known.record, key, writes, is_error=failed)
+            watching.guard_ended(tx, row, key, result, now, failed)
+            known.guidance.ended(key, writes, is_error=failed)
 
-        self._prepared(lambda: decide, None)
+        self._prepared(decide, None)
 
     def tool_updated(self, call_id: str, text: str, name: str) -> None:
         def decide(tx: Transaction, row: AgentRow, record: Record) -> tuple[Record, None]:
@@ -118,26 +119,24 @@ class Reports(Steps):
                 self._ground.watching.begin(tx, parent, self._ground.board.now(), pace)
         return row._replace(ledger=ledger)
 
-    def _prepared(self, prepare: Callable[[], Callable[[Transaction, AgentRow, Kept, datetime], T]], otherwise: T) -> T:
-        """A report, for which something has to be found out before its transaction begins."""
+    def _prepared(self, decide: Callable[[Transaction, AgentRow, Kept, datetime], T], otherwise: T) -> T:
+        """A report on a tool call."""
         ground = self._ground
-        try:
-            decide = prepare()
-        except Exception:
-            return self._failed(otherwise)
 
         def work(tx: Transaction) -> tuple[T, list[str]]:
             now = ground.board.now()
-            row = self._watched(tx, ground.join(tx, now))
-            settled = [] if row.state.todos.focus is not None else ground.settle(tx, row, now)
+            row = ground.join(tx, now)
+            if not ground.accounts.tally(row.ledger).watched:
+                row = self._watched(tx, row)
+            settled = [] if ground.watching.standing(row.state.todos).focus else ground.settle(tx, row, now)
             known = kept(tx, row.number)
-            record, behind = known.record, known.behind
+            news, behind = known.guidance.news, known.behind
             try:
                 result = decide(tx, row, known, now)
             except BaseException:
                 tx.work.held.pop(row.number, None)
                 raise
-            if known.record is not record and known.behind <= behind:
+            if known.guidance.news != news and known.behind <= behind:
                 known.is_due = True  # no hint tells of it
             known.reported(tx)
             return result, settled

@@ -6,8 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
-from punchlist.agent.kept import NEW, encode
-from punchlist.agent.kept_work import KeptWork
+from punchlist.agent.kept import NEW, encode, kept, watch
 from punchlist.core.events import Draft
 from punchlist.detect import stalls
 from punchlist.store import AgentRow, Transaction
@@ -22,8 +21,7 @@ TIMINGS: Final = "stalls"
 class Silence:
     """Listens for one agent, through one handle. Without `timings` of its own those of the board hold."""
 
-    def __init__(self, kept: KeptWork, timings: StallOptions | None, name: str) -> None:
-        self._kept = kept
+    def __init__(self, timings: StallOptions | None, name: str) -> None:
         self._timings = timings
         self._name = name
 
@@ -37,23 +35,26 @@ class Silence:
     def spawned(self, tx: Transaction, child: AgentRow, now: datetime) -> None:
         """A child was started, and nothing has come from it yet."""
         self.keep_timings(tx, child.number)
-        stall = stalls.watched(now, child.label or child.name)
-        self._kept.save_head(tx, child.number, replace(NEW, stall=stall))
+        known = kept(tx, child.number)
+        known.head = replace(NEW, stall=watch(child, now))
+        known.write(tx)
 
     def stirred(self, tx: Transaction, row: AgentRow, now: datetime, sign: str, *, watched: bool) -> None:
         """A sign of life that is no report on a tool.
 
         Of an agent whose tools nobody reports nothing more is expected: its silence from now on would say nothing.
         """
-        head = self._kept.head(tx, row.number)
-        state = head.stall
+        known = kept(tx, row.number)
+        state = known.stall
         if state is None or state.over:
             return
         if not watched:
             self.over(tx, row, state, now)
-            self._kept.save_head(tx, row.number, replace(head, stall=stalls.ended(state)))
+            known.stall = stalls.ended(state)
+            known.write(tx)
         elif (now - state.alive_at).total_seconds() >= 1:
-            self._kept.save_head(tx, row.number, replace(head, stall=stalls.active(state, now, sign)))
+            known.stall = stalls.active(state, now, sign)
+            known.write(tx)
 
     def over(self, tx: Transaction, row: AgentRow, state: StallState | None, now: datetime) -> None:
         """Says that a stall is over, if one was told of."""

@@ -56,7 +56,7 @@ def tell(store: Store, now: datetime) -> int:
 
 def _states(store: Store, project: str | None = None) -> list[tuple[WatchedRow, StallState]]:
     """How far each agent got of which anything is known."""
-    rows = store.read(lambda tx: [(row, read(tx, row.number).head.stall) for row in tx.work.watched(project)])
+    rows = store.read(lambda tx: [(row, read(tx, row.number).stall) for row in tx.work.watched(project)])
     return [(row, state) for row, state in rows if state is not None]
 
 
@@ -77,11 +77,11 @@ def _told(tx: Transaction, row: WatchedRow, now: datetime, options: StallOptions
     if agent is None:
         return False
     found = kept(tx, row.number)
-    state = found.head.stall
+    state = found.stall
     state, finding = (None, None) if state is None else check(state, now, _timings(row, options))
     if finding is None:
         return False
-    found.head = replace(found.head, stall=state)
+    found.stall = state
     found.write(tx)
     tx.add_events(agent, [Draft(finding.kind, finding.data())], by=row.agent, at=now)
     return True

@@ -306,6 +306,9 @@ def as_text(value: object) -> str:
 
 
 def short(text: str) -> str:
+    """A name or id as it is recorded, whatever a host may have put there."""
+    if type(text) is str and text.isascii():
+        return _plain(text[:_LONGEST]) if text else ""
     return _plain(repair(as_text(text))[:_LONGEST])
 
 

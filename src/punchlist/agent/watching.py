@@ -6,25 +6,26 @@ Everything here runs within a transaction of `Steps`; what can be found out befo
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from punchlist.agent.beside import beside
 from punchlist.agent.grading import regraded, regraded_above
-from punchlist.agent.kept import Begun, Head, Kept, Over, encode, kept, made_up, report, watch
-from punchlist.agent.kept_work import KeptWork, Stale
-from punchlist.agent.report_rules import changed_call, event_of, focus_of, loop_findings, plan_of, still_alive
+from punchlist.agent.kept import Begun, Kept, Over, encode, kept, watch
+from punchlist.agent.kept_work import make_anew
+from punchlist.agent.report_rules import event_of, loop_findings, plan_of, still_alive, task_in_focus
 from punchlist.agent.silence import Silence
-from punchlist.core.events import Draft, Event
-from punchlist.core.grounding import Moment, Watch, end_facts, start_facts
-from punchlist.core.grounding.calls import End
-from punchlist.core.grounding.watched import Heard, given, given_up, heard_end, started_for
+from punchlist.agent.standing import Standing
+from punchlist.agent.upkeep import Upkeep
+from punchlist.core.events import Draft
+from punchlist.core.grounding import Moment, ToolCall, Watch, call_from, end_facts, is_task, start_facts
+from punchlist.core.grounding.calls import begun
+from punchlist.core.grounding.watched import Heard, Settled, given
 from punchlist.core.grounding.work import TURN_ENDS
+from punchlist.core.todo import TodoList
 from punchlist.core.verdict import FINE, Verdict
-from punchlist.detect import loops, staleness, stalls
-from punchlist.detect.findings import Finding
-from punchlist.detect.list_rules import over
+from punchlist.detect import stalls
 from punchlist.detect.pace import NO_PACE, Pace
 from punchlist.guidance.tools import OwnTools, changes, kind, may_change
 from punchlist.store import AgentRow, Transaction
@@ -37,9 +38,6 @@ if TYPE_CHECKING:
     from punchlist.detect.loop_options import LoopOptions
     from punchlist.detect.rounds import RoundOptions
     from punchlist.detect.stalls import StallOptions
-
-_AT_WORK: Final = 60.0
-"""Seconds within which an item that is worked on need not be noted as such again."""
 
 _NO_TURN: Final = frozenset({"", "agent.joined", *TURN_ENDS})
 
@@ -74,8 +72,9 @@ class Watching:
     def __init__(self, settings: Settings, name: str) -> None:
         self._settings = settings
         self._name = name
-        self._kept = KeptWork()
-        self.silence = Silence(self._kept, settings.stalls, name)
+        self._upkeep = Upkeep(settings.staleness, name)
+        self._standing = Standing(TodoList())
+        self.silence = Silence(settings.stalls, name)
         self._beside = beside(settings.guardrail, settings.rounds, name)
 
     @property
@@ -99,8 +98,7 @@ class Watching:
     def begin(self, tx: Transaction, row: AgentRow, now: datetime, pace: Pace = NO_PACE) -> None:
         """The first report on an agent: its list is as it stands, and was written at that pace until now."""
         self.silence.keep_timings(tx, row.number)
-        state = staleness.taken_over(staleness.standing(row.state.todos, now), pace)
-        self._kept.save_stale(tx, row.number, Stale(state, pace.raised))
+        self._upkeep.begin(tx, row, now, pace)
 
     def look(self, name: str, arguments: Any, *, ours: bool) -> Look:
         """Looks at a call; needs no transaction."""
@@ -112,41 +110,62 @@ class Watching:
         facts = start_facts(name, arguments, kind=what, changes=touches, watch=self._settings.watch, flat=flat)
         return Look(name, arguments, changing, ours, facts, flat)
 
-    def started(self, tx: Transaction, row: AgentRow, call_id: str, seen: Look, now: datetime) -> tuple[str, Verdict]:
+    def standing(self, todos: TodoList) -> Standing:
+        """What is to be known of a list."""
+        if self._standing.todos is not todos:
+            self._standing = Standing(todos)
+        return self._standing
+
+    def started(
+        self, tx: Transaction, row: AgentRow, known: Kept, call_id: str, seen: Look, now: datetime
+    ) -> tuple[str, Verdict]:
         """A call begins: its id, and what is thought of it. The same call again is judged anew and recorded once."""
-        known, made = kept(tx, row.number), not call_id
-        head = known.head
-        watched = made_up(head.watched) if made else head.watched
-        call_id = given(call_id) if call_id else f"#{watched.made}"
+        made, watcher, window = not call_id, known.watcher, known.window
+        call_id = watcher.make_id() if made else given(call_id)
         if not made and known.is_past(tx, call_id):
             return call_id, FINE
-        state, verdict = head.loops, FINE
-        if self._settings.loops.enabled:
-            state, verdict = loops.started(
-                state, call_id, seen.name, seen.arguments, options=self._settings.loops, flat=seen.flat
-            )
-        item, after = focus_of(tx, row, watched.done)
-        facts = {"call_id": call_id, **seen.facts, **({"item": item} if item else {"after": after} if after else {})}
-        outcome = report(watched, "tool.started", facts, now)
-        drafts = [Draft("tool.started", facts)] if outcome.call is not None else []
-        found, raised = loop_findings(head.raised, verdict, seen.name)
-        drafts.extend(found)
-        stall = still_alive(head.stall, row, now, seen.name) if outcome.call is not None else head.stall
+        raised, warned, held, guard = known.raised, window.warned, window.held, window.guard
+        verdict, recorded, options = FINE, None, self._settings.loops
+        if options.enabled:
+            verdict, recorded = window.started(call_id, seen.name, seen.arguments, options=options, flat=seen.flat)
+        facts = {"call_id": call_id, **seen.facts}
+        item = self._focus(tx, row)
+        if item:
+            facts["item"] = item
+        elif watcher.done:
+            facts["after"] = watcher.done
+        outcome = watcher.heard(self._begun(facts, now, watcher.reports + 1))
+        drafts = [] if outcome.call is None else [Draft("tool.started", facts)]
+        if raised or verdict.is_news:
+            found, known.raised = loop_findings(raised, verdict, seen.name)
+            drafts.extend(found)
+        is_same = known.raised is raised and window.warned is warned and window.held is held and window.guard is guard
         hint = None
-        same = raised is head.raised and state.warned is head.loops.warned and state.held is head.loops.held
-        if same and self._is_plain(known, outcome):
-            new = state.calls[-1] if state.calls is not head.loops.calls else None
-            room = self._settings.loops.history_size
-            hint = encode(Begun(seen.name, seen.changes, seen.ours, made, room, new))
+        if is_same and self._is_plain(known, outcome):
+            hint = encode(Begun(seen.name, seen.changes, seen.ours, made, options.history_size, recorded))
+        elif not is_same or outcome.call is not None or recorded is not None:
+            known.is_due = True
         if outcome.call is not None:
-            drafts.extend(self._stale_by_work(tx, row, item, now))
-        self._report(tx, row, known, Head(outcome.state, state, raised, stall), outcome, drafts, now, hint)
+            known.stall = still_alive(known.stall, row, now, seen.name)
+            drafts.extend(self._upkeep.worked(tx, row, self.standing(row.state.todos).focus, now))
+        self._report(tx, row, known, drafts, now, hint)
+        known.count(tx, outcome.settled)
         return call_id, verdict
+
+    @staticmethod
+    def _begun(facts: dict[str, Any], now: datetime, order: int) -> ToolCall:
+        """A call that begins."""
+        return call_from("tool.started", facts, now, order) if "check" in facts else begun(facts, Moment(now, order))
+
+    def _focus(self, tx: Transaction, row: AgentRow) -> str:
+        """The key of the item, or else of the task, that is in focus."""
+        return self.standing(row.state.todos).key or task_in_focus(tx, row)
 
     def ended(
         self,
         tx: Transaction,
         row: AgentRow,
+        known: Kept,
         call_id: str,
         result: Any,
         now: datetime,
@@ -161,74 +180,69 @@ class Watching:
 
         `writes` is how often the list was written so far.
         """
-        known = kept(tx, row.number)
-        head = known.head
-        call_id = given(call_id) if call_id else head.watched.oldest(name)
+        watcher, window = known.watcher, known.window
+        call_id = given(call_id) if call_id else watcher.oldest(name)
         if not call_id or known.is_past(tx, call_id):
             return call_id, bool(is_error)
-        begun = head.watched.open.get(call_id)
-        facts = end_facts(result, is_error=is_error, exit_code=exit_code, started=begun, watch=self._settings.watch)
-        data: dict[str, Any] = {"call_id": call_id, "name": name if begun is None else begun.name, **facts}
-        if begun is not None and begun.started is not None:
-            data["seconds"] = round(max(0.0, (now - begun.started.at).total_seconds()), 3)
+        running = watcher.open.get(call_id)
+        facts = end_facts(result, is_error=is_error, exit_code=exit_code, started=running, watch=self._settings.watch)
+        data: dict[str, Any] = {"call_id": call_id, "name": name if running is None else running.name, **facts}
+        if running is not None and running.started is not None:
+            data["seconds"] = round(max(0.0, (now - running.started.at).total_seconds()), 3)
         failed = bool(facts["is_error"])
-        if begun is not None and begun.is_open and begun.started is not None:
-            at = Moment(now, head.watched.reports + 1)
-            end = End(at, "failed" if failed else "ok", facts.get("check_outcome"), facts.get("result", ""))
-            outcome = heard_end(head.watched, begun, end)
-        else:
-            outcome = report(head.watched, event, data, now)
+        outcome = self._over(tx, known, running, event, data, now)
         if outcome.call is None:
             return call_id, failed
-        state = head.loops
+        guard, held, call, hint = window.guard, window.held, None, None
         if self._settings.loops.enabled:
-            state = loops.finished(state, call_id, result, failed, options=self._settings.loops)
-        stall, hint = still_alive(head.stall, row, now, data["name"]), None
-        same = state.guard is head.loops.guard and state.held is head.loops.held
-        if same and self._is_plain(known, outcome):
-            hint = encode(Over(writes, changed_call(head.loops.calls, state.calls)))
-        after = Head(outcome.state, state, head.raised, stall)
-        self._report(tx, row, known, after, outcome, [Draft(event, data)], now, hint)
-        self._regrade(tx, row, outcome, now)
+            call = window.finished(call_id, result, failed, options=self._settings.loops)
+        if window.guard is guard and window.held is held and self._is_plain(known, outcome):
+            hint = encode(Over(writes, call))
+        else:
+            known.is_due = True
+        known.stall = still_alive(known.stall, row, now, data["name"])
+        self._report(tx, row, known, [Draft(event, data)], now, hint)
+        self._regrade(tx, row, known, outcome, now)
         return call_id, failed
+
+    @staticmethod
+    def _over(
+        tx: Transaction, known: Kept, running: ToolCall | None, event: str, data: Mapping[str, Any], now: datetime
+    ) -> Heard:
+        """Takes in the end of a call: in short where it was seen to begin and still runs."""
+        watcher = known.watcher
+        if running is None or not running.is_open or running.started is None:
+            outcome = watcher.heard(call_from(event, data, now, watcher.reports + 1))
+            known.count(tx, outcome.settled)
+            return outcome
+        watcher.is_over(running.id, failed=data["is_error"])
+        known.count_end(tx, running, Moment(now, watcher.reports), data)
+        return Heard(running, (Settled(None, running),))
 
     @staticmethod
     def _is_plain(known: Kept, outcome: Heard) -> bool:
         """Whether a report may be stored as its event and a hint alone: what else it does, `Kept.take_in` does too."""
-        stall = known.head.stall
+        stall = known.stall
         if known.is_due or outcome.call is None or outcome.is_worse or stall is None or stall.over:
             return False
         return len(outcome.settled) < 2
 
     def _report(
-        self,
-        tx: Transaction,
-        row: AgentRow,
-        known: Kept,
-        head: Head,
-        outcome: Heard,
-        drafts: list[Draft],
-        now: datetime,
-        hint: bytes | None,
+        self, tx: Transaction, row: AgentRow, known: Kept, drafts: list[Draft], now: datetime, hint: bytes | None
     ) -> None:
-        """Puts in what a report comes to. One without a hint is written at once."""
+        """Adds the events of a report. One without a hint is written at once, if anything has changed."""
         if drafts:
             known.upto = tx.add_events(row, drafts, by=self._name, at=now, hint=hint)
-        for before, call in outcome.settled:
-            known.count(tx, before, call)
         if hint is not None:
             known.behind += 1
-        elif outcome.settled or head != known.head:
-            known.is_due = True
-        known.head = head
 
     def updated(
         self, tx: Transaction, row: AgentRow, call_id: str, text: str, now: datetime, *, name: str = ""
     ) -> None:
         """A call that runs says something. Without an id it is the oldest call of that name."""
-        head = self._kept.head(tx, row.number)
-        call_id = given(call_id) if call_id else head.watched.oldest(name)
-        known = head.watched.open.get(call_id)
+        watcher = kept(tx, row.number).watcher
+        call_id = given(call_id) if call_id else watcher.oldest(name)
+        known = watcher.open.get(call_id)
         if known is None or not known.is_open:
             return
         data = {"call_id": call_id, "name": known.name, "preview": self.preview(text)}
@@ -244,20 +258,24 @@ class Watching:
 
         Nobody who is done with a turn is stalled; `asked` says that the next one has begun.
         """
-        head = self._kept.head(tx, row.number)
-        self.silence.over(tx, row, head.stall, now)
+        known = kept(tx, row.number)
+        watcher = known.watcher
+        self.silence.over(tx, row, known.stall, now)
         if asked:
             self.silence.keep_timings(tx, row.number)
             for one in self._beside:
                 one.turn_began(tx, row, now)
-        watched, settled = given_up(head.watched, Moment(now, head.watched.reports + 1))
-        if settled or draft is not None or self.went_on(tx, row):
+        settled = watcher.left_open(Moment(now, watcher.reports + 1))
+        is_turn = bool(settled) or draft is not None or self.went_on(tx, row)
+        if is_turn:
             self._add(tx, row, [draft or Draft("turn.ended", {"abandoned": len(settled)})], now)
-            watched = replace(watched, reports=watched.reports + 1)
-        stall = stalls.submitted(watch(row, now), now) if asked else head.stall and stalls.ended(head.stall)
-        if settled or stall != head.stall:
-            self._kept.save_head(tx, row.number, replace(head, watched=watched, stall=stall))
-            self._kept.settle(tx, row.number, settled)
+        stall = stalls.submitted(watch(row, now), now) if asked else known.stall and stalls.ended(known.stall)
+        if settled or stall != known.stall:
+            watcher.reports += is_turn
+            watcher.give_up(settled)
+            known.count(tx, settled)
+            known.stall = stall
+            known.write(tx)
         return len(settled)
 
     @staticmethod
@@ -267,11 +285,12 @@ class Watching:
 
     def spoke(self, tx: Transaction, row: AgentRow, now: datetime) -> None:
         """The agent said something that people see."""
-        head = self._kept.head(tx, row.number)
-        stall, resumed = stalls.spoke(head.stall or watch(row, now), now)
-        self._kept.save_head(tx, row.number, replace(head, stall=stall))
-        if resumed is not None and head.stall is not None:
-            resumed = stalls.over(head.stall, resumed.seen) or resumed
+        known = kept(tx, row.number)
+        before = known.stall
+        known.stall, resumed = stalls.spoke(before or watch(row, now), now)
+        known.write(tx)
+        if resumed is not None and before is not None:
+            resumed = stalls.over(before, resumed.seen) or resumed
         self._add(tx, row, [] if resumed is None else [Draft(resumed.kind, resumed.data())], now)
 
     def guarded(
@@ -292,22 +311,19 @@ class Watching:
     def round_ended(self, tx: Transaction, row: AgentRow, now: datetime) -> None:
         """The agent has said something to its host, and its tools were run."""
         for one in self._beside:
-            one.round_ended(tx, row, now, looping=bool(self._kept.head(tx, row.number).raised))
+            one.round_ended(tx, row, now, looping=bool(kept(tx, row.number).raised))
 
     def compacted(self, tx: Transaction, row: AgentRow) -> None:
         """The agent's context was compacted: its next calls are watched closely."""
-        head = self._kept.head(tx, row.number)
-        state = loops.compacted(head.loops, options=self._settings.loops)
-        if state is not head.loops:
-            self._kept.save_head(tx, row.number, replace(head, loops=state))
+        known = kept(tx, row.number)
+        if known.window.compacted(options=self._settings.loops):
+            known.write(tx)
 
     def spawned(self, tx: Transaction, row: AgentRow, child: int, named: str) -> str:
         """A child is started, for the item of that key or else for what is in focus: the key of it, if there is one."""
-        head = self._kept.head(tx, row.number)
-        item = named or focus_of(tx, row, "")[0]
-        watched = started_for(head.watched, item, child)
-        if watched is not head.watched:
-            self._kept.save_head(tx, row.number, replace(head, watched=watched))
+        known, item = kept(tx, row.number), named or self._focus(tx, row)
+        if known.watcher.started_for(item, child):
+            known.write(tx)
         return item
 
     def wrote(self, tx: Transaction, row: AgentRow, drafts: Iterable[Draft], now: datetime, *, by: str) -> None:
@@ -315,50 +331,22 @@ class Watching:
         drafts = tuple(drafts)
         finished = [draft.data["id"] for draft in drafts if draft.kind == "item.completed"]
         if finished:
-            head, key = self._kept.head(tx, row.number), f"{plan_of(row, drafts)}/{finished[-1]}"
-            if head.watched.done != key:
-                self._kept.save_head(tx, row.number, replace(head, watched=replace(head.watched, done=key)))
+            kept(tx, row.number).finished(tx, f"{plan_of(row, drafts)}/{finished[-1]}")
         events = [event_of(row, draft.kind, draft.data, now, by) for draft in drafts]
-        self._add(tx, row, self._observe(tx, row, events), now)
+        self._add(tx, row, self._upkeep.observed(tx, row, events), now)
 
-    def _regrade(self, tx: Transaction, row: AgentRow, outcome: Heard, now: datetime) -> None:
+    def _regrade(self, tx: Transaction, row: AgentRow, known: Kept, outcome: Heard, now: datetime) -> None:
         """Looks at the grades that what has ended bears on."""
         if outcome.is_worse:
-            self._kept.make_anew(tx, row)
-            regraded(tx, row, None, outcome.state.open.values(), now)
+            make_anew(tx, row)
+            regraded(tx, row, None, known.watcher.open.values(), now)
             return
-        keys = {key for settled in outcome.settled for key in (settled.call.item, settled.call.after) if key}
+        graded = self.standing(row.state.todos).graded
+        keys = [key for _, call in outcome.settled for key in (call.item, call.after) if key in graded or is_task(key)]
         if keys:
-            regraded(tx, row, keys, outcome.state.open.values(), now)
+            regraded(tx, row, keys, known.watcher.open.values(), now)
         if row.parent is not None and outcome.settled:
             regraded_above(tx, row, now)
-
-    def _stale_by_work(self, tx: Transaction, row: AgentRow, item: str, now: datetime) -> list[Draft]:
-        """What a call says about how the list is kept. Work on the one item in progress is not noted every time."""
-        plan, _, name = item.partition("/")
-        short = name if plan == row.state.todos.plan_id else ""
-        stale = self._kept.stale(tx, row.number)
-        active = stale.state.active
-        if not active:
-            return []
-        entry = active.get(short)
-        fresh = entry is not None and not entry.elsewhere and (now - entry.since).total_seconds() < _AT_WORK
-        if fresh and len(active) == 1:
-            return []
-        return self._observe(tx, row, [event_of(row, "tool.started", {"item": short}, now, self._name)])
-
-    def _observe(self, tx: Transaction, row: AgentRow, events: Iterable[Event]) -> list[Draft]:
-        stale = self._kept.stale(tx, row.number)
-        state, said = stale.state, list[Finding]()
-        for event in events:
-            state, found = staleness.observed(state, event, self._settings.staleness)
-            said.extend(found)
-        raised, ended = over(stale.raised, said, lambda known: staleness.holds(state, *known))
-        said.extend(ended)
-        after = Stale(state, raised)
-        if after != stale:
-            self._kept.save_stale(tx, row.number, after)
-        return [Draft(one.kind, one.data()) for one in said]
 
     def _add(self, tx: Transaction, row: AgentRow, drafts: list[Draft], now: datetime) -> None:
         if drafts:

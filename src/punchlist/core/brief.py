@@ -8,7 +8,8 @@ from datetime import datetime
 from typing import Final
 
 from punchlist.core.events import Event
-from punchlist.core.grounding.tally import Tally, tally_of
+from punchlist.core.grounding.counting import tally_of
+from punchlist.core.grounding.tally import Tally
 from punchlist.core.grounding.work import TURN_ENDS
 from punchlist.core.report import ItemReport, Report, Reporting
 from punchlist.core.todo import Status

@@ -17,9 +17,10 @@ from typing import Any, NamedTuple, cast
 
 from punchlist.core.events import Event, fold
 from punchlist.core.grounding.calls import Subject, todo_subject
+from punchlist.core.grounding.counting import work_during
 from punchlist.core.grounding.evidence import Matched, completion_before, grounded_by, match_evidence, with_unclaimed
 from punchlist.core.grounding.grades import GRADES, SOUND, Grade, regrade
-from punchlist.core.grounding.tally import NOTHING, Tally, combined, work_during
+from punchlist.core.grounding.tally import NOTHING, Tally, combined
 from punchlist.core.grounding.work import Grounding
 from punchlist.core.task_books import TaskBooks, TaskEntry
 from punchlist.core.todo import Status, TodoItem, TodoList

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from hashlib import sha256
 from itertools import islice
 from typing import Any, Literal, NamedTuple, cast
@@ -31,6 +32,9 @@ _CHANNELS = frozenset(
     {"telegram", "whatsapp", "discord", "irc", "googlechat", "slack", "signal", "imessage", "line", "msteams"}
     | {"matrix", "mattermost", "feishu", "nostr", "zalo", "bluebubbles"}
 )
+_RULED = frozenset({"exec", "process", "command_status", "message", "sessions_send"})
+"""Tools that a rule below names, beside channels and those that write a list."""
+
 _VOLATILE = frozenset(
     {"messageId", "message_id", "messageIds", "platformMessageId", "platformMessageIds", "fileId", "file_id", "fileKey"}
     | {"pollId", "poll_id", "receipt", "runId", "idempotencyKey", "ts", "timestamp", "sentAt", "deliveredAt"}
@@ -48,6 +52,15 @@ _REFUSAL = re.compile(
     r".{1,80} has repeated identical no-progress outcomes |tool .{1,80} repeated \d+ times with identical)"
 )
 """How our own critical verdicts begin."""
+
+
+class Sight(NamedTuple):
+    """What a call is known by: its tool as a state keeps it, `signature`, `reading` and whether it `is_known_poll`."""
+
+    tool: str
+    key: str
+    way: Reading
+    is_poll: bool
 
 
 class Outcome(NamedTuple):
@@ -72,6 +85,20 @@ def signature(tool: str, args: object, flat: bytes | None = None) -> str:
     if flat is not None and not writes_list(tool):
         return f"{kept(tool)}:{sha256(flat).hexdigest()}"
     return f"{kept(tool)}:{digest(reduced(tool, args))}"
+
+
+def sight(tool: str, args: object, flat: bytes | None = None) -> Sight:
+    """All that is to be seen of a call; `flat` as for `signature`."""
+    if len(tool) <= LONGEST and _is_ordinary(tool):
+        hashed = digest(args) if flat is None else sha256(flat).hexdigest()
+        return Sight(tool, f"{tool}:{hashed}", "plain", False)
+    return Sight(kept(tool), signature(tool, args, flat), reading(tool, args), is_known_poll(tool, args))
+
+
+@lru_cache(maxsize=512)
+def _is_ordinary(tool: str) -> bool:
+    """Whether no rule is about this tool, so that its arguments and results count as they are."""
+    return tool.isascii() and tool not in _RULED and tool not in _CHANNELS and not writes_list(tool)
 
 
 def reduced(tool: str, args: object) -> object:
@@ -109,10 +136,8 @@ def outcome(way: Reading, result: object, *, is_error: bool) -> Outcome:
         return Outcome(f"error:{digest(said)}", _unknown_tool(said))
     if result is None or (isinstance(result, str) and _is_refusal(result)):
         return Outcome()
-    if way == "plan" and not isinstance(result, Mapping):
-        return Outcome(digest({"text": ""}))
-    if not isinstance(result, Mapping):
-        return Outcome(digest(result))
+    if isinstance(result, str) or not isinstance(result, Mapping):  # asked in this order, because that is quicker
+        return Outcome(digest({"text": ""} if way == "plan" else result))
     given = fields(cast("object", result))
     details = fields(given.get("details"))
     if details.get("status") == "blocked" and details.get("deniedReason") == "tool-loop":

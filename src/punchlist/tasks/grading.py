@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import replace
 from datetime import datetime
 
 from punchlist.agent.grading import CALLS_LOOKED_AT, UNSOUND, named_item
-from punchlist.agent.kept_work import KeptWork, later, work_on
+from punchlist.agent.kept import kept
+from punchlist.agent.kept_work import later, work_on
 from punchlist.core.commands import Problem
 from punchlist.core.grounding import (
     NOTHING,
@@ -39,10 +39,9 @@ def graded(change: Change, row: TaskRow, after: Task, worker: int) -> Task:
             raise TaskNotGrounded(id=after.id, task=named, why=why)
         text = f"Completed, but not borne out: {named} ({why})."
         change.doubts.append(Problem("graded", text, data={"items": [after.id]}))
-    kept = KeptWork()
-    head = kept.head(change.tx, worker)
-    if head.watched.reports and head.watched.done != key:
-        kept.save_head(change.tx, worker, replace(head, watched=replace(head.watched, done=key)))
+    known = kept(change.tx, worker)
+    if known.watcher.reports:
+        known.finished(change.tx, key)
     return altered(after, grade=found)
 
 
@@ -68,11 +67,8 @@ def _keys(tx: Transaction, agent: AgentRow) -> Iterable[str]:
 
 def _work(tx: Transaction, agents: Collection[int | None], key: str, task: Task) -> Tally:
     """What these agents did for the task, their children included; else what they did while they had it."""
-    kept = KeptWork()
     numbers = [number for number in agents if number is not None]
-    own = combined(
-        NOTHING, [work_on(tx, number, key, kept.head(tx, number).watched.open.values()) for number in numbers]
-    )
+    own = combined(NOTHING, [work_on(tx, number, key, kept(tx, number).watcher.open.values()) for number in numbers])
     if not own.is_empty:
         return own
     calls = [Grounding(tx.work.events(number, CALLS_LOOKED_AT)).every_call() for number in numbers]

@@ -6,10 +6,10 @@ worse is believed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from punchlist.core.checks import Check, Outcome
 
@@ -112,37 +112,23 @@ class ToolCall:
         return f"{self.name}:{self.program}" if self.program else self.name
 
 
-class End(NamedTuple):
-    """How a call came out, as the report of its end says."""
-
-    at: Moment
-    outcome: CallOutcome
-    check_outcome: Outcome | None
-    result: str
-
-
-def over(call: ToolCall, end: End) -> ToolCall:
-    """A call that was seen to begin and still runs, with its end: what `joined` makes of the two accounts."""
+def begun(facts: Mapping[str, Any], at: Moment) -> ToolCall:
+    """A call by our own facts of its beginning, and no check: what `call_from` makes of any such event, but quicker."""
+    known = facts.get
     return ToolCall(
-        id=call.id,
-        name=call.name,
-        kind=call.kind,
-        program=call.program,
-        hash=call.hash,
-        via=call.via,
-        item=call.item,
-        after=call.after,
-        started=call.started,
-        finished=end.at,
-        outcome=end.outcome,
-        files=call.files,
-        changes=call.changes,
-        check=call.check,
-        check_outcome=_worse(call.check_outcome, end.check_outcome),
-        told=call.told,
-        preview=call.preview,
-        words=call.words,
-        result=end.result or call.result,
+        id=facts["call_id"],
+        name=known("name", ""),
+        kind=known("kind", "unknown"),
+        program=known("program", ""),
+        hash=known("hash", ""),
+        via=known("via", ""),
+        item=known("item", ""),
+        after=known("after", ""),
+        started=at,
+        files=tuple(known("files", ())),
+        changes=known("changes", False),
+        preview=known("preview", ""),
+        words=known("words", ""),
     )
 
 

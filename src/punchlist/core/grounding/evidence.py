@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from punchlist.core.grounding.calls import ToolCall
+from punchlist.core.grounding.counting import counted
 from punchlist.core.grounding.naming import Named, named_in
-from punchlist.core.grounding.tally import Tally, counted
+from punchlist.core.grounding.tally import Tally
 from punchlist.core.proof import Kind, kind_of
 from punchlist.core.todo import Evidence, TodoItem
 

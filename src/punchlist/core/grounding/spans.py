@@ -28,33 +28,57 @@ class Spans:
 
     def plus(self, start: datetime, end: datetime) -> Spans:
         """With one more span; one that ends before it begins, because a clock was set back, counts nothing."""
-        if self.until is not None and start < self.until:
-            start = self.until
-        if end <= start:
-            return self
-        kept = self.kept
-        if not kept or start > kept[-1][1]:
-            return self._settling((*kept, (start, end)))
-        first = bisect_left(kept, start, key=_end)
-        last = first
-        while last < len(kept) and kept[last][0] <= end:
-            last += 1
-        if first < last:
-            start, end = min(start, kept[first][0]), max(end, kept[last - 1][1])
-        return self._settling((*kept[:first], (start, end), *kept[last:]))
+        growing = GrowingSpans(self)
+        growing.add(start, end)
+        return growing.spans()
 
     def joined(self, other: Spans) -> Spans:
         """With all spans of another; what that one has only as a sum is added as it is."""
-        found = Spans(self.kept, self.settled + other.settled, self.until)
+        growing = GrowingSpans(Spans(self.kept, self.settled + other.settled, self.until))
         for start, end in other.kept:
-            found = found.plus(start, end)
-        return found
+            growing.add(start, end)
+        return growing.spans()
 
-    def _settling(self, kept: tuple[Span, ...]) -> Spans:
-        if len(kept) <= MOST:
-            return Spans(kept, self.settled, self.until)
-        old, kept = kept[: MOST // 2], kept[MOST // 2 :]
-        return Spans(kept, sum((end - start for start, end in old), self.settled), old[-1][1])
+
+class GrowingSpans:
+    """Spans that are added to in place."""
+
+    __slots__ = ("_kept", "_settled", "_until")
+
+    def __init__(self, spans: Spans) -> None:
+        self._kept = list(spans.kept)
+        self._settled = spans.settled
+        self._until = spans.until
+
+    def spans(self) -> Spans:
+        return Spans(tuple(self._kept), self._settled, self._until)
+
+    def add(self, start: datetime, end: datetime) -> None:
+        """One more span, as `Spans.plus` takes it."""
+        if self._until is not None and start < self._until:
+            start = self._until
+        if end <= start:
+            return
+        kept = self._kept
+        if not kept or start > kept[-1][1]:
+            kept.append((start, end))
+        else:
+            first = bisect_left(kept, start, key=_end)
+            last = first
+            while last < len(kept) and kept[last][0] <= end:
+                last += 1
+            if first < last:
+                start, end = min(start, kept[first][0]), max(end, kept[last - 1][1])
+            kept[first:last] = [(start, end)]
+        if len(kept) > MOST:
+            self._settle()
+
+    def _settle(self) -> None:
+        """Makes a sum of the older half."""
+        old = self._kept[: MOST // 2]
+        self._settled = sum((end - start for start, end in old), self._settled)
+        self._until = old[-1][1]
+        del self._kept[: MOST // 2]
 
 
 def _end(span: Span) -> datetime:

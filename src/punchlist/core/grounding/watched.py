@@ -7,11 +7,11 @@ the same; only where an end is taken back by a worse one does it have to be aske
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
-from punchlist.core.grounding.calls import End, Moment, ToolCall, joined, over
+from punchlist.core.grounding.calls import Moment, ToolCall, joined
 
 OPEN: Final = 64
 """Calls without an end that are remembered: the latest ones, and of these checks and changes rather than others."""
@@ -52,84 +52,107 @@ class Watched:
     made: int = 0
     children: Mapping[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
 
-    def oldest(self, name: str) -> str:
-        """The id, made up by us, of the first call of that name that still runs; empty if there is none."""
-        return next((key for key, call in self.open.items() if call.name == name and is_made(key)), "")
-
 
 class Heard(NamedTuple):
     """What one report comes to. `call` is None where it says nothing new; `is_worse`: it takes an end back."""
 
-    state: Watched
     call: ToolCall | None = None
     settled: tuple[Settled, ...] = ()
     is_worse: bool = False
 
 
-def heard(state: Watched, report: ToolCall) -> Heard:
-    """The state after one more report, which has an id."""
-    known = state.open.get(report.id)
-    if known is None and report.id in state.ended:
-        failed = report.outcome == "failed"
-        if not failed or state.ended[report.id]:
-            return Heard(state)
-        worse = replace(state, ended={**state.ended, report.id: True}, reports=state.reports + 1)
-        return Heard(worse, report, is_worse=True)
-    call = report if known is None else joined(known, report)
-    if known is not None and call.outcome == known.outcome and call == known:
-        return Heard(state)
-    if call.outcome in ("ok", "failed") and call.started is not None:
-        was_counted = known is not None and known.outcome == "abandoned"
-        return Heard(_over(state, call), call, (Settled(known if was_counted else None, call),))
-    state, settled = _put(state, call)
-    return Heard(state, call, settled)
+NOTHING_NEW: Final = Heard()
 
 
-def heard_end(state: Watched, running: ToolCall, end: End) -> Heard:
-    """What `heard` makes of the end of a call that was seen to begin and still runs."""
-    call = over(running, end)
-    return Heard(_over(state, call), call, (Settled(None, call),))
+class Watcher:
+    """A `Watched` that reports are taken into, in place. What `watched` gives is never changed again."""
 
+    __slots__ = ("children", "done", "ended", "made", "open", "reports")
 
-def given_up(state: Watched, at: Moment) -> tuple[Watched, tuple[Settled, ...]]:
-    """The state at the end of a turn: what still runs is given up; who says later how it went is heard all the same."""
-    running = {name: call for name, call in state.open.items() if call.is_open and call.started is not None}
-    if not running:
-        return state, ()
-    over = {name: replace(call, outcome="abandoned", finished=at) for name, call in running.items()}
-    settled = tuple(Settled(None, call) for call in over.values())
-    return replace(state, open={**state.open, **over}), settled
+    def __init__(self, watched: Watched) -> None:
+        self.open = dict(watched.open)
+        self.ended = dict(watched.ended)
+        self.done = watched.done
+        self.reports = watched.reports
+        self.made = watched.made
+        self.children = watched.children
 
+    def watched(self) -> Watched:
+        return Watched(dict(self.open), dict(self.ended), self.done, self.reports, self.made, self.children)
 
-def started_for(state: Watched, item: str, child: int) -> Watched:
-    """The state once a child was started for an item, or for nothing in particular."""
-    known = state.children.get(item, ())
-    if child in known or sum(map(len, state.children.values())) >= _CHILDREN:
-        return state
-    return replace(state, children={**state.children, item: (*known, child)})
+    def make_id(self) -> str:
+        """An id for a call that has none."""
+        self.made += 1
+        return f"#{self.made}"
 
+    def oldest(self, name: str) -> str:
+        """The id, made up by us, of the first call of that name that still runs; empty if there is none."""
+        return next((key for key, call in self.open.items() if call.name == name and is_made(key)), "")
 
-def _over(state: Watched, call: ToolCall) -> Watched:
-    """The state after a report by which a call is over."""
-    running = dict(state.open)
-    running.pop(call.id, None)
-    ended = dict(state.ended)
-    ended[call.id] = call.outcome == "failed"
-    while len(ended) > ENDED:
-        del ended[next(iter(ended))]
-    return Watched(running, ended, state.done, state.reports + 1, state.made, state.children)
+    def heard(self, report: ToolCall) -> Heard:
+        """Takes in one more report, which has an id."""
+        known = self.open.get(report.id)
+        if known is None:
+            if report.id in self.ended:
+                return self._heard_again(report)
+            call = report
+        else:
+            call = joined(known, report)
+            if call.outcome == known.outcome and call == known:
+                return NOTHING_NEW
+        if call.outcome in ("ok", "failed") and call.started is not None:
+            was_counted = known is not None and known.outcome == "abandoned"
+            self.is_over(call.id, failed=call.outcome == "failed")
+            return Heard(call, (Settled(known if was_counted else None, call),))
+        return Heard(call, self._put(call))
 
+    def is_over(self, call_id: str, *, failed: bool) -> None:
+        """Takes in that a call which was seen to begin has ended."""
+        self.reports += 1
+        self.open.pop(call_id, None)
+        ended = self.ended
+        ended[call_id] = failed
+        while len(ended) > ENDED:
+            del ended[next(iter(ended))]
 
-def _put(state: Watched, call: ToolCall) -> tuple[Watched, tuple[Settled, ...]]:
-    """The same with a call that has no end yet, or no beginning. One too many goes into its tally as it is."""
-    running = {**state.open, call.id: call}
-    settled: list[Settled] = []
-    while len(running) > OPEN:
-        oldest = running.pop(_least(running))
-        if oldest.outcome != "abandoned":
-            settled.append(Settled(None, oldest))
-    after = Watched(running, state.ended, state.done, state.reports + 1, state.made, state.children)
-    return after, tuple(settled)
+    def left_open(self, at: Moment) -> tuple[Settled, ...]:
+        """The calls that still run at the end of a turn, as given up then."""
+        running = [call for call in self.open.values() if call.is_open and call.started is not None]
+        return tuple(Settled(None, replace(call, outcome="abandoned", finished=at)) for call in running)
+
+    def give_up(self, settled: Iterable[Settled]) -> None:
+        """Takes in that these calls were left open; who says later how they went is heard all the same."""
+        self.open.update({call.id: call for _, call in settled})
+
+    def started_for(self, item: str, child: int) -> bool:
+        """Takes in that a child was started for an item, or for nothing in particular; False if that is no news."""
+        known = self.children.get(item, ())
+        if child in known or sum(map(len, self.children.values())) >= _CHILDREN:
+            return False
+        self.children = {**self.children, item: (*known, child)}
+        return True
+
+    def _heard_again(self, report: ToolCall) -> Heard:
+        """A report on a call that has ended: news only if it failed after all."""
+        if report.outcome != "failed" or self.ended[report.id]:
+            return NOTHING_NEW
+        self.reports += 1
+        self.ended[report.id] = True
+        return Heard(report, is_worse=True)
+
+    def _put(self, call: ToolCall) -> tuple[Settled, ...]:
+        """A call that has no end yet, or no beginning. One too many goes into its tally as it is."""
+        self.reports += 1
+        running = self.open
+        running[call.id] = call
+        if len(running) <= OPEN:
+            return ()
+        settled: list[Settled] = []
+        while len(running) > OPEN:
+            oldest = running.pop(_least(running))
+            if oldest.outcome != "abandoned":
+                settled.append(Settled(None, oldest))
+        return tuple(settled)
 
 
 def _least(running: Mapping[str, ToolCall]) -> str:

@@ -14,9 +14,10 @@ from typing import Final, NamedTuple
 from punchlist.core.events import Event
 from punchlist.core.grounding.books import Book
 from punchlist.core.grounding.calls import Moment, Subject, ToolCall, joined, subject
+from punchlist.core.grounding.counting import tally_of
 from punchlist.core.grounding.observing import call_from
 from punchlist.core.grounding.pairing import Pairing
-from punchlist.core.grounding.tally import Tally, combined, tally_of
+from punchlist.core.grounding.tally import Tally, combined
 
 REPORTS: Final = frozenset({"tool.started", "tool.updated", "tool.finished", "tool.failed"})
 TURN_ENDS: Final = frozenset({"turn.ended", "agent.finished"})
@@ -67,7 +68,7 @@ class Grounding:
 
     def subjects(self) -> Iterable[Subject]:
         """All that something was seen of, in the order in which it was."""
-        return self._work.tallies.keys()
+        return self._work.subjects
 
     def tally(self, of: Subject) -> Tally:
         """The work of the agents themselves on this."""
