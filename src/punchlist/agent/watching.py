@@ -26,9 +26,9 @@ from punchlist.detect import loops, staleness, stalls
 from punchlist.detect.findings import Finding
 from punchlist.detect.list_rules import over
 from punchlist.detect.pace import NO_PACE, Pace
-from punchlist.guidance.tools import OwnTools, changes, kind, may_change
+from punchlist.guidance.tools import OwnTools, seen_as
 from punchlist.store import AgentRow, Transaction
-from punchlist.text.flat import flat_json
+from punchlist.text.flat import flat
 from punchlist.text.previews import passage, preview
 
 if TYPE_CHECKING:
@@ -104,13 +104,10 @@ class Watching:
 
     def look(self, name: str, arguments: Any, *, ours: bool) -> Look:
         """Looks at a call; needs no transaction."""
-        host = self._settings.host
-        changing = not ours and changes(name, arguments, host)
-        what = "todo" if ours else kind(name, arguments, host)
-        touches = changing or (not ours and may_change(name, what))
-        flat = flat_json(arguments)
-        facts = start_facts(name, arguments, kind=what, changes=touches, watch=self._settings.watch, flat=flat)
-        return Look(name, arguments, changing, ours, facts, flat)
+        what, changing, touches = ("todo", False, False) if ours else seen_as(name, arguments, self._settings.host)
+        known = flat(arguments)
+        facts = start_facts(name, arguments, kind=what, changes=touches, watch=self._settings.watch, known=known)
+        return Look(name, arguments, changing, ours, facts, None if known is None else known.json)
 
     def started(self, tx: Transaction, row: AgentRow, call_id: str, seen: Look, now: datetime) -> tuple[str, Verdict]:
         """A call begins: its id, and what is thought of it. The same call again is judged anew and recorded once."""

@@ -17,7 +17,8 @@ _PATHS: Final = (
 )  # fmt: skip
 _LISTS: Final = ("paths", "files", "file_paths", "edits", "changes", "replacements")
 _PATCHES: Final = ("patch", "input", "diff", "patch_text", "patchText")
-_KNOWN: Final = frozenset((*_PATHS, *_LISTS, *_PATCHES))
+_PATCHES_AND_LISTS: Final = frozenset((*_PATCHES, *_LISTS))
+_KNOWN: Final = _PATCHES_AND_LISTS.union(_PATHS)
 _LONGEST: Final = 240
 _WINDOW: Final = 262_144
 _NAMED: Final = r"^(?:\*\*\* (?:Add File|Update File|Delete File|Move to): |\+\+\+ b/|--- a/)([^\t\n]{1,1000})"
@@ -25,13 +26,14 @@ _NAMED: Final = r"^(?:\*\*\* (?:Add File|Update File|Delete File|Move to): |\+\+
 
 def named_files(arguments: Any) -> tuple[str, ...]:
     """Paths as they were given, cleaned and sorted, each once."""
-    return tuple(sorted(set(islice(_files(arguments, 0), MOST_FILES))))
+    found = list(islice(_files(arguments, 0), MOST_FILES))
+    return tuple(found) if len(found) < 2 else tuple(sorted(set(found)))
 
 
 def _files(arguments: Any, depth: int) -> Iterator[str]:
     if isinstance(arguments, str):
         yield from _patched(arguments)
-    if not isinstance(arguments, Mapping):
+    if type(arguments) is not dict and not isinstance(arguments, Mapping):
         return
     fields = cast("Mapping[Any, Any]", arguments)
     if _KNOWN.isdisjoint(fields):
@@ -39,6 +41,8 @@ def _files(arguments: Any, depth: int) -> Iterator[str]:
     for key in _PATHS:
         if key in fields and isinstance(value := fields[key], str) and value:
             yield _shown(value)
+    if _PATCHES_AND_LISTS.isdisjoint(fields):
+        return
     for key in _PATCHES:
         if key in fields and isinstance(value := fields[key], str):
             yield from _patched(value)

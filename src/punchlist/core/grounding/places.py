@@ -20,6 +20,12 @@ _PATHS: Final = (
     *(f"{stem}{end}" for stem in _STEMS for end in ("Path", "_path")),
 )  # fmt: skip
 _LINES: Final = ("line", "lineNumber", "line_number", "startLine", "start_line")
+_KNOWN: Final = frozenset((*_PATHS, "content"))
+"""Of a record with none of these nothing is looked at but what is below its keys."""
+
+_NOWHERE: Final = frozenset({int, float, bool, type(None)})
+"""Types of what is nowhere."""
+
 _DEEPEST: Final = 4
 _MOST_NODES: Final = 100
 _LONGEST_PATH: Final = 4_096
@@ -42,14 +48,24 @@ def places(*values: Any) -> list[Place] | None:
     return found.places or None
 
 
-def kept_places(value: Any, secrets: re.Pattern[str] | None = None) -> list[Place]:
-    """The places that are recorded of a call's arguments or result: the first few, without secrets."""
-    found = places(value) if isinstance(value, str | list | tuple | Mapping) else None
+def kept_places(value: Any, secrets: re.Pattern[str] | None = None, clear: str = "") -> list[Place]:
+    """The places that are recorded of a call's arguments or result: the first few, without secrets.
+
+    `clear` is a text without secrets, see `redact`.
+    """
+    kind = type(value)
+    if kind is str and "FILE:" not in value and "MEDIA:" not in value:
+        return []
+    found = places(value) if kind is dict or isinstance(value, str | list | tuple | Mapping) else None
     short = [place for place in found or () if len(place["path"]) <= _LONGEST_KEPT][:_MOST_KEPT]
-    return [{**place, "path": redact(place["path"], secrets)} for place in short]
+    for place in short:
+        place["path"] = redact(place["path"], secrets, clear=clear)
+    return short
 
 
 class _Search:
+    __slots__ = ("nodes", "places")
+
     def __init__(self) -> None:
         self.places: list[Place] = []
         self.nodes = 0
@@ -58,7 +74,9 @@ class _Search:
         if self.nodes >= _MOST_NODES or depth > _DEEPEST:
             return
         self.nodes += 1
-        if isinstance(value, str):
+        if type(value) is dict:
+            self._record(cast("dict[Any, Any]", value), depth)
+        elif isinstance(value, str):
             self._markers(value)
         elif isinstance(value, list | tuple):
             for entry in cast("list[Any]", value)[:_MOST_NODES]:
@@ -67,10 +85,29 @@ class _Search:
             self._record(cast("Mapping[Any, Any]", value), depth)
 
     def _record(self, record: Mapping[Any, Any], depth: int) -> None:
-        line = next((line for key in _LINES if (line := _line(record.get(key))) is not None), None)
+        if type(record) is not dict or not _KNOWN.isdisjoint(record):
+            self._named(record)
+        if depth == _DEEPEST:
+            return
+        for key, inner in record.items():
+            if self.nodes >= _MOST_NODES:
+                return
+            if key == "content":
+                continue
+            kind = type(inner)
+            if kind in _NOWHERE or (kind is str and "FILE:" not in inner and "MEDIA:" not in inner):
+                self.nodes += 1  # most are of these, and need no closer look
+            else:
+                self.look(inner, depth + 1)
+
+    def _named(self, record: Mapping[Any, Any]) -> None:
+        """What stands under the keys that are known."""
+        line: int | None = None
+        for key in _LINES:
+            if key in record and (line := _line(record[key])) is not None:
+                break
         for key in _PATHS:
-            path = record.get(key)
-            if isinstance(path, str):
+            if key in record and isinstance(path := record[key], str):
                 self._add(path, line)
         content = record.get("content")
         for block in cast("list[Any]", content)[:_MOST_NODES] if isinstance(content, list) else []:
@@ -79,11 +116,6 @@ class _Search:
                 text = entry.get("text")
                 if entry.get("type") == "text" and isinstance(text, str):
                     self._markers(text)
-        for key, inner in record.items():
-            if self.nodes >= _MOST_NODES:
-                return
-            if key != "content":
-                self.look(inner, depth + 1)
 
     def _markers(self, text: str) -> None:
         if "FILE:" not in text and "MEDIA:" not in text:
@@ -96,14 +128,17 @@ class _Search:
         path = _path(raw)
         if path is None:
             return
-        same = [place for place in self.places if place["path"] == path]
-        if same and (line is None or any(place.get("line") == line for place in same)):
-            return
-        self.places = [place for place in self.places if place["path"] != path or "line" in place]
+        if self.places:
+            same = [place for place in self.places if place["path"] == path]
+            if same and (line is None or any(place.get("line") == line for place in same)):
+                return
+            self.places = [place for place in self.places if place["path"] != path or "line" in place]
         self.places.append({"path": path} if line is None else {"path": path, "line": line})
 
 
 def _line(value: Any) -> int | None:
+    if type(value) is int:
+        return value if 0 < value < 1 << 32 else None
     if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
         return None
     return line if 0 < (line := floor(value)) < 1 << 32 else None
@@ -112,13 +147,14 @@ def _line(value: Any) -> int | None:
 def _path(raw: str) -> str | None:
     """The path as it may be shown; None for addresses on the web and what can be no path."""
     text = raw[: 2 * _LONGEST_PATH].strip()
-    if not text or len(text) > _LONGEST_PATH or any(char in text for char in "\0\r\n"):
+    if not text or len(text) > _LONGEST_PATH or "\0" in text or "\r" in text or "\n" in text:
         return None
-    start = text[:8].lower()
-    if start.startswith(("http://", "https://")):
-        return None
-    if start.startswith("file://"):
-        text = _address_path(text)
+    if "://" in text[:8]:
+        start = text[:8].lower()
+        if start.startswith(("http://", "https://")):
+            return None
+        if start.startswith("file://"):
+            text = _address_path(text)
     return clean(text, lines=False).text or None
 
 
