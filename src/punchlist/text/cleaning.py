@@ -44,11 +44,16 @@ def clean(text: str, *, lines: bool = True) -> Cleaned:
     Without, a run of any of these becomes one space.
     """
     if text.isascii():
-        if not text.encode().translate(None, _PLAIN_LINES if lines else _PLAIN):  # nothing is left of what may stay
+        if is_plain(text, lines=lines):
             return Cleaned(text, ())
     elif not (_suspicious().search(text) or _stacked().search(text)) and (lines or not _is_broken(text)):
         return Cleaned(text, ())
     return _scrub(text, lines=lines)
+
+
+def is_plain(text: str, *, lines: bool = True) -> bool:
+    """Whether the text is of visible ASCII characters, blanks, and with `lines` newlines and tabs: `clean` keeps it."""
+    return text.isascii() and not text.encode().translate(None, _PLAIN_LINES if lines else _PLAIN)
 
 
 def repair(text: str) -> str:

@@ -10,8 +10,8 @@ _LARGEST: Final = 2**53
 _LONGEST: Final = 32_768
 _LONGEST_NAME: Final = 64
 _MOST: Final = 256
-_USUAL: Final = 1_024
-"""Characters of all keys together, up to which their shape is kept for the next object with the same keys."""
+_LONGEST_KEYS: Final = 1_024
+"""Characters of all keys together: what is known of them is kept for the next object with the same keys."""
 
 _CONSTANTS: Final = {None: "null", True: "true", False: "false"}
 
@@ -23,6 +23,7 @@ class Shape(NamedTuple):
     which some hide secrets, so that the value has to be looked at.
     """
 
+    names: tuple[str, ...]
     compact: str
     spaced: str
 
@@ -30,40 +31,42 @@ class Shape(NamedTuple):
 class Flat(NamedTuple):
     """An object of texts, small whole numbers, truths and nulls. `written` has the JSON of each value, in their order.
 
-    `json` is the object with its keys sorted and without blanks, None if that is long, or not all plain ASCII. Of such
-    a value every encoder that sorts keys and leaves out blanks makes this very text.
+    `text` is the object with its keys sorted and without blanks, "" if that is long, or not all plain ASCII. Of such a
+    value every encoder that sorts keys and leaves out blanks makes this very text.
     """
 
     shape: Shape
     written: list[str]
-    json: bytes | None
+    text: str
+
+    @property
+    def json(self) -> bytes | None:
+        return self.text.encode() or None
 
 
 def flat(value: object) -> Flat | None:
-    """The value if it is such an object, of at most a few hundred fields and without a very long text."""
+    """The value if it is such an object, of at most a few hundred fields and without very long keys or texts."""
     if type(value) is not dict or len(fields := cast("dict[Any, Any]", value)) > _MOST:
         return None
     written: list[str] = []
     for entry in fields.values():
-        kind = type(entry)
-        if kind is str and len(entry) <= _LONGEST:
+        if type(entry) is str and len(entry) <= _LONGEST:
             written.append(encode_basestring(entry))
-        elif kind is int and -_LARGEST <= entry <= _LARGEST:
+        elif type(entry) is int and -_LARGEST <= entry <= _LARGEST:
             written.append(str(entry))
-        elif entry is None or kind is bool:
+        elif entry is None or type(entry) is bool:
             written.append(_CONSTANTS[entry])
         else:
             return None
     try:
-        is_usual = len("".join(fields)) <= _USUAL
+        shape = _shape(*fields) if len("".join(fields)) <= _LONGEST_KEYS else None
     except TypeError:  # a key that is no text
         return None
-    shape = _usual_shape(*fields) if is_usual else _shape(*fields)
     if shape is None:
         return None
     text = shape.compact.format(*written)
     is_plain = len(text) <= _LONGEST and text.isascii() and "\x7f" not in text
-    return Flat(shape, written, text.encode() if is_plain else None)
+    return Flat(shape, written, text if is_plain else "")
 
 
 def flat_json(value: object) -> bytes | None:
@@ -72,6 +75,7 @@ def flat_json(value: object) -> bytes | None:
     return None if found is None else found.json
 
 
+@lru_cache(maxsize=512, typed=True)
 def _shape(*names: str) -> Shape | None:
     """The shape of these keys; None for a kind of texts of one's own, that may show itself in its own way."""
     if any(type(name) is not str for name in names):
@@ -80,10 +84,7 @@ def _shape(*names: str) -> Shape | None:
     spaced = [f"{head}: {{{place}}}" for place, head in enumerate(heads)]
     compact = [f"{heads[place]}:{{{place}}}" for place in sorted(range(len(names)), key=names.__getitem__)]
     is_shown = all(len(name) <= _LONGEST_NAME and name.lower() != "value" and secrecy(name) == "none" for name in names)
-    return Shape(_braced(",".join(compact)), _braced(", ".join(spaced)) if is_shown else "")
-
-
-_usual_shape: Final = lru_cache(maxsize=512, typed=True)(_shape)
+    return Shape(names, _braced(",".join(compact)), _braced(", ".join(spaced)) if is_shown else "")
 
 
 def _braced(fields: str) -> str:

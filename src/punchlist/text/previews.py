@@ -10,7 +10,7 @@ from functools import cache
 from itertools import islice
 from typing import Any, Final, cast
 
-from punchlist.text.cleaning import clean
+from punchlist.text.cleaning import clean, is_plain
 from punchlist.text.flat import Flat, flat
 from punchlist.text.redaction import looks_secret, redact, redacted, secrecy
 from punchlist.text.secret_shapes import MARK
@@ -49,8 +49,8 @@ def _shown(text: str, length: int, own: re.Pattern[str] | None, *, tail: bool = 
     if len(text) > window:
         # What is cut off at the edge could be the half of a secret that has no shape of its own any more.
         piece = _without_edge(text[-window:], tail=True) if tail else _without_edge(text[:window])
-    safe, is_clear = redacted(piece if is_clean else clean(piece).text, own)
-    line = " ".join(safe.split())
+    safe, is_clear = redacted(piece if is_clean or is_plain(piece) else clean(piece).text, own)
+    line = safe if is_clean and "  " not in safe else " ".join(safe.split())
     if tail and (len(line) > length or len(piece) < len(text)):
         kept = line if len(line) < length else clean(line[len(line) - length + 1 :]).text.lstrip()
         short = f"…{kept}"
@@ -90,7 +90,7 @@ def shown_arguments(arguments: Any, length: int, known: Flat | None, *, own: re.
                 return _shown(" ".join(map(str, words)), length, own)
     if known is None or not (simple := _simple(known, 3 * length)):
         return _shown(_short(arguments, 3 * length), length, own)
-    return _shown(simple, length, own, is_clean=known.json is not None)
+    return _shown(simple, length, own, is_clean=known.text != "")
 
 
 def _short(arguments: Any, length: int) -> str:

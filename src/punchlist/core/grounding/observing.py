@@ -83,8 +83,10 @@ def start_facts(
         "kind": kind,
         "hash": fingerprint(arguments, None if known is None else known.json),
     }
-    if item or after:
-        facts |= {"item": item} if item else {"after": after}
+    if item:
+        facts["item"] = item
+    elif after:
+        facts["after"] = after
     if via:
         facts["via"] = via
     if seen is not None:
@@ -93,9 +95,9 @@ def start_facts(
         facts["changes"] = True
     if seen is not None and seen.check is not None:
         facts["check"] = _check_data(seen.check)
-    if names_files and (files := named_files(arguments)):
+    if names_files and (files := named_files(arguments, known)):
         facts["files"] = [redact(path, watch.secrets, clear=clear) for path in files]
-    if kind not in _NOWHERE and (places := kept_places(arguments, watch.secrets, clear)):
+    if kind not in _NOWHERE and (places := kept_places(arguments, watch.secrets, clear=clear, known=known)):
         facts["places"] = places
     facts["preview"] = shown
     if kind != "edit":

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from math import floor, isfinite
 from typing import Any, Final, cast
 
 from punchlist.text import clean
+from punchlist.text.cleaning import is_plain
+from punchlist.text.flat import Flat
 from punchlist.text.redaction import redact
 
 Place = dict[str, Any]
@@ -21,10 +23,8 @@ _PATHS: Final = (
 )  # fmt: skip
 _LINES: Final = ("line", "lineNumber", "line_number", "startLine", "start_line")
 _KNOWN: Final = frozenset((*_PATHS, "content"))
-"""Of a record with none of these nothing is looked at but what is below its keys."""
-
-_NOWHERE: Final = frozenset({int, float, bool, type(None)})
-"""Types of what is nowhere."""
+_NOWHERE: Final = (int, float, type(None))
+"""Types of what is at no place."""
 
 _DEEPEST: Final = 4
 _MOST_NODES: Final = 100
@@ -48,19 +48,26 @@ def places(*values: Any) -> list[Place] | None:
     return found.places or None
 
 
-def kept_places(value: Any, secrets: re.Pattern[str] | None = None, clear: str = "") -> list[Place]:
+def kept_places(
+    value: Any, secrets: re.Pattern[str] | None = None, *, clear: str = "", known: Flat | None = None
+) -> list[Place]:
     """The places that are recorded of a call's arguments or result: the first few, without secrets.
 
-    `clear` is a text without secrets, see `redact`.
+    `clear` is a text without secrets, see `redact`; `known` is what `flat` makes of the value, where that was done.
     """
-    kind = type(value)
-    if kind is str and "FILE:" not in value and "MEDIA:" not in value:
+    if type(value) is str and "FILE:" not in value and "MEDIA:" not in value:
         return []
-    found = places(value) if kind is dict or isinstance(value, str | list | tuple | Mapping) else None
-    short = [place for place in found or () if len(place["path"]) <= _LONGEST_KEPT][:_MOST_KEPT]
-    for place in short:
-        place["path"] = redact(place["path"], secrets, clear=clear)
-    return short
+    found = _Search()
+    if known is not None and known.text and "FILE:" not in known.text and "MEDIA:" not in known.text:
+        found.look_at(cast("dict[str, Any]", value), *_keys_among(known.shape.names))  # there is nothing else in it
+    elif isinstance(value, str | list | tuple | Mapping):
+        found.look(value, 0)
+    kept: list[Place] = []
+    for place in found.places:
+        if len(place["path"]) <= _LONGEST_KEPT and len(kept) < _MOST_KEPT:
+            place["path"] = redact(place["path"], secrets, clear=clear)
+            kept.append(place)
+    return kept
 
 
 class _Search:
@@ -74,7 +81,7 @@ class _Search:
         if self.nodes >= _MOST_NODES or depth > _DEEPEST:
             return
         self.nodes += 1
-        if type(value) is dict:
+        if isinstance(value, dict):  # before the rest, because to ask for any mapping takes long
             self._record(cast("dict[Any, Any]", value), depth)
         elif isinstance(value, str):
             self._markers(value)
@@ -85,8 +92,9 @@ class _Search:
             self._record(cast("Mapping[Any, Any]", value), depth)
 
     def _record(self, record: Mapping[Any, Any], depth: int) -> None:
-        if type(record) is not dict or not _KNOWN.isdisjoint(record):
-            self._named(record)
+        if not (_is_dict(record) and _KNOWN.isdisjoint(record)):
+            self.look_at(record)
+            self._look_into(record)
         if depth == _DEEPEST:
             return
         for key, inner in record.items():
@@ -94,21 +102,27 @@ class _Search:
                 return
             if key == "content":
                 continue
-            kind = type(inner)
-            if kind in _NOWHERE or (kind is str and "FILE:" not in inner and "MEDIA:" not in inner):
+            if isinstance(inner, _NOWHERE) or (
+                isinstance(inner, str) and "FILE:" not in inner and "MEDIA:" not in inner
+            ):
                 self.nodes += 1  # most are of these, and need no closer look
             else:
                 self.look(inner, depth + 1)
 
-    def _named(self, record: Mapping[Any, Any]) -> None:
-        """What stands under the keys that are known."""
+    def look_at(
+        self, record: Mapping[Any, Any], lines: tuple[str, ...] = _LINES, paths: tuple[str, ...] = _PATHS
+    ) -> None:
+        """What stands under these keys."""
         line: int | None = None
-        for key in _LINES:
+        for key in lines:
             if key in record and (line := _line(record[key])) is not None:
                 break
-        for key in _PATHS:
+        for key in paths:
             if key in record and isinstance(path := record[key], str):
                 self._add(path, line)
+
+    def _look_into(self, record: Mapping[Any, Any]) -> None:
+        """What stands in a list of blocks."""
         content = record.get("content")
         for block in cast("list[Any]", content)[:_MOST_NODES] if isinstance(content, list) else []:
             if isinstance(block, Mapping):
@@ -136,6 +150,17 @@ class _Search:
         self.places.append({"path": path} if line is None else {"path": path, "line": line})
 
 
+def _is_dict(value: object) -> bool:
+    """Whether it has no other keys than those that it tells of; another mapping may answer to more."""
+    return type(value) is dict
+
+
+@lru_cache(maxsize=512)
+def _keys_among(names: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Of these keys those that tell of a line, and of a path."""
+    return tuple(key for key in _LINES if key in names), tuple(key for key in _PATHS if key in names)
+
+
 def _line(value: Any) -> int | None:
     if type(value) is int:
         return value if 0 < value < 1 << 32 else None
@@ -155,7 +180,7 @@ def _path(raw: str) -> str | None:
             return None
         if start.startswith("file://"):
             text = _address_path(text)
-    return clean(text, lines=False).text or None
+    return text if is_plain(text, lines=False) else clean(text, lines=False).text or None
 
 
 def _address_path(address: str) -> str:
