@@ -27,9 +27,9 @@ from punchlist.core.todo import TodoList
 from punchlist.core.verdict import FINE, Verdict
 from punchlist.detect import stalls
 from punchlist.detect.pace import NO_PACE, Pace
-from punchlist.guidance.tools import OwnTools, changes, kind, may_change
+from punchlist.guidance.tools import OwnTools, seen_as
 from punchlist.store import AgentRow, Transaction
-from punchlist.text.flat import flat_json
+from punchlist.text.flat import flat
 from punchlist.text.previews import passage, preview
 
 if TYPE_CHECKING:
@@ -102,13 +102,10 @@ class Watching:
 
     def look(self, name: str, arguments: Any, *, ours: bool) -> Look:
         """Looks at a call; needs no transaction."""
-        host = self._settings.host
-        changing = not ours and changes(name, arguments, host)
-        what = "todo" if ours else kind(name, arguments, host)
-        touches = changing or (not ours and may_change(name, what))
-        flat = flat_json(arguments)
-        facts = start_facts(name, arguments, kind=what, changes=touches, watch=self._settings.watch, flat=flat)
-        return Look(name, arguments, changing, ours, facts, flat)
+        what, changing, touches = ("todo", False, False) if ours else seen_as(name, arguments, self._settings.host)
+        known = flat(arguments)
+        facts = start_facts(name, arguments, kind=what, changes=touches, watch=self._settings.watch, known=known)
+        return Look(name, arguments, changing, ours, facts, None if known is None else known.json)
 
     def standing(self, todos: TodoList) -> Standing:
         """What is to be known of a list."""

@@ -132,10 +132,15 @@ def _stranger(name: Any) -> Kind:
 
 def changes(name: str, args: Any = None, own: OwnTools = NONE) -> bool:
     """Whether this call edits, deletes or moves something, or runs a command that is not known to only read."""
-    found = kind(name, args, own)
+    return _changes(kind(name, args, own), name, args, own)
+
+
+def _changes(found: Kind, name: str, args: Any, own: OwnTools) -> bool:
+    if found == "edit":
+        return True
     word = _known(name)
     if found != "shell":
-        return found == "edit" or word in own.changing
+        return word in own.changing
     return word in _UNREAD or word in own.changing or not _reads_only(args)
 
 
@@ -146,9 +151,21 @@ def may_change(name: str, found: Kind) -> bool:
     """
     if found not in ("unknown", "outbound") or _BY_NAME.get(_known(name)) is not None:
         return False
-    words = _words().findall(re.split(r"__|[./:]", name[:_LONGEST_NAME])[-1])
+    return _sounds_changing(name[:_LONGEST_NAME])
+
+
+@lru_cache(maxsize=512)
+def _sounds_changing(name: str) -> bool:
+    words = _words().findall(re.split(r"__|[./:]", name)[-1])
     said = [word.lower() for word in words]
     return not said or said[0] not in _LOOKING or not _WRITING.isdisjoint(said)
+
+
+def seen_as(name: str, args: Any = None, own: OwnTools = NONE) -> tuple[Kind, bool, bool]:
+    """All that is thought of a call: its `kind`, whether it `changes` something, whether it does or `may_change`."""
+    found = kind(name, args, own)
+    changing = _changes(found, name, args, own)
+    return found, changing, changing or may_change(name, found)
 
 
 def _known(name: str) -> str:

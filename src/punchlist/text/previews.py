@@ -8,11 +8,11 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import islice
-from json.encoder import encode_basestring
 from typing import Any, Final, cast
 
-from punchlist.text.cleaning import clean
-from punchlist.text.redaction import looks_secret, redact, secrecy
+from punchlist.text.cleaning import clean, is_plain
+from punchlist.text.flat import Flat, flat
+from punchlist.text.redaction import looks_secret, redact, redacted, secrecy
 from punchlist.text.secret_shapes import MARK
 from punchlist.text.segments import cut
 
@@ -32,20 +32,31 @@ _NAMES: Final = ("name", "key", "header", "Name", "Key")
 """Where something that is given as name and value has its name."""
 
 
+Shown = tuple[str, str]
+"""A preview; and the text that it was made of if that is clear, as `redacted` says, else an empty one."""
+
+
 def preview(text: str, length: int = LENGTH, *, tail: bool = False, own: re.Pattern[str] | None = None) -> str:
     """The beginning of the text, or its end with `tail`, in at most `length` characters; `own` finds secrets too."""
+    return _shown(text, length, own, tail=tail)[0]
+
+
+def _shown(text: str, length: int, own: re.Pattern[str] | None, *, tail: bool = False, is_clean: bool = False) -> Shown:
     if length <= 0:
-        return ""
+        return "", ""
     window = 3 * length + _ROOM
     piece = text
     if len(text) > window:
         # What is cut off at the edge could be the half of a secret that has no shape of its own any more.
         piece = _without_edge(text[-window:], tail=True) if tail else _without_edge(text[:window])
-    line = " ".join(redact(clean(piece).text, own).split())
+    safe, is_clear = redacted(piece if is_clean or is_plain(piece) else clean(piece).text, own)
+    line = safe if is_clean and "  " not in safe else " ".join(safe.split())
     if tail and (len(line) > length or len(piece) < len(text)):
         kept = line if len(line) < length else clean(line[len(line) - length + 1 :]).text.lstrip()
-        return f"…{kept}"
-    return cut(line, length) if len(piece) == len(text) else f"{cut(line, length - 1, '')}…"
+        short = f"…{kept}"
+    else:
+        short = cut(line, length) if len(piece) == len(text) else f"{cut(line, length - 1, '')}…"
+    return short, safe if is_clear else ""
 
 
 def passage(text: str, length: int = PASSAGE, *, own: re.Pattern[str] | None = None) -> str:
@@ -57,54 +68,45 @@ def passage(text: str, length: int = PASSAGE, *, own: re.Pattern[str] | None = N
 
 def argument_preview(arguments: Any, length: int = LENGTH, *, own: re.Pattern[str] | None = None) -> str:
     """What a tool was called with: its command line if it has one, else its arguments as short JSON."""
+    return shown_arguments(arguments, length, flat(arguments), own=own)[0]
+
+
+def shown_arguments(arguments: Any, length: int, known: Flat | None, *, own: re.Pattern[str] | None = None) -> Shown:
+    """The preview of arguments, of which `flat` has made what is known."""
     if length <= 0 or arguments is None:
-        return ""
+        return "", ""
     if isinstance(arguments, str):
-        return preview(arguments, length, own=own)
-    if isinstance(arguments, Mapping):
+        return _shown(arguments, length, own)
+    if type(arguments) is dict or isinstance(arguments, Mapping):
         fields = cast("Mapping[Any, Any]", arguments)
         for name in _COMMANDS:
             line = fields.get(name)
+            if line is None:
+                continue
             if isinstance(line, str):
-                return preview(line, length, own=own)
+                return _shown(line, length, own)
             if isinstance(line, list):
                 words = cast("list[Any]", line)[:_FEW]
-                return preview(" ".join(map(str, words)), length, own=own)
-    return preview(_short(arguments, 3 * length), length, own=own)
+                return _shown(" ".join(map(str, words)), length, own)
+    if known is None or not (simple := _simple(known, 3 * length)):
+        return _shown(_short(arguments, 3 * length), length, own)
+    return _shown(simple, length, own, is_clean=known.text != "")
 
 
 def _short(arguments: Any, length: int) -> str:
     """Arguments as JSON, each text in it shortened and each secret field masked; bounded whatever comes."""
-    if type(arguments) is dict and (simple := _simple(cast("dict[Any, Any]", arguments), length)) is not None:
-        return simple
     try:
         return _encode(_bounded(arguments, length, 0))
     except (TypeError, ValueError, RecursionError):
         return ""
 
 
-def _simple(fields: dict[Any, Any], length: int) -> str | None:
-    """The same for an object of short texts and the like, as most arguments are; None for any other."""
-    if len(fields) > _FEW:
-        return None
-    parts: list[str] = []
-    for name, value in fields.items():
-        if type(name) is not str or len(name) > 64 or name.lower() == "value" or secrecy(name) != "none":
-            return None
-        if type(value) is str:
-            if len(value) > length:
-                return None
-            written = encode_basestring(value)
-        elif value is None:
-            written = "null"
-        elif type(value) is int and abs(value) < 1 << 53:
-            written = str(value)
-        elif value is True or value is False:
-            written = "true" if value else "false"
-        else:
-            return None
-        parts.append(f"{encode_basestring(name)}: {written}")
-    return f"{{{', '.join(parts)}}}"
+def _simple(known: Flat, length: int) -> str:
+    """The same for an object of a few short values by names that are no secrets, as most arguments are; else ""."""
+    if len(known.written) > _FEW:
+        return ""
+    text = known.shape.spaced.format(*known.written)
+    return text if len(text) <= length or max(map(len, known.written)) <= length else ""
 
 
 def _bounded(value: Any, length: int, depth: int, *, doubtful: bool = False) -> Any:

@@ -12,7 +12,8 @@ from functools import cache, lru_cache
 from itertools import pairwise
 from typing import Final, Literal
 
-from punchlist.text.secret_shapes import MARK, has_any, without_shapes
+from punchlist.text.secret_shapes import BARE_SIGNS, MARK, has_any, may_have_shapes, without_shapes
+from punchlist.text.signs import any_of
 
 Secrecy = Literal["sure", "assigned", "likely", "none"]
 """How secret what goes by a name is: always; where it is assigned or a field; only if it looks like chance; not."""
@@ -75,13 +76,15 @@ _LIKELY: Final = frozenset({"key", "tokens", "sid"})
 """Secret as the last word, if the value looks like it: `key=name` and `max_tokens=4096` hide nothing."""
 
 _SIGNS: Final = (
-    "pass", "secret", "token", "key", "auth", "pwd", "cred", "sig", "jwt", "otp", "bearer", "sessionid", "kennwort",
+    "pass", "secret", "token", "key", "auth", "cred", "sig", "jwt", "otp", "bearer", "sessionid", "kennwort",
     "senha", "srf", "pw", "cookie", "dsn", "sid",
 )  # fmt: skip
 """Every secret name has one of these in it."""
 
-_MARKS: Final = ("=", ":", "-", '",', "',", "set", "config")
-"""A name has one of these behind it, or before it."""
+_MARKS: Final = ("=", ":", "-")
+_PAIRED: Final = ('",', "',")
+_SETTERS: Final = ("set", "config")
+"""A name has one of these behind it, or before it; without any of them in the text, it has no secret names."""
 
 _REFERENCE: Final = r"""["']?(?:\$\{?\w+\}?|\$\(.*|%\w+%|true|false|null|none|undefined)["']?[,)}\]]*"""
 """A value that says where the secret is, or that there is none."""
@@ -95,18 +98,38 @@ _RUN: Final = r"[A-Za-z0-9_.-]++"
 _WORD: Final = r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+"
 
 
-def redact(text: str, own: re.Pattern[str] | None = None) -> str:
-    """The text with `***` for each secret in it, and for whatever the pattern of one's own finds."""
+def redact(text: str, own: re.Pattern[str] | None = None, *, clear: str = "") -> str:
+    """The text with `***` for each secret in it, and for whatever the pattern of one's own finds.
+
+    `clear` is a text of which `redacted` said that it is: what is a part of it need not be looked at.
+    """
+    return text if text in clear else redacted(text, own)[0]
+
+
+def redacted(text: str, own: re.Pattern[str] | None = None) -> tuple[str, bool]:
+    """The text without secrets, and whether it is clear: then each part of it can be shown as well, as it is.
+
+    Nothing is taken out but where one of a number of signs is in the text; and a sign that the whole does not have in
+    it, no part has. Only of patterns of one's own that cannot be said.
+    """
     if own is not None:
         text = own.sub(_own_mark, text)
     lowered = text.lower()
+    is_marked = _is_marked(lowered)
+    sign = (_any_sign() if is_marked else _any_bare_sign()).search(lowered)
+    if sign is None and not may_have_shapes(text, lowered):
+        return text, own is None
     kept = without_shapes(text, lowered)
-    if not has_any(lowered, _MARKS):
-        return kept
-    signs = tuple([sign for sign in _SIGNS if sign in lowered])
-    if not signs:
-        return kept
-    return _without_named(kept, lowered if kept is text else kept.lower(), signs)
+    signs = tuple([sign for sign in _SIGNS if sign in lowered]) if is_marked else ()
+    if signs:
+        kept = _without_named(kept, lowered if kept is text else kept.lower(), signs)
+    return kept, False
+
+
+def _is_marked(lowered: str) -> bool:
+    if has_any(lowered, _MARKS) or ("," in lowered and has_any(lowered, _PAIRED)):
+        return True
+    return has_any(lowered, _SETTERS)
 
 
 def secrecy(name: str) -> Secrecy:
@@ -227,6 +250,16 @@ def _masked(value: re.Match[str]) -> str:
         return MARK
     closed = value["double"] is not None or value["single"] is not None
     return opening + MARK + (opening if closed else value["close"] or "")
+
+
+@cache
+def _any_sign() -> re.Pattern[str]:
+    return re.compile(any_of((*_SIGNS, *BARE_SIGNS)))
+
+
+@cache
+def _any_bare_sign() -> re.Pattern[str]:
+    return re.compile(any_of(BARE_SIGNS))
 
 
 @lru_cache(maxsize=256)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from itertools import islice
 from typing import Any, Final, cast
 
 from punchlist.core.grounding.calls import MOST_FILES
 from punchlist.text import clean, cut
+from punchlist.text.cleaning import is_plain
+from punchlist.text.flat import Flat
 
 _PATHS: Final = (
     "file_path", "path", "filePath", "filename", "file", "notebook_path", "target_file", "absolute_path",
@@ -23,9 +25,20 @@ _WINDOW: Final = 262_144
 _NAMED: Final = r"^(?:\*\*\* (?:Add File|Update File|Delete File|Move to): |\+\+\+ b/|--- a/)([^\t\n]{1,1000})"
 
 
-def named_files(arguments: Any) -> tuple[str, ...]:
-    """Paths as they were given, cleaned and sorted, each once."""
+def named_files(arguments: Any, known: Flat | None = None) -> tuple[str, ...]:
+    """Paths as they were given, cleaned and sorted, each once; `known` is what `flat` makes of the arguments."""
+    key = "" if known is None else _only_key(known.shape.names)
+    if key:
+        path: Any = arguments[key]
+        return (_shown(path),) if isinstance(path, str) and path else ()
     return tuple(sorted(set(islice(_files(arguments, 0), MOST_FILES))))
+
+
+@lru_cache(maxsize=512)
+def _only_key(names: tuple[str, ...]) -> str:
+    """The one of these keys that names a file, if there is but one, and no patch, as with most tools."""
+    found = [name for name in names if name in _KNOWN]
+    return found[0] if len(found) == 1 and found[0] in _PATHS else ""
 
 
 def _files(arguments: Any, depth: int) -> Iterator[str]:
@@ -57,6 +70,8 @@ def _patched(patch: str) -> Iterator[str]:
 
 
 def _shown(path: str) -> str:
+    if len(path) <= _LONGEST and is_plain(path, lines=False):
+        return path.strip()
     return cut(clean(path[: 4 * _LONGEST], lines=False).text.strip(), _LONGEST)
 
 

@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import lru_cache
 from hashlib import blake2b
 from typing import Any, Final, cast
 
@@ -21,13 +22,17 @@ from punchlist.core.grounding.naming import words_of
 from punchlist.core.grounding.places import kept_places
 from punchlist.core.grounding.results import read_result
 from punchlist.text import clean, cut
-from punchlist.text.previews import LENGTH, argument_preview, preview
+from punchlist.text.flat import Flat, flat
+from punchlist.text.previews import LENGTH, preview, shown_arguments
 from punchlist.text.redaction import redact
 
 _LINES: Final = ("command", "cmd", "script")
 _BEHIND: Final = ("run_in_background", "is_background", "background", "runInBackground", "isBackground")
 _MAY_SAY_NO: Final = frozenset({"grep", "egrep", "fgrep", "rg", "ag", "diff", "cmp", "test", "[", "[[", "which", "git"})
 """An exit code of 1 of these is an answer, not a failure; of Git only where it compares."""
+
+_NOWHERE: Final = frozenset({"shell", "todo"})
+"""Kinds of tools whose arguments are not about a place."""
 
 _OUTCOMES: Final[tuple[Outcome, ...]] = ("passed", "failed", "empty", "unknown")
 _ENDS: Final = frozenset({"tool.finished", "tool.failed"})
@@ -60,34 +65,44 @@ def start_facts(
     after: str = "",
     via: str = "",
     watch: Watch = DEFAULT,
-    flat: bytes | None = None,
+    known: Flat | None = None,
 ) -> dict[str, Any]:
     """The data of `tool.started` beside `call_id`, without what is empty.
 
     `kind` and `changes` are what is thought of the tool; of a shell line it is found out here what it checks, and
     whether it changes the work. `item` is the key of the item in focus, `after` that of the one finished last where
-    nothing is in focus; `via` is the road by which the report came. `flat` is what `flat_json` makes of the arguments,
-    where that is known.
+    nothing is in focus; `via` is the road by which the report came. `known` is what `flat` makes of the arguments,
+    where that was done.
     """
     seen = _looked_at(arguments, watch) if kind == "shell" else None
-    shown = argument_preview(arguments, watch.previews, own=watch.secrets)
+    known = flat(arguments) if known is None else known
+    shown, clear = shown_arguments(arguments, watch.previews, known, own=watch.secrets)
     names_files = kind == "edit" or (kind == "unknown" and changes)
     facts: dict[str, Any] = {
         "name": _plain(name, watch),
         "kind": kind,
-        "hash": fingerprint(arguments, flat),
-        "item": item,
-        "after": after if not item else "",
-        "via": via,
-        "program": _plain(seen.program, watch) if seen is not None else "",
-        "changes": changes and (seen is None or seen.changes),
-        "check": _check_data(seen.check) if seen is not None and seen.check is not None else None,
-        "files": [redact(path, watch.secrets) for path in named_files(arguments)] if names_files else None,
-        "places": kept_places(arguments, watch.secrets) if kind not in ("shell", "todo") else None,
-        "preview": shown,
-        "words": words_of(arguments, () if seen is None else seen.commands, shown) if kind != "edit" else "",
+        "hash": fingerprint(arguments, None if known is None else known.json),
     }
-    return {key: value for key, value in facts.items() if value}
+    if item:
+        facts["item"] = item
+    elif after:
+        facts["after"] = after
+    if via:
+        facts["via"] = via
+    if seen is not None:
+        facts["program"] = _plain(seen.program, watch)
+    if changes and (seen is None or seen.changes):
+        facts["changes"] = True
+    if seen is not None and seen.check is not None:
+        facts["check"] = _check_data(seen.check)
+    if names_files and (files := named_files(arguments, known)):
+        facts["files"] = [redact(path, watch.secrets, clear=clear) for path in files]
+    if kind not in _NOWHERE and (places := kept_places(arguments, watch.secrets, clear=clear, known=known)):
+        facts["places"] = places
+    facts["preview"] = shown
+    if kind != "edit":
+        facts["words"] = words_of(arguments, () if seen is None else seen.commands, shown)
+    return facts if all(facts.values()) else {key: value for key, value in facts.items() if value}
 
 
 def end_facts(
@@ -118,8 +133,7 @@ def end_facts(
         facts["check_outcome"] = judged(known.check, read.text, exit_code=code, is_error=told)
     elif started is None and (says := "failed" if failed else said(read.text)) is not None:
         facts["told"] = says
-    places = kept_places(result, watch.secrets)
-    if places:
+    if places := kept_places(result, watch.secrets):
         facts["places"] = places
     shown = preview(read.text, watch.previews, tail=known.check is not None, own=watch.secrets)
     if shown:
@@ -253,7 +267,14 @@ def _short(text: Any) -> str:
 
 def _plain(text: Any, watch: Watch) -> str:
     """A name without secrets: a mistyped command line may begin with one."""
+    if type(text) is str and len(text) <= _LONGEST_NAME:
+        return _plain_name(text, watch.secrets)
     return redact(_short(text), watch.secrets)
+
+
+@lru_cache(maxsize=256)
+def _plain_name(name: str, secrets: re.Pattern[str] | None) -> str:
+    return redact(_short(name), secrets)
 
 
 def _type(value: object) -> str:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from math import floor, isfinite
 from typing import Any, Final, cast
 
 from punchlist.text import clean
+from punchlist.text.cleaning import is_plain
+from punchlist.text.flat import Flat
 from punchlist.text.redaction import redact
 
 Place = dict[str, Any]
@@ -20,6 +22,10 @@ _PATHS: Final = (
     *(f"{stem}{end}" for stem in _STEMS for end in ("Path", "_path")),
 )  # fmt: skip
 _LINES: Final = ("line", "lineNumber", "line_number", "startLine", "start_line")
+_KNOWN: Final = frozenset((*_PATHS, "content"))
+_NOWHERE: Final = (int, float, type(None))
+"""Types of what is at no place."""
+
 _DEEPEST: Final = 4
 _MOST_NODES: Final = 100
 _LONGEST_PATH: Final = 4_096
@@ -42,14 +48,31 @@ def places(*values: Any) -> list[Place] | None:
     return found.places or None
 
 
-def kept_places(value: Any, secrets: re.Pattern[str] | None = None) -> list[Place]:
-    """The places that are recorded of a call's arguments or result: the first few, without secrets."""
-    found = places(value) if isinstance(value, str | list | tuple | Mapping) else None
-    short = [place for place in found or () if len(place["path"]) <= _LONGEST_KEPT][:_MOST_KEPT]
-    return [{**place, "path": redact(place["path"], secrets)} for place in short]
+def kept_places(
+    value: Any, secrets: re.Pattern[str] | None = None, *, clear: str = "", known: Flat | None = None
+) -> list[Place]:
+    """The places that are recorded of a call's arguments or result: the first few, without secrets.
+
+    `clear` is a text without secrets, see `redact`; `known` is what `flat` makes of the value, where that was done.
+    """
+    if type(value) is str and "FILE:" not in value and "MEDIA:" not in value:
+        return []
+    found = _Search()
+    if known is not None and known.text and "FILE:" not in known.text and "MEDIA:" not in known.text:
+        found.look_at(cast("dict[str, Any]", value), *_keys_among(known.shape.names))  # there is nothing else in it
+    elif isinstance(value, str | list | tuple | Mapping):
+        found.look(value, 0)
+    kept: list[Place] = []
+    for place in found.places:
+        if len(place["path"]) <= _LONGEST_KEPT and len(kept) < _MOST_KEPT:
+            place["path"] = redact(place["path"], secrets, clear=clear)
+            kept.append(place)
+    return kept
 
 
 class _Search:
+    __slots__ = ("nodes", "places")
+
     def __init__(self) -> None:
         self.places: list[Place] = []
         self.nodes = 0
@@ -58,7 +81,9 @@ class _Search:
         if self.nodes >= _MOST_NODES or depth > _DEEPEST:
             return
         self.nodes += 1
-        if isinstance(value, str):
+        if isinstance(value, dict):  # before the rest, because to ask for any mapping takes long
+            self._record(cast("dict[Any, Any]", value), depth)
+        elif isinstance(value, str):
             self._markers(value)
         elif isinstance(value, list | tuple):
             for entry in cast("list[Any]", value)[:_MOST_NODES]:
@@ -67,11 +92,37 @@ class _Search:
             self._record(cast("Mapping[Any, Any]", value), depth)
 
     def _record(self, record: Mapping[Any, Any], depth: int) -> None:
-        line = next((line for key in _LINES if (line := _line(record.get(key))) is not None), None)
-        for key in _PATHS:
-            path = record.get(key)
-            if isinstance(path, str):
+        if not (_is_dict(record) and _KNOWN.isdisjoint(record)):
+            self.look_at(record)
+            self._look_into(record)
+        if depth == _DEEPEST:
+            return
+        for key, inner in record.items():
+            if self.nodes >= _MOST_NODES:
+                return
+            if key == "content":
+                continue
+            if isinstance(inner, _NOWHERE) or (
+                isinstance(inner, str) and "FILE:" not in inner and "MEDIA:" not in inner
+            ):
+                self.nodes += 1  # most are of these, and need no closer look
+            else:
+                self.look(inner, depth + 1)
+
+    def look_at(
+        self, record: Mapping[Any, Any], lines: tuple[str, ...] = _LINES, paths: tuple[str, ...] = _PATHS
+    ) -> None:
+        """What stands under these keys."""
+        line: int | None = None
+        for key in lines:
+            if key in record and (line := _line(record[key])) is not None:
+                break
+        for key in paths:
+            if key in record and isinstance(path := record[key], str):
                 self._add(path, line)
+
+    def _look_into(self, record: Mapping[Any, Any]) -> None:
+        """What stands in a list of blocks."""
         content = record.get("content")
         for block in cast("list[Any]", content)[:_MOST_NODES] if isinstance(content, list) else []:
             if isinstance(block, Mapping):
@@ -79,11 +130,6 @@ class _Search:
                 text = entry.get("text")
                 if entry.get("type") == "text" and isinstance(text, str):
                     self._markers(text)
-        for key, inner in record.items():
-            if self.nodes >= _MOST_NODES:
-                return
-            if key != "content":
-                self.look(inner, depth + 1)
 
     def _markers(self, text: str) -> None:
         if "FILE:" not in text and "MEDIA:" not in text:
@@ -96,14 +142,28 @@ class _Search:
         path = _path(raw)
         if path is None:
             return
-        same = [place for place in self.places if place["path"] == path]
-        if same and (line is None or any(place.get("line") == line for place in same)):
-            return
-        self.places = [place for place in self.places if place["path"] != path or "line" in place]
+        if self.places:
+            same = [place for place in self.places if place["path"] == path]
+            if same and (line is None or any(place.get("line") == line for place in same)):
+                return
+            self.places = [place for place in self.places if place["path"] != path or "line" in place]
         self.places.append({"path": path} if line is None else {"path": path, "line": line})
 
 
+def _is_dict(value: object) -> bool:
+    """Whether it has no other keys than those that it tells of; another mapping may answer to more."""
+    return type(value) is dict
+
+
+@lru_cache(maxsize=512)
+def _keys_among(names: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Of these keys those that tell of a line, and of a path."""
+    return tuple(key for key in _LINES if key in names), tuple(key for key in _PATHS if key in names)
+
+
 def _line(value: Any) -> int | None:
+    if type(value) is int:
+        return value if 0 < value < 1 << 32 else None
     if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
         return None
     return line if 0 < (line := floor(value)) < 1 << 32 else None
@@ -112,14 +172,15 @@ def _line(value: Any) -> int | None:
 def _path(raw: str) -> str | None:
     """The path as it may be shown; None for addresses on the web and what can be no path."""
     text = raw[: 2 * _LONGEST_PATH].strip()
-    if not text or len(text) > _LONGEST_PATH or any(char in text for char in "\0\r\n"):
+    if not text or len(text) > _LONGEST_PATH or "\0" in text or "\r" in text or "\n" in text:
         return None
-    start = text[:8].lower()
-    if start.startswith(("http://", "https://")):
-        return None
-    if start.startswith("file://"):
-        text = _address_path(text)
-    return clean(text, lines=False).text or None
+    if "://" in text[:8]:
+        start = text[:8].lower()
+        if start.startswith(("http://", "https://")):
+            return None
+        if start.startswith("file://"):
+            text = _address_path(text)
+    return text if is_plain(text, lines=False) else clean(text, lines=False).text or None
 
 
 def _address_path(address: str) -> str:

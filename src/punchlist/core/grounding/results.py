@@ -86,15 +86,16 @@ def read_result(result: Any, is_error: bool | None = None) -> Result:
     None is "not told": then the result has to say so itself, by an exit code or as an object.
     """
     value = _decoded(result)
-    text = _text(value, 0)[-WINDOW:]
-    code = None if isinstance(value, str) else _code(value, 0)
+    is_text = isinstance(value, str)
+    text = (value if is_text else _text(value, 0))[-WINDOW:]
+    code = None if is_text else _code(value, 0)
     if code is None and isinstance(result, str):
         code = _written_code(text)
-    said = _said(value)
+    said = None if is_text else _said(value)
     if is_error or (code is not None and code != 0) or said is False or text.startswith(_REFUSED):
         return Result(text, code, failed=True)
     told = is_error is not None or code is not None or said is True
-    return Result(text, code, False if told else None, runs_on=code is None and _runs_on(value))
+    return Result(text, code, False if told else None, runs_on=not is_text and code is None and _runs_on(value))
 
 
 def _decoded(result: Any) -> Any:
