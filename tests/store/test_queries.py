@@ -50,7 +50,8 @@ HOT = {
     "snapshot_before": ["SEARCH snapshots USING PRIMARY KEY (agent=? AND revision<?)"],
     "find_guidance": ["SEARCH guidance USING INTEGER PRIMARY KEY (rowid=?)"],
     "find_work": ["SEARCH work USING INDEX sqlite_autoindex_work_1 (agent=? AND part=?)"],
-    "ended_calls": ["SEARCH events USING INDEX events_of_agent (agent=? AND revision=?)"],
+    "ended_calls": ["SEARCH events USING INDEX events_of_agent (agent=? AND revision=? AND rowid>?)"],
+    "first_event": ["SEARCH events USING COVERING INDEX events_of_agent (agent=? AND revision=?)"],
     "hinted_events": ["SEARCH events USING INDEX events_of_agent (agent=? AND revision=? AND rowid>?)"],
     "findings_of_agent": [
         "SEARCH a USING INTEGER PRIMARY KEY (rowid=?)",

@@ -90,22 +90,23 @@ class Kept:
     It belongs to the transaction that is open: whoever changes it adds an event with a hint that says so, or writes it.
     Reports are taken in in place, by `watcher`, `window` and `guidance`; all others take what they need as a value,
     which is `head`, `record` or a tally. `is_due`: it has to be written; at first it is, because the first report of a
-    process may be its only one. `is_whole`: what is not among its tallies is not in the rows either.
+    process may be its only one. `bodies` are the rows of all its parts: what is not there is nowhere.
     """
 
     __slots__ = (
-        "_growing", "_past", "_recorded", "_tallies", "_unwritten", "behind", "guidance", "is_due", "is_whole",
+        "_bodies", "_growing", "_past", "_recorded", "_tallies", "_unwritten", "behind", "guidance", "is_due",
         "number", "raised", "stall", "upto", "watcher", "window",
     )  # fmt: skip
 
-    def __init__(self, number: int, head: Head, record: Record, *, is_whole: bool = False) -> None:
+    def __init__(self, number: int, bodies: Mapping[str, bytes], record: Record) -> None:
+        head = decode_head(bodies[""]) if "" in bodies else NEW
         self.number = number
+        self._bodies: Mapping[str, bytes] | None = bodies
         self.head = head
         self.record = record
         self.upto = head.upto
         self.behind = 0
         self.is_due = True
-        self.is_whole = is_whole
         self._tallies: dict[str, Tally] = {}
         self._growing: dict[str, Growing] = {}
         self._recorded: Record = record
@@ -146,9 +147,10 @@ class Kept:
         watcher = self.watcher
         if len(watcher.ended) < ENDED or call_id in watcher.open or call_id in watcher.ended:
             return False
-        if self._past is None:
-            self._past = set(tx.work.ended_calls(self.number, PAST))
-        return call_id in self._past
+        past = self._past
+        if past is None or len(past) > 8 * PAST:
+            past = self._past = tx.work.ended_calls(self.number, PAST)
+        return call_id in past
 
     def tally(self, tx: Transaction, part: str) -> Tally:
         growing = self._growing.get(part)
@@ -156,7 +158,7 @@ class Kept:
             return growing.tally()
         tally = self._tallies.get(part)
         if tally is None:
-            body = None if self.is_whole else tx.work.get(self.number, part)
+            body = tx.work.get(self.number, part) if self._bodies is None else self._bodies.get(part)
             tally = self._tallies[part] = NOTHING if body is None else decode_tally(body)
         return tally
 
@@ -215,6 +217,7 @@ class Kept:
         self._unwritten.clear()
         if len(tallies) > _TALLIES:
             tallies.clear()
+            self._bodies = None  # they are not what was written since
 
     def take_in(self, tx: Transaction, event: Hinted) -> None:
         """A report that the rows do not know of yet."""
@@ -243,8 +246,7 @@ def kept(tx: Transaction, number: int) -> Kept:
     """What is remembered of an agent, all its reports in it."""
     found: Kept | None = tx.work.held.get(number)
     if found is None:
-        body = tx.work.get(number)
-        found = Kept(number, NEW if body is None else decode_head(body), decode_record(tx.guidance.get(number)))
+        found = Kept(number, tx.work.parts(number), decode_record(tx.guidance.get(number)))
         for event in tx.work.hinted(number, found.upto):
             found.take_in(tx, event)
         tx.work.hold(number, found)

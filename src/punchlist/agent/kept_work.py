@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from punchlist.agent.kept import LATER, NEW, WORK, Kept, decode_head, decode_tally, kept
+from punchlist.agent.kept import LATER, WORK, Kept, decode_tally, kept
 from punchlist.core.grounding import NOTHING, Grounding, Tally, ToolCall, combined, counted, subject, tally_of
 from punchlist.guidance.memory import NEW as NO_RECORD
 from punchlist.store import AgentRow, Transaction
@@ -46,8 +46,7 @@ def read(tx: Transaction, number: int) -> Kept:
     One statement gives all rows, so that they belong together though nobody holds a transaction open.
     """
     parts, held = tx.work.parts(number), tx.work.held.get(number)
-    body = parts.get("")
-    found = held or Kept(number, NEW if body is None else decode_head(body), NO_RECORD, is_whole=True)
+    found = held or Kept(number, parts, NO_RECORD)
     known = found.tallies
     for part, tally in parts.items():
         if part.startswith((WORK, LATER)) and part not in known:

@@ -242,7 +242,7 @@ class SqliteStore(Reads):
         if rows is None:
             return
         rows.opens = None
-        rows.forget()
+        rows.take_back()
         broken = isinstance(error, sqlite3.Error) and not isinstance(error, _HARMLESS)
         try:
             if rows.connection.in_transaction:

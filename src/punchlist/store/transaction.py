@@ -72,8 +72,14 @@ class Rows(LogRows):
                 return True
         return False
 
+    def take_back(self) -> None:
+        """To be called when a transaction is taken back."""
+        self.forget()
+        if self._work is not None:
+            self._work.forget_ended()
+
     def forget(self) -> None:
-        """To be called when a transaction is taken back, too."""
+        """Forgets what another connection may have changed."""
         self._agents.clear()
         self.guidance.forget()
         self.leases.forget()
@@ -336,6 +342,7 @@ class Rows(LogRows):
         self._agents.clear()
         self.guidance.forget()
         self.work.forget()
+        self.work.forget_ended()
         cutoff = codec.microseconds(before)
         agents = [row[0] for row in self.all("old_agents", {"before": cutoff, "limit": limit})]
         for agent in agents:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _CACHED = 2048
 _HELD = 512
+_TIMES = 4
+"""So many times as many ended calls as are asked for are remembered, before they are looked up anew."""
 
 
 class WatchedRow(NamedTuple):
@@ -87,8 +89,11 @@ class WorkTable(Protocol):
         """The latest events of an agent that changed no list, oldest first."""
         ...
 
-    def ended_calls(self, number: int, limit: int) -> Sequence[str]:
-        """The ids of the calls of an agent that ended last."""
+    def ended_calls(self, number: int, limit: int) -> set[str]:
+        """The ids of the calls of an agent that ended last, `limit` of them and more.
+
+        The writer keeps them: who sees a call end adds it.
+        """
         ...
 
     def last_kind(self, number: int) -> str:
@@ -112,10 +117,15 @@ class WorkRows(LateRows[tuple[int, str]]):
     def __init__(self, rows: Rows, *, keeps: bool) -> None:
         super().__init__(rows, keeps=keeps)
         self.held: dict[int, Any] = {}
+        self._ended: dict[int, tuple[int, set[str]]] = {}
 
     def forget(self) -> None:
         super().forget()
         self.held.clear()
+
+    def forget_ended(self) -> None:
+        """To be called where ends may be gone from the log that were in it; what others add is looked up by itself."""
+        self._ended.clear()
 
     def hold(self, number: int, value: object) -> None:
         if self._keeps:
@@ -189,9 +199,20 @@ class WorkRows(LateRows[tuple[int, str]]):
     def events(self, number: int, limit: int) -> Sequence[Event]:
         return self._rows.events_in_order(self._rows.all("runtime_events", {"agent": number, "limit": limit})[::-1])
 
-    def ended_calls(self, number: int, limit: int) -> Sequence[str]:
-        rows = self._rows.all("ended_calls", {"agent": number, "limit": limit})
-        return [str(readable(codec.decode_data, data).get("call_id", "")) for (data,) in rows]
+    def ended_calls(self, number: int, limit: int) -> set[str]:
+        known = self._ended.get(number)
+        upto, ids = known or (0, set[str]())
+        (first,) = self._rows.one("first_event", {"agent": number})
+        if len(ids) > _TIMES * limit or (first or 0) > upto:  # so many, or those of another agent with this number
+            upto, ids = 0, set[str]()
+        last = self._rows.last_seq()
+        for (data,) in self._rows.all("ended_calls", {"agent": number, "after": upto, "limit": limit}):
+            ids.add(str(readable(codec.decode_data, data).get("call_id", "")))
+        if self._keeps:
+            if len(self._ended) >= _HELD:
+                self._ended.clear()
+            self._ended[number] = last, ids
+        return ids
 
     def last_kind(self, number: int) -> str:
         found = self._rows.one("last_kind", {"agent": number})

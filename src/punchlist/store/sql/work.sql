@@ -57,9 +57,14 @@ FROM events e JOIN agents a ON a.id = e.agent
 WHERE e.agent = :agent AND e.revision IS NULL ORDER BY e.seq DESC LIMIT :limit;
 
 -- name: ended_calls
--- The latest reports of an agent by which a call ended.
+-- The latest reports of an agent, behind a number, by which a call ended.
 SELECT data FROM events
-WHERE agent = :agent AND revision IS NULL AND kind IN ('tool.finished', 'tool.failed') ORDER BY seq DESC LIMIT :limit;
+WHERE agent = :agent AND revision IS NULL AND seq > :after AND kind IN ('tool.finished', 'tool.failed')
+ORDER BY seq DESC LIMIT :limit;
+
+-- name: first_event
+-- The first event of an agent that changed no list.
+SELECT min(seq) FROM events WHERE agent = :agent AND revision IS NULL;
 
 -- name: last_kind
 -- What happened to an agent last, on its list or beside it.
