@@ -2,7 +2,7 @@
 
 A transaction of its own costs a report more than all that is thought about it. So where reports follow each other
 closely, their events go into a spool, which a kill does not touch, and are acknowledged; the next transaction of the
-process, whatever it is for, begins by putting them in. None waits longer than `WITHIN`.
+process, whatever it is for, begins by putting them in.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from punchlist.store.spool import Spool
 
 WITHIN = 0.010
-"""Seconds that an event waits for its commit at most, as long as the process runs."""
+"""Seconds after which the next report commits those that wait. When none comes, a thread does, after twice as many."""
 
 MOST = 256
 """Events that wait at most."""
@@ -91,7 +91,7 @@ class Backlog:
         while idle < _IDLE:
             sleep(WITHIN)
             idle = 0 if self.waiting else idle + 1
-            if self.waiting and monotonic() - self._since >= WITHIN:
+            if self.waiting and monotonic() - self._since >= 2 * WITHIN:
                 try:
                     self._commit()
                 except StoreError as error:

@@ -214,7 +214,7 @@ class Store(Protocol):
         else lasts, unless that came before it in the same `lane` (an agent, say) or in none.
 
         What only adds events with hints may come `soon` after: such work is safe against the end of the process when
-        this returns, this process sees it at once, and others do a few milliseconds later.
+        this returns, this process sees it at once, and others do some milliseconds later.
 
         The work may be run again from its start, when what it was to be committed together with failed; only its
         last run counts. A transaction cannot be started inside another one.
