@@ -82,7 +82,7 @@ def by_the_long_way(text: str) -> str:
 
 
 @pytest.mark.parametrize("sign", redaction._SIGNS)
-@pytest.mark.parametrize("mark", [*redaction._MARKS, *redaction._PAIRED, *redaction._SETTERS])
+@pytest.mark.parametrize("mark", ["=", ":", "-", *redaction._PAIRED, *redaction._SETTERS])
 def test_every_sign_of_a_name_is_looked_for(sign: str, mark: str) -> None:
     assert redacted(f"a {sign} {mark} b")[1] is redacted(f"{mark}{sign.upper()}")[1] is False
 

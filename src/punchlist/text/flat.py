@@ -31,17 +31,14 @@ class Shape(NamedTuple):
 class Flat(NamedTuple):
     """An object of texts, small whole numbers, truths and nulls. `written` has the JSON of each value, in their order.
 
-    `text` is the object with its keys sorted and without blanks, "" if that is long, or not all plain ASCII. Of such a
-    value every encoder that sorts keys and leaves out blanks makes this very text.
+    `text` is the object with its keys sorted and without blanks, "" if that is long, or not all plain ASCII; `json` is
+    the same as bytes. Of such a value every encoder that sorts keys and leaves out blanks makes this very text.
     """
 
     shape: Shape
     written: list[str]
     text: str
-
-    @property
-    def json(self) -> bytes | None:
-        return self.text.encode() or None
+    json: bytes | None
 
 
 def flat(value: object) -> Flat | None:
@@ -65,8 +62,9 @@ def flat(value: object) -> Flat | None:
     if shape is None:
         return None
     text = shape.compact.format(*written)
-    is_plain = len(text) <= _LONGEST and text.isascii() and "\x7f" not in text
-    return Flat(shape, written, text if is_plain else "")
+    if len(text) <= _LONGEST and text.isascii() and "\x7f" not in text:
+        return Flat(shape, written, text, text.encode())
+    return Flat(shape, written, "", None)
 
 
 def flat_json(value: object) -> bytes | None:

@@ -50,13 +50,22 @@ def _shown(text: str, length: int, own: re.Pattern[str] | None, *, tail: bool = 
         # What is cut off at the edge could be the half of a secret that has no shape of its own any more.
         piece = _without_edge(text[-window:], tail=True) if tail else _without_edge(text[:window])
     safe, is_clear = redacted(piece if is_clean or is_plain(piece) else clean(piece).text, own)
-    line = safe if is_clean and "  " not in safe else " ".join(safe.split())
+    line = _on_one_line(safe)
     if tail and (len(line) > length or len(piece) < len(text)):
         kept = line if len(line) < length else clean(line[len(line) - length + 1 :]).text.lstrip()
         short = f"…{kept}"
     else:
         short = cut(line, length) if len(piece) == len(text) else f"{cut(line, length - 1, '')}…"
     return short, safe if is_clear else ""
+
+
+def _on_one_line(text: str) -> str:
+    """A clean text with one blank for each run of blanks, tabs and newlines."""
+    if text.isascii() and "  " not in text:  # in many texts words are one apart, and need not be taken apart
+        line = text.replace("\n", " ").replace("\t", " ")
+        if "  " not in line:
+            return line.strip()
+    return " ".join(text.split())
 
 
 def passage(text: str, length: int = PASSAGE, *, own: re.Pattern[str] | None = None) -> str:

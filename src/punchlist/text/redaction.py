@@ -81,10 +81,9 @@ _SIGNS: Final = (
 )  # fmt: skip
 """Every secret name has one of these in it."""
 
-_MARKS: Final = ("=", ":", "-")
 _PAIRED: Final = ('",', "',")
 _SETTERS: Final = ("set", "config")
-"""A name has one of these behind it, or before it; without any of them in the text, it has no secret names."""
+"""A name has one of these behind it, or before it, unless it is an option, or has `=` or `:` behind it."""
 
 _REFERENCE: Final = r"""["']?(?:\$\{?\w+\}?|\$\(.*|%\w+%|true|false|null|none|undefined)["']?[,)}\]]*"""
 """A value that says where the secret is, or that there is none."""
@@ -127,9 +126,10 @@ def redacted(text: str, own: re.Pattern[str] | None = None) -> tuple[str, bool]:
 
 
 def _is_marked(lowered: str) -> bool:
-    if has_any(lowered, _MARKS) or ("," in lowered and has_any(lowered, _PAIRED)):
+    """Whether a name in this text could have a value."""
+    if ":" in lowered or "=" in lowered or "-" in lowered:
         return True
-    return has_any(lowered, _SETTERS)
+    return ("," in lowered and has_any(lowered, _PAIRED)) or has_any(lowered, _SETTERS)
 
 
 def secrecy(name: str) -> Secrecy:

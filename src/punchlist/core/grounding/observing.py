@@ -22,7 +22,7 @@ from punchlist.core.grounding.naming import words_of
 from punchlist.core.grounding.places import kept_places
 from punchlist.core.grounding.results import read_result
 from punchlist.text import clean, cut
-from punchlist.text.flat import Flat, flat
+from punchlist.text.flat import Flat
 from punchlist.text.previews import LENGTH, preview, shown_arguments
 from punchlist.text.redaction import redact
 
@@ -72,10 +72,9 @@ def start_facts(
     `kind` and `changes` are what is thought of the tool; of a shell line it is found out here what it checks, and
     whether it changes the work. `item` is the key of the item in focus, `after` that of the one finished last where
     nothing is in focus; `via` is the road by which the report came. `known` is what `flat` makes of the arguments,
-    where that was done.
+    if they are flat and that was done: it saves time.
     """
     seen = _looked_at(arguments, watch) if kind == "shell" else None
-    known = flat(arguments) if known is None else known
     shown, clear = shown_arguments(arguments, watch.previews, known, own=watch.secrets)
     names_files = kind == "edit" or (kind == "unknown" and changes)
     facts: dict[str, Any] = {
