@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from punchlist.agent.family import above
 from punchlist.agent.kept import kept
-from punchlist.agent.kept_work import KeptWork, later, work_on
+from punchlist.agent.kept_work import attribute, later, work_on
 from punchlist.core.apply import Applied
 from punchlist.core.commands import Problem
 from punchlist.core.events import Draft, header
@@ -79,9 +79,6 @@ def graded(applied: Applied, given: Collection[tuple[Claim, str]]) -> Applied:
 class Judging:
     """Grades the completions of one agent by what was seen of it."""
 
-    def __init__(self) -> None:
-        self._kept = KeptWork()
-
     def judged(
         self, tx: Transaction, row: AgentRow, applied: Applied, *, strict: bool = False
     ) -> list[tuple[Claim, str]]:
@@ -99,7 +96,7 @@ class Judging:
                 tally = unclaimed[key] = with_unclaimed(NOTHING, item, calls.all(), since=since)
             given.append((claim, grade(_with_evidence(calls, item, key, tally))))
         if not strict or refusal(given) is None:
-            self._kept.attribute(tx, row.number, unclaimed)
+            attribute(tx, row.number, unclaimed)
         return given
 
 

@@ -1,75 +1,38 @@
-"""The tallies of the work on an agent's items, and what is known of how its list is kept."""
+"""The tallies of the work on an agent's items."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Final
 
-import msgspec
-
-from punchlist.agent.kept import LATER, NEW, WORK, Kept, Raised, decode_head, decode_tally, encode, kept
+from punchlist.agent.kept import LATER, NEW, WORK, Kept, decode_head, decode_tally, kept
 from punchlist.core.grounding import NOTHING, Grounding, Tally, ToolCall, combined, counted, subject, tally_of
-from punchlist.detect.staleness import StalenessState
 from punchlist.guidance.memory import NEW as NO_RECORD
 from punchlist.store import AgentRow, Transaction
 
-STALENESS: Final = "staleness"
 _ALL: Final = 1_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class Stale:
-    """What is known of how the list is kept, and the findings about it that still hold."""
-
-    state: StalenessState = field(default_factory=StalenessState)
-    raised: Raised = ()
-
-
-FRESH: Final = Stale()
-_decode_stale = msgspec.msgpack.Decoder(Stale).decode
+def attribute(tx: Transaction, number: int, work: Mapping[str, Tally]) -> None:
+    """Keeps work that was done with nothing in focus as that on these items, of which nothing else was seen."""
+    found = kept(tx, number)
+    for item, tally in work.items():
+        if not tally.is_empty:
+            found.put(WORK + item, tally)
+    found.write(tx)
 
 
-class KeptWork:
-    """What the steps of a handle change of it, written at once."""
-
-    def __init__(self) -> None:
-        self._stale: tuple[bytes | None, Stale] = (None, FRESH)
-
-    def stale(self, tx: Transaction, number: int) -> Stale:
-        body = tx.work.get(number, STALENESS)
-        if body is None:
-            return FRESH
-        known, stale = self._stale
-        if known is not body:
-            stale = _decode_stale(body)
-            self._stale = body, stale
-        return stale
-
-    def save_stale(self, tx: Transaction, number: int, stale: Stale) -> None:
-        body = encode(stale)
-        tx.work.save(number, body, STALENESS)
-        self._stale = body, stale
-
-    def attribute(self, tx: Transaction, number: int, work: Mapping[str, Tally]) -> None:
-        """Keeps work that was done with nothing in focus as that on these items, of which nothing else was seen."""
-        found = kept(tx, number)
-        for item, tally in work.items():
-            if not tally.is_empty:
-                found.put(WORK + item, tally)
-        found.write(tx)
-
-    def make_anew(self, tx: Transaction, row: AgentRow) -> None:
-        """Makes the tallies from the log, because a report took back what was counted. Seldom, and not quick."""
-        work, found = Grounding(tx.work.events(row.number, _ALL)), kept(tx, row.number)
-        found.write(tx)
-        for of in work.subjects():
-            found.put(WORK + of.item, _made(work.calls(of)))
-        for part in tx.work.parts(row.number):
-            if part.startswith(LATER):
-                of = subject(row.session, row.name, part.removeprefix(LATER))
-                found.put(part, _made(work.calls_later(of)))
-        found.write(tx)
+def make_anew(tx: Transaction, row: AgentRow) -> None:
+    """Makes the tallies from the log, because a report took back what was counted. Seldom, and not quick."""
+    work, found = Grounding(tx.work.events(row.number, _ALL)), kept(tx, row.number)
+    found.write(tx)
+    for of in work.subjects():
+        found.put(WORK + of.item, _made(work.calls(of)))
+    for part in tx.work.parts(row.number):
+        if part.startswith(LATER):
+            of = subject(row.session, row.name, part.removeprefix(LATER))
+            found.put(part, _made(work.calls_later(of)))
+    found.write(tx)
 
 
 def _made(calls: Iterable[ToolCall]) -> Tally:

@@ -13,20 +13,19 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from punchlist.agent.beside import beside
 from punchlist.agent.grading import regraded, regraded_above
 from punchlist.agent.kept import Begun, Kept, Over, encode, kept, watch
-from punchlist.agent.kept_work import KeptWork, Stale
+from punchlist.agent.kept_work import make_anew
 from punchlist.agent.report_rules import event_of, loop_findings, plan_of, still_alive, task_in_focus
 from punchlist.agent.silence import Silence
 from punchlist.agent.standing import Standing
-from punchlist.core.events import Draft, Event
+from punchlist.agent.upkeep import Upkeep
+from punchlist.core.events import Draft
 from punchlist.core.grounding import Moment, ToolCall, Watch, call_from, end_facts, is_task, start_facts
 from punchlist.core.grounding.calls import begun
 from punchlist.core.grounding.watched import Heard, Settled, given
 from punchlist.core.grounding.work import TURN_ENDS
 from punchlist.core.todo import TodoList
 from punchlist.core.verdict import FINE, Verdict
-from punchlist.detect import staleness, stalls
-from punchlist.detect.findings import Finding
-from punchlist.detect.list_rules import over
+from punchlist.detect import stalls
 from punchlist.detect.pace import NO_PACE, Pace
 from punchlist.guidance.tools import OwnTools, changes, kind, may_change
 from punchlist.store import AgentRow, Transaction
@@ -39,9 +38,6 @@ if TYPE_CHECKING:
     from punchlist.detect.loop_options import LoopOptions
     from punchlist.detect.rounds import RoundOptions
     from punchlist.detect.stalls import StallOptions
-
-_AT_WORK: Final = 60.0
-"""Seconds within which an item that is worked on need not be noted as such again."""
 
 _NO_TURN: Final = frozenset({"", "agent.joined", *TURN_ENDS})
 
@@ -76,7 +72,7 @@ class Watching:
     def __init__(self, settings: Settings, name: str) -> None:
         self._settings = settings
         self._name = name
-        self._kept = KeptWork()
+        self._upkeep = Upkeep(settings.staleness, name)
         self._standing = Standing(TodoList())
         self.silence = Silence(settings.stalls, name)
         self._beside = beside(settings.guardrail, settings.rounds, name)
@@ -102,8 +98,7 @@ class Watching:
     def begin(self, tx: Transaction, row: AgentRow, now: datetime, pace: Pace = NO_PACE) -> None:
         """The first report on an agent: its list is as it stands, and was written at that pace until now."""
         self.silence.keep_timings(tx, row.number)
-        state = staleness.taken_over(staleness.standing(row.state.todos, now), pace)
-        self._kept.save_stale(tx, row.number, Stale(state, pace.raised))
+        self._upkeep.begin(tx, row, now, pace)
 
     def look(self, name: str, arguments: Any, *, ours: bool) -> Look:
         """Looks at a call; needs no transaction."""
@@ -134,11 +129,11 @@ class Watching:
         if options.enabled:
             verdict, recorded = window.started(call_id, seen.name, seen.arguments, options=options, flat=seen.flat)
         facts = {"call_id": call_id, **seen.facts}
-        item, after = self._focus(tx, row, watcher.done)
+        item = self._focus(tx, row)
         if item:
             facts["item"] = item
-        elif after:
-            facts["after"] = after
+        elif watcher.done:
+            facts["after"] = watcher.done
         outcome = watcher.heard(self._begun(facts, now, watcher.reports + 1))
         drafts = [] if outcome.call is None else [Draft("tool.started", facts)]
         if raised or verdict.is_news:
@@ -152,7 +147,7 @@ class Watching:
             known.is_due = True
         if outcome.call is not None:
             known.stall = still_alive(known.stall, row, now, seen.name)
-            drafts.extend(self._stale_by_work(tx, row, now))
+            drafts.extend(self._upkeep.worked(tx, row, self.standing(row.state.todos).focus, now))
         self._report(tx, row, known, drafts, now, hint)
         known.count(tx, outcome.settled)
         return call_id, verdict
@@ -162,10 +157,9 @@ class Watching:
         """A call that begins."""
         return call_from("tool.started", facts, now, order) if "check" in facts else begun(facts, Moment(now, order))
 
-    def _focus(self, tx: Transaction, row: AgentRow, done: str) -> tuple[str, str]:
-        """The key of what is in focus; else that of the item that was finished last."""
-        item = self.standing(row.state.todos).key or task_in_focus(tx, row)
-        return (item, "") if item else ("", done)
+    def _focus(self, tx: Transaction, row: AgentRow) -> str:
+        """The key of the item, or else of the task, that is in focus."""
+        return self.standing(row.state.todos).key or task_in_focus(tx, row)
 
     def ended(
         self,
@@ -327,7 +321,7 @@ class Watching:
 
     def spawned(self, tx: Transaction, row: AgentRow, child: int, named: str) -> str:
         """A child is started, for the item of that key or else for what is in focus: the key of it, if there is one."""
-        known, item = kept(tx, row.number), named or self._focus(tx, row, "")[0]
+        known, item = kept(tx, row.number), named or self._focus(tx, row)
         if known.watcher.started_for(item, child):
             known.write(tx)
         return item
@@ -339,12 +333,12 @@ class Watching:
         if finished:
             kept(tx, row.number).finished(tx, f"{plan_of(row, drafts)}/{finished[-1]}")
         events = [event_of(row, draft.kind, draft.data, now, by) for draft in drafts]
-        self._add(tx, row, self._observe(tx, row, events), now)
+        self._add(tx, row, self._upkeep.observed(tx, row, events), now)
 
     def _regrade(self, tx: Transaction, row: AgentRow, known: Kept, outcome: Heard, now: datetime) -> None:
         """Looks at the grades that what has ended bears on."""
         if outcome.is_worse:
-            self._kept.make_anew(tx, row)
+            make_anew(tx, row)
             regraded(tx, row, None, known.watcher.open.values(), now)
             return
         graded = self.standing(row.state.todos).graded
@@ -353,31 +347,6 @@ class Watching:
             regraded(tx, row, keys, known.watcher.open.values(), now)
         if row.parent is not None and outcome.settled:
             regraded_above(tx, row, now)
-
-    def _stale_by_work(self, tx: Transaction, row: AgentRow, now: datetime) -> list[Draft]:
-        """What a call says about how the list is kept. Work on the one item in progress is not noted every time."""
-        active = self._kept.stale(tx, row.number).state.active
-        if not active:
-            return []
-        item = self.standing(row.state.todos).focus
-        entry = active.get(item)
-        fresh = entry is not None and not entry.elsewhere and (now - entry.since).total_seconds() < _AT_WORK
-        if fresh and len(active) == 1:
-            return []
-        return self._observe(tx, row, [event_of(row, "tool.started", {"item": item}, now, self._name)])
-
-    def _observe(self, tx: Transaction, row: AgentRow, events: Iterable[Event]) -> list[Draft]:
-        stale = self._kept.stale(tx, row.number)
-        state, said = stale.state, list[Finding]()
-        for event in events:
-            state, found = staleness.observed(state, event, self._settings.staleness)
-            said.extend(found)
-        raised, ended = over(stale.raised, said, lambda known: staleness.holds(state, *known))
-        said.extend(ended)
-        after = Stale(state, raised)
-        if after != stale:
-            self._kept.save_stale(tx, row.number, after)
-        return [Draft(one.kind, one.data()) for one in said]
 
     def _add(self, tx: Transaction, row: AgentRow, drafts: list[Draft], now: datetime) -> None:
         if drafts:
