@@ -6,6 +6,7 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
+from threading import get_ident
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -96,7 +97,7 @@ class GroupCommit:
 
     def submit(self, work: Callable[[Any], T], *, lasting: bool = True, lane: str = "") -> T:
         """Returns the work's result once it is committed, or raises its error once it is taken back."""
-        if self._leader == threading.get_ident():
+        if self._leader == get_ident():
             raise RuntimeError("A transaction was started inside another one; use the one that is open.")
         request = Request(work, lasting=lasting, lane=lane)
         self._queue.append(request)
@@ -129,7 +130,7 @@ class GroupCommit:
 
     def _lead(self, own: Request) -> None:
         queue = self._queue
-        self._leader = threading.get_ident()
+        self._leader = get_ident()
         batch: list[Request] = []
         try:
             while queue and len(batch) < MOST:
@@ -152,7 +153,7 @@ class GroupCommit:
 
     def _step_down(self, request: Request) -> None:
         """After an interruption, wherever it struck: lets go of the lead, and of work that nobody has begun."""
-        self._leader = 0 if self._leader == threading.get_ident() else self._leader
+        self._leader = 0 if self._leader == get_ident() else self._leader
         with suppress(RuntimeError):
             self._turn.release()
         with suppress(ValueError):
