@@ -82,12 +82,15 @@ def parted(batch: list[Request]) -> list[list[Request]]:
 class GroupCommit:
     """Hands batches of requests, one batch at a time, to `run`, which settles each of them.
 
+    `lingers`: a commit takes so long that it pays to wait a little for those who may share it.
+
     What `run` raises is meant for the thread in which it runs (the user pressed Ctrl-C, say): requests of others
     that are not settled then were taken back, and wait for the next leader.
     """
 
-    def __init__(self, run: Callable[[list[Request]], None]) -> None:
+    def __init__(self, run: Callable[[list[Request]], None], *, lingers: bool = True) -> None:
         self._run = run
+        self._lingers = lingers
         self._queue: deque[Request] = deque()
         self._turn = threading.RLock()
         self._leader = 0
@@ -107,7 +110,7 @@ class GroupCommit:
             while not request.settled:
                 if self._turn.acquire(blocking=False):
                     if not request.settled:
-                        if self._expected > 1:
+                        if self._expected > 1 and lasting and self._lingers:
                             self._linger(self._expected)
                         self._lead(request)
                     self._turn.release()
