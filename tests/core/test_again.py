@@ -71,8 +71,8 @@ def test_the_third_write_of_the_same_texts_takes_the_short_way() -> None:
     started = Replace((entries[0]._replace(status=Status.IN_PROGRESS), *entries[1:]))
     assert written_again(state, started, NARROW, NOW) is not None
     assert written_again(state, started, replace(NARROW, limits=Limits(items=2)), NOW) is None
-    assert written_again(state, replace(started, explanation="why"), NARROW, NOW) is None
-    assert written_again(state, replace(started, begin=True), NARROW, NOW) is None
+    assert written_again(state, started._replace(explanation="why"), NARROW, NOW) is None
+    assert written_again(state, started._replace(begin=True), NARROW, NOW) is None
 
 
 def test_what_a_state_was_written_by_makes_it_no_other_state() -> None:

@@ -60,6 +60,33 @@ def test_those_who_come_during_a_commit_share_the_next() -> None:
     assert batches.sizes == [1, 5]
 
 
+class Patient(GroupCommit):
+    """Notes for how many it would wait, and does not."""
+
+    expected: tuple[int, ...] = ()
+
+    def _linger(self, expected: int) -> None:
+        self.expected += (expected,)
+
+
+@pytest.mark.parametrize(("lingers", "lasting", "expected"), [(True, True, (6,)), (True, False, ()), (False, True, ())])
+def test_a_leader_waits_for_those_who_may_share_an_fsync_with_those_who_had_to_wait(
+    lingers: bool, lasting: bool, expected: tuple[int, ...]
+) -> None:
+    batches = Batches()
+    commits = Patient(batches.run, lingers=lingers)
+
+    def work(number: int) -> None:
+        assert commits.submit(lambda _: number, lasting=lasting) == number
+
+    threads = _queue_behind(commits, batches, 5, work)
+    batches.go.set()
+    for thread in threads:
+        thread.join(PATIENCE)
+    assert commits.expected == expected
+    assert batches.sizes == [1, 5]
+
+
 def test_an_interrupted_leader_hands_over_what_is_not_its_own() -> None:
     outcomes: list[Any] = []
     interrupted: list[bool] = []

@@ -10,10 +10,9 @@ from datetime import datetime
 from itertools import compress
 from operator import is_not
 
-from punchlist.core.change import STATUS_FIELDS, with_status
+from punchlist.core.change import status_fields, with_status
 from punchlist.core.commands import Entry, Policy, Replace
 from punchlist.core.events import Draft, transition
-from punchlist.core.records import changed_fields
 from punchlist.core.todo import ListState, Status, TodoList, Written, altering
 
 _COMPLETED = Status.COMPLETED
@@ -46,7 +45,7 @@ def written_again(
         status, had = entry.status, item.status
         if status is not shown.get(had, had):
             items[place] = new = with_status(item, status, now)
-            fields = changed_fields(item, new, STATUS_FIELDS)
+            fields = status_fields(item, new)
             data = {"id": item.id, "content": item.content, "set": fields, "revision": revision}
             drafts.append(Draft(transition(had, status), data))
     written = Written(policy, entries)

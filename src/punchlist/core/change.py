@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from punchlist.core.records import Fields
-from punchlist.core.todo import Blocker, Status, TodoItem, altering
+from punchlist.core.records import Fields, changed_fields
+from punchlist.core.todo import WORDS, Blocker, Status, TodoItem, altering
 from punchlist.text import clean
 
 if TYPE_CHECKING:
@@ -21,6 +21,20 @@ ENDED = frozenset({Status.COMPLETED, Status.FAILED, Status.CANCELLED})
 
 _moved = altering(TodoItem, *_STATUS_FIELDS)
 _IN_PROGRESS, _BLOCKED = Status.IN_PROGRESS, Status.BLOCKED  # a member of an enumeration is slow to look up
+
+
+def status_fields(before: TodoItem, after: TodoItem) -> dict[str, Any]:
+    """`changed_fields` of an item that only has another status; the commonest change, and told without a search."""
+    if before.grade is not None or before.blocker is not None or before.evidence:
+        return changed_fields(before, after, STATUS_FIELDS)
+    fields: dict[str, Any] = {}
+    started, finished = after.started_at, after.finished_at
+    if started != before.started_at:
+        fields["started_at"] = started and started.isoformat()
+    if finished != before.finished_at:
+        fields["finished_at"] = finished and finished.isoformat()
+    fields["status"] = WORDS[after.status]
+    return fields
 
 
 def with_status(item: TodoItem, status: Status, now: datetime) -> TodoItem:

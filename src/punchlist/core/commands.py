@@ -101,12 +101,11 @@ class Entry(NamedTuple):
     word: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Replace:
+class Replace(NamedTuple):
     """The whole list, in order. Merged with what others did since the author last saw it.
 
     With `phases` the phases are given anew too, and an entry's `phase_place` is its place among them. `begin`: with
-    nothing in progress, the first pending item is started.
+    nothing in progress, the first pending item is started. A named tuple, because nearly every write is one.
     """
 
     entries: tuple[Entry, ...]

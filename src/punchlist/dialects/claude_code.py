@@ -92,12 +92,13 @@ def parse(_tool: str, args: Any) -> Command | Query | Invalid:
 
 def _entries(args: Any) -> tuple[Entry, ...] | None:
     """The entries of arguments that are as they should be; None if anything is wrong. Column by column: a hot path."""
-    if not isinstance(args, dict) or len(cast("dict[Any, Any]", args)) != 1:
+    if not isinstance(args, dict):
         return None
-    given = cast("dict[Any, Any]", args).get("todos")
-    if not isinstance(given, list):
+    given = cast("dict[Any, Any]", args)
+    found = given.get("todos")
+    if len(given) != 1 or not isinstance(found, list):
         return None
-    todos = cast("list[Any]", given)
+    todos = cast("list[Any]", found)
     kinds = set(map(type, todos))
     if kinds != _DICT and not all(issubclass(kind, dict) for kind in kinds):
         return None

@@ -6,6 +6,7 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
+from threading import get_ident
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -82,12 +83,15 @@ def parted(batch: list[Request]) -> list[list[Request]]:
 class GroupCommit:
     """Hands batches of requests, one batch at a time, to `run`, which settles each of them.
 
+    `lingers`: a commit takes so long that it pays to wait a little for those who may share it.
+
     What `run` raises is meant for the thread in which it runs (the user pressed Ctrl-C, say): requests of others
     that are not settled then were taken back, and wait for the next leader.
     """
 
-    def __init__(self, run: Callable[[list[Request]], None]) -> None:
+    def __init__(self, run: Callable[[list[Request]], None], *, lingers: bool = True) -> None:
         self._run = run
+        self._lingers = lingers
         self._queue: deque[Request] = deque()
         self._turn = threading.RLock()
         self._leader = 0
@@ -97,7 +101,7 @@ class GroupCommit:
 
     def submit(self, work: Callable[[Any], T], *, lasting: bool = True, lane: str = "") -> T:
         """Returns the work's result once it is committed, or raises its error once it is taken back."""
-        if self._leader == threading.get_ident():
+        if self._leader == get_ident():
             raise RuntimeError(_INSIDE)
         request = Request(work, lasting=lasting, lane=lane)
         self._queue.append(request)
@@ -107,7 +111,7 @@ class GroupCommit:
             while not request.settled:
                 if self._turn.acquire(blocking=False):
                     if not request.settled:
-                        if self._expected > 1:
+                        if self._expected > 1 and lasting and self._lingers:
                             self._linger(self._expected)
                         self._lead(request)
                     self._turn.release()
@@ -122,13 +126,14 @@ class GroupCommit:
 
     def submit_light(self, work: Callable[[Any], T], run: Callable[[Request], None], *, lane: str = "") -> T:
         """Hands one piece of work that need not last to `run`, by itself, if nobody is at work; else it queues."""
-        if self.is_mine:
+        me = get_ident()
+        if self._leader == me:
             raise RuntimeError(_INSIDE)
         if not self._turn.acquire(blocking=False):
             return self.submit(work, lasting=False, lane=lane)
         request = Request(work, lasting=False, lane=lane)
         try:
-            self._leader = threading.get_ident()
+            self._leader = me
             run(request)
         finally:
             self._leader = 0
@@ -140,7 +145,7 @@ class GroupCommit:
     @property
     def is_mine(self) -> bool:
         """Whether this thread is at work within a transaction."""
-        return self._leader == threading.get_ident()
+        return self._leader == get_ident()
 
     def _linger(self, expected: int) -> None:
         """Lets those of the last batch come again, and go with those who had to wait; they are under way, or away."""
@@ -152,7 +157,7 @@ class GroupCommit:
 
     def _lead(self, own: Request) -> None:
         queue = self._queue
-        self._leader = threading.get_ident()
+        self._leader = get_ident()
         batch: list[Request] = []
         try:
             while queue and len(batch) < MOST:
@@ -175,7 +180,7 @@ class GroupCommit:
 
     def _step_down(self, request: Request) -> None:
         """After an interruption, wherever it struck: lets go of the lead, and of work that nobody has begun."""
-        self._leader = 0 if self._leader == threading.get_ident() else self._leader
+        self._leader = 0 if self._leader == get_ident() else self._leader
         with suppress(RuntimeError):
             self._turn.release()
         with suppress(ValueError):

@@ -11,6 +11,7 @@ import sys
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
+from threading import get_ident
 from time import sleep
 from types import ModuleType
 
@@ -23,6 +24,7 @@ except ImportError:  # not a POSIX system: SQLite's own lock has to do
 
 fcntl: ModuleType | None = _fcntl
 
+_TRY = 0 if fcntl is None else fcntl.LOCK_EX | fcntl.LOCK_NB
 _MOST_IN_A_ROW = 2
 """So many times a process may take the lock just after it let go of it, before it looks whether others wait."""
 
@@ -52,10 +54,10 @@ class SidecarLock:
 
         Raises `StoreBusy` when waiting took too long.
         """
-        me = threading.get_ident()
+        me = get_ident()
         if self._owner == me:
             return False
-        if not self._threads.acquire(timeout=self.timeout if wait else 0):
+        if not self._threads.acquire(False) and not self._threads.acquire(timeout=self.timeout if wait else 0):
             if wait:
                 raise self._busy()
             return False
@@ -66,7 +68,7 @@ class SidecarLock:
             self._in_a_row += 1
             if self._in_a_row > _MOST_IN_A_ROW:
                 self._let_others_in()
-            fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(self._handle, _TRY)
         except BlockingIOError:
             if not wait:
                 self.release()
@@ -115,7 +117,7 @@ class SidecarLock:
 
     def release(self) -> None:
         """Lets go, if this thread holds the lock, or was interrupted on the way to it."""
-        if self._owner == threading.get_ident():
+        if self._owner == get_ident():
             if fcntl is not None:
                 fcntl.flock(self._handle, fcntl.LOCK_UN)
             self._owner = 0
