@@ -1,6 +1,7 @@
 """Small arguments as JSON: the one text is what each of the ways to encode them makes by itself."""
 
 import json
+from enum import Enum
 from hashlib import sha256
 from typing import Any
 
@@ -50,9 +51,33 @@ def _texts(value: Any) -> list[str]:
     return [text for entry in (*value, *value.values()) for text in [entry] if isinstance(text, str)]
 
 
+class Own(str, Enum):  # noqa: UP042 - shown as `Own.KEY`, unlike a StrEnum
+    KEY = "key"
+
+
+@pytest.mark.parametrize("key", ["{", "}", "{0}", "{}", "%s", '"', "\\", "a b"])
+def test_a_key_may_look_like_a_template(key: str) -> None:
+    assert (
+        flat_json({key: key, "a": 1}) == json.dumps({key: key, "a": 1}, sort_keys=True, separators=(",", ":")).encode()
+    )
+    assert flat_json({"key": 1}) != flat_json({Own.KEY: 1})
+
+
 @pytest.mark.parametrize(
     "given",
-    [None, [], "x", {"a": 1.5}, {"a": [1]}, {1: "a"}, {"é": 1}, {"a": "\x7f"}, {"a": 2**60}, {"a": "x" * 40_000}],
+    [
+        None,
+        [],
+        "x",
+        {"a": 1.5},
+        {"a": [1]},
+        {1: "a"},
+        {"é": 1},
+        {"a": "\x7f"},
+        {"a": 2**60},
+        {"a": "x" * 40_000},
+        {Own.KEY: 1},
+    ],
 )
 def test_what_encoders_write_in_different_ways_has_none(given: object) -> None:
     assert flat_json(given) is None

@@ -32,6 +32,9 @@ _LONGEST_PATH: Final = 4_096
 _WINDOW: Final = 262_144
 """Characters of one text that are searched for markers."""
 
+_SHORT: Final = 2_048
+"""Characters of an object as JSON that is searched as a whole; in a longer one most is content, where none are."""
+
 _MOST_KEPT: Final = 16
 _LONGEST_KEPT: Final = 240
 
@@ -58,8 +61,12 @@ def kept_places(
     if type(value) is str and "FILE:" not in value and "MEDIA:" not in value:
         return []
     found = _Search()
-    if known is not None and known.text and "FILE:" not in known.text and "MEDIA:" not in known.text:
-        found.look_at(cast("dict[str, Any]", value), *_keys_among(known.shape.names))  # there is nothing else in it
+    text = "" if known is None else known.text
+    if known is not None and 0 < len(text) <= _SHORT and "FILE:" not in text and "MEDIA:" not in text:
+        lines, paths = _keys_among(known.shape.names)  # there is nothing else to look at in a flat object
+        if not paths:
+            return []
+        found.look_at(cast("dict[str, Any]", value), lines, paths)
     elif isinstance(value, str | list | tuple | Mapping):
         found.look(value, 0)
     kept: list[Place] = []
