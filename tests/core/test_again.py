@@ -83,3 +83,14 @@ def test_what_a_state_was_written_by_makes_it_no_other_state() -> None:
     assert state.written is not None
     assert state == ListState(state.todos)
     assert "written" not in repr(state)
+
+
+def test_an_item_that_its_dialect_no_longer_sees_is_another_one_when_it_is_written_again() -> None:
+    entries = (Entry("paint", Status.PENDING, "painting"),)
+    state = EMPTY
+    for status in (Status.PENDING, Status.PENDING, Status.CANCELLED, Status.CANCELLED):
+        entries = (entries[0]._replace(status=status),) if entries[0].status is not status else entries
+        short = apply(state, Replace(entries), NARROW, NOW, by="agent")
+        assert short == apply(ListState(state.todos), Replace(entries), NARROW, NOW, by="agent")
+        state = short.state
+    assert state.todos.plan_id != "p1"

@@ -20,9 +20,14 @@ _rewritten = altering(TodoList, "items", "revision")
 
 
 def written_by(command: Replace, policy: Policy) -> Written | None:
-    """What to remember of a write that changed nothing but statuses; None where the policy has a say in those."""
+    """What to remember of a write that changed nothing but statuses; None where the policy has a say in those.
+
+    Nor is it remembered where it hides an item from its own dialect: written again, that is another item.
+    """
     as_given = policy.focus == "accept" and not policy.promote and not policy.lead_with_focus
-    return Written(policy, command.entries) if as_given else None
+    if not as_given or any(_hides(policy, entry.status) for entry in command.entries):
+        return None
+    return Written(policy, command.entries)
 
 
 def written_again(
@@ -43,6 +48,8 @@ def written_again(
         if entry.content != last.content or entry[2:] != last[2:]:  # all but the status
             return None
         status, had = entry.status, item.status
+        if _hides(policy, status):
+            return None
         if status is not shown.get(had, had):
             items[place] = new = with_status(item, status, now)
             fields = status_fields(item, new)
@@ -53,6 +60,11 @@ def written_again(
         return ListState(before, None, written), (Draft("list.confirmed", {"revision": before.revision}),)
     drafts.append(Draft("list.replaced", {"revision": revision}))
     return ListState(_rewritten(before, tuple(items), revision), None, written), tuple(drafts)
+
+
+def _hides(policy: Policy, status: Status) -> bool:
+    """Whether the dialect does not see items of this status."""
+    return policy.shown.get(status, status) is None
 
 
 def _all_completed(entries: tuple[Entry, ...]) -> bool:
