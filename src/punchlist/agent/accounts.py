@@ -50,7 +50,7 @@ class Accounts:
 
     def after(
         self,
-        ledger: bytes | None,
+        tally: Tally,
         arguments: Size,
         reply: Reply,
         events: Sequence[Draft] = (),
@@ -58,13 +58,13 @@ class Accounts:
         wrote: bool = False,
         pace: tuple[Any, ...] | None = None,
     ) -> bytes:
-        """The bytes to store after one more call; one that wrote the list has events, another says so.
+        """The bytes to store after that tally and one more call; one that wrote the list has events, another says so.
 
         `pace` is how the list is written now, where that is noted here.
         """
         completed = sum(kind == "item.completed" for kind, _ in events) if len(events) > 2 else 0
-        tally = after_call(
-            self.tally(ledger),
+        after = after_call(
+            tally,
             self.key,
             arguments,
             reply,
@@ -73,4 +73,4 @@ class Accounts:
             foreign=self._foreign,
             pace=pace,
         )
-        return self._kept(tally)
+        return self._kept(after)

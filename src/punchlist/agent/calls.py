@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from punchlist.agent.grading import Judging
     from punchlist.detect.list_rules import StalenessOptions
     from punchlist.guidance.ledger import Size
+    from punchlist.guidance.tally import Tally
 
 Decide = Callable[[Transaction, AgentRow, datetime], tuple[Reply, bool]]
 """Gives the reply, and says whether something changed."""
@@ -128,7 +129,8 @@ class Calls(Turns):
 
         def work(tx: Transaction, row: AgentRow, now: datetime) -> tuple[Reply, bool]:
             reply, changed = decide(tx, row, now)
-            tx.save_ledger(row, self._accounts.after(row.ledger, arguments, reply, wrote=changed))
+            tally = self._accounts.tally(row.ledger)
+            tx.save_ledger(row, self._accounts.after(tally, arguments, reply, wrote=changed))
             return reply, changed
 
         return work
@@ -191,17 +193,17 @@ class Calls(Turns):
         if not events and applied.refused:
             problem = applied.problems[0]
             return self._refused(tx, row, reply, problem.code, problem.text, now, arguments), False
-        pace, found = self._paced(row, events, state.todos, now)
-        ledger = self._accounts.after(row.ledger, arguments, reply, events, pace=pace)
+        tally = self._accounts.tally(row.ledger)
+        pace, found = self._paced(tally, row, events, state.todos, now)
+        ledger = self._accounts.after(tally, arguments, reply, events, pace=pace)
         tx.save_list(row, state, unseen=unseen, at=now, events=events, ledger=ledger)
         tx.add_events(row, (*events, *found) if found else events, by=self.name, at=now)
         return reply, state.todos is not before.todos
 
     def _paced(
-        self, row: AgentRow, drafts: Sequence[Draft], after: TodoList, now: datetime
+        self, tally: Tally, row: AgentRow, drafts: Sequence[Draft], after: TodoList, now: datetime
     ) -> tuple[tuple[Any, ...] | None, list[Draft]]:
         """How the list is written now, and what there is to say of that, for an agent whose tools nobody reports."""
-        tally = self._accounts.tally(row.ledger)
         if tally.watched or not drafts:
             return None, []
         rules = self._paces
@@ -258,13 +260,13 @@ class Calls(Turns):
     def _refused(
         self, tx: Transaction, row: AgentRow, reply: Reply, code: str, problem: str, now: datetime, arguments: Size
     ) -> Reply:
-        watched = self._accounts.tally(row.ledger).watched
+        tally = self._accounts.tally(row.ledger)
         refused = Draft("list.refused", {"code": code, "problem": problem[:500]})
-        pace, found = self._paced(row, [refused], row.state.todos, now)
-        ledger = self._accounts.after(row.ledger, arguments, reply, pace=pace)
+        pace, found = self._paced(tally, row, [refused], row.state.todos, now)
+        ledger = self._accounts.after(tally, arguments, reply, pace=pace)
         tx.save_list(row, row.state, unseen=row.unseen, at=now, ledger=ledger)
         tx.add_events(row, [refused, *found], by=self.name, at=now)
-        if watched:
+        if tally.watched:
             self._watching.wrote(tx, row, [refused], now, by=self.name)
         return reply
 
