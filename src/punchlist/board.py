@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from punchlist.core.report import Report
     from punchlist.flows import Flows
     from punchlist.guidance.ledger import AgentCost
+    from punchlist.store.contract import LeftEvent
     from punchlist.store.task_contract import TaskListRow
     from punchlist.store.waiting import PlanRow, QuestionRow
     from punchlist.tasks import Tasks
@@ -50,6 +51,12 @@ class Board(Observed):
         self._gates: list[Gate] = []
         for on, command in gate_commands().items():
             self.gate(on, command)
+        store.take_over(self._take_in)
+
+    def _take_in(self, tx: Transaction, left: Sequence[LeftEvent]) -> None:
+        from punchlist.agent.left import take_in  # seldom: somebody was killed
+
+        take_in(tx, left, self.now())
 
     @classmethod
     def open(

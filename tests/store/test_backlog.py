@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 
 from punchlist import Agent, Board
-from punchlist.errors import StoreFull
 from punchlist.store import Transaction, backlog, spool
 from punchlist.store.spool import SIZE, Spool, leftovers
 from punchlist.store.sqlite import SqliteStore
@@ -166,8 +165,7 @@ def test_what_cannot_be_committed_stays_acknowledged_until_it_can(tmp_path: Path
         store._writer.connection.execute("PRAGMA max_page_count = 1")
         for number in range(20):
             call(agent, f"c{number}")
-        with pytest.raises(StoreFull):
-            list(board.events())
+        assert ended(board) == ["first"]  # what is committed can be read
         assert store._writer is None  # the next one has no such limit
         assert ended(board) == ["first", *(f"c{number}" for number in range(20))]
         assert agent.work_on("1").calls == 21

@@ -12,20 +12,23 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from time import monotonic, sleep
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from punchlist.errors import StoreError
-from punchlist.store.log import EventRow, LogRows
+from punchlist.store import codec
+from punchlist.store.contract import LeftEvent, TakeIn
+from punchlist.store.log import EventRow
 from punchlist.store.pulse import Pulse
 
 if TYPE_CHECKING:
-    from punchlist.store.spool import Spool
+    from punchlist.store.spool import Leftover, Spool
+    from punchlist.store.transaction import Rows
 
 WITHIN = 0.010
 """Seconds after which the next report commits those that wait. When none comes, a thread does, after twice as many."""
 
 MOST = 256
-"""Events that wait at most."""
+"""Reports that wait at most."""
 
 BRISK = 0.005
 """Seconds from one report to the next that count as close."""
@@ -33,30 +36,48 @@ BRISK = 0.005
 _IDLE = 50
 """Looks at an empty backlog before its thread ends."""
 
+_OTHERS = 0.1
+"""Seconds that others get to commit what waits in theirs, which takes them less unless they were stopped."""
+
+
+class Waiting(NamedTuple):
+    """A report that was acknowledged: what it came to, and how to decide it anew."""
+
+    work: Callable[[Any], object]
+    events: Sequence[EventRow]
+
 
 class Backlog:
-    """What this process acknowledged and has still to commit. All but `is_open` is for who holds the write lock.
+    """What this process acknowledged and has still to commit. `commit` does so, from any thread.
 
-    `commit` commits what waits, from any thread.
+    All but `is_open` is for who holds the write lock. `is_outdated`: another process has written since what waits was
+    decided. `is_stuck`: it could not be committed, and nothing more is taken until it could.
     """
 
     def __init__(self, folder: str, pulse: Pulse, commit: Callable[[], None]) -> None:
-        self.waiting: list[EventRow] = []
+        self.waiting: list[Waiting] = []
+        self.is_outdated = False
+        self.is_stuck = False
         self._folder = folder
         self._pulse = pulse
         self._commit = commit
         self._spool: Spool | None = None
         self._last = self._since = float("-inf")
         self._thread: threading.Thread | None = None
+        self._closed = False
 
     def is_open(self) -> bool:
         """Whether a report may wait that comes now: soon after the last one, and nobody else has written since."""
         now = monotonic()
         last, self._last = self._last, now
-        return now - last < BRISK and self._pulse.is_ours()
+        return now - last < BRISK and not self._closed and not self.is_stuck and self._pulse.is_ours()
 
-    def keep(self, events: Sequence[EventRow]) -> bool:
-        """Takes these in; False if they had better be committed at once, with those that wait."""
+    @property
+    def events(self) -> list[EventRow]:
+        return [event for one in self.waiting for event in one.events]
+
+    def keep(self, work: Callable[[Any], object], events: Sequence[EventRow]) -> bool:
+        """Takes a report in; False if it had better be committed at once, with those that wait."""
         waiting = self.waiting
         if waiting and (len(waiting) >= MOST or self._last - self._since >= WITHIN):
             return False
@@ -71,10 +92,9 @@ class Backlog:
             return False  # no room, or no such file system: the transaction will say what is the matter
         if not waiting:
             self._since = self._last
-        waiting.extend(events)
+        waiting.append(Waiting(work, events))
         if self._thread is None:
-            self._thread = threading.Thread(target=self._run, name="punchlist-reports", daemon=True)
-            self._thread.start()
+            self._begin()
         return True
 
     def committed(self) -> None:
@@ -82,41 +102,61 @@ class Backlog:
         self._pulse.beat()
         if self.waiting:
             self.waiting.clear()
+            self.is_outdated = self.is_stuck = False
             if self._spool is not None:
                 self._spool.clear()
+
+    def _begin(self) -> None:
+        thread = threading.Thread(target=self._run, name="punchlist-reports", daemon=True)
+        with suppress(RuntimeError):  # no more threads to be had: the next report tries again
+            thread.start()
+            self._thread = thread
 
     def _run(self) -> None:
         """Commits what is left when reports have ceased to come; they do it themselves as long as they come."""
         idle = 0
-        while idle < _IDLE:
-            sleep(WITHIN)
-            idle = 0 if self.waiting else idle + 1
-            if self.waiting and monotonic() - self._since >= 2 * WITHIN:
-                try:
-                    self._commit()
-                except StoreError as error:
-                    _warn("reports wait to be committed: %s", error)
-                    sleep(1)
-            if idle == _IDLE:
-                self._thread = None  # first, so that a report that comes now begins another; then a last look
-                if self.waiting:
-                    self._thread, idle = threading.current_thread(), 0
+        try:
+            while idle < _IDLE and not self._closed:
+                sleep(WITHIN)
+                idle = 0 if self.waiting else idle + 1
+                if self.waiting and monotonic() - self._since >= 2 * WITHIN:
+                    self._try()
+        finally:
+            self._thread = None  # first, so that a report that comes now begins another; then a last look
+            if self.waiting and not self._closed:
+                self._begin()
+
+    def _try(self) -> None:
+        try:
+            self._commit()
+        except StoreError as error:
+            if not self._closed:
+                _warn("reports wait to be committed: %s", error)
+                sleep(1)
+
+    def wait_for_others(self) -> None:
+        """Until what other processes acknowledged before is committed, if that takes them no longer than it should."""
+        if not os.path.isdir(self._folder):
+            return
+        from punchlist.store.spool import others_wait
+
+        own, ends = "" if self._spool is None else self._spool.path, monotonic() + _OTHERS
+        while others_wait(self._folder, own) and monotonic() < ends:
+            sleep(WITHIN / 4)
 
     def close(self) -> None:
+        self._closed = True
+        self.leave(remove=not self.waiting)
+
+    def leave(self, *, remove: bool = False) -> None:
+        """Lets go of its files. In a child of a fork, what waits is the parent's to commit."""
         if self._spool is not None:
-            self._spool.close(remove=not self.waiting)
+            self._spool.close(remove=remove)
             self._spool = None
         self._pulse.close()
 
-    def leave(self) -> None:
-        """In a child of a fork: what waits is the parent's to commit."""
-        if self._spool is not None:
-            self._spool.close(remove=False)
-            self._spool = None
-        self._pulse.close()
 
-
-def take_over(folder: str, transact: Callable[[Callable[[LogRows], object]], object]) -> None:
+def take_over(folder: str, transact: Callable[[Callable[[Rows], None]], object], take_in: TakeIn) -> None:
     """Commits what processes had acknowledged that were killed before they could."""
     if not os.path.isdir(folder):
         return  # as nearly always: nobody left anything
@@ -125,9 +165,10 @@ def take_over(folder: str, transact: Callable[[Callable[[LogRows], object]], obj
     found = leftovers(folder)
     try:
         if found:
-            transact(lambda rows: [rows.add_left(event) for left in found for event in left.rows()])
+            transact(lambda rows: take_in(rows, _events(rows, found)))
             for left in found:
-                left.remove()
+                if aside := left.remove():
+                    _warn("a part of what another process had still to commit cannot be read, and is in `%s`", aside)
     except (StoreError, OSError) as error:
         _warn("what another process had still to commit is not in yet: %s", error)
     finally:
@@ -137,7 +178,19 @@ def take_over(folder: str, transact: Callable[[Callable[[LogRows], object]], obj
         os.rmdir(folder)
 
 
-def _warn(text: str, error: Exception) -> None:
+def _events(rows: Rows, found: Sequence[Leftover]) -> list[LeftEvent]:
+    """What is in the spools and not in the log, unless its agent is gone."""
+    missing: list[LeftEvent] = []
+    for seq, at, kind, by, number, _, _, data, hint in (event for left in found for event in left.rows()):
+        found_agent = rows.one("lacks_event", {"agent": number, "at": at, "seq": seq, "kind": kind, "data": data})
+        if found_agent is not None:
+            session, agent = found_agent
+            facts = codec.decode_data(data)
+            missing.append(LeftEvent(session, agent, codec.moment(at), kind, by, facts, codec.unsealed(hint) or b""))
+    return missing
+
+
+def _warn(text: str, what: object) -> None:
     import logging  # not for those who only look at a list
 
-    logging.getLogger("punchlist.store").warning(text, error)
+    logging.getLogger("punchlist.store").warning(text, what)

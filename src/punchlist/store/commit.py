@@ -129,7 +129,7 @@ class GroupCommit:
         me = get_ident()
         if self._leader == me:
             raise RuntimeError(_INSIDE)
-        if not self._turn.acquire(blocking=False):
+        if self._queue or not self._turn.acquire(blocking=False):
             return self.submit(work, lasting=False, lane=lane)
         request = Request(work, lasting=False, lane=lane)
         try:
@@ -141,6 +141,18 @@ class GroupCommit:
             if self._queue:
                 self._call_next()
         return request.outcome()
+
+    def lead_within(self, run: Callable[[], None], *, timeout: float) -> None:
+        """Runs something as a leader would, unless others lead for so long."""
+        if self._turn.acquire(timeout=timeout):
+            try:
+                self._leader = get_ident()
+                run()
+            finally:
+                self._leader = 0
+                self._turn.release()
+                if self._queue:
+                    self._call_next()
 
     @property
     def is_mine(self) -> bool:

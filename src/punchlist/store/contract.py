@@ -197,6 +197,21 @@ class Transaction(Protocol):
     def prune(self, before: datetime, *, limit: int) -> int: ...
 
 
+class LeftEvent(NamedTuple):
+    """An event of an agent that a process acknowledged, and was killed before it committed it."""
+
+    session: str
+    agent: str
+    at: datetime
+    kind: str
+    by: str
+    data: Mapping[str, Any]
+    hint: bytes
+
+
+TakeIn = Callable[[Transaction, Sequence[LeftEvent]], None]
+
+
 class Store(Protocol):
     """A board's state. Calls come from any thread; `transact` runs one piece of work at a time."""
 
@@ -214,11 +229,19 @@ class Store(Protocol):
         else lasts, unless that came before it in the same `lane` (an agent, say) or in none.
 
         What only adds events with hints may come `soon` after: such work is safe against the end of the process when
-        this returns, this process sees it at once, and others do some milliseconds later.
+        this returns, who uses this store sees it at once, and other processes some milliseconds later.
 
         The work may be run again from its start, when what it was to be committed together with failed; only its
         last run counts. A transaction cannot be started inside another one.
         """
+        ...
+
+    def take_over(self, take_in: TakeIn) -> None:
+        """Has what other processes left behind taken in: now, and from now on whenever somebody waits."""
+        ...
+
+    def wait_for_others(self) -> None:
+        """Until what other processes have acknowledged so far can be seen, or for the tenth of a second."""
         ...
 
     def read(self, what: Callable[[Transaction], T]) -> T:

@@ -78,17 +78,6 @@ class LogRows(Parts):
             self._last_seq = last + len(events)
         self._late_events = [*events, *self._late_events]
 
-    def add_left(self, event: EventRow) -> bool:
-        """An event that another process had drawn, put in unless it is in already or its agent is gone."""
-        seq, at, kind, _, number, _, _, data, _ = event
-        values = {"agent": number, "at": at, "seq": seq, "kind": kind, "data": data}
-        if self.one("lacks_event", values) is None:
-            return False
-        self._late_events.append(_numbered(event, self.last_seq() + 1))
-        self.flush()
-        self._last_seq = None
-        return True
-
     def events_in_order(self, rows: list[Any]) -> Sequence[Event]:
         return in_order(0, rows)
 

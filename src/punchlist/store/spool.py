@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import mmap
 import os
+import stat
 from collections.abc import Sequence
 from contextlib import suppress
 from struct import Struct
@@ -25,11 +26,12 @@ except ImportError:  # not a POSIX system: nothing is spooled there
 
 fcntl: ModuleType | None = _fcntl
 
-SIZE = 1 << 20
+SIZE = 1 << 18
 _HEAD = Struct("<III")
 """The length of a record, its checksum, and how often the file was begun anew when it was written."""
 
 _END = b"\0\0\0\0"
+_ASIDE = ".unread"
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(list[tuple[int, int, str, str, int, None, int, bytes, bytes | None]]).decode
 
@@ -39,17 +41,19 @@ class Spool:
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
-        self._path = os.path.join(folder, f"{os.getpid()}-{os.urandom(4).hex()}")
+        self.path = os.path.join(folder, f"{os.getpid()}-{os.urandom(4).hex()}")
         self._handle = self._make()
         try:
             if fcntl is not None:
                 fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if not os.fstat(self._handle).st_nlink:
+                raise FileNotFoundError("somebody took the new spool for one that was left behind")
             os.posix_fallocate(self._handle, 0, SIZE)  # or a full disk would be met while copying, as a signal
             self._bytes = mmap.mmap(self._handle, SIZE)
         except BaseException:
             os.close(self._handle)
             with suppress(OSError):
-                os.unlink(self._path)
+                os.unlink(self.path)
             raise
         self._used = 0
         self._round = 1
@@ -60,8 +64,8 @@ class Spool:
             with suppress(FileExistsError):
                 os.mkdir(self._folder, 0o700)
             with suppress(FileNotFoundError):  # its last user has just removed the folder
-                return os.open(self._path, flags, 0o600)
-        return os.open(self._path, flags, 0o600)
+                return os.open(self.path, flags, 0o600)
+        return os.open(self.path, flags, 0o600)
 
     def add(self, rows: Sequence[tuple[Any, ...]]) -> bool:
         """Keeps some rows; False if there is no room for them."""
@@ -87,7 +91,7 @@ class Spool:
         """With `remove` nothing in it is needed any more."""
         if remove:
             with suppress(OSError):
-                os.unlink(self._path)
+                os.unlink(self.path)
         self._bytes.close()
         os.close(self._handle)
         with suppress(OSError):  # others have theirs in it
@@ -98,11 +102,12 @@ class Leftover:
     """A spool whose process is gone; this one holds it now."""
 
     def __init__(self, path: str, handle: int) -> None:
-        self._path = path
+        self.is_read = True
+        self.path = path
         self._handle = handle
 
     def rows(self) -> list[tuple[Any, ...]]:
-        """What is in it, in order, up to the first record that was not written whole."""
+        """What is in it, in order, as far as it can be read; `is_read` says whether that is to its end."""
         content = os.pread(self._handle, SIZE, 0)
         found: list[tuple[Any, ...]] = []
         start, first = 0, None
@@ -110,19 +115,26 @@ class Leftover:
             length, total, number = _HEAD.unpack_from(content, start)
             first = number if first is None else first
             body = content[start + _HEAD.size : start + _HEAD.size + length]
-            if not length or number != first or len(body) != length or _checksum(body, number) != total:
+            if not length:
                 break
             try:
+                if number != first or len(body) != length or _checksum(body, number) != total:
+                    raise ValueError("a record is not what was written")
                 found.extend(_decode(body))
-            except msgspec.MsgspecError:
-                break  # by a later version of this program
+            except (ValueError, msgspec.MsgspecError):  # or it is by a later version of this program
+                self.is_read = False
+                break
             start += _HEAD.size + length
         return found
 
-    def remove(self) -> None:
-        """All of it is committed."""
+    def remove(self) -> str:
+        """All that could be read is committed. Where the rest is now, if there is a rest."""
         with suppress(OSError):
-            os.unlink(self._path)
+            if not self.is_read:
+                os.rename(self.path, self.path + _ASIDE)
+                return self.path + _ASIDE
+            os.unlink(self.path)
+        return ""
 
     def close(self) -> None:
         os.close(self._handle)
@@ -134,7 +146,8 @@ def leftovers(folder: str) -> list[Leftover]:
         names = sorted(os.listdir(folder))
     except OSError:
         return []
-    return [held for name in names if (held := _held(os.path.join(folder, name))) is not None]
+    paths = [os.path.join(folder, name) for name in names if not name.endswith(_ASIDE)]
+    return [held for path in paths if (held := _held(path)) is not None]
 
 
 def _held(path: str) -> Leftover | None:
@@ -142,15 +155,32 @@ def _held(path: str) -> Leftover | None:
     if fcntl is None:
         return None
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
         return None
     try:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise OSError("this is no spool")
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         os.close(handle)
         return None
     return Leftover(path, handle)
+
+
+def others_wait(folder: str, own: str) -> bool:
+    """Whether a process that lives has something in its spool; `own` is not looked at."""
+    with suppress(OSError):
+        for name in os.listdir(folder):
+            path = os.path.join(folder, name)
+            if path != own and not name.endswith(_ASIDE):
+                handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+                try:
+                    if os.read(handle, len(_END)) not in (b"", _END):
+                        return True
+                finally:
+                    os.close(handle)
+    return False
 
 
 def _checksum(body: bytes, number: int) -> int:

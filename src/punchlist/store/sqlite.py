@@ -7,26 +7,26 @@ import sqlite3
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
-from time import monotonic
+from time import sleep
 from typing import TypeVar
 
 from punchlist.errors import StoreClosed, StoreError
 from punchlist.store.backlog import Backlog, take_over
 from punchlist.store.bell import Bell, Listener
 from punchlist.store.commit import GroupCommit, Request, parted
-from punchlist.store.contract import Durability, Transaction
+from punchlist.store.contract import Durability, TakeIn, Transaction
 from punchlist.store.faults import RowDamaged, fault, faults, os_fault
+from punchlist.store.followed import Followed
 from punchlist.store.forks import follow_forks
 from punchlist.store.format import connect, make_private_file
 from punchlist.store.lock import SidecarLock
 from punchlist.store.pulse import Pulse
-from punchlist.store.reads import Reads
 from punchlist.store.syncing import Syncing
 from punchlist.store.transaction import Rows
 
 T = TypeVar("T")
-_LOOK_AGAIN = 1.0
-"""Seconds after which a follower looks by itself, should the bell have been deleted or never rung."""
+_TRIES, _A_MOMENT = 50, 0.001
+"""How often, and in which steps of seconds, a reader tries to commit what waits."""
 
 _HARMLESS = (
     sqlite3.IntegrityError, sqlite3.ProgrammingError, sqlite3.InterfaceError, sqlite3.DataError, RowDamaged,
@@ -38,7 +38,7 @@ class _Outdated(BaseException):
     """Another process has written since, so that work which was begun without a transaction is to be done again."""
 
 
-class SqliteStore(Reads):
+class SqliteStore(Followed):
     """A board in one file, or in memory when the path is empty."""
 
     def __init__(self, path: str, *, durability: Durability = "full", lock_timeout: float = 30.0) -> None:
@@ -53,6 +53,7 @@ class SqliteStore(Reads):
         self._bell: Bell | None = None
         self._syncing = Syncing(f"{self._file}-wal") if path and durability == "full" else None
         self._backlog: Backlog | None = None
+        self._take_in: TakeIn | None = None
         self._listener: Listener | None = None
         self._writer: Rows | None = None
         self._reader: Rows | None = None
@@ -73,7 +74,6 @@ class SqliteStore(Reads):
             with self._exclusive():
                 self._writer = self._open()
             undo.pop_all()
-        self._take_over()
         follow_forks(self)
 
     def _make_locks(self) -> None:
@@ -107,16 +107,33 @@ class SqliteStore(Reads):
     def _make_backlog(self) -> Backlog | None:
         """None where the system lacks what it takes: then each report is committed by itself."""
         with suppress(OSError, AttributeError):
-            return Backlog(self._spools, Pulse(f"{self._file}.bell"), self._settle_backlog)
+            return Backlog(self._spools, Pulse(f"{self._file}.pulse"), self._settle_backlog)
         return None
 
+    def take_over(self, take_in: TakeIn) -> None:
+        self._take_in = take_in
+        self._take_over()
+
     def _take_over(self) -> None:
-        if self._file:
-            take_over(self._spools, self._commits.submit)
+        if self._file and self._take_in is not None:
+            take_over(self._spools, self._commits.submit, self._take_in)
+
+    def wait_for_others(self) -> None:
+        if self._backlog is not None:
+            self._backlog.wait_for_others()
+            self._take_over()
 
     def _settle_backlog(self) -> None:
         """Commits what waits there: every transaction does."""
-        self._commits.submit(lambda _: None, lasting=False)
+        self._commits.submit(_nothing, lasting=False)
+
+    def _settle_for_reading(self) -> None:
+        """The same if it can be had at once: who reads waits for nobody, and whoever is in the way may be stopped."""
+        for _ in range(_TRIES):
+            if self._lock is None or self._lock.acquire(wait=False):
+                self._commit([Request(_nothing, lasting=False)])
+                return
+            sleep(_A_MOMENT)
 
     def _commit(self, batch: list[Request], *, soon: bool = False) -> None:
         """Settles each request. What it raises is an interruption of this thread."""
@@ -154,21 +171,36 @@ class SqliteStore(Reads):
                 if not soon or self._backlog is None or not self._backlog.waiting:
                     self._announce()
 
-    def _begin(self, rows: Rows, *, lasting: bool) -> bool:
+    def _begin(self, rows: Rows, *, lasting: bool, within: bool = False) -> bool:
         """Begins a transaction with what waits in the backlog. Whether another process has written meanwhile."""
         if self._syncing is not None:
             rows.sync(lasting)
         rows.connection.execute("BEGIN IMMEDIATE")
-        changed = rows.begin()
-        if self._backlog is not None and self._backlog.waiting:
-            rows.put_in(self._backlog.waiting)
+        changed, backlog = rows.begin(), self._backlog
+        if backlog is not None and backlog.waiting:
+            backlog.is_outdated = changed = changed or backlog.is_outdated
+            if not changed:
+                rows.put_in(backlog.events)
+            elif not within:
+                self._decide_anew(rows, backlog)
         return changed
+
+    def _decide_anew(self, rows: Rows, backlog: Backlog) -> None:
+        """Another process has written since: what waits is decided on what is there now."""
+        try:
+            for one in backlog.waiting:
+                one.work(rows)
+        except Exception:  # acknowledged is acknowledged: then it is as it was decided
+            rows.take_back()
+            rows.connection.execute("ROLLBACK")
+            rows.connection.execute("BEGIN IMMEDIATE")
+            rows.put_in(backlog.events)
 
     def _begin_within(self) -> None:
         """Begins the transaction of work that was begun without one."""
         if self._lock is not None:
             self._lock.acquire()
-        if self._writer is not None and self._begin(self._writer, lasting=False):
+        if self._writer is not None and self._begin(self._writer, lasting=False, within=True):
             raise _Outdated
 
     def _run(self, batch: list[Request], *, soon: bool = False) -> bool:
@@ -197,7 +229,7 @@ class SqliteStore(Reads):
                     if wrote or isinstance(error, sqlite3.Error):
                         raise
                     request.error = error
-            if rows.opens is None or not self._waits(rows):
+            if rows.opens is None or not self._waits(rows, batch[0]):
                 rows.flush()
                 committing = True
                 connection.execute("COMMIT")
@@ -206,6 +238,7 @@ class SqliteStore(Reads):
         except BaseException as error:
             committed = committing and rows is not None and not rows.connection.in_transaction
             if committed and not isinstance(error, Exception):
+                self._committed(lasting=any(request.lasting for request in batch))  # once more, if it was begun
                 _settle(batch)
                 raise
             self._take_back(error)
@@ -220,12 +253,12 @@ class SqliteStore(Reads):
         _settle(batch)
         return True
 
-    def _waits(self, rows: Rows) -> bool:
+    def _waits(self, rows: Rows, request: Request) -> bool:
         """Whether all that work came to, done without a transaction, is in the backlog now."""
         events = rows.drawn() if rows.is_light else None
         if events is None or self._backlog is None:
             return False
-        if not events or self._backlog.keep(events):
+        if not events or self._backlog.keep(request.work, events):
             return True
         rows.put_back(events)
         return False
@@ -243,6 +276,8 @@ class SqliteStore(Reads):
             return
         rows.opens = None
         rows.take_back()
+        if self._backlog is not None and self._backlog.waiting and isinstance(error, sqlite3.Error):
+            self._backlog.is_stuck = True
         broken = isinstance(error, sqlite3.Error) and not isinstance(error, _HARMLESS)
         try:
             if rows.connection.in_transaction:
@@ -254,44 +289,11 @@ class SqliteStore(Reads):
             with suppress(sqlite3.Error):
                 rows.connection.close()
 
-    # Followers.
-
-    def _announce(self) -> None:
-        if self._bell is not None:
-            self._bell.ring()
-        self._ring()
-
-    def _ring(self) -> None:
-        self._rings += 1
-        if self._waiting:
-            with self._rung:
-                self._rung.notify_all()
-
-    def wait(self, after: int, timeout: float | None) -> bool:
-        ends = None if timeout is None else monotonic() + timeout
-        while True:
-            with self._rung:
-                if self._file and self._listener is None and not self._closed:
-                    self._listener = Listener(f"{self._file}.bell", self._ring)
-                rings = self._rings
-            if self._closed or self.last_seq() > after:
-                return not self._closed
-            left = _LOOK_AGAIN if ends is None else min(_LOOK_AGAIN, ends - monotonic())
-            if left <= 0:
-                return False
-            self._take_over()
-            with self._rung:
-                self._waiting += 1  # first, so that whoever rings from now on calls; then a last look
-                try:
-                    self._rung.wait_for(lambda rings=rings: self._rings != rings or self._closed, left)
-                finally:
-                    self._waiting -= 1
-
     # Reading.
 
     def read(self, what: Callable[[Rows], T]) -> T:
         if self._backlog is not None and self._backlog.waiting and not self._commits.is_mine:
-            self._settle_backlog()
+            self._commits.lead_within(self._settle_for_reading, timeout=_TRIES * _A_MOMENT)
         with self._read_lock:
             if self._closed:
                 raise StoreClosed(path=self.path)
@@ -365,7 +367,7 @@ class SqliteStore(Reads):
         self._waiting = 0
         if self._backlog is not None:
             self._backlog.leave()
-            self._backlog = self._make_backlog()
+            self._backlog = None if self._closed else self._make_backlog()
         if self._syncing is not None:
             self._syncing = Syncing(f"{self._file}-wal")  # its thread stayed with the parent
         self._make_locks()
@@ -375,6 +377,10 @@ class SqliteStore(Reads):
             _never_close(self._writer, self._reader)
             self._reader = self._writer = None
             self._closed = True
+
+
+def _nothing(_: Rows) -> None:
+    """The work of who only wants to have committed what waits."""
 
 
 def _settle(batch: list[Request]) -> None:

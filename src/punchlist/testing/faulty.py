@@ -11,6 +11,7 @@ from punchlist.core.events import Event
 from punchlist.core.todo import TodoList
 from punchlist.errors import StoreFailed
 from punchlist.store import AgentRow, ListRow, SessionRow, Store, Transaction
+from punchlist.store.contract import TakeIn
 
 T = TypeVar("T")
 Fault = Literal["fail_before", "fail_after", "delay"]
@@ -73,6 +74,12 @@ class FaultyStore:
         if fault == "fail_after":
             raise StoreFailed(path=self.path, problem="a planned fault after the write")
         return result
+
+    def take_over(self, take_in: TakeIn) -> None:
+        self.store.take_over(take_in)
+
+    def wait_for_others(self) -> None:
+        self.store.wait_for_others()
 
     @property
     def path(self) -> str:

@@ -46,8 +46,8 @@ ON CONFLICT (agent, call_id)
 DO UPDATE SET at = excluded.at, sum = excluded.sum, fingerprint = excluded.fingerprint, reply = excluded.reply;
 
 -- name: lacks_event
--- Whether an agent that was there lacks an event that cannot be older than a number.
-SELECT 1 FROM agents a WHERE a.id = :agent AND a.created_at <= :at AND NOT EXISTS (
+-- The agent that lacks an event which cannot have a smaller number; nothing if it has it, or is gone itself.
+SELECT a.session, a.name FROM agents a WHERE a.id = :agent AND NOT EXISTS (
   SELECT 1 FROM events e WHERE e.agent = a.id AND e.revision IS NULL
     AND e.seq >= :seq AND e.at = :at AND e.kind = :kind AND e.data = :data
 );

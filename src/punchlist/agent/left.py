@@ -1,0 +1,48 @@
+"""Reports that a process had acknowledged when it was killed: they come in late, as any report may."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from punchlist.agent.grading import regraded, regraded_above
+from punchlist.agent.kept import Kept, kept
+from punchlist.core.events import Draft
+from punchlist.core.grounding.watched import is_made
+from punchlist.store import AgentRow, Transaction
+from punchlist.store.contract import LeftEvent
+from punchlist.store.work import Hinted
+
+
+def take_in(tx: Transaction, events: Sequence[LeftEvent], now: datetime) -> None:
+    """Adds these events, counts what they tell, and looks anew at the grades that they may bear on."""
+    touched: dict[int, AgentRow] = {}
+    for event in events:
+        row = tx.agent(event.session, event.agent)
+        if row is None:
+            continue
+        known = kept(tx, row.number)
+        if _was_told(tx, known, event):
+            continue
+        draft = Draft(event.kind, dict(event.data))
+        seq = tx.add_events(row, [draft], by=event.by, at=event.at, hint=event.hint)
+        known.take_in(tx, Hinted(seq, event.at, event.kind, event.data, event.hint))
+        touched[row.number] = row
+    for row in touched.values():
+        known = kept(tx, row.number)
+        known.write(tx)
+        regraded(tx, row, None, known.watcher.open.values(), now)
+        regraded_above(tx, row, now)
+
+
+def _was_told(tx: Transaction, known: Kept, event: LeftEvent) -> bool:
+    """Whether another process has reported the same since. Ids that we make up say nothing about that."""
+    call_id: str = event.data["call_id"]
+    if is_made(call_id):
+        return False
+    if call_id in known.watcher.ended or known.is_past(tx, call_id):
+        return True
+    call = known.watcher.open.get(call_id)
+    if call is None:
+        return False
+    return (call.started if event.kind == "tool.started" else call.finished) is not None
