@@ -32,9 +32,11 @@ class Batches:
             request.settled = True
 
 
-def _queue_behind(commits: GroupCommit, batches: Batches, count: int, work: Any) -> list[threading.Thread]:
+def _queue_behind(
+    commits: GroupCommit, batches: Batches, count: int, work: Any, *, lasting: bool = True
+) -> list[threading.Thread]:
     """A first request under way, and so many that wait."""
-    first = threading.Thread(target=lambda: commits.submit(lambda _: "first"))
+    first = threading.Thread(target=lambda: commits.submit(lambda _: "first", lasting=lasting))
     first.start()
     assert batches.begun.wait(PATIENCE)
     threads = [threading.Thread(target=work, args=(number,)) for number in range(count)]
@@ -69,17 +71,17 @@ class Patient(GroupCommit):
         self.expected += (expected,)
 
 
-@pytest.mark.parametrize(("lingers", "lasting", "expected"), [(True, True, (6,)), (True, False, ()), (False, True, ())])
+@pytest.mark.parametrize(("syncs", "lasting", "expected"), [(True, True, (6,)), (True, False, ()), (False, True, ())])
 def test_a_leader_waits_for_those_who_may_share_an_fsync_with_those_who_had_to_wait(
-    lingers: bool, lasting: bool, expected: tuple[int, ...]
+    syncs: bool, lasting: bool, expected: tuple[int, ...]
 ) -> None:
     batches = Batches()
-    commits = Patient(batches.run, lingers=lingers)
+    commits = Patient(batches.run, syncs=syncs)
 
     def work(number: int) -> None:
         assert commits.submit(lambda _: number, lasting=lasting) == number
 
-    threads = _queue_behind(commits, batches, 5, work)
+    threads = _queue_behind(commits, batches, 5, work, lasting=lasting)
     batches.go.set()
     for thread in threads:
         thread.join(PATIENCE)

@@ -83,15 +83,16 @@ def parted(batch: list[Request]) -> list[list[Request]]:
 class GroupCommit:
     """Hands batches of requests, one batch at a time, to `run`, which settles each of them.
 
-    `lingers`: a commit takes so long that it pays to wait a little for those who may share it.
+    `syncs`: a lasting commit waits for the disk, and it pays to let those who had to wait go with those who come again.
+    Where a commit is quick, a batch only stays as large as it was.
 
     What `run` raises is meant for the thread in which it runs (the user pressed Ctrl-C, say): requests of others
     that are not settled then were taken back, and wait for the next leader.
     """
 
-    def __init__(self, run: Callable[[list[Request]], None], *, lingers: bool = True) -> None:
+    def __init__(self, run: Callable[[list[Request]], None], *, syncs: bool = True) -> None:
         self._run = run
-        self._lingers = lingers
+        self._syncs = syncs
         self._queue: deque[Request] = deque()
         self._turn = threading.RLock()
         self._leader = 0
@@ -111,7 +112,7 @@ class GroupCommit:
             while not request.settled:
                 if self._turn.acquire(blocking=False):
                     if not request.settled:
-                        if self._expected > 1 and lasting and self._lingers:
+                        if self._expected > 1:
                             self._linger(self._expected)
                         self._lead(request)
                     self._turn.release()
@@ -160,7 +161,7 @@ class GroupCommit:
         return self._leader == get_ident()
 
     def _linger(self, expected: int) -> None:
-        """Lets those of the last batch come again, and go with those who had to wait; they are under way, or away."""
+        """Lets those of the last batch come again; they are under way, or away."""
         self._all_here.acquire(blocking=False)
         self._wanted = expected  # first, so that whoever comes from now on counts; then a last look
         if len(self._queue) < expected:
@@ -175,7 +176,7 @@ class GroupCommit:
             while queue and len(batch) < MOST:
                 batch.append(queue.popleft())
             self._run(batch)
-            self._expected = len(batch) + len(queue)
+            self._expected = len(batch) + len(queue) if self._syncs and own.lasting else len(batch)
         except BaseException:
             queue.extendleft(request for request in reversed(batch) if request is not own and not request.settled)
             raise

@@ -81,7 +81,7 @@ class SqliteStore(Followed):
         self._rung = threading.Condition()
         self._write_lock = threading.RLock()
         self._read_lock = threading.RLock() if self._file else self._write_lock
-        self._commits = GroupCommit(self._commit, lingers=self._syncing is not None)
+        self._commits = GroupCommit(self._commit, syncs=self._syncing is not None)
 
     def _open(self, *, writes: bool = True) -> Rows:
         connection = connect(self._file, durability=self._durability, timeout=self._timeout)
