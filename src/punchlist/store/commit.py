@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from threading import get_ident
+from time import monotonic
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -17,6 +18,9 @@ _INSIDE = "A transaction was started inside another one; use the one that is ope
 _PATIENCE = 1.0
 """Seconds after which a waiting thread looks itself whether it can lead, should nobody have called it."""
 
+
+_OVERDUE = 0.005
+"""Seconds after which those who wait are served by whoever has the turn: a thread waits as long for the interpreter."""
 
 _ONE_COMES, _ALL_COME = 0.000_040, 0.000_320
 """Seconds to wait for one of the last batch to come again, and for all of them: no longer than an fsync takes."""
@@ -98,6 +102,7 @@ class GroupCommit:
         self._leader = 0
         self._expected = 0
         self._wanted = 0
+        self._called: float | None = None
         self._all_here = threading.Lock()
 
     def submit(self, work: Callable[[Any], T], *, lasting: bool = True, lane: str = "") -> T:
@@ -130,18 +135,28 @@ class GroupCommit:
         me = get_ident()
         if self._leader == me:
             raise RuntimeError(_INSIDE)
-        if self._queue or not self._turn.acquire(blocking=False):
+        if not self._turn.acquire(blocking=False):
             return self.submit(work, lasting=False, lane=lane)
         request = Request(work, lasting=False, lane=lane)
         try:
             self._leader = me
             run(request)
+            if self._queue:
+                self._serve()
         finally:
             self._leader = 0
             self._turn.release()
             if self._queue:
                 self._call_next()
         return request.outcome()
+
+    def _serve(self) -> None:
+        """Leads for those who were called a while ago and have found the turn taken whenever they came."""
+        now = monotonic()
+        if self._called is None:
+            self._called = now
+        elif now - self._called >= _OVERDUE:
+            self._lead(None)
 
     def lead_within(self, run: Callable[[], None], *, timeout: float) -> None:
         """Runs something as a leader would, unless others lead for so long."""
@@ -168,15 +183,16 @@ class GroupCommit:
             self._all_here.acquire(timeout=min(expected * _ONE_COMES, _ALL_COME))
         self._wanted = 0
 
-    def _lead(self, own: Request) -> None:
+    def _lead(self, own: Request | None) -> None:
         queue = self._queue
         self._leader = get_ident()
+        self._called = None
         batch: list[Request] = []
         try:
             while queue and len(batch) < MOST:
                 batch.append(queue.popleft())
             self._run(batch)
-            self._expected = len(batch) + len(queue) if self._syncs and own.lasting else len(batch)
+            self._expected = len(batch) + len(queue) if own is not None and self._syncs and own.lasting else len(batch)
         except BaseException:
             queue.extendleft(request for request in reversed(batch) if request is not own and not request.settled)
             raise
