@@ -186,8 +186,10 @@ class Board(Observed):
 
     def events(self, after: int | str = 0) -> Iterator[Event]:
         """All events behind a cursor, oldest first, up to now."""
-        cursor = cursor_of(after)
-        while page := self.store.events_after(cursor, _PAGE):
+        return self._events(cursor_of(after), settled=True)
+
+    def _events(self, cursor: int, *, settled: bool) -> Iterator[Event]:
+        while page := self.store.events_after(cursor, _PAGE, settled=settled):
             yield from page
             if len(page) < _PAGE:
                 return
@@ -202,7 +204,7 @@ class Board(Observed):
         try:
             while True:
                 looked = monotonic()
-                for event in self.events(cursor):
+                for event in self._events(cursor, settled=False):  # who waits for its commit tells us then
                     yield event
                     cursor = event.seq
                 if not self.store.wait(cursor, timeout):

@@ -19,7 +19,7 @@ from punchlist.core.grounding import (
     tally_of,
 )
 from punchlist.core.grounding.counting import Growing
-from punchlist.core.grounding.grades import GRADES
+from punchlist.core.grounding.grades import GRADES, stays
 from tests.core.runtime import begun, ended, event
 
 COMMANDS = ["pytest", "pytest | tail", "ruff check .", "make", "ls", "sed -i s/a/b/ x", "git commit", "python x.py"]
@@ -114,6 +114,22 @@ def test_any_work_has_a_grade_and_only_a_person_confirms(events: list[Event]) ->
         assert found != "confirmed"
         assert regrade(None, work.whole(of), work.later(of)) != "confirmed"
         assert (found == "verified") <= (work.whole(of).passed is not None)
+
+
+@given(histories(), st.integers(0, 8), st.booleans())
+def test_a_call_that_cannot_change_a_grade_does_not(events: list[Event], cut: int, is_later: bool) -> None:
+    work = Grounding(events)
+    calls = [call for of in work.subjects() for call in work.calls(of) if call.finished and call.started]
+    calls.sort(key=lambda call: tuple(call.finished or ()))
+    own, rest = calls[:cut], calls[cut:]
+    for place, call in enumerate(rest):
+        before = regrade(None, tally_of(own), tally_of(rest[:place]))
+        if stays(before, call, failed=call.outcome == "failed", later=True):
+            assert regrade(None, tally_of(own), tally_of(rest[: place + 1])) == before
+        known = [*own, *rest[:place]] if is_later else own
+        before = grade(tally_of(known))
+        if stays(before, call, failed=call.outcome == "failed", later=False):
+            assert regrade(None, tally_of([*known, call]), NOTHING) == before
 
 
 @given(histories())

@@ -9,7 +9,7 @@ from punchlist.core.todo import Status, TodoList
 class Standing:
     """A list as it stands. `focus` is the id of the item in focus and `key` what events call it, else both are empty.
 
-    `graded` are the keys of completions that have a grade.
+    `graded` are the completions that have a grade, by key.
     """
 
     __slots__ = ("focus", "graded", "key", "todos")
@@ -20,4 +20,4 @@ class Standing:
         self.focus = "" if item is None else item.id
         self.key = "" if item is None else item_key(plan_id, item.id)
         done = [item for item in todos.items if item.grade is not None and item.status is Status.COMPLETED]
-        self.graded = frozenset([item_key(plan_id, item.id) for item in done])
+        self.graded = {item_key(plan_id, item.id): item for item in done}

@@ -21,9 +21,10 @@ from punchlist.agent.upkeep import Upkeep
 from punchlist.core.events import Draft
 from punchlist.core.grounding import Moment, ToolCall, Watch, call_from, end_facts, is_task, start_facts
 from punchlist.core.grounding.calls import begun
+from punchlist.core.grounding.grades import stays
 from punchlist.core.grounding.watched import Heard, Settled, given
 from punchlist.core.grounding.work import TURN_ENDS
-from punchlist.core.todo import TodoList
+from punchlist.core.todo import TodoItem, TodoList
 from punchlist.core.verdict import FINE, Verdict
 from punchlist.detect import stalls
 from punchlist.detect.pace import NO_PACE, Pace
@@ -199,7 +200,7 @@ class Watching:
             known.is_due = True
         known.stall = still_alive(known.stall, row, now, data["name"])
         self._report(tx, row, known, [Draft(event, data)], now, hint)
-        self._regrade(tx, row, known, outcome, now)
+        self._regrade(tx, row, known, outcome, now, failed=failed)
         return call_id, failed
 
     @staticmethod
@@ -332,14 +333,21 @@ class Watching:
         events = [event_of(row, draft.kind, draft.data, now, by) for draft in drafts]
         self._add(tx, row, self._upkeep.observed(tx, row, events), now)
 
-    def _regrade(self, tx: Transaction, row: AgentRow, known: Kept, outcome: Heard, now: datetime) -> None:
+    def _regrade(
+        self, tx: Transaction, row: AgentRow, known: Kept, outcome: Heard, now: datetime, *, failed: bool
+    ) -> None:
         """Looks at the grades that what has ended bears on."""
         if outcome.is_worse:
             make_anew(tx, row)
             regraded(tx, row, None, known.watcher.open.values(), now)
             return
         graded = self.standing(row.state.todos).graded
-        keys = [key for _, call in outcome.settled for key in (call.item, call.after) if key in graded or is_task(key)]
+        keys = [
+            key
+            for _, call in outcome.settled
+            for key in (call.item, call.after)
+            if is_task(key) or (key in graded and not _stays(graded[key], call, failed=failed, later=key == call.after))
+        ]
         if keys:
             regraded(tx, row, keys, known.watcher.open.values(), now)
         if row.parent is not None and outcome.settled:
@@ -348,6 +356,11 @@ class Watching:
     def _add(self, tx: Transaction, row: AgentRow, drafts: list[Draft], now: datetime) -> None:
         if drafts:
             tx.add_events(row, drafts, by=self._name, at=now)
+
+
+def _stays(item: TodoItem, call: ToolCall, *, failed: bool, later: bool) -> bool:
+    """Whether a call that has ended leaves an item's grade as it is; it may be the very one that stands as evidence."""
+    return item.grade is not None and not item.evidence and stays(item.grade, call, failed=failed, later=later)
 
 
 __all__ = ["Look", "Settings", "Watching"]

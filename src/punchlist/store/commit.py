@@ -27,14 +27,15 @@ _ONE_COMES, _ALL_COME = 0.000_040, 0.000_320
 
 
 class Request:
-    """One piece of work, and what became of it."""
+    """One piece of work, and what became of it. `soon` says that its events may wait for their commit."""
 
-    __slots__ = ("error", "gate", "lane", "lasting", "result", "settled", "work")
+    __slots__ = ("error", "gate", "lane", "lasting", "result", "settled", "soon", "work")
 
-    def __init__(self, work: Callable[[Any], Any], *, lasting: bool = True, lane: str = "") -> None:
+    def __init__(self, work: Callable[[Any], Any], *, lasting: bool = True, lane: str = "", soon: bool = False) -> None:
         self.work = work
         self.lasting = lasting
         self.lane = lane
+        self.soon = soon
         self.result: Any = None
         self.error: Exception | None = None
         self.settled = False
@@ -109,7 +110,9 @@ class GroupCommit:
         """Returns the work's result once it is committed, or raises its error once it is taken back."""
         if self._leader == get_ident():
             raise RuntimeError(_INSIDE)
-        request = Request(work, lasting=lasting, lane=lane)
+        return self._queued(Request(work, lasting=lasting, lane=lane))
+
+    def _queued(self, request: Request) -> Any:
         self._queue.append(request)
         if 0 < self._wanted <= len(self._queue):
             _open(self._all_here)
@@ -117,7 +120,7 @@ class GroupCommit:
             while not request.settled:
                 if self._turn.acquire(blocking=False):
                     if not request.settled:
-                        if self._expected > 1:
+                        if self._expected > 1 and not request.soon:
                             self._linger(self._expected)
                         self._lead(request)
                     self._turn.release()
@@ -130,17 +133,17 @@ class GroupCommit:
             raise
         return request.outcome()
 
-    def submit_light(self, work: Callable[[Any], T], run: Callable[[Request], None], *, lane: str = "") -> T:
-        """Hands one piece of work that need not last to `run`, by itself, if nobody is at work; else it queues."""
+    def submit_soon(self, work: Callable[[Any], T], *, lane: str = "") -> T:
+        """The same for work whose events may wait for their commit: it goes first, if nobody is at work."""
         me = get_ident()
         if self._leader == me:
             raise RuntimeError(_INSIDE)
+        request = Request(work, lasting=False, lane=lane, soon=True)
         if not self._turn.acquire(blocking=False):
-            return self.submit(work, lasting=False, lane=lane)
-        request = Request(work, lasting=False, lane=lane)
+            return self._queued(request)
         try:
             self._leader = me
-            run(request)
+            self._run([request])
             if self._queue:
                 self._serve()
         finally:
@@ -192,7 +195,7 @@ class GroupCommit:
             while queue and len(batch) < MOST:
                 batch.append(queue.popleft())
             self._run(batch)
-            self._expected = len(batch) + len(queue) if own is not None and self._syncs and own.lasting else len(batch)
+            self._expected = self._coming(batch, own)
         except BaseException:
             queue.extendleft(request for request in reversed(batch) if request is not own and not request.settled)
             raise
@@ -201,6 +204,12 @@ class GroupCommit:
             for request in batch:
                 if request.settled and request is not own:
                     request.wake()
+
+    def _coming(self, batch: list[Request], own: Request | None) -> int:
+        """How many are worth waiting for next time: those who came, and those who wait already for the disk."""
+        if own is None or not own.lasting or not self._syncs:
+            return len(batch) - sum([request.soon for request in batch])
+        return sum([request.lasting for request in (*batch, *self._queue)])
 
     def _call_next(self) -> None:
         """Somebody may have come too late for the batch, and waits to lead the next."""

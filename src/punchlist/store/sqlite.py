@@ -11,7 +11,7 @@ from time import sleep
 from typing import TypeVar
 
 from punchlist.errors import StoreClosed, StoreError
-from punchlist.store.backlog import Backlog, take_over
+from punchlist.store.backlog import Backlog
 from punchlist.store.bell import Bell, Listener
 from punchlist.store.commit import GroupCommit, Request, parted
 from punchlist.store.contract import Durability, TakeIn, Transaction
@@ -97,31 +97,14 @@ class SqliteStore(Followed):
         self, work: Callable[[Transaction], T], *, lasting: bool = True, lane: str = "", soon: bool = False
     ) -> T:
         if soon and self._backlog is not None and self._backlog.is_open():
-            return self._commits.submit_light(work, self._commit_soon, lane=lane)
+            return self._commits.submit_soon(work, lane=lane)
         return self._commits.submit(work, lasting=lasting, lane=lane)
-
-    def _commit_soon(self, request: Request) -> None:
-        """Settles a request whose events may wait in the backlog."""
-        self._commit([request], soon=True)
 
     def _make_backlog(self) -> Backlog | None:
         """None where the system lacks what it takes: then each report is committed by itself."""
         with suppress(OSError, AttributeError):
             return Backlog(self._spools, Pulse(f"{self._file}.pulse"), self._settle_backlog)
         return None
-
-    def take_over(self, take_in: TakeIn) -> None:
-        self._take_in = take_in
-        self._take_over()
-
-    def _take_over(self) -> None:
-        if self._file and self._take_in is not None:
-            take_over(self._spools, self._commits.submit, self._take_in)
-
-    def wait_for_others(self) -> None:
-        if self._backlog is not None:
-            self._backlog.wait_for_others()
-            self._take_over()
 
     def _settle_backlog(self) -> None:
         """Commits what waits there: every transaction does."""
@@ -135,20 +118,21 @@ class SqliteStore(Followed):
                 return
             sleep(_A_MOMENT)
 
-    def _commit(self, batch: list[Request], *, soon: bool = False) -> None:
+    def _commit(self, batch: list[Request]) -> None:
         """Settles each request. What it raises is an interruption of this thread."""
         with self._write_lock:
             try:
                 if self._closed:
                     raise StoreClosed(path=self.path)
-                if soon and self._writer is not None and self._run(batch, soon=True):
-                    return
-                if self._lock is not None:
-                    self._lock.acquire()
                 parts = [batch] if self._syncing is None or len(batch) == 1 else parted(batch)
                 for part in parts:
-                    if not self._run(part):
-                        for request in part:
+                    rest = part
+                    if self._writer is not None and all([request.soon for request in part]):  # noqa: C419
+                        rest = [request for request in part if not self._run([request], soon=True)]
+                    if rest and self._lock is not None:
+                        self._lock.acquire()
+                    if rest and not self._run(rest):
+                        for request in rest:
                             self._run([request])
                     if part is not parts[-1]:  # these need not wait for the disk
                         for request in part:
@@ -168,7 +152,7 @@ class SqliteStore(Followed):
                         late = error
                 if late is not None:
                     raise late
-                if not soon or self._backlog is None or not self._backlog.waiting:
+                if self._backlog is None or not self._backlog.waiting:
                     self._announce()
 
     def _begin(self, rows: Rows, *, lasting: bool, within: bool = False) -> bool:
@@ -291,8 +275,8 @@ class SqliteStore(Followed):
 
     # Reading.
 
-    def read(self, what: Callable[[Rows], T]) -> T:
-        if self._backlog is not None and self._backlog.waiting and not self._commits.is_mine:
+    def read(self, what: Callable[[Rows], T], *, settled: bool = True) -> T:
+        if settled and self._backlog is not None and self._backlog.waiting and not self._commits.is_mine:
             self._commits.lead_within(self._settle_for_reading, timeout=_TRIES * _A_MOMENT)
         with self._read_lock:
             if self._closed:

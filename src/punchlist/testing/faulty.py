@@ -89,8 +89,8 @@ class FaultyStore:
     def durable(self) -> bool:
         return self.store.durable
 
-    def read(self, what: Callable[[Transaction], T]) -> T:
-        return self.store.read(what)
+    def read(self, what: Callable[[Transaction], T], *, settled: bool = True) -> T:
+        return self.store.read(what, settled=settled)
 
     def agent(self, session: str, name: str) -> AgentRow | None:
         return self.store.agent(session, name)
@@ -104,8 +104,8 @@ class FaultyStore:
     def sessions(self, *, project: str | None = None, limit: int = 50) -> Sequence[SessionRow]:
         return self.store.sessions(project=project, limit=limit)
 
-    def events_after(self, after: int, limit: int = 1000) -> Sequence[Event]:
-        return self.store.events_after(after, limit)
+    def events_after(self, after: int, limit: int = 1000, *, settled: bool = True) -> Sequence[Event]:
+        return self.store.events_after(after, limit, settled=settled)
 
     def last_events(self, limit: int) -> Sequence[Event]:
         return self.store.last_events(limit)

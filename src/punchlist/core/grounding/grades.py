@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from typing import Final, Literal
 
 from punchlist.core.checks import Family
+from punchlist.core.grounding.calls import ToolCall
 from punchlist.core.grounding.tally import CheckSeen, Tally, combined
 
 Grade = Literal["verified", "worked", "contradicted", "asserted", "confirmed"]
@@ -61,6 +62,17 @@ def regrade(known: Grade | None, own: Tally, later: Tally) -> Grade:
     if own.calls == own.kinds.get("todo", 0) and not later.checks:
         return "asserted"
     return grade(combined(own, [later]))
+
+
+def stays(grade: str, call: ToolCall, *, failed: bool, later: bool) -> bool:
+    """Whether one more call that has ended cannot change a grade; with `later` it is no work on the item itself.
+
+    A success that is no check makes nothing of a bare assertion, and takes nothing from work; it may make a failure
+    good, and what it changes has to be checked again.
+    """
+    if failed or call.outcome not in ("ok", "running") or call.check is not None or call.told is not None:
+        return False
+    return grade == "worked" or (grade == "verified" and not call.changes) or (grade == "asserted" and later)
 
 
 def _made_good(failed: CheckSeen, checks: Mapping[Family, CheckSeen]) -> bool:
