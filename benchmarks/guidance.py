@@ -111,7 +111,7 @@ def _tally(scale: Scale) -> Row:
 
     def once() -> None:
         nonlocal ledger
-        ledger = accounts.after(ledger, accounts.size(args), reply)
+        ledger = accounts.after(accounts.tally(ledger), accounts.size(args), reply)
 
     rounds = scale.count(40, least=3)
     micro = min(seconds_each(once, scale.count(2_000, least=50)) for _ in range(rounds)) * 1e6

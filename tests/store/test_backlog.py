@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import closing
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
@@ -15,12 +16,13 @@ import pytest
 
 from punchlist import Agent, Board
 from punchlist.store import Transaction, backlog, spool
+from punchlist.store.lock import SidecarLock
 from punchlist.store.spool import SIZE, Spool, leftovers
 from punchlist.store.sqlite import SqliteStore
+from punchlist.testing import FakeClock
 from tests.store.writers import run
 
 NEVER = float("inf")
-AT = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 @pytest.fixture(autouse=True)
@@ -397,3 +399,167 @@ def test_threads_that_report_and_write_lists_lose_nothing(tmp_path: Path) -> Non
         assert [event.seq for event in events] == list(range(1, len(events) + 1))
         assert sum(event.kind == "tool.finished" for event in events) == 4 * 31
     assert "board.db.reports" not in os.listdir(tmp_path)
+
+
+def test_a_reader_waits_neither_for_the_lock_nor_for_room_on_the_disk(tmp_path: Path) -> None:
+    path = tmp_path / "board.db"
+    with Board.open(path) as board:
+        agent = reporter(board)
+        call(agent, "second")
+        lock = SidecarLock(f"{path}.lock")
+        with closing(lock), lock.held():
+            assert [item.content for item in agent.todos.items] == ["Paint"]
+            assert ended(board) == ["first"]
+        assert ended(board) == ["first", "second"]
+
+
+def test_an_interruption_behind_the_commit_commits_nothing_twice(tmp_path: Path) -> None:
+    with Board.open(tmp_path / "board.db") as board:
+        store, agent = board.store, reporter(board)
+        assert isinstance(store, SqliteStore)
+        call(agent, "second")
+        committed, struck = store._committed, list[bool]()
+
+        def interrupted(*, lasting: bool) -> None:
+            if not struck:
+                struck.append(True)
+                raise KeyboardInterrupt
+            committed(lasting=lasting)
+
+        store._committed = interrupted
+        with pytest.raises(KeyboardInterrupt):
+            agent.call("TodoWrite", {"todos": [{"content": "x", "activeForm": "x", "status": "pending"}]})
+        call(agent, "third")
+        assert ended(board) == ["first", "second", "third"]
+        assert numbers(board) == list(range(1, len(numbers(board)) + 1))
+
+
+def test_what_waits_is_decided_anew_when_another_process_called_the_item_done(tmp_path: Path) -> None:
+    done = {"content": "Paint", "activeForm": "Painting", "status": "completed"}
+    with Board.open(tmp_path / "board.db") as board, Board.open(tmp_path / "board.db") as other:
+        agent = reporter(board)
+        agent.tool_started("check", "Bash", {"command": "pytest -q"})
+        agent.tool_finished("check", result="1 failed in 0.1s", is_error=True)
+        assert waiting(board) == 2
+        theirs = other.agent("main", session="s", dialect="claude-code")
+        more = {"content": "Sand", "activeForm": "Sanding", "status": "pending"}
+        theirs.call("TodoWrite", {"todos": [done, more]})
+        assert theirs.todos.items[0].grade == "worked"
+        assert ended(board) == ["first", "check"]
+        assert agent.todos.items[0].grade == theirs.todos.items[0].grade == "contradicted"
+
+
+def test_who_requires_proof_lets_other_processes_commit_what_they_saw(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(backlog, "WITHIN", 0.01)
+    done = {"content": "Paint", "activeForm": "Painting", "status": "completed"}
+    with Board.open(tmp_path / "board.db") as board, Board.open(tmp_path / "board.db") as other:
+        agent = reporter(board)
+        agent.tool_started("check", "Bash", {"command": "pytest -q"})
+        agent.tool_finished("check", result="1 failed in 0.1s", is_error=True)
+        strict = other.agent("main", session="s", dialect="claude-code", grades="require")
+        assert strict.call("TodoWrite", {"todos": [done]}).is_error
+
+
+def test_one_who_knows_the_agent_counts_what_it_takes_over(tmp_path: Path) -> None:
+    path = tmp_path / "board.db"
+    with Board.open(path) as board:
+        agent = reporter(board)
+        killed(path, 20)
+        call(agent, "second")
+        assert agent.work_on("1").calls < 22
+        board.store.wait_for_others()
+        call(agent, "third")
+        assert agent.work_on("1").calls == len(ended(board)) == 23
+
+
+def test_a_clock_that_was_set_back_loses_nothing_that_is_taken_over(tmp_path: Path) -> None:
+    path, clock = tmp_path / "board.db", FakeClock()
+    clock.set(datetime(2100, 1, 1, tzinfo=UTC))
+    with Board.open(path, clock=clock) as board:
+        reporter(board)
+    killed(path, 20)
+    with Board.open(path) as board:
+        assert len(ended(board)) == 21
+
+
+def test_what_cannot_be_read_of_a_spool_is_kept_aside(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = tmp_path / "board.db"
+    with Board.open(path) as board:
+        reporter(board)
+    killed(path, 20)
+    (file,) = Path(f"{path}.reports").iterdir()
+    content = bytearray(file.read_bytes())
+    content[2_000] ^= 0xFF
+    file.write_bytes(content)
+    for _ in range(2):
+        with Board.open(path) as board:
+            assert 1 < len(ended(board)) < 21
+    assert [left.name for left in Path(f"{path}.reports").iterdir()] == [f"{file.name}.unread"]
+    assert caplog.text.count(".unread") == 1
+
+
+def test_a_folder_among_the_spools_is_in_nobody_s_way(tmp_path: Path) -> None:
+    path = tmp_path / "board.db"
+    with Board.open(path) as board:
+        reporter(board)
+    killed(path, 20)
+    os.mkdir(f"{path}.reports/0-folder")
+    os.mkfifo(f"{path}.reports/1-pipe")
+    with Board.open(path) as board:
+        assert len(ended(board)) == 21
+
+
+def test_a_new_spool_that_somebody_took_for_a_leftover_is_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = str(tmp_path / "spools")
+    make = Spool._make
+
+    def taken(one: Spool) -> int:
+        handle = make(one)
+        for left in leftovers(folder):
+            left.remove()
+            left.close()
+        return handle
+
+    monkeypatch.setattr(Spool, "_make", taken)
+    with pytest.raises(FileNotFoundError):
+        Spool(folder)
+
+
+def test_a_report_on_a_closed_board_is_refused_as_any_call_is(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    board = Board.open(tmp_path / "board.db")
+    agent = reporter(board)
+    board.close()
+    call(agent, "second")
+    assert "StoreClosed" in caplog.text
+
+
+def test_a_list_is_written_while_another_thread_reports_without_pause(tmp_path: Path) -> None:
+    with Board.open(tmp_path / "board.db") as board:
+        agent, writer, over = reporter(board), board.agent("other", session="s"), threading.Event()
+
+        def report() -> None:
+            for number in range(100_000):
+                if over.is_set():
+                    return
+                call(agent, f"c{number}")
+
+        thread = threading.Thread(target=report)
+        thread.start()
+        for number in range(20):
+            writer.call("todo", {"set": [f"Item {number}"]})
+        over.set()
+        thread.join()
+        assert len([event for event in board.events() if event.kind == "list.replaced"]) == 21
+
+
+def test_agents_that_were_pruned_meanwhile_begin_anew(tmp_path: Path) -> None:
+    with Board.open(tmp_path / "board.db") as board, Board.open(tmp_path / "board.db") as other:
+        agent = reporter(board)
+        call(agent, "second")
+        other.prune(datetime(2100, 1, 1, tzinfo=UTC))
+        assert ended(board) == ["first", "second"]  # what was pruned of the first is its beginning
+        assert {event.session for event in board.events()} == {"s"}

@@ -24,7 +24,8 @@ def brief(board: Board, after: int, session: str | None, project: Folder) -> Bri
 
 
 def _log(board: Board, session: str | None, project: Folder) -> Iterator[Event]:
-    """The events of the agents of a session or a project, or all events."""
+    """The events of the agents of a session or a project, or all events; what was reported just now is among them."""
+    board.store.wait_for_others()
     if session is None and project is None:
         yield from board.events()
         return

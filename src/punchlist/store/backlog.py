@@ -36,6 +36,7 @@ BRISK = 0.005
 _IDLE = 50
 """Looks at an empty backlog before its thread ends."""
 
+_A_MOMENT = 0.002
 _OTHERS = 0.1
 """Seconds that others get to commit what waits in theirs, which takes them less unless they were stopped."""
 
@@ -142,7 +143,7 @@ class Backlog:
 
         own, ends = "" if self._spool is None else self._spool.path, monotonic() + _OTHERS
         while others_wait(self._folder, own) and monotonic() < ends:
-            sleep(WITHIN / 4)
+            sleep(_A_MOMENT)
 
     def close(self) -> None:
         self._closed = True

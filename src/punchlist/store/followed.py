@@ -46,8 +46,8 @@ class Followed(Reads):
 
     def wait_for_others(self) -> None:
         if self._backlog is not None:
-            self._backlog.wait_for_others()
             self._take_over()
+            self._backlog.wait_for_others()
 
     # What they and this one have committed.
 
