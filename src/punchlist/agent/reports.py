@@ -94,7 +94,7 @@ class Reports(Steps):
             self._ground.watching.turn_ended(tx, row, self._ground.board.now(), Draft("agent.finished", _given(data)))
             return record, None
 
-        self._step(decide, None)
+        self._step(decide, None, ends=True)
 
     def compacted(self) -> None:
         def decide(tx: Transaction, row: AgentRow, record: Record) -> tuple[Record, None]:
