@@ -106,6 +106,22 @@ def test_who_finds_that_another_process_wrote_gives_new_numbers(tmp_path: Path) 
         assert agent.work_on("1").calls == 3
 
 
+def test_however_long_two_processes_report_in_turns_nothing_gets_lost(tmp_path: Path) -> None:
+    with Board.open(tmp_path / "board.db") as board, Board.open(tmp_path / "board.db") as other:
+        agent, theirs = reporter(board), other.agent("main", session="s", dialect="claude-code")
+        told = ["first"]
+        for turn in range(10):
+            for who, one in (("a", agent), ("b", theirs)):
+                for number in range(9):
+                    call(one, f"{who}{turn}-{number}")
+                    told.append(f"{who}{turn}-{number}")
+            if turn % 3 == 0:
+                agent.call("TodoWrite", {"todos": [{"content": "Paint", "activeForm": "x", "status": "in_progress"}]})
+        list(board.events()), list(other.events())
+        assert sorted(ended(board)) == sorted(ended(other)) == sorted(told)
+        assert agent.work_on("1").calls == len(told)
+
+
 def test_nothing_waits_while_another_process_writes_too(tmp_path: Path) -> None:
     with Board.open(tmp_path / "board.db") as board, Board.open(tmp_path / "board.db") as other:
         agent, theirs = reporter(board), other.agent("other", session="s")

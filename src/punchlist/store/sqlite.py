@@ -171,6 +171,7 @@ class SqliteStore(Followed):
 
     def _decide_anew(self, rows: Rows, backlog: Backlog) -> None:
         """Another process has written since: what waits is decided on what is there now."""
+        rows.take_back()  # nothing of it has happened yet
         try:
             for one in backlog.waiting:
                 one.work(rows)
