@@ -1,4 +1,4 @@
-"""What tests of waiting reports have in common: an agent that reports, what the log says, and a process that is killed."""
+"""What tests of waiting reports share: an agent that reports, what the log says, and a process that is killed."""
 
 import signal
 import subprocess
