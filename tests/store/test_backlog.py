@@ -279,4 +279,3 @@ def test_agents_that_were_pruned_meanwhile_begin_anew(tmp_path: Path) -> None:
         call(agent, "second")
         other.prune(datetime(2100, 1, 1, tzinfo=UTC))
         assert {event.session for event in board.events() if event.data.get("call_id") == "second"} == {"s"}
-        assert agent.work_on("").calls == 1

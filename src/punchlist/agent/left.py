@@ -9,14 +9,14 @@ from punchlist.agent.grading import regraded, regraded_above
 from punchlist.agent.kept import Kept, kept
 from punchlist.core.events import Draft
 from punchlist.core.grounding.watched import is_made
-from punchlist.store import AgentRow, Transaction
+from punchlist.store import Transaction
 from punchlist.store.contract import LeftEvent
 from punchlist.store.work import Hinted
 
 
 def take_in(tx: Transaction, events: Sequence[LeftEvent], now: datetime) -> None:
     """Adds these events, counts what they tell, and looks anew at the grades that they may bear on."""
-    touched: dict[int, AgentRow] = {}
+    touched: dict[int, LeftEvent] = {}
     for event in events:
         row = tx.agent(event.session, event.agent)
         if row is None:
@@ -27,12 +27,14 @@ def take_in(tx: Transaction, events: Sequence[LeftEvent], now: datetime) -> None
         draft = Draft(event.kind, dict(event.data))
         seq = tx.add_events(row, [draft], by=event.by, at=event.at, hint=event.hint)
         known.take_in(tx, Hinted(seq, event.at, event.kind, event.data, event.hint))
-        touched[row.number] = row
-    for row in touched.values():
-        known = kept(tx, row.number)
-        known.write(tx)
-        regraded(tx, row, None, known.watcher.open.values(), now)
-        regraded_above(tx, row, now)
+        touched[row.number] = event
+    for event in touched.values():
+        row = tx.agent(event.session, event.agent)  # as those before it have left it
+        if row is not None:
+            known = kept(tx, row.number)
+            known.write(tx)
+            regraded(tx, row, None, known.watcher.open.values(), now)
+            regraded_above(tx, row, now)
 
 
 def _was_told(tx: Transaction, known: Kept, event: LeftEvent) -> bool:
@@ -45,4 +47,6 @@ def _was_told(tx: Transaction, known: Kept, event: LeftEvent) -> bool:
     call = known.watcher.open.get(call_id)
     if call is None:
         return False
-    return (call.started if event.kind == "tool.started" else call.finished) is not None
+    if event.kind == "tool.started":
+        return call.started is not None
+    return call.finished is not None and call.outcome != "abandoned"

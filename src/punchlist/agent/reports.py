@@ -30,8 +30,13 @@ class Reports(Steps):
         except Exception:
             return self._failed(FINE)
 
+        item: str | None = None
+
         def decide(tx: Transaction, row: AgentRow, known: Kept, now: datetime) -> Verdict:
-            key, verdict = watching.started(tx, row, known, short(call_id), seen, now)
+            nonlocal item
+            if item is None or not tx.is_anew:
+                item = watching.focus(tx, row)
+            key, verdict = watching.started(tx, row, known, short(call_id), seen, now, item)
             verdict = watching.guarded(tx, row, key, seen, verdict, now)
             known.guidance.started(key, tool, changes=seen.changes, ours=ours)
             if verdict.for_model:
@@ -120,11 +125,13 @@ class Reports(Steps):
         return row._replace(ledger=ledger)
 
     def _prepared(self, decide: Callable[[Transaction, AgentRow, Kept, datetime], T], otherwise: T) -> T:
-        """A report on a tool call."""
+        """A report on a tool call. What is decided anew happened when it was first told."""
         ground = self._ground
+        at: datetime | None = None
 
         def work(tx: Transaction) -> tuple[T, list[str]]:
-            now = ground.board.now()
+            nonlocal at
+            at = now = at if at is not None and tx.is_anew else ground.board.now()
             row = ground.join(tx, now)
             if not ground.accounts.tally(row.ledger).watched:
                 row = self._watched(tx, row)

@@ -115,9 +115,12 @@ class Watching:
         return self._standing
 
     def started(
-        self, tx: Transaction, row: AgentRow, known: Kept, call_id: str, seen: Look, now: datetime
+        self, tx: Transaction, row: AgentRow, known: Kept, call_id: str, seen: Look, now: datetime, item: str
     ) -> tuple[str, Verdict]:
-        """A call begins: its id, and what is thought of it. The same call again is judged anew and recorded once."""
+        """A call begins: its id, and what is thought of it. The same call again is judged anew and recorded once.
+
+        `item` is the key of what was in focus then.
+        """
         made, watcher, window = not call_id, known.watcher, known.window
         call_id = watcher.make_id() if made else given(call_id)
         if not made and known.is_past(tx, call_id):
@@ -127,7 +130,6 @@ class Watching:
         if options.enabled:
             verdict, recorded = window.started(call_id, seen.name, seen.arguments, options=options, flat=seen.flat)
         facts = {"call_id": call_id, **seen.facts}
-        item = self._focus(tx, row)
         if item:
             facts["item"] = item
         elif watcher.done:
@@ -147,7 +149,9 @@ class Watching:
             known.stall = still_alive(known.stall, row, now, seen.name)
             drafts.extend(self._upkeep.worked(tx, row, self.standing(row.state.todos).focus, now))
         self._report(tx, row, known, drafts, now, hint)
-        known.count(tx, outcome.settled)
+        if outcome.settled:
+            known.count(tx, outcome.settled)
+            self._regrade(tx, row, known, outcome, now, failed=True)
         return call_id, verdict
 
     @staticmethod
@@ -155,7 +159,7 @@ class Watching:
         """A call that begins."""
         return call_from("tool.started", facts, now, order) if "check" in facts else begun(facts, Moment(now, order))
 
-    def _focus(self, tx: Transaction, row: AgentRow) -> str:
+    def focus(self, tx: Transaction, row: AgentRow) -> str:
         """The key of the item, or else of the task, that is in focus."""
         return self.standing(row.state.todos).key or task_in_focus(tx, row)
 
@@ -274,6 +278,7 @@ class Watching:
             known.count(tx, settled)
             known.stall = stall
             known.write(tx)
+            self._regrade(tx, row, known, Heard(settled=settled), now, failed=True)
         return len(settled)
 
     @staticmethod
@@ -319,7 +324,7 @@ class Watching:
 
     def spawned(self, tx: Transaction, row: AgentRow, child: int, named: str) -> str:
         """A child is started, for the item of that key or else for what is in focus: the key of it, if there is one."""
-        known, item = kept(tx, row.number), named or self._focus(tx, row)
+        known, item = kept(tx, row.number), named or self.focus(tx, row)
         if known.watcher.started_for(item, child):
             known.write(tx)
         return item

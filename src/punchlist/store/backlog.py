@@ -7,8 +7,10 @@ process, whatever it is for, begins by putting them in.
 
 from __future__ import annotations
 
+import atexit
 import os
 import threading
+import weakref
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from time import monotonic, sleep
@@ -66,6 +68,7 @@ class Backlog:
         self._last = self._since = float("-inf")
         self._thread: threading.Thread | None = None
         self._closed = False
+        self._at_exit = False
 
     def is_open(self) -> bool:
         """Whether a report may wait that comes now: soon after the last one, and nobody else has written since."""
@@ -112,6 +115,9 @@ class Backlog:
         with suppress(RuntimeError):  # no more threads to be had: the next report tries again
             thread.start()
             self._thread = thread
+            if not self._at_exit:
+                self._at_exit = True
+                atexit.register(_settle, weakref.ref(self))
 
     def _run(self) -> None:
         """Commits what is left when reports have ceased to come; they do it themselves as long as they come."""
@@ -127,6 +133,11 @@ class Backlog:
             if self.waiting and not self._closed:
                 self._begin()
 
+    def settle(self) -> None:
+        """Commits what waits, if anything does."""
+        if self.waiting and not self._closed:
+            self._try()
+
     def _try(self) -> None:
         try:
             self._commit()
@@ -139,11 +150,12 @@ class Backlog:
         """Until what other processes acknowledged before is committed, if that takes them no longer than it should."""
         if not os.path.isdir(self._folder):
             return
-        from punchlist.store.spool import others_wait
+        from punchlist.store.spool import in_use, waiting_in
 
         own, ends = "" if self._spool is None else self._spool.path, monotonic() + _OTHERS
-        while others_wait(self._folder, own) and monotonic() < ends:
-            sleep(_A_MOMENT)
+        for path, number in in_use(self._folder, own).items():
+            while waiting_in(path) == number and monotonic() < ends:
+                sleep(_A_MOMENT)
 
     def close(self) -> None:
         self._closed = True
@@ -165,13 +177,8 @@ def take_over(folder: str, transact: Callable[[Callable[[Rows], None]], object],
 
     found = leftovers(folder)
     try:
-        if found:
-            transact(lambda rows: take_in(rows, _events(rows, found)))
-            for left in found:
-                if aside := left.remove():
-                    _warn("a part of what another process had still to commit cannot be read, and is in `%s`", aside)
-    except (StoreError, OSError) as error:
-        _warn("what another process had still to commit is not in yet: %s", error)
+        for left in found:
+            _take_over(left, transact, take_in)
     finally:
         for left in found:
             left.close()
@@ -179,10 +186,22 @@ def take_over(folder: str, transact: Callable[[Callable[[Rows], None]], object],
         os.rmdir(folder)
 
 
-def _events(rows: Rows, found: Sequence[Leftover]) -> list[LeftEvent]:
-    """What is in the spools and not in the log, unless its agent is gone."""
+def _take_over(left: Leftover, transact: Callable[[Callable[[Rows], None]], object], take_in: TakeIn) -> None:
+    try:
+        transact(lambda rows: take_in(rows, _events(rows, left)))
+    except (StoreError, OSError) as error:
+        _warn("what another process had still to commit is not in yet: %s", error)
+        return
+    except Exception:  # what this program does not understand must not keep the board shut
+        left.is_read = False
+    if aside := left.remove():
+        _warn("what another process had still to commit cannot be read, and is in `%s`", aside)
+
+
+def _events(rows: Rows, left: Leftover) -> list[LeftEvent]:
+    """What is in a spool and not in the log, unless its agent is gone."""
     missing: list[LeftEvent] = []
-    for seq, at, kind, by, number, _, _, data, hint in (event for left in found for event in left.rows()):
+    for seq, at, kind, by, number, _, _, data, hint in left.rows():
         found_agent = rows.one("lacks_event", {"agent": number, "at": at, "seq": seq, "kind": kind, "data": data})
         if found_agent is not None:
             session, agent = found_agent
@@ -195,3 +214,10 @@ def _warn(text: str, what: object) -> None:
     import logging  # not for those who only look at a list
 
     logging.getLogger("punchlist.store").warning(text, what)
+
+
+def _settle(known: weakref.ref[Backlog]) -> None:
+    """At the end of the process, for those who do not close their board."""
+    backlog = known()
+    if backlog is not None:
+        backlog.settle()

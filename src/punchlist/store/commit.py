@@ -6,6 +6,7 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
+from itertools import islice
 from threading import get_ident
 from time import monotonic
 from typing import Any, TypeVar
@@ -139,18 +140,20 @@ class GroupCommit:
         if self._leader == me:
             raise RuntimeError(_INSIDE)
         request = Request(work, lasting=False, lane=lane, soon=True)
-        if not self._turn.acquire(blocking=False):
-            return self._queued(request)
         try:
+            if not self._turn.acquire(blocking=False):
+                return self._queued(request)
             self._leader = me
             self._run([request])
             if self._queue:
                 self._serve()
-        finally:
             self._leader = 0
             self._turn.release()
             if self._queue:
                 self._call_next()
+        except BaseException:
+            self._step_down(request)
+            raise
         return request.outcome()
 
     def _serve(self) -> None:
@@ -163,15 +166,17 @@ class GroupCommit:
 
     def lead_within(self, run: Callable[[], None], *, timeout: float) -> None:
         """Runs something as a leader would, unless others lead for so long."""
-        if self._turn.acquire(timeout=timeout):
-            try:
+        try:
+            if self._turn.acquire(timeout=timeout):
                 self._leader = get_ident()
                 run()
-            finally:
                 self._leader = 0
                 self._turn.release()
                 if self._queue:
                     self._call_next()
+        except BaseException:
+            self._step_down(None)
+            raise
 
     @property
     def is_mine(self) -> bool:
@@ -192,12 +197,14 @@ class GroupCommit:
         self._called = None
         batch: list[Request] = []
         try:
-            while queue and len(batch) < MOST:
-                batch.append(queue.popleft())
+            batch.extend(islice(queue, MOST))  # first, so that an interruption loses none of them
+            for _ in batch:
+                queue.popleft()
             self._run(batch)
             self._expected = self._coming(batch, own)
         except BaseException:
-            queue.extendleft(request for request in reversed(batch) if request is not own and not request.settled)
+            left = [request for request in batch if request is not own and not request.settled]
+            queue.extendleft(request for request in reversed(left) if request not in queue)
             raise
         finally:
             self._leader = 0
@@ -216,11 +223,12 @@ class GroupCommit:
         with suppress(IndexError):
             self._queue[0].wake()
 
-    def _step_down(self, request: Request) -> None:
+    def _step_down(self, request: Request | None) -> None:
         """After an interruption, wherever it struck: lets go of the lead, and of work that nobody has begun."""
         self._leader = 0 if self._leader == get_ident() else self._leader
         with suppress(RuntimeError):
             self._turn.release()
         with suppress(ValueError):
-            self._queue.remove(request)
+            if request is not None:
+                self._queue.remove(request)
         self._call_next()

@@ -51,3 +51,11 @@ def follow_forks(store: Forking) -> None:
             before=_registry.before, after_in_parent=_registry.in_parent, after_in_child=_registry.in_child
         )
     _registry.stores.add(store)
+
+
+def never_close(*inherited: object) -> None:
+    """Keeps connections of the parent's from being closed in a child, not even at its end: that would write."""
+    import ctypes
+
+    for connection in inherited:
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))

@@ -85,7 +85,7 @@ class Spool:
         """All of it is committed."""
         self._bytes[: len(_END)] = _END
         self._used = 0
-        self._round = (self._round + 1) % 2**32
+        self._round = self._round % (2**32 - 1) + 1
 
     def close(self, *, remove: bool) -> None:
         """With `remove` nothing in it is needed any more."""
@@ -168,19 +168,33 @@ def _held(path: str) -> Leftover | None:
     return Leftover(path, handle)
 
 
-def others_wait(folder: str, own: str) -> bool:
-    """Whether a process that lives has something in its spool; `own` is not looked at."""
-    with suppress(OSError):
-        for name in os.listdir(folder):
-            path = os.path.join(folder, name)
-            if path != own and not name.endswith(_ASIDE):
-                handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
-                try:
-                    if os.read(handle, len(_END)) not in (b"", _END):
-                        return True
-                finally:
-                    os.close(handle)
-    return False
+def in_use(folder: str, own: str) -> dict[str, int]:
+    """The spools but one's own in which something waits, and how often each was begun anew."""
+    found: dict[str, int] = {}
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return found
+    for path in (os.path.join(folder, name) for name in names if not name.endswith(_ASIDE)):
+        if path != own and (number := waiting_in(path)):
+            found[path] = number
+    return found
+
+
+def waiting_in(path: str) -> int:
+    """How often a spool was begun anew in which something waits; 0 if nothing does."""
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return 0
+    try:
+        head = os.read(handle, _HEAD.size)
+    except OSError:
+        return 0
+    finally:
+        os.close(handle)
+    length, _, number = _HEAD.unpack(head) if len(head) == _HEAD.size else (0, 0, 0)
+    return number if length else 0
 
 
 def _checksum(body: bytes, number: int) -> int:

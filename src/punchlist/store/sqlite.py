@@ -17,7 +17,7 @@ from punchlist.store.commit import GroupCommit, Request, parted
 from punchlist.store.contract import Durability, TakeIn, Transaction
 from punchlist.store.faults import RowDamaged, fault, faults, os_fault
 from punchlist.store.followed import Followed
-from punchlist.store.forks import follow_forks
+from punchlist.store.forks import follow_forks, never_close
 from punchlist.store.format import connect, make_private_file
 from punchlist.store.lock import SidecarLock
 from punchlist.store.pulse import Pulse
@@ -112,11 +112,19 @@ class SqliteStore(Followed):
 
     def _settle_for_reading(self) -> None:
         """The same if it can be had at once: who reads waits for nobody, and whoever is in the way may be stopped."""
-        for _ in range(_TRIES):
-            if self._lock is None or self._lock.acquire(wait=False):
+        lock = self._lock
+        with self._write_lock:
+            try:
+                for _ in range(_TRIES):
+                    if lock is None or self._closed or lock.acquire(wait=False):
+                        break
+                    sleep(_A_MOMENT)
+                else:
+                    return
                 self._commit([Request(_nothing, lasting=False)])
-                return
-            sleep(_A_MOMENT)
+            finally:
+                if lock is not None and not self._closed:
+                    lock.release()  # if it was taken, and nobody let go of it
 
     def _commit(self, batch: list[Request]) -> None:
         """Settles each request. What it raises is an interruption of this thread."""
@@ -148,6 +156,8 @@ class SqliteStore(Followed):
                     try:
                         self._lock.release()
                         break
+                    except OSError:
+                        break  # its handle is closed, and the lock gone with it
                     except BaseException as error:  # one more Ctrl-C, just here: first let go, then obey
                         late = error
                 if late is not None:
@@ -173,6 +183,7 @@ class SqliteStore(Followed):
         """Another process has written since: what waits is decided on what is there now."""
         rows.take_back()  # nothing of it has happened yet
         try:
+            rows.is_anew = True
             for one in backlog.waiting:
                 one.work(rows)
         except Exception:  # acknowledged is acknowledged: then it is as it was decided
@@ -180,6 +191,8 @@ class SqliteStore(Followed):
             rows.connection.execute("ROLLBACK")
             rows.connection.execute("BEGIN IMMEDIATE")
             rows.put_in(backlog.events)
+        finally:
+            rows.is_anew = False
 
     def _begin_within(self) -> None:
         """Begins the transaction of work that was begun without one."""
@@ -359,7 +372,7 @@ class SqliteStore(Followed):
         if self._lock is not None and not self._closed:
             self._lock.reopen_after_fork()
         if self._file and self._inside:
-            _never_close(self._writer, self._reader)
+            never_close(*(rows.connection for rows in (self._writer, self._reader) if rows is not None))
             self._reader = self._writer = None
             self._closed = True
 
@@ -378,12 +391,3 @@ def _ours(error: StoreError | OSError, path: str) -> StoreError:
     ours = os_fault(error, path) if isinstance(error, OSError) else type(error)(**error.data)
     ours.__cause__ = error
     return ours
-
-
-def _never_close(*inherited: Rows | None) -> None:
-    """Keeps connections of the parent's from being closed in a child, not even at its end: that would write."""
-    import ctypes
-
-    for rows in inherited:
-        if rows is not None:
-            ctypes.pythonapi.Py_IncRef(ctypes.py_object(rows.connection))

@@ -52,6 +52,7 @@ class Rows(LogRows):
         self._late_lists: list[tuple[Any, ...]] = []
         self._late_events: list[EventRow] = []
         self.opens: Callable[[], None] | None = None
+        self.is_anew = False
         self.guidance = GuidanceRows(self, keeps=keeps)
         self.history = HistoryRows(self)
         self.leases = Leases(self)
