@@ -4,17 +4,19 @@ import os
 import stat
 import threading
 from collections.abc import Callable
-from contextlib import closing
-from datetime import UTC, datetime
+from contextlib import closing, suppress
+from datetime import UTC, datetime, timedelta
 from itertools import islice
 from pathlib import Path
 
 import pytest
 
 from punchlist import Agent, Board
+from punchlist.errors import StoreClosed
 from punchlist.store import backlog
 from punchlist.store.lock import SidecarLock
 from punchlist.store.sqlite import SqliteStore
+from punchlist.testing import FakeClock
 from tests.store.reporters import call, ended, numbers, reporter, waiting
 from tests.store.writers import run
 
@@ -279,3 +281,52 @@ def test_agents_that_were_pruned_meanwhile_begin_anew(tmp_path: Path) -> None:
         call(agent, "second")
         other.prune(datetime(2100, 1, 1, tzinfo=UTC))
         assert {event.session for event in board.events() if event.data.get("call_id") == "second"} == {"s"}
+
+
+def test_what_is_decided_anew_keeps_its_time_and_the_item_that_was_in_focus(tmp_path: Path) -> None:
+    clock, path = FakeClock(), tmp_path / "board.db"
+    with Board.open(path, clock=clock) as board, Board.open(path, clock=clock) as other:
+        agent = reporter(board)
+        agent.tool_started("check", "Bash", {"command": "pytest -q"})
+        clock.advance(2)
+        agent.tool_finished("check", result="3 passed in 1.9s", exit_code=0)
+        assert waiting(board) == 2
+        clock.advance(60)
+        done = {"content": "Paint", "activeForm": "Painting", "status": "completed"}
+        more = {"content": "Sand", "activeForm": "Sanding", "status": "in_progress"}
+        other.agent("main", session="s", dialect="claude-code").call("TodoWrite", {"todos": [done, more]})
+        start, end = [event for event in board.events() if event.data.get("call_id") == "check"]
+        assert (start.data["item"], end.data["seconds"]) == ("p1/1", 2.0)
+        assert clock() - end.at == timedelta(seconds=60)
+        assert [item.grade for item in agent.todos.items] == ["verified", None]
+
+
+def test_who_reads_while_the_board_is_closed_is_told_so_and_nobody_hangs(tmp_path: Path) -> None:
+    for number in range(20):
+        board = Board.open(tmp_path / f"{number}.db")
+        agent = reporter(board)
+
+        def read(board: Board = board, agent: Agent = agent) -> None:
+            with suppress(StoreClosed):
+                while True:
+                    call(agent, "again")
+                    list(board.events())
+
+        thread = threading.Thread(target=read)
+        thread.start()
+        board.close()
+        thread.join(60)
+        assert not thread.is_alive()
+
+
+def test_others_are_waited_for_until_what_was_there_is_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(backlog, "_OTHERS", 60.0)
+    with Board.open(tmp_path / "board.db") as board, Board.open(tmp_path / "board.db") as other:
+        agent = reporter(board)
+        call(agent, "second")
+        waits = threading.Thread(target=other.store.wait_for_others)
+        waits.start()
+        assert len(ended(board)) == 2
+        call(agent, "third")
+        waits.join(30)
+        assert not waits.is_alive()

@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 from punchlist import Board
-from punchlist.store import Transaction, backlog, spool
+from punchlist.store import Transaction, backlog, codec, spool
 from punchlist.store.spool import SIZE, Spool, leftovers
 from punchlist.store.sqlite import SqliteStore
 from punchlist.testing import FakeClock
 from tests.store.reporters import call, ended, killed, numbers, reporter, waiting
+from tests.store.writers import run
 
 pytestmark = pytest.mark.usefixtures("patient")
 
@@ -258,3 +259,62 @@ def test_a_new_spool_that_somebody_took_for_a_leftover_is_not_used(
     monkeypatch.setattr(Spool, "_make", taken)
     with pytest.raises(FileNotFoundError):
         Spool(folder)
+
+
+def test_a_process_that_ends_without_closing_its_board_leaves_nothing_behind(tmp_path: Path) -> None:
+    path = tmp_path / "board.db"
+    script = """
+import sys
+from punchlist import Board
+from punchlist.store import backlog
+backlog.WITHIN = 3600.0
+agent = Board.open(sys.argv[1]).agent("main", session="s")
+for number in range(10):
+    agent.tool_started(f"c{number}", "Edit", {"file_path": f"{number}.py"})
+    agent.tool_finished(f"c{number}", result="done")
+print("fine")
+"""
+    with Board.open(path) as board:
+        assert run(script, str(path)).stdout.strip() == "fine"
+        assert len(ended(board)) == 10
+    assert not Path(f"{path}.reports").exists()
+
+
+def test_the_end_of_a_call_that_was_given_up_is_taken_over(tmp_path: Path) -> None:
+    path = tmp_path / "board.db"
+    script = """
+import os, signal, sys
+from punchlist import Board
+from punchlist.store import backlog
+backlog.BRISK = float("inf")
+backlog.WITHIN = 3600.0
+agent = Board.open(sys.argv[1]).agent("main", session="s", dialect="claude-code")
+agent.tool_started("check", "Bash", {"command": "pytest -q"})
+agent.user_turn()
+agent.tool_updated("other", "")
+agent.tool_finished("check", result="1 failed in 0.1s", is_error=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+    with Board.open(path) as board:
+        reporter(board)
+    run(script, str(path))
+    with Board.open(path) as board:
+        assert ended(board) == ["first", "check"]
+        assert board.agent("main", session="s", dialect="claude-code").work_on("1").failures == 1
+
+
+def test_a_spool_that_this_program_does_not_understand_keeps_no_board_shut(tmp_path: Path) -> None:
+    path = tmp_path / "board.db"
+    with Board.open(path) as board:
+        reporter(board)
+        row = board.store.agent("s", "main")
+        assert row is not None
+    one = Spool(f"{path}.reports")
+    hint = codec.sealed(b"no hint of ours")
+    assert one.add([(1000, 1, "tool.started", "main", row.number, None, 0, b'{"call_id":"x","name":"Edit"}', hint)])
+    one.close(remove=False)
+    for _ in range(2):
+        with Board.open(path) as board:
+            assert ended(board) == ["first"]
+    (file,) = Path(f"{path}.reports").iterdir()
+    assert file.name.endswith(".unread")

@@ -103,7 +103,8 @@ class Backlog:
 
     def committed(self) -> None:
         """All that waited is committed; to be called after each transaction."""
-        self._pulse.beat()
+        if not self._closed:
+            self._pulse.beat()
         if self.waiting:
             self.waiting.clear()
             self.is_outdated = self.is_stuck = False
@@ -221,3 +222,4 @@ def _settle(known: weakref.ref[Backlog]) -> None:
     backlog = known()
     if backlog is not None:
         backlog.settle()
+        backlog.close()
