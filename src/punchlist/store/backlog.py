@@ -94,6 +94,7 @@ class Backlog:
                 return False
         except OSError:
             return False  # no room, or no such file system: the transaction will say what is the matter
+        self._pulse.spools = True
         if not waiting:
             self._since = self._last
         waiting.append(Waiting(work, events))
@@ -147,9 +148,15 @@ class Backlog:
                 _warn("reports wait to be committed: %s", error)
                 sleep(1)
 
+    @property
+    def has_others(self) -> bool:
+        """Whether other processes may have something to commit; costs nothing where they have not."""
+        return not self._closed and self._pulse.spools
+
     def wait_for_others(self) -> None:
         """Until what other processes acknowledged before is committed, if that takes them no longer than it should."""
         if not os.path.isdir(self._folder):
+            self._pulse.spools = False
             return
         from punchlist.store.spool import in_use, waiting_in
 

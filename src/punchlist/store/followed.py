@@ -45,7 +45,7 @@ class Followed(Reads):
             take_over(self._spools, self._commits.submit, self._take_in)
 
     def wait_for_others(self) -> None:
-        if self._backlog is not None:
+        if self._backlog is not None and self._backlog.has_others:
             self._take_over()
             self._backlog.wait_for_others()
 

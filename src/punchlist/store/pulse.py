@@ -10,7 +10,8 @@ from __future__ import annotations
 import mmap
 import os
 
-_SIZE = 8
+_NUMBER, _SPOOLS, _SIZE = slice(0, 8), 8, 16
+"""Where the number is, and where it says whether there may be spools."""
 
 
 class Pulse:
@@ -23,17 +24,26 @@ class Pulse:
             self._bytes = mmap.mmap(handle, _SIZE)
         finally:
             os.close(handle)
-        self._known = self._bytes[:]
+        self._known = self._bytes[_NUMBER]
 
     def is_ours(self) -> bool:
         """Whether nobody but this process has written since it last did."""
-        return self._bytes[:] == self._known
+        return self._bytes[_NUMBER] == self._known
 
     def beat(self) -> None:
         """This process has committed; to be called by who holds the lock."""
-        number = int.from_bytes(self._bytes[:], "little") + 1
-        self._known = (number % 2**64).to_bytes(_SIZE, "little")
-        self._bytes[:] = self._known
+        number = int.from_bytes(self._bytes[_NUMBER], "little") + 1
+        self._known = (number % 2**64).to_bytes(8, "little")
+        self._bytes[_NUMBER] = self._known
+
+    @property
+    def spools(self) -> bool:
+        """Whether some process has, or had when it was killed, something to commit. Who has says so again and again."""
+        return self._bytes[_SPOOLS] != 0
+
+    @spools.setter
+    def spools(self, there: bool) -> None:
+        self._bytes[_SPOOLS] = there
 
     def close(self) -> None:
         self._bytes.close()
