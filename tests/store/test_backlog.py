@@ -317,16 +317,3 @@ def test_who_reads_while_the_board_is_closed_is_told_so_and_nobody_hangs(tmp_pat
         board.close()
         thread.join(60)
         assert not thread.is_alive()
-
-
-def test_others_are_waited_for_until_what_was_there_is_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(backlog, "_OTHERS", 60.0)
-    with Board.open(tmp_path / "board.db") as board, Board.open(tmp_path / "board.db") as other:
-        agent = reporter(board)
-        call(agent, "second")
-        waits = threading.Thread(target=other.store.wait_for_others)
-        waits.start()
-        assert len(ended(board)) == 2
-        call(agent, "third")
-        waits.join(30)
-        assert not waits.is_alive()

@@ -10,7 +10,7 @@ import pytest
 
 from punchlist import Board
 from punchlist.store import Transaction, backlog, codec, spool
-from punchlist.store.spool import SIZE, Spool, leftovers
+from punchlist.store.spool import SIZE, Spool, in_use, leftovers, waiting_in
 from punchlist.store.sqlite import SqliteStore
 from punchlist.testing import FakeClock
 from tests.store.reporters import call, ended, killed, numbers, reporter, waiting
@@ -318,3 +318,18 @@ def test_a_spool_that_this_program_does_not_understand_keeps_no_board_shut(tmp_p
             assert ended(board) == ["first"]
     (file,) = Path(f"{path}.reports").iterdir()
     assert file.name.endswith(".unread")
+
+
+def test_what_comes_into_a_spool_later_is_told_from_what_was_there(tmp_path: Path) -> None:
+    with Board.open(tmp_path / "board.db") as board:
+        agent, folder = reporter(board), f"{tmp_path}/board.db.reports"
+        call(agent, "second")
+        ((path, number),) = in_use(folder, "").items()
+        assert in_use(folder, path) == {}
+        assert waiting_in(path) == number
+        assert ended(board) == ["first", "second"]
+        assert waiting_in(path) == 0
+        call(agent, "third")
+        assert waiting_in(path) not in (0, number)
+    assert in_use(folder, "") == {}
+    assert waiting_in(path) == 0
