@@ -33,6 +33,7 @@ def worked(board: Board) -> Board:
     check(agent, "c1", "12 passed")
     agent.call("TodoWrite", claude(("Paint <b>", "completed"), ("Sand", "completed"), ("Wax", "in_progress")))
     check(agent, "c2", "1 failed", is_error=True)
+    assert list(board.events())  # which commits what waits
     return board
 
 

@@ -238,6 +238,7 @@ def test_what_waits_is_decided_anew_when_another_process_called_the_item_done(tm
 def test_who_requires_proof_lets_other_processes_commit_what_they_saw(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(backlog, "_OTHERS", 60.0)
     monkeypatch.setattr(backlog, "WITHIN", 0.01)
     done = {"content": "Paint", "activeForm": "Painting", "status": "completed"}
     with Board.open(tmp_path / "board.db") as board, Board.open(tmp_path / "board.db") as other:

@@ -39,7 +39,7 @@ _IDLE = 50
 """Looks at an empty backlog before its thread ends."""
 
 _A_MOMENT = 0.002
-_OTHERS = 0.1
+_OTHERS = 0.25
 """Seconds that others get to commit what waits in theirs, which takes them less unless they were stopped."""
 
 

@@ -246,7 +246,7 @@ class Store(Protocol):
         ...
 
     def wait_for_others(self) -> None:
-        """Until what other processes have acknowledged so far can be seen, or for the tenth of a second."""
+        """Until what other processes have acknowledged so far can be seen, or for a quarter of a second."""
         ...
 
     def read(self, what: Callable[[Transaction], T], *, settled: bool = True) -> T:
