@@ -68,7 +68,7 @@ class Backlog:
         self._last = self._since = float("-inf")
         self._thread: threading.Thread | None = None
         self._closed = False
-        self._at_exit = False
+        _alive.add(self)
 
     def is_open(self) -> bool:
         """Whether a report may wait that comes now: soon after the last one, and nobody else has written since."""
@@ -117,9 +117,6 @@ class Backlog:
         with suppress(RuntimeError):  # no more threads to be had: the next report tries again
             thread.start()
             self._thread = thread
-            if not self._at_exit:
-                self._at_exit = True
-                atexit.register(_settle, weakref.ref(self))
 
     def _run(self) -> None:
         """Commits what is left when reports have ceased to come; they do it themselves as long as they come."""
@@ -128,25 +125,23 @@ class Backlog:
             while idle < _IDLE and not self._closed:
                 sleep(WITHIN)
                 idle = 0 if self.waiting else idle + 1
-                if self.waiting and monotonic() - self._since >= 2 * WITHIN:
-                    self._try()
+                if self.waiting and monotonic() - self._since >= 2 * WITHIN and not self.settle():
+                    sleep(1)
         finally:
             self._thread = None  # first, so that a report that comes now begins another; then a last look
             if self.waiting and not self._closed:
                 self._begin()
 
-    def settle(self) -> None:
-        """Commits what waits, if anything does."""
-        if self.waiting and not self._closed:
-            self._try()
-
-    def _try(self) -> None:
+    def settle(self) -> bool:
+        """Commits what waits, if anything does; False, with a warning, if that cannot be done now."""
         try:
-            self._commit()
+            if self.waiting and not self._closed:
+                self._commit()
         except StoreError as error:
             if not self._closed:
                 _warn("reports wait to be committed: %s", error)
-                sleep(1)
+                return False
+        return True
 
     @property
     def has_others(self) -> bool:
@@ -166,11 +161,11 @@ class Backlog:
                 sleep(_A_MOMENT)
 
     def close(self) -> None:
-        self._closed = True
         self.leave(remove=not self.waiting)
 
     def leave(self, *, remove: bool = False) -> None:
         """Lets go of its files. In a child of a fork, what waits is the parent's to commit."""
+        self._closed = True
         if self._spool is not None:
             self._spool.close(remove=remove)
             self._spool = None
@@ -224,9 +219,12 @@ def _warn(text: str, what: object) -> None:
     logging.getLogger("punchlist.store").warning(text, what)
 
 
-def _settle(known: weakref.ref[Backlog]) -> None:
+def _settle_all() -> None:
     """At the end of the process, for those who do not close their board."""
-    backlog = known()
-    if backlog is not None:
+    for backlog in list(_alive):
         backlog.settle()
         backlog.close()
+
+
+_alive: weakref.WeakSet[Backlog] = weakref.WeakSet()
+atexit.register(_settle_all)

@@ -19,7 +19,6 @@ _INSIDE = "A transaction was started inside another one; use the one that is ope
 _PATIENCE = 1.0
 """Seconds after which a waiting thread looks itself whether it can lead, should nobody have called it."""
 
-
 _OVERDUE = 0.005
 """Seconds after which those who wait are served by whoever has the turn: a thread waits as long for the interpreter."""
 
@@ -124,9 +123,7 @@ class GroupCommit:
                         if self._expected > 1 and not request.soon:
                             self._linger(self._expected)
                         self._lead(request)
-                    self._turn.release()
-                    if self._queue:
-                        self._call_next()
+                    self._let_go()
                 else:
                     request.wait()
         except BaseException:
@@ -147,10 +144,7 @@ class GroupCommit:
             self._run([request])
             if self._queue:
                 self._serve()
-            self._leader = 0
-            self._turn.release()
-            if self._queue:
-                self._call_next()
+            self._let_go()
         except BaseException:
             self._step_down(request)
             raise
@@ -170,10 +164,7 @@ class GroupCommit:
             if self._turn.acquire(timeout=timeout):
                 self._leader = get_ident()
                 run()
-                self._leader = 0
-                self._turn.release()
-                if self._queue:
-                    self._call_next()
+                self._let_go()
         except BaseException:
             self._step_down(None)
             raise
@@ -217,6 +208,12 @@ class GroupCommit:
         if own is None or not own.lasting or not self._syncs:
             return len(batch) - sum([request.soon for request in batch])
         return sum([request.lasting for request in (*batch, *self._queue)])
+
+    def _let_go(self) -> None:
+        self._leader = 0
+        self._turn.release()
+        if self._queue:
+            self._call_next()
 
     def _call_next(self) -> None:
         """Somebody may have come too late for the batch, and waits to lead the next."""

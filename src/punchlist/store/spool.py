@@ -77,7 +77,7 @@ class Spool:
         at = self._used
         self._bytes[end : end + len(_END)] = _END
         self._bytes[start:end] = body
-        self._bytes[at:start] = _HEAD.pack(len(body), _checksum(body, self._round), self._round)
+        self._bytes[at:start] = _HEAD.pack(len(body), crc32(body, self._round), self._round)
         self._used = end
         return True
 
@@ -118,7 +118,7 @@ class Leftover:
             if not length:
                 break
             try:
-                if number != first or len(body) != length or _checksum(body, number) != total:
+                if number != first or len(body) != length or crc32(body, number) != total:
                     raise ValueError("a record is not what was written")
                 found.extend(_decode(body))
             except (ValueError, msgspec.MsgspecError):  # or it is by a later version of this program
@@ -195,7 +195,3 @@ def waiting_in(path: str) -> int:
         os.close(handle)
     length, _, number = _HEAD.unpack(head) if len(head) == _HEAD.size else (0, 0, 0)
     return number if length else 0
-
-
-def _checksum(body: bytes, number: int) -> int:
-    return crc32(body, number)
