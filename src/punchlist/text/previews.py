@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Any, Final, cast
 
 from punchlist.text.cleaning import clean, is_plain
-from punchlist.text.flat import Flat, flat
+from punchlist.text.flat import Flat
 from punchlist.text.redaction import looks_secret, redact, redacted, secrecy
 from punchlist.text.secret_shapes import MARK
 from punchlist.text.segments import cut
@@ -75,13 +75,11 @@ def passage(text: str, length: int = PASSAGE, *, own: re.Pattern[str] | None = N
     return cut(redact(clean(_without_edge(text[:length])).text, own).strip(), length - 1, "") + "…"
 
 
-def argument_preview(arguments: Any, length: int = LENGTH, *, own: re.Pattern[str] | None = None) -> str:
-    """What a tool was called with: its command line if it has one, else its arguments as short JSON."""
-    return shown_arguments(arguments, length, flat(arguments), own=own)[0]
-
-
 def shown_arguments(arguments: Any, length: int, known: Flat | None, *, own: re.Pattern[str] | None = None) -> Shown:
-    """The preview of arguments, of which `flat` has made what is known."""
+    """What a tool was called with: its command line if it has one, else its arguments as short JSON.
+
+    `known` is what `flat` has made of them.
+    """
     if length <= 0 or arguments is None:
         return "", ""
     if isinstance(arguments, str):
