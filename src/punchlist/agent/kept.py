@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 import msgspec
@@ -29,13 +29,14 @@ from punchlist.store.work import Hinted
 
 LATER: Final = "later:"
 WORK: Final = "item:"
-BEHIND: Final = 32
+BEHIND: Final = 128
 """The most reports that the rows of an agent may be behind."""
 
 PAST: Final = 4096
 """Calls with an end that are looked for in the log, the latest ones."""
 
 _TALLIES: Final = 64
+_A_SECOND: Final = timedelta(seconds=1)
 
 Raised = tuple[tuple[str, str], ...]
 """Detectors that have something to say, each with what it is about."""
@@ -259,6 +260,6 @@ def watch(row: AgentRow, now: datetime) -> StallState:
 
 def alive(state: StallState, now: datetime, name: str) -> StallState:
     """A sign of life that nobody sees, noted once a second at most."""
-    if state.active and not (now - state.alive_at).total_seconds() >= 1:
+    if state.active and now - state.alive_at < _A_SECOND:
         return state
     return stalls.active(state, now, name)

@@ -37,7 +37,8 @@ class Reports(Steps):
             if item is None or not tx.is_anew:
                 item = watching.focus(tx, row)
             key, verdict = watching.started(tx, row, known, short(call_id), seen, now, item)
-            verdict = watching.guarded(tx, row, key, seen, verdict, now)
+            if watching.beside:
+                verdict = watching.guarded(tx, row, key, seen, verdict, now)
             known.guidance.started(key, tool, changes=seen.changes, ours=ours)
             if verdict.for_model:
                 known.guidance.noticed(verdict.for_model)
@@ -65,7 +66,8 @@ class Reports(Steps):
                 event=event,
                 writes=writes,
             )
-            watching.guard_ended(tx, row, key, result, now, failed)
+            if watching.beside:
+                watching.guard_ended(tx, row, key, result, now, failed)
             known.guidance.ended(key, writes, is_error=failed)
 
         self._prepared(decide, None)

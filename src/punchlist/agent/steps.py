@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from hashlib import blake2b
 from typing import TYPE_CHECKING, TypeVar
 
@@ -313,8 +314,14 @@ def as_text(value: object) -> str:
 def short(text: str) -> str:
     """A name or id as it is recorded, whatever a host may have put there."""
     if type(text) is str and text.isascii():
-        return _plain(text[:_LONGEST]) if text else ""
+        return text if not text or _id().fullmatch(text) else _plain(text[:_LONGEST])
     return _plain(repair(as_text(text))[:_LONGEST])
+
+
+@cache
+def _id() -> re.Pattern[str]:
+    """An id as the great providers make them."""
+    return re.compile(r"(?:toolu|call)_[A-Za-z0-9]{1,64}")
 
 
 @lru_cache(maxsize=1024)

@@ -5,7 +5,7 @@ Everything here runs within a transaction of `Steps`; what can be found out befo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -22,7 +22,7 @@ from punchlist.core.events import Draft
 from punchlist.core.grounding import Moment, ToolCall, Watch, call_from, end_facts, is_task, start_facts
 from punchlist.core.grounding.calls import begun
 from punchlist.core.grounding.grades import stays
-from punchlist.core.grounding.watched import Heard, Settled, given
+from punchlist.core.grounding.watched import NEWS, Heard, given
 from punchlist.core.grounding.work import TURN_ENDS
 from punchlist.core.todo import TodoItem, TodoList
 from punchlist.core.verdict import FINE, Verdict
@@ -76,7 +76,7 @@ class Watching:
         self._upkeep = Upkeep(settings.staleness, name)
         self._standing = Standing(TodoList())
         self.silence = Silence(settings.stalls, name)
-        self._beside = beside(settings.guardrail, settings.rounds, name)
+        self.beside = beside(settings.guardrail, settings.rounds, name)
 
     @property
     def previews(self) -> int:
@@ -135,23 +135,23 @@ class Watching:
         elif watcher.done:
             facts["after"] = watcher.done
         outcome = watcher.heard(self._begun(facts, now, watcher.reports + 1))
-        drafts = [] if outcome.call is None else [Draft("tool.started", facts)]
+        drafts: list[Draft] = []
         if raised or verdict.is_news:
-            found, known.raised = loop_findings(raised, verdict, seen.name)
-            drafts.extend(found)
+            drafts, known.raised = loop_findings(raised, verdict, seen.name)
         is_same = known.raised is raised and window.warned is warned and window.held is held and window.guard is guard
         hint = None
-        if is_same and self._is_plain(known, outcome):
+        if is_same and _is_plain(known, outcome):
             hint = encode(Begun(seen.name, seen.changes, seen.ours, made, options.history_size, recorded))
-        elif not is_same or outcome.call is not None or recorded is not None:
+        elif not is_same or outcome.is_news or recorded is not None:
             known.is_due = True
-        if outcome.call is not None:
+        if outcome.is_news:
             known.stall = still_alive(known.stall, row, now, seen.name)
-            drafts.extend(self._upkeep.worked(tx, row, self.standing(row.state.todos).focus, now))
-        self._report(tx, row, known, drafts, now, hint)
+            drafts += self._upkeep.worked(tx, row, self.standing(row.state.todos).focus, now)
+            self._report(tx, row, known, "tool.started", facts, now, hint)
+        self._add(tx, row, drafts, now)
         if outcome.settled:
             known.count(tx, outcome.settled)
-            self._regrade(tx, row, known, outcome, now, failed=True)
+            self._regrade(tx, row, known, [call for _, call in outcome.settled], now, failed=True)
         return call_id, verdict
 
     @staticmethod
@@ -192,50 +192,47 @@ class Watching:
         if running is not None and running.started is not None:
             data["seconds"] = round(max(0.0, (now - running.started.at).total_seconds()), 3)
         failed = bool(facts["is_error"])
-        outcome = self._over(tx, known, running, event, data, now)
-        if outcome.call is None:
+        if running is not None and running.outcome == "running" and running.started is not None:
+            outcome, settled = NEWS, [running]
+            watcher.is_over(call_id, failed=failed)
+            known.count_end(tx, running, Moment(now, watcher.reports), data)
+        else:
+            outcome = watcher.heard(call_from(event, data, now, watcher.reports + 1))
+            settled = [call for _, call in outcome.settled]
+            known.count(tx, outcome.settled)
+        if not outcome.is_news:
             return call_id, failed
         guard, held, call, hint = window.guard, window.held, None, None
         if self._settings.loops.enabled:
             call = window.finished(call_id, result, failed, options=self._settings.loops)
-        if window.guard is guard and window.held is held and self._is_plain(known, outcome):
+        if window.guard is guard and window.held is held and _is_plain(known, outcome):
             hint = encode(Over(writes, call))
         else:
             known.is_due = True
         known.stall = still_alive(known.stall, row, now, data["name"])
-        self._report(tx, row, known, [Draft(event, data)], now, hint)
-        self._regrade(tx, row, known, outcome, now, failed=failed)
+        self._report(tx, row, known, event, data, now, hint)
+        if outcome.is_worse:
+            make_anew(tx, row)
+            regraded(tx, row, None, watcher.open.values(), now)
+        else:
+            self._regrade(tx, row, known, settled, now, failed=failed)
         return call_id, failed
 
-    @staticmethod
-    def _over(
-        tx: Transaction, known: Kept, running: ToolCall | None, event: str, data: Mapping[str, Any], now: datetime
-    ) -> Heard:
-        """Takes in the end of a call: in short where it was seen to begin and still runs."""
-        watcher = known.watcher
-        if running is None or not running.is_open or running.started is None:
-            outcome = watcher.heard(call_from(event, data, now, watcher.reports + 1))
-            known.count(tx, outcome.settled)
-            return outcome
-        watcher.is_over(running.id, failed=data["is_error"])
-        known.count_end(tx, running, Moment(now, watcher.reports), data)
-        return Heard(running, (Settled(None, running),))
-
-    @staticmethod
-    def _is_plain(known: Kept, outcome: Heard) -> bool:
-        """Whether a report may be stored as its event and a hint alone: what else it does, `Kept.take_in` does too."""
-        stall = known.stall
-        if known.is_due or outcome.call is None or outcome.is_worse or stall is None or stall.over:
-            return False
-        return len(outcome.settled) < 2
-
     def _report(
-        self, tx: Transaction, row: AgentRow, known: Kept, drafts: list[Draft], now: datetime, hint: bytes | None
+        self,
+        tx: Transaction,
+        row: AgentRow,
+        known: Kept,
+        event: str,
+        facts: Mapping[str, Any],
+        now: datetime,
+        hint: bytes | None,
     ) -> None:
-        """Adds the events of a report. One without a hint is written at once, if anything has changed."""
-        if drafts:
-            known.upto = tx.add_events(row, drafts, by=self._name, at=now, hint=hint)
-        if hint is not None:
+        """Adds the event of a report. What one without a hint has changed is written at once."""
+        if hint is None:
+            known.upto = tx.add_events(row, [Draft(event, dict(facts))], by=self._name, at=now)
+        else:
+            known.upto = tx.add_report(row, event, facts, by=self._name, at=now, hint=hint)
             known.behind += 1
 
     def updated(
@@ -265,7 +262,7 @@ class Watching:
         self.silence.over(tx, row, known.stall, now)
         if asked:
             self.silence.keep_timings(tx, row.number)
-            for one in self._beside:
+            for one in self.beside:
                 one.turn_began(tx, row, now)
         settled = watcher.left_open(Moment(now, watcher.reports + 1))
         is_turn = bool(settled) or draft is not None or self.went_on(tx, row)
@@ -278,7 +275,7 @@ class Watching:
             known.count(tx, settled)
             known.stall = stall
             known.write(tx)
-            self._regrade(tx, row, known, Heard(settled=settled), now, failed=True)
+            self._regrade(tx, row, known, [call for _, call in settled], now, failed=True)
         return len(settled)
 
     @staticmethod
@@ -300,7 +297,7 @@ class Watching:
         self, tx: Transaction, row: AgentRow, call_id: str, seen: Look, verdict: Verdict, now: datetime
     ) -> Verdict:
         """What is thought of a call that has begun, all in all."""
-        for one in self._beside:
+        for one in self.beside:
             verdict = one.began(tx, row, call_id, (seen.name, seen.arguments, seen.facts["kind"]), verdict, now)
         return verdict
 
@@ -308,12 +305,12 @@ class Watching:
         self, tx: Transaction, row: AgentRow, call_id: str, result: Any, now: datetime, failed: bool | None
     ) -> None:
         """A call has ended, for those who look on beside the rest."""
-        for one in self._beside:
+        for one in self.beside:
             one.ended(tx, row, call_id, result, now, failed=failed)
 
     def round_ended(self, tx: Transaction, row: AgentRow, now: datetime) -> None:
         """The agent has said something to its host, and its tools were run."""
-        for one in self._beside:
+        for one in self.beside:
             one.round_ended(tx, row, now, looping=bool(kept(tx, row.number).raised))
 
     def compacted(self, tx: Transaction, row: AgentRow) -> None:
@@ -339,28 +336,34 @@ class Watching:
         self._add(tx, row, self._upkeep.observed(tx, row, events), now)
 
     def _regrade(
-        self, tx: Transaction, row: AgentRow, known: Kept, outcome: Heard, now: datetime, *, failed: bool
+        self, tx: Transaction, row: AgentRow, known: Kept, calls: Sequence[ToolCall], now: datetime, *, failed: bool
     ) -> None:
-        """Looks at the grades that what has ended bears on."""
-        if outcome.is_worse:
-            make_anew(tx, row)
-            regraded(tx, row, None, known.watcher.open.values(), now)
-            return
+        """Looks at the grades that these calls, which have ended, bear on."""
         graded = self.standing(row.state.todos).graded
-        keys = [
-            key
-            for _, call in outcome.settled
-            for key in (call.item, call.after)
-            if is_task(key) or (key in graded and not _stays(graded[key], call, failed=failed, later=key == call.after))
-        ]
+        keys: list[str] = []
+        for call in calls:
+            for key in (call.item, call.after):
+                if key in graded:
+                    if not _stays(graded[key], call, failed=failed, later=key == call.after):
+                        keys.append(key)
+                elif key and is_task(key):
+                    keys.append(key)
         if keys:
             regraded(tx, row, keys, known.watcher.open.values(), now)
-        if row.parent is not None and outcome.settled:
+        if row.parent is not None and calls:
             regraded_above(tx, row, now)
 
     def _add(self, tx: Transaction, row: AgentRow, drafts: list[Draft], now: datetime) -> None:
         if drafts:
             tx.add_events(row, drafts, by=self._name, at=now)
+
+
+def _is_plain(known: Kept, outcome: Heard) -> bool:
+    """Whether a report may be stored as its event and a hint alone: what else it does, `Kept.take_in` does too."""
+    stall = known.stall
+    if known.is_due or not outcome.is_news or outcome.is_worse or stall is None or stall.over:
+        return False
+    return len(outcome.settled) < 2
 
 
 def _stays(item: TodoItem, call: ToolCall, *, failed: bool, later: bool) -> bool:

@@ -54,14 +54,15 @@ class Watched:
 
 
 class Heard(NamedTuple):
-    """What one report comes to. `call` is None where it says nothing new; `is_worse`: it takes an end back."""
+    """What one report comes to: whether it says something new; `is_worse`: it takes an end back."""
 
-    call: ToolCall | None = None
+    is_news: bool = True
     settled: tuple[Settled, ...] = ()
     is_worse: bool = False
 
 
-NOTHING_NEW: Final = Heard()
+NEWS: Final = Heard()
+NOTHING_NEW: Final = Heard(is_news=False)
 
 
 class Watcher:
@@ -103,8 +104,9 @@ class Watcher:
         if call.outcome in ("ok", "failed") and call.started is not None:
             was_counted = known is not None and known.outcome == "abandoned"
             self.is_over(call.id, failed=call.outcome == "failed")
-            return Heard(call, (Settled(known if was_counted else None, call),))
-        return Heard(call, self._put(call))
+            return Heard(settled=(Settled(known if was_counted else None, call),))
+        settled = self._put(call)
+        return Heard(settled=settled) if settled else NEWS
 
     def is_over(self, call_id: str, *, failed: bool) -> None:
         """Takes in that a call which was seen to begin has ended."""
@@ -138,7 +140,7 @@ class Watcher:
             return NOTHING_NEW
         self.reports += 1
         self.ended[report.id] = True
-        return Heard(report, is_worse=True)
+        return Heard(is_worse=True)
 
     def _put(self, call: ToolCall) -> tuple[Settled, ...]:
         """A call that has no end yet, or no beginning. One too many goes into its tally as it is."""
