@@ -87,6 +87,7 @@ class Steps:
         self._lane = ground.lane
         self._own = frozenset(tool.name for tool in ground.dialect.tools)
         self._last: tuple[bytes | None, Record] = (None, NEW)
+        self.now = ground.board.now
 
     def person_spoke(self) -> None:
         def decide(tx: Transaction, row: AgentRow, record: Record) -> tuple[Record, None]:
