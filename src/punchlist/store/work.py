@@ -96,6 +96,10 @@ class WorkTable(Protocol):
         """
         ...
 
+    def begun_calls(self, number: int, limit: int) -> Sequence[Mapping[str, Any]]:
+        """The facts of the beginnings of an agent's calls, the latest `limit` of them."""
+        ...
+
     def last_kind(self, number: int) -> str:
         """The kind of the latest event of an agent; empty if there is none."""
         ...
@@ -213,6 +217,10 @@ class WorkRows(LateRows[tuple[int, str]]):
                 self._ended.clear()
             self._ended[number] = last, ids
         return ids
+
+    def begun_calls(self, number: int, limit: int) -> Sequence[Mapping[str, Any]]:
+        rows = self._rows.all("begun_calls", {"agent": number, "limit": limit})
+        return [readable(codec.decode_data, data) for (data,) in rows]
 
     def last_kind(self, number: int) -> str:
         found = self._rows.one("last_kind", {"agent": number})

@@ -62,6 +62,11 @@ SELECT data FROM events
 WHERE agent = :agent AND revision IS NULL AND seq > :after AND kind IN ('tool.finished', 'tool.failed')
 ORDER BY seq DESC LIMIT :limit;
 
+-- name: begun_calls
+-- The latest reports of an agent by which a call began.
+SELECT data FROM events WHERE agent = :agent AND revision IS NULL AND kind = 'tool.started'
+ORDER BY seq DESC LIMIT :limit;
+
 -- name: first_event
 -- The first event of an agent that changed no list.
 SELECT min(seq) FROM events WHERE agent = :agent AND revision IS NULL;
