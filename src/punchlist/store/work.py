@@ -85,6 +85,14 @@ class WorkTable(Protocol):
         """What was found about an agent behind a cursor, raised and cleared, in order; and the cursor to go on from."""
         ...
 
+    def regraded_items(self, number: int, revision: int) -> Sequence[Event]:
+        """The changes of an agent's items behind a revision that gave them another grade, in order."""
+        ...
+
+    def regraded_tasks(self, number: int, after: int) -> tuple[Sequence[Event], int]:
+        """What an agent did to the grades of tasks behind a cursor, in order; and the cursor to go on from."""
+        ...
+
     def events(self, number: int, limit: int) -> Sequence[Event]:
         """The latest events of an agent that changed no list, oldest first."""
         ...
@@ -198,6 +206,13 @@ class WorkRows(LateRows[tuple[int, str]]):
 
     def findings(self, number: int, after: int) -> tuple[Sequence[Event], int]:
         rows = self._rows.all("findings_of_agent", {"agent": number, "after": after})
+        return self._rows.events_in_order(rows), self._rows.last_seq()
+
+    def regraded_items(self, number: int, revision: int) -> Sequence[Event]:
+        return self._rows.events_in_order(self._rows.all("regraded_items", {"agent": number, "after": revision}))
+
+    def regraded_tasks(self, number: int, after: int) -> tuple[Sequence[Event], int]:
+        rows = self._rows.all("regraded_tasks", {"agent": number, "after": after})
         return self._rows.events_in_order(rows), self._rows.last_seq()
 
     def events(self, number: int, limit: int) -> Sequence[Event]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from datetime import datetime
 
-from punchlist.agent.grading import CALLS_LOOKED_AT, UNSOUND, named_item
+from punchlist.agent.grading import CALLS_LOOKED_AT, UNSOUND, contradicted, named_item
 from punchlist.agent.kept import kept
 from punchlist.agent.kept_work import later, work_on
 from punchlist.core.commands import Problem
+from punchlist.core.events import Event
 from punchlist.core.grounding import (
     NOTHING,
     SOUND,
@@ -50,7 +51,7 @@ def regraded_tasks(tx: Transaction, agent: AgentRow, keys: Collection[str] | Non
     wanted = _keys(tx, agent) if keys is None else [key for key in keys if is_task(key)]
     for key in wanted:
         name, number = task_of(key)
-        change = Change(tx, name, project=agent.project, now=now, by="punchlist")
+        change = Change(tx, name, project=agent.project, now=now, by="punchlist", agent=agent)
         row = change.find(number)
         if row is None or row.task.status is not TaskStatus.COMPLETED or row.task.grade in (None, "confirmed"):
             continue
@@ -58,6 +59,19 @@ def regraded_tasks(tx: Transaction, agent: AgentRow, keys: Collection[str] | Non
         found = regrade(None, own, later(tx, agent.number, key))
         if found != row.task.grade:
             change.write(row, altered(row.task, grade=found), "task.graded")
+
+
+def contradictions(tx: Transaction, agent: AgentRow, found: Iterable[Event], now: datetime) -> list[str]:
+    """The tasks among these, with new grades, that were called done and are contradicted now: each, and by what."""
+    said: list[str] = []
+    for name, number in dict.fromkeys((event.data["list"], event.data["id"]) for event in found):
+        row = Change(tx, name, project=agent.project, now=now).find(number)
+        if row is None or row.task.status is not TaskStatus.COMPLETED or row.task.grade != "contradicted":
+            continue
+        key = task_key(name, number)
+        own = _work(tx, {agent.number, row.agent}, key, row.task)
+        said.append(contradicted(number, row.task.subject, combined(own, [later(tx, agent.number, key)])))
+    return said
 
 
 def _keys(tx: Transaction, agent: AgentRow) -> Iterable[str]:
