@@ -112,6 +112,10 @@ class WorkTable(Protocol):
         """The kind of the latest event of an agent; empty if there is none."""
         ...
 
+    def has_finished(self, number: int) -> bool:
+        """Whether an agent said that it is done, and has done nothing since."""
+        ...
+
     def hinted(self, number: int, after: int) -> Sequence[Hinted]:
         """The events of an agent behind a number that something was stored beside, in order."""
         ...
@@ -240,6 +244,10 @@ class WorkRows(LateRows[tuple[int, str]]):
     def last_kind(self, number: int) -> str:
         found = self._rows.one("last_kind", {"agent": number})
         return "" if found is None else found[0]
+
+    def has_finished(self, number: int) -> bool:
+        found = self._rows.one("last_own_kind", {"agent": number})
+        return found is not None and found[0] == "agent.finished"
 
     def hinted(self, number: int, after: int) -> Sequence[Hinted]:
         return [readable(_hinted, row) for row in self._rows.all("hinted_events", {"agent": number, "after": after})]

@@ -83,6 +83,23 @@ SELECT kind FROM (
   ) AS listed
 ) AS latest ORDER BY seq DESC LIMIT 1;
 
+-- name: last_own_kind
+-- What an agent did last, on its list or beside it; ends of calls and what detectors saw may come after it has finished.
+SELECT kind FROM (
+  SELECT kind, seq FROM (
+    SELECT kind, seq FROM events WHERE agent = :agent AND revision IS NULL
+      AND author = (SELECT name FROM agents WHERE id = :agent)
+      AND kind NOT IN ('tool.updated', 'tool.finished', 'tool.failed', 'finding.raised', 'finding.cleared')
+    ORDER BY seq DESC LIMIT 1
+  ) AS beside
+  UNION ALL
+  SELECT kind, seq FROM (
+    SELECT kind, seq FROM events WHERE agent = :agent AND revision IS NOT NULL
+      AND author = (SELECT name FROM agents WHERE id = :agent)
+    ORDER BY revision DESC, seq DESC LIMIT 1
+  ) AS listed
+) AS latest ORDER BY seq DESC LIMIT 1;
+
 -- name: hinted_events
 -- The reports of an agent behind an event that the rows of its work may not know of yet, in order.
 SELECT seq, at, kind, author, agent, revision, v, sum, data, hint FROM events
