@@ -178,6 +178,41 @@ def test_a_commit_counts_for_the_agent_whose_call_made_it(run: Run, board: Board
     assert _commits_of(run, "--session", "s-bob") == {}
 
 
+def test_a_commit_for_an_item_that_was_told_before_is_not_told_of_another_one(
+    run: Run, board: Board, project: Path
+) -> None:
+    (project / ".git").rmdir()
+    git("init")
+    ada = board.agent("ada", session="s-ada", project=project, dialect="claude-code")
+    ada.call("TodoWrite", claude(("Paint", "in_progress"), ("Sand", "in_progress")))
+    (project / "door.txt").write_text("red\n")
+    ada.tool_started("a1", "Bash", {"command": "git add . && git commit -m Paint"})
+    git("add", ".")
+    ada.tool_finished("a1", result=git("commit", "-m", "Paint"), exit_code=0)
+    ada.call("TodoWrite", claude(("Paint", "completed"), ("Sand", "in_progress")))
+    told = json.loads(run("brief", "--json").out)
+    assert [len(entry["git"]["commits"]) for entry in (*told["worked"], *told["under_way"])] == [1, 0]
+    ada.call("TodoWrite", claude(("Paint", "completed"), ("Sand", "completed")))
+    told = json.loads(run("brief", "--json").out)
+    assert [entry["git"]["commits"] for entry in told["doubtful"]] == [[]]
+
+
+def test_a_line_of_git_in_another_project_takes_no_commit_away(
+    run: Run, board: Board, project: Path, tmp_path: Path
+) -> None:
+    (project / ".git").rmdir()
+    git("init")
+    elsewhere = board.agent("bob", session="s-bob", project=tmp_path / "elsewhere")
+    elsewhere.tool_started("b1", "Bash", {"command": "git commit -m Other"})
+    ada = board.agent("ada", session="s-ada", project=project, dialect="claude-code")
+    ada.call("TodoWrite", claude(("Paint", "in_progress")))
+    (project / "door.txt").write_text("red\n")
+    git("add", ".")
+    git("commit", "-m", "Paint")
+    elsewhere.tool_finished("b1", result="")
+    assert _commits_of(run, "--all") == _commits_of(run) == {"ada": (1, 0)}
+
+
 def test_a_commit_that_no_call_is_known_to_have_made_is_shared(run: Run, board: Board, project: Path) -> None:
     (project / ".git").rmdir()
     git("init")

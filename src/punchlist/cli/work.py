@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING
 
 from punchlist.bridges.git import GitFacts, git_facts
@@ -31,31 +32,30 @@ def changes_of(board: Board, items: Iterable[ItemReport], calls: Sequence[Commit
 
     `calls` are those that make commits, of all agents there; None if only some agents were looked at.
     """
+
+    @cache
+    def where(session: str) -> str:
+        rows = board.lists(session=session)
+        return rows[0].project if rows else ""
+
     found: dict[Subject, Changed] = {}
-    for project, entries in _by_project(board, items).items():
+    for project, entries in _by_project(items, where).items():
         begun = min(entry.item.started_at for entry in entries if entry.item.started_at is not None)
         facts = git_facts(project_of(project), begun)
         if facts is not None:
-            known = board.report(project=project).committing if calls is None and facts.commits else calls
-            found.update(_changes(facts, entries, known or ()))
+            known = board.report(project=project).committing if calls is None and facts.commits else calls or ()
+            there = [call for call in known if where(call.of[0].session) == project]
+            found.update(_changes(facts, entries, there))
     return found
 
 
-def _by_project(board: Board, items: Iterable[ItemReport]) -> dict[str, list[ItemReport]]:
-    """Those that were begun, by the project of their session, if that is a repository."""
-    projects: dict[str, str] = {}
+def _by_project(items: Iterable[ItemReport], where: Callable[[str], str]) -> dict[str, list[ItemReport]]:
+    """Those that were begun, by the project of their session, where that is a repository."""
     found: dict[str, list[ItemReport]] = {}
     for entry in items:
-        if entry.item.started_at is None:
-            continue
-        session = entry.subject.session
-        if session not in projects:
-            rows = board.lists(session=session)
-            project = rows[0].project if rows else ""
-            projects[session] = project if project and os.path.exists(os.path.join(project, ".git")) else ""
-        if projects[session]:
-            found.setdefault(projects[session], []).append(entry)
-    return found
+        if entry.item.started_at is not None and (project := where(entry.subject.session)):
+            found.setdefault(project, []).append(entry)
+    return {project: group for project, group in found.items() if os.path.exists(os.path.join(project, ".git"))}
 
 
 def _changes(
@@ -86,12 +86,14 @@ def _works(entries: Iterable[ItemReport]) -> list[Work]:
 
 
 def _place(call: Committing, groups: _Groups) -> _Place | None:
-    """Where a call counts: for its item, else for an item of its agent, else for what its agent was started for."""
+    """Where a call counts: for its item; without one, for its agent, else for what that was started for."""
     for of in call.of:
         for whose, group in groups.items():
             for place, entry in enumerate(group):
                 if entry.subject == of or (is_task(of.item) and entry.subject.item == of.item):
                     return whose, place
+        if of.item:
+            return None  # an item that nobody asked for
         if (of.session, of.agent) in groups:
             return (of.session, of.agent), None
     return None
