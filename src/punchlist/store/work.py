@@ -90,7 +90,7 @@ class WorkTable(Protocol):
         ...
 
     def regraded_tasks(self, number: int, after: int) -> tuple[Sequence[Event], int]:
-        """What an agent did to the grades of tasks behind a cursor, in order; and the cursor to go on from."""
+        """Changes of the grades of an agent's tasks behind a cursor, in order; and the cursor to go on from."""
         ...
 
     def events(self, number: int, limit: int) -> Sequence[Event]:

@@ -51,14 +51,14 @@ def regraded_tasks(tx: Transaction, agent: AgentRow, keys: Collection[str] | Non
     wanted = _keys(tx, agent) if keys is None else [key for key in keys if is_task(key)]
     for key in wanted:
         name, number = task_of(key)
-        change = Change(tx, name, project=agent.project, now=now, by="punchlist", agent=agent)
+        change = Change(tx, name, project=agent.project, now=now, by="punchlist")
         row = change.find(number)
         if row is None or row.task.status is not TaskStatus.COMPLETED or row.task.grade in (None, "confirmed"):
             continue
         own = _work(tx, {agent.number, row.agent}, key, row.task)
         found = regrade(None, own, later(tx, agent.number, key))
         if found != row.task.grade:
-            change.write(row, altered(row.task, grade=found), "task.graded")
+            change.write(row, altered(row.task, grade=found), "task.graded", whose=row.agent)
 
 
 def contradictions(tx: Transaction, agent: AgentRow, found: Iterable[Event], now: datetime) -> list[str]:

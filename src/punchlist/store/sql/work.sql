@@ -120,7 +120,7 @@ WHERE e.agent = :agent AND e.revision > :after AND e.kind = 'item.changed' AND e
 ORDER BY e.revision, e.seq;
 
 -- name: regraded_tasks
--- Changes of grades of tasks by what an agent did, behind a cursor, in order.
+-- Changes of grades of an agent's tasks behind a cursor, in order.
 SELECT e.seq, e.at, e.kind, e.author, e.agent, e.revision, e.v, e.sum, e.data, a.project, a.session, a.name
 FROM events e JOIN agents a ON a.id = e.agent
 WHERE e.agent = :agent AND e.revision IS NULL AND e.seq > :after AND e.kind = 'task.graded' ORDER BY e.seq;
