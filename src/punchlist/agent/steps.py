@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from punchlist.agent.asking import take_answers
 from punchlist.agent.kept import kept
-from punchlist.agent.telling import hear
+from punchlist.agent.telling import hear, hear_contradicted
 from punchlist.core.commands import Policy
 from punchlist.core.events import Draft
 from punchlist.core.todo import ListState, TodoList
@@ -57,7 +57,8 @@ class Ground:
 
     `join` gives the agent's row, made if it is not there yet; `tasks` those that are its work, once `settle` did what
     has come due in their lists, and named those. `look` brings a list of tasks up to date that others keep elsewhere;
-    `task_list` is the list that a task tool of its dialect writes.
+    `task_list` is the list that a task tool of its dialect writes. `tells_grades`: the model hears of completions that
+    nothing bears out.
     """
 
     board: Board
@@ -72,6 +73,7 @@ class Ground:
     tools: tuple[Tool, ...]
     watching: Watching
     offered: bool
+    tells_grades: bool
     task_list: str
     tasks: Callable[[Transaction, AgentRow], tuple[Task, ...]]
     join: Callable[[Transaction, datetime], AgentRow]
@@ -102,6 +104,8 @@ class Steps:
             self._ground.watching.round_ended(tx, row, self._ground.board.now())
             rules, memory = self._ground.rules, record.memory
             memory = hear(tx, row.number, memory) if rules.tell_findings else memory
+            if self._ground.tells_grades:
+                memory = hear_contradicted(tx, row, memory, self._ground.board.now())
             outcome = self._heard(tx, row, after_turn(memory, self._seen(tx, row, tools), rules))
             others = max(sum(not is_own(name, self._own) for name in tools), record.memory.others)
             own = bool(tools) and not others

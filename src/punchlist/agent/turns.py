@@ -55,6 +55,7 @@ class Turns(Handle):
             tools=self.tools,
             watching=self._watching,
             offered=self.offered,
+            tells_grades=self._grading != "show",
             task_list=self.task_list,
             tasks=self._tasks_before,
             join=self._joined,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from punchlist.agent.beside import beside
 from punchlist.agent.grading import regraded, regraded_above
+from punchlist.agent.ids_again import id_in_use
 from punchlist.agent.kept import Begun, Kept, Over, encode, kept, watch
 from punchlist.agent.kept_work import make_anew
 from punchlist.agent.report_rules import event_of, loop_findings, plan_of, still_alive, task_in_focus
@@ -123,8 +124,10 @@ class Watching:
         """
         made, watcher, window = not call_id, known.watcher, known.window
         call_id = watcher.make_id() if made else given(call_id)
-        if not made and known.is_past(tx, call_id):
-            return call_id, FINE
+        if not made and (call_id in watcher.open or call_id in watcher.ended or known.is_past(tx, call_id)):
+            call_id = id_in_use(tx, known, call_id, seen.facts)
+            if known.is_past(tx, call_id):
+                return call_id, FINE
         raised, warned, held, guard = known.raised, window.warned, window.held, window.guard
         verdict, recorded, options = FINE, None, self._settings.loops
         if options.enabled:
@@ -183,7 +186,7 @@ class Watching:
         `writes` is how often the list was written so far.
         """
         watcher, window = known.watcher, known.window
-        call_id = given(call_id) if call_id else watcher.oldest(name)
+        call_id = watcher.meant(given(call_id)) if call_id else watcher.oldest(name)
         if not call_id or known.is_past(tx, call_id):
             return call_id, bool(is_error)
         running = watcher.open.get(call_id)
@@ -240,7 +243,7 @@ class Watching:
     ) -> None:
         """A call that runs says something. Without an id it is the oldest call of that name."""
         watcher = kept(tx, row.number).watcher
-        call_id = given(call_id) if call_id else watcher.oldest(name)
+        call_id = watcher.meant(given(call_id)) if call_id else watcher.oldest(name)
         known = watcher.open.get(call_id)
         if known is None or not known.is_open:
             return

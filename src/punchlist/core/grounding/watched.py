@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from hashlib import blake2b
 from typing import Final, NamedTuple
 
 from punchlist.core.grounding.calls import Moment, ToolCall, joined
@@ -18,6 +19,9 @@ OPEN: Final = 64
 
 ENDED: Final = 32
 """Calls with an end that are known again, the latest ones."""
+
+AGAIN: Final = 64
+"""Ids in use again that are remembered, the latest ones."""
 
 _CHILDREN: Final = 256
 
@@ -32,6 +36,11 @@ def given(call_id: str) -> str:
     return f"#{call_id}" if call_id[:1] == "#" else call_id
 
 
+def used_again(call_id: str, name: str, hash: str) -> str:
+    """The id of a call that was given one which another had before: the same each time that it is told of."""
+    return f"{call_id}#{blake2b(f'{name} {hash}'.encode(), digest_size=6).hexdigest()}"
+
+
 class Settled(NamedTuple):
     """A call that belongs into a tally now, and how it was counted there before, if it was."""
 
@@ -43,6 +52,7 @@ class Settled(NamedTuple):
 class Watched:
     """`ended` holds ids, and whether the call failed. `done` is the key of the item finished last, `reports` numbers
     the reports, and `made` the ids that were made up. `children` are agents by the item that they were started for.
+    `again` are ids that a host uses again, each with that of the call which began under it last.
     """
 
     open: Mapping[str, ToolCall] = field(default_factory=dict[str, ToolCall])
@@ -51,6 +61,7 @@ class Watched:
     reports: int = 0
     made: int = 0
     children: Mapping[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
+    again: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 class Heard(NamedTuple):
@@ -68,7 +79,7 @@ NOTHING_NEW: Final = Heard(is_news=False)
 class Watcher:
     """A `Watched` that reports are taken into, in place. What `watched` gives is never changed again."""
 
-    __slots__ = ("children", "done", "ended", "made", "open", "reports")
+    __slots__ = ("again", "children", "done", "ended", "made", "open", "reports")
 
     def __init__(self, watched: Watched) -> None:
         self.open = dict(watched.open)
@@ -77,9 +88,10 @@ class Watcher:
         self.reports = watched.reports
         self.made = watched.made
         self.children = watched.children
+        self.again = watched.again
 
     def watched(self) -> Watched:
-        return Watched(dict(self.open), dict(self.ended), self.done, self.reports, self.made, self.children)
+        return Watched(dict(self.open), dict(self.ended), self.done, self.reports, self.made, self.children, self.again)
 
     def make_id(self) -> str:
         """An id for a call that has none."""
@@ -89,6 +101,18 @@ class Watcher:
     def oldest(self, name: str) -> str:
         """The id, made up by us, of the first call of that name that still runs; empty if there is none."""
         return next((key for key, call in self.open.items() if call.name == name and is_made(key)), "")
+
+    def meant(self, call_id: str) -> str:
+        """The id of the call that a report of its end means."""
+        return self.again.get(call_id, call_id)
+
+    def begins_as(self, call_id: str, found: str) -> bool:
+        """Takes in that the call which begins under an id is known by another, or by that; False if that is no news."""
+        if self.meant(call_id) == found:
+            return False
+        others = {key: known for key, known in self.again.items() if key != call_id}
+        self.again = dict([*others.items(), (call_id, found)][-AGAIN:]) if found != call_id else others
+        return True
 
     def heard(self, report: ToolCall) -> Heard:
         """Takes in one more report, which has an id."""
