@@ -62,6 +62,7 @@ class Backlog:
         self._pulse = pulse
         self._commit = commit
         self._spool: Spool | None = None
+        self._alone_at: bytes | None = None
         self._last = self._since = float("-inf")
         self._thread: threading.Thread | None = None
         self._closed = False
@@ -87,6 +88,7 @@ class Backlog:
                 from punchlist.store.spool import Spool  # only for those who report
 
                 self._spool = Spool(self._folder)
+                self._pulse.spool_made()
             if not self._spool.add(events):
                 return False
         except OSError:
@@ -142,8 +144,15 @@ class Backlog:
 
     @property
     def has_others(self) -> bool:
-        """Whether other processes may have something to commit; costs nothing where they have not."""
-        return not self._closed and self._pulse.spools
+        """Whether other processes may have something to commit; costs next to nothing where they have not."""
+        if self._closed or not self._pulse.spools:
+            return False
+        made = self._pulse.made
+        if made != self._alone_at:
+            from punchlist.store.spool import others
+
+            self._alone_at = None if others(self._folder, self._own) else made
+        return self._alone_at is None
 
     def wait_for_others(self) -> None:
         """Until what other processes acknowledged before is committed, if that takes them no longer than it should."""
@@ -152,10 +161,14 @@ class Backlog:
             return
         from punchlist.store.spool import in_use, waiting_in
 
-        own, ends = "" if self._spool is None else self._spool.path, monotonic() + _OTHERS
-        for path, number in in_use(self._folder, own).items():
+        ends = monotonic() + _OTHERS
+        for path, number in in_use(self._folder, self._own).items():
             while waiting_in(path) == number and monotonic() < ends:
                 sleep(_A_MOMENT)
+
+    @property
+    def _own(self) -> str:
+        return "" if self._spool is None else self._spool.path
 
     def close(self) -> None:
         self.leave(remove=not self.waiting)

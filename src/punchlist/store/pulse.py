@@ -10,8 +10,8 @@ from __future__ import annotations
 import mmap
 import os
 
-_NUMBER, _SPOOLS, _SIZE = slice(0, 8), 8, 16
-"""Where the number is, and where it says whether there may be spools."""
+_NUMBER, _SPOOLS, _MADE, _SIZE = slice(0, 8), 8, slice(9, 16), 16
+"""Where the number is, where it says whether there may be spools, and how many were ever made."""
 
 
 class Pulse:
@@ -44,6 +44,15 @@ class Pulse:
     @spools.setter
     def spools(self, there: bool) -> None:
         self._bytes[_SPOOLS] = there
+
+    @property
+    def made(self) -> bytes:
+        """What is another once some process has made a spool."""
+        return self._bytes[_MADE]
+
+    def spool_made(self) -> None:
+        """To be called once the spool is there: who looks at `made` first, and then for spools, misses none."""
+        self._bytes[_MADE] = ((int.from_bytes(self.made, "little") + 1) % 2**56).to_bytes(7, "little")
 
     def close(self) -> None:
         self._bytes.close()

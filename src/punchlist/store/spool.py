@@ -142,12 +142,15 @@ class Leftover:
 
 def leftovers(folder: str) -> list[Leftover]:
     """The spools of processes that are gone, held from now on until each is closed."""
+    return [held for path in _spools(folder) if (held := _held(path)) is not None]
+
+
+def _spools(folder: str) -> list[str]:
     try:
         names = sorted(os.listdir(folder))
     except OSError:
         return []
-    paths = [os.path.join(folder, name) for name in names if not name.endswith(_ASIDE)]
-    return [held for path in paths if (held := _held(path)) is not None]
+    return [os.path.join(folder, name) for name in names if not name.endswith(_ASIDE)]
 
 
 def _held(path: str) -> Leftover | None:
@@ -170,15 +173,12 @@ def _held(path: str) -> Leftover | None:
 
 def in_use(folder: str, own: str) -> dict[str, int]:
     """The spools but one's own in which something waits, and how often each was begun anew."""
-    found: dict[str, int] = {}
-    try:
-        names = os.listdir(folder)
-    except OSError:
-        return found
-    for path in (os.path.join(folder, name) for name in names if not name.endswith(_ASIDE)):
-        if path != own and (number := waiting_in(path)):
-            found[path] = number
-    return found
+    return {path: number for path in others(folder, own) if (number := waiting_in(path))}
+
+
+def others(folder: str, own: str) -> list[str]:
+    """The spools but one's own."""
+    return [path for path in _spools(folder) if path != own]
 
 
 def waiting_in(path: str) -> int:
