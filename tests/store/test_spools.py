@@ -206,6 +206,17 @@ def test_one_who_knows_the_agent_counts_what_it_takes_over(tmp_path: Path) -> No
         assert agent.work_on("1").calls == len(ended(board)) == 23
 
 
+def test_who_was_alone_with_a_board_finds_the_spool_of_one_who_came_later(tmp_path: Path) -> None:
+    path = tmp_path / "board.db"
+    with Board.open(path) as board:
+        agent = reporter(board)
+        call(agent, "second")
+        board.store.wait_for_others()
+        killed(path, 20)
+        board.store.wait_for_others()
+        assert len(ended(board)) == 22
+
+
 def test_a_clock_that_was_set_back_loses_nothing_that_is_taken_over(tmp_path: Path) -> None:
     path, clock = tmp_path / "board.db", FakeClock()
     clock.set(datetime(2100, 1, 1, tzinfo=UTC))
