@@ -10,6 +10,7 @@ from punchlist.detect.loop_options import DEFAULT, LoopOptions
 from punchlist.detect.loop_rules import FINE as NOTHING_SEEN
 from punchlist.detect.loop_rules import Call, judge
 from punchlist.detect.loop_state import Guard, LoopState, in_steps, observed, persisted
+from punchlist.detect.refusals import is_refusal
 from punchlist.detect.signatures import Outcome, Sight, kept, outcome, sight
 
 _MOST_HELD = 8
@@ -74,6 +75,8 @@ class Window:
         seen = None if name is None else sight(name, args)
         key, call_id, run = None if seen is None else seen.key[:-_UNKEPT], kept(call_id), kept(run) if run else ""
         if self.held and (held := _held(self.held, call_id, key, run)) is not None:
+            if result is None or is_refusal(result):
+                return None
             return self._ran(held, outcome(held.way, result, is_error=is_error), options)
         place, is_over = _place(self._calls, call_id, key, run)
         if place is not None:
