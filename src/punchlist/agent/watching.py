@@ -14,7 +14,7 @@ from punchlist.agent.beside import beside
 from punchlist.agent.grading import regraded, regraded_above
 from punchlist.agent.kept import Begun, Kept, Over, encode, kept, watch
 from punchlist.agent.kept_work import make_anew
-from punchlist.agent.report_rules import event_of, loop_findings, plan_of, still_alive, task_in_focus
+from punchlist.agent.report_rules import begin_run, event_of, loop_findings, plan_of, still_alive, task_in_focus
 from punchlist.agent.silence import Silence
 from punchlist.agent.standing import Standing
 from punchlist.agent.upkeep import Upkeep
@@ -262,17 +262,20 @@ class Watching:
         """
         known = kept(tx, row.number)
         watcher = known.watcher
+        is_turn = draft is not None or self.went_on(tx, row)
         self.silence.over(tx, row, known.stall, now)
         if asked:
             self.silence.keep_timings(tx, row.number)
             for one in self._beside:
                 one.turn_began(tx, row, now)
+        over, anew = begin_run(known) if asked else ([], False)
+        self._add(tx, row, over, now)
         settled = watcher.left_open(Moment(now, watcher.reports + 1))
-        is_turn = bool(settled) or draft is not None or self.went_on(tx, row)
+        is_turn = is_turn or bool(settled)
         if is_turn:
             self._add(tx, row, [draft or Draft("turn.ended", {"abandoned": len(settled)})], now)
         stall = stalls.submitted(watch(row, now), now) if asked else known.stall and stalls.ended(known.stall)
-        if settled or stall != known.stall:
+        if settled or anew or stall != known.stall:
             watcher.reports += is_turn
             watcher.give_up(settled)
             known.count(tx, settled)
