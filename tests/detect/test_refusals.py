@@ -146,6 +146,7 @@ def test_every_refusal_of_the_guardrail_is_known_again() -> None:
         assert is_refusal(result["error"]), code
         assert is_refusal(result), code
         assert is_refusal(json.dumps(result)), code
+        assert is_refusal(json.dumps({"error": result["error"]})), code
 
 
 @pytest.mark.parametrize(

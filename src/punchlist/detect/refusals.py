@@ -33,7 +33,7 @@ _LONGEST: Final = 600
 _ERROR: Final = "Error: "
 """What hosts like to put in front."""
 
-_SIGNS: Final = ("CRITICAL: ", "tool-loop", "guardrail", " calls in a row failed")
+_SIGNS: Final = ("CRITICAL: ", "tool-loop", "guardrail", " calls in a row failed", _NOT_RUN, _HALTED)
 """One of these is in every refusal that is written as JSON."""
 
 _OPENINGS: Final = frozenset("C{[")
