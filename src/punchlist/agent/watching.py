@@ -146,6 +146,8 @@ class Watching:
         elif not is_same or outcome.call is not None or recorded is not None:
             known.is_due = True
         if outcome.call is not None:
+            if hint is None:
+                self.silence.again(tx, row, known.stall, now)
             known.stall = still_alive(known.stall, row, now, seen.name)
             drafts.extend(self._upkeep.worked(tx, row, self.standing(row.state.todos).focus, now))
         self._report(tx, row, known, drafts, now, hint)
@@ -202,6 +204,7 @@ class Watching:
             hint = encode(Over(writes, call))
         else:
             known.is_due = True
+            self.silence.again(tx, row, known.stall, now)
         known.stall = still_alive(known.stall, row, now, data["name"])
         self._report(tx, row, known, [Draft(event, data)], now, hint)
         self._regrade(tx, row, known, outcome, now, failed=failed)
@@ -295,9 +298,8 @@ class Watching:
         before = known.stall
         known.stall, resumed = stalls.spoke(before or watch(row, now), now)
         known.write(tx)
-        if resumed is not None and before is not None:
-            resumed = stalls.over(before, resumed.seen) or resumed
-        self._add(tx, row, [] if resumed is None else [Draft(resumed.kind, resumed.data())], now)
+        over = None if before is None else stalls.over(before, f"{before.label} resumed output.")
+        self._add(tx, row, [Draft(one.kind, one.data()) for one in (over or resumed,) if one is not None], now)
 
     def guarded(
         self, tx: Transaction, row: AgentRow, call_id: str, seen: Look, verdict: Verdict, now: datetime
