@@ -1,36 +1,15 @@
 """Detectors on a board: verdicts before a call is recorded, findings as events, silence found when somebody looks."""
 
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any
 
 import pytest
 
-from punchlist import Agent, Board
-from punchlist.agent import AgentOptions
+from punchlist import Board
 from punchlist.core.events import Event
 from punchlist.testing import FakeClock
+from tests.board.looping import LOOP, agent_on, call, findings, run, said
 from tests.dialects.boards import write
-
-LOOP = {"warning_threshold": 3, "critical_threshold": 5, "global_threshold": 8}
-
-
-def agent_on(board: Board, **options: Unpack[AgentOptions]) -> Agent:
-    return board.agent("main", session="s1", **options)
-
-
-def call(agent: Agent, number: int, path: str = "notes.txt") -> str:
-    verdict = agent.tool_started(f"c{number}", "read", {"path": path})
-    if verdict.level != "critical":
-        agent.tool_finished(f"c{number}", result="the same text")
-    return verdict.level
-
-
-def findings(board: Board) -> list[tuple[str, str, str]]:
-    return [
-        (event.kind, event.data["detector"], event.data["subject"])
-        for event in board.events()
-        if event.kind.startswith("finding.")
-    ]
 
 
 def test_a_verdict_is_formed_from_the_calls_before() -> None:
@@ -50,12 +29,6 @@ def test_a_loop_is_an_event_at_its_first_warning_and_its_first_critical_verdict_
         call(agent, 8, "other.txt")
         assert findings(board)[2:] == [("finding.cleared", "generic_repeat", "read")]
         assert board.brief().noticed == ()
-
-
-def run(agent: Agent, number: int, name: str = "read", path: str = "notes.txt") -> None:
-    """A host that does not act on verdicts."""
-    agent.tool_started(f"c{number}", name, {"path": path})
-    agent.tool_finished(f"c{number}", result="the same text")
 
 
 def test_calls_that_run_whatever_is_thought_of_them_reach_the_global_breaker() -> None:
@@ -113,10 +86,6 @@ def test_the_model_hears_of_a_loop_once_where_that_is_wanted(options: Any) -> No
         assert "read" in told.text
         assert told.text.startswith("<punchlist")
         assert agent.assistant_turn() == []
-
-
-def said(agent: Agent) -> str:
-    return "".join(one.text for one in agent.assistant_turn(["read"]) if one.kind == "finding")
 
 
 def test_the_model_hears_of_one_loop_once_however_long_it_goes_on() -> None:
@@ -195,92 +164,6 @@ def test_after_a_compaction_the_same_calls_again_are_judged_at_once() -> None:
         agent = agent_on(board)
         agent.compacted()
         assert [call(agent, number) for number in range(4)] == ["ok", "ok", "ok", "critical"]
-
-
-@pytest.mark.requirement("loops.per-run")
-def test_what_is_done_once_in_each_turn_is_no_loop() -> None:
-    with Board.open("memory:") as board:
-        agent = agent_on(board, loop_detection=LOOP)
-        for number in range(40):
-            agent.user_turn()
-            assert call(agent, number) == "ok"
-            agent.assistant_turn(["read"])
-            agent.about_to_stop("Done.")
-        assert findings(board) == []
-
-
-@pytest.mark.requirement("loops.per-run")
-def test_a_turn_without_a_word_of_the_person_is_one_run_however_long_it_lasts() -> None:
-    with Board.open("memory:") as board:
-        agent = agent_on(board, loop_detection=LOOP)
-        agent.user_turn()
-        levels: list[str] = []
-        for number in range(6):
-            levels.append(call(agent, number))
-            agent.assistant_turn(["read"])
-            agent.output("Once more.")
-            agent.about_to_stop("Let me see.")
-        assert levels == ["ok", "ok", "ok", "warning", "warning", "critical"]
-
-
-@pytest.mark.requirement("loops.per-run")
-def test_the_person_ends_a_loop_and_the_next_one_is_told_of_again() -> None:
-    with Board.open("memory:") as board:
-        agent = agent_on(board, loop_detection=LOOP, guidance={"tell_findings": True})
-        for turn in range(2):
-            for number in range(4):
-                run(agent, 10 * turn + number)
-            assert "WARNING" in said(agent)
-            assert findings(board)[-1] == ("finding.raised", "generic_repeat", "read")
-            agent.user_turn()
-            assert findings(board)[-1] == ("finding.cleared", "generic_repeat", "read")
-            assert board.brief().noticed == ()
-
-
-def test_a_loop_that_ends_with_a_turn_makes_no_turn_of_its_own() -> None:
-    with Board.open("memory:") as board:
-        agent = agent_on(board, loop_detection=LOOP)
-        for number in range(4):
-            run(agent, number)
-        agent.about_to_stop("Done.")
-        agent.user_turn()
-        assert [event.kind for event in board.events()].count("turn.ended") == 1
-
-
-@pytest.mark.requirement("loops.per-run")
-def test_a_run_that_begins_is_known_to_the_next_process(tmp_path: Path) -> None:
-    levels: list[str] = []
-    for number in range(10):
-        with Board.open(tmp_path / "board.db") as board:
-            agent = agent_on(board, loop_detection=LOOP)
-            if number in (3, 6):
-                agent.user_turn()
-            levels.append(call(agent, number))
-    assert levels == [*["ok"] * 9, "warning"]
-
-
-@pytest.mark.requirement("loops.per-run")
-def test_what_a_call_of_the_last_turn_came_to_is_nothing_to_this_one() -> None:
-    with Board.open("memory:") as board:
-        agent = agent_on(board, loop_detection=LOOP)
-        for number in range(3):
-            agent.tool_started(f"c{number}", "read", {"path": "notes.txt"})
-        agent.user_turn()
-        for number in range(3):
-            agent.tool_finished(f"c{number}", result="the same text")
-        assert [call(agent, number) for number in range(3, 7)] == ["ok", "ok", "ok", "warning"]
-
-
-@pytest.mark.requirement("loops.compaction-guard", "loops.per-run")
-def test_the_guard_after_a_compaction_ends_with_the_run() -> None:
-    with Board.open("memory:") as board:
-        agent = agent_on(board)
-        for calls in (0, 2, 3):
-            agent.compacted()
-            for number in range(calls):
-                call(agent, 10 * calls + number)
-            agent.user_turn()
-            assert [call(agent, 100 * calls + number + 50) for number in range(5)] == ["ok"] * 5
 
 
 def test_the_same_list_again_and_again_is_churn_until_something_moves() -> None:

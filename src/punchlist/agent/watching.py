@@ -267,6 +267,7 @@ class Watching:
         watcher = known.watcher
         is_turn = draft is not None or self.went_on(tx, row)
         self.silence.over(tx, row, known.stall, now)
+        self._add(tx, row, self._upkeep.calm(tx, row), now)
         if asked:
             self.silence.keep_timings(tx, row.number)
             for one in self._beside:
@@ -342,6 +343,10 @@ class Watching:
             kept(tx, row.number).finished(tx, f"{plan_of(row, drafts)}/{finished[-1]}")
         events = [event_of(row, draft.kind, draft.data, now, by) for draft in drafts]
         self._add(tx, row, self._upkeep.observed(tx, row, events), now)
+
+    def called(self, tx: Transaction, row: AgentRow, now: datetime) -> None:
+        """The todo tool was called, and wrote nothing; to be called for agents that are watched."""
+        self._add(tx, row, self._upkeep.called(tx, row, now), now)
 
     def _regrade(
         self, tx: Transaction, row: AgentRow, known: Kept, outcome: Heard, now: datetime, *, failed: bool
