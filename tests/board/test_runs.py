@@ -92,3 +92,18 @@ def test_the_guard_after_a_compaction_ends_with_the_run() -> None:
                 call(agent, 10 * calls + number)
             agent.user_turn()
             assert [call(agent, 100 * calls + number + 50) for number in range(5)] == ["ok"] * 5
+
+
+@pytest.mark.requirement("loops.compaction-guard")
+def test_a_loop_that_goes_on_after_a_compaction_is_found_until_another_call_is_made(tmp_path: Path) -> None:
+    found = ("finding.raised", "compaction_loop_persisted", "read")
+    for number in range(9):
+        with Board.open(tmp_path / "board.db") as board:
+            agent = agent_on(board)
+            if number == 0:
+                agent.compacted()
+            run(agent, number)
+            assert findings(board) == ([found] if number >= 3 else [])
+    with Board.open(tmp_path / "board.db") as board:
+        run(agent_on(board), 9, path="other.txt")
+        assert findings(board) == [found, ("finding.cleared", "compaction_loop_persisted", "read")]

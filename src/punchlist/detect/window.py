@@ -51,8 +51,11 @@ class Window:
         tool, key, way, _ = seen
         call = Call(kept(call_id), tool, key[:-_UNKEPT], kept(run) if run else "", way)
         if self.guard.persisted and self.guard.run == call.run:
-            verdict, self.guard = persisted(self.guard), Guard()
-            return verdict, None
+            if not self.guard.told or self.guard.is_same(call):
+                self.guard, verdict = persisted(self.guard)
+                before = [known for known in self._calls if known.run == call.run]
+                return verdict, None if self._is_known(before, call) else self._hold(call, before, options)
+            self.guard = Guard()
         if options.error_threshold or not self._is_new(call):
             return self._judged(call, seen, options)
         if self.warned:
@@ -140,13 +143,25 @@ class Window:
         if verdict.level != "critical":
             self._record(call, options.history_size)
             return verdict, call
-        if call_id:
+        return verdict, self._hold(call, before, options)
+
+    def _is_known(self, before: Sequence[Call], call: Call) -> bool:
+        """Whether a call that begins is one of those of before, or of those held back; without an id it is neither."""
+        if not call.id:
+            return False
+        return (
+            _first(before, call.id, call.key) is not None or _held(self.held, call.id, call.key, call.run) is not None
+        )
+
+    def _hold(self, call: Call, before: Sequence[Call], options: LoopOptions) -> Call | None:
+        """Keeps a call in mind that was judged critical; what is recorded of it now, None if nothing is."""
+        if call.id:
             self.held = (*self.held, call)[-_MOST_HELD:]
         if not options.count_blocked:
-            return verdict, None
+            return None
         blocked = _blocked(before, call)
         self._record(blocked, options.history_size)
-        return verdict, blocked
+        return blocked
 
     def _ran(self, held: Call, came: Outcome, options: LoopOptions) -> Call | None:
         """A call that was judged critical turns out to have run: it counts like any other.
