@@ -34,7 +34,7 @@ def test_each_process_knows_the_calls_that_ended_in_another(tmp_path: Path) -> N
         count = _begun(one)
         for agent in (mine, theirs):
             for who in ("mine-a", "theirs-a", "mine-b", "theirs-b"):
-                agent.tool_started(f"{who}0", "Edit", {"file_path": "again.py"})
+                agent.tool_started(f"{who}0", "Edit", {"file_path": f"{who}0.py"})
                 agent.tool_finished(f"{who}0", result="done")
         assert _begun(one) == _begun(other) == count == 6 * MANY
 

@@ -67,3 +67,29 @@ def test_of_two_ends_that_contradict_each_other_the_worse_is_believed() -> None:
                 agent.tool_finished("1", result="1 failed in 1s" if code else "2 passed in 1s", exit_code=code)
             agent.call("todo", {"done": "1"})
             assert agent.todos.items[0].grade == board.report(session="s").items[0].grade == "contradicted"
+
+
+def test_an_end_without_an_id_that_is_told_twice_says_nothing_of_the_next_call() -> None:
+    with Board.open("memory:") as board:
+        agent = board.agent("main", session="s")
+        agent.call("todo", {"set": ["A"]})
+        agent.tool_started(None, "Bash", {"command": "pytest"})
+        for _ in range(2):
+            agent.tool_finished(None, name="Bash", result="2 passed in 1s", exit_code=0)
+        agent.tool_started(None, "Bash", {"command": "pytest"})
+        assert agent.work_on("1").running == 1
+        agent.tool_finished(None, name="Bash", result="1 failed in 1s", exit_code=1)
+        agent.call("todo", {"done": "1"})
+        assert agent.todos.items[0].grade == board.report(session="s").items[0].grade == "contradicted"
+
+
+def test_a_call_whose_end_without_an_id_came_before_its_beginning_proves_nothing() -> None:
+    with Board.open("memory:") as board:
+        agent = board.agent("main", session="s", profile="off")
+        agent.call("todo", {"set": ["A"]})
+        agent.tool_finished(None, name="Bash", result="2 passed in 1s", exit_code=0)
+        agent.tool_started(None, "Bash", {"command": "pytest"})
+        agent.about_to_stop()
+        assert agent.work_on("1").abandoned == 1
+        agent.call("todo", {"done": "1"})
+        assert agent.todos.items[0].grade == board.report(session="s").items[0].grade == "worked"

@@ -71,6 +71,29 @@ def test_nothing_that_was_reported_is_lost_or_counted_twice_when_the_reporter_is
         assert agent.todos.items[0].grade == board.report(session="s").items[0].grade
 
 
+def test_nothing_is_lost_where_the_reporter_used_its_ids_again(tmp_path: Path) -> None:
+    path = tmp_path / "board.db"
+    with Board.open(path) as board:
+        board.agent("main", session="s").call("todo", {"set": ["A"]})
+    told = 0
+    for kill in range(size(2, 50)):
+        again = REPORTER.replace('f"c{number}"', 'f"c{number % 5}"')
+        with subprocess.Popen(
+            [sys.executable, "-c", again, str(path), str(kill * 10_000)], stdout=subprocess.PIPE, text=True
+        ) as child:
+            assert child.stdout is not None
+            for _ in range(9 + 4 * kill):
+                told += child.stdout.readline().endswith("\n")
+            os.kill(child.pid, signal.SIGKILL)
+            told += sum(line.endswith("\n") for line in child.stdout)
+        with Board.open(path) as board:
+            ended = [event.data["call_id"] for event in board.events() if event.kind == "tool.finished"]
+            assert len(ended) == len(set(ended)) >= told
+            tally = board.agent("main", session="s").work_on("1")
+            assert tally.calls - tally.running == len(ended)
+            assert board.report(session="s").items[0].tally.calls == tally.calls
+
+
 def test_several_processes_report_for_one_agent_and_are_killed_at_any_time(tmp_path: Path) -> None:
     path, told, rng = tmp_path / "board.db", tmp_path / "told", random.Random(7)
     told.touch()

@@ -122,12 +122,14 @@ def test_an_unknown_session_is_named(run: Run) -> None:
     assert "nobody" in said.err
 
 
-def git(*words: str) -> None:
-    subprocess.run(
+def git(*words: str) -> str:
+    done = subprocess.run(
         ["git", "-c", "user.name=a", "-c", "user.email=a@b", "-c", "init.defaultBranch=main", *words],
         check=True,
         capture_output=True,
+        text=True,
     )
+    return done.stdout
 
 
 def test_a_report_shows_what_was_committed_while_an_item_was_in_focus(run: Run, board: Board, project: Path) -> None:
@@ -145,6 +147,100 @@ def test_a_report_shows_what_was_committed_while_an_item_was_in_focus(run: Run, 
     assert second["git"] is None
     assert first["git"]["added"] >= 1
     assert first["git"]["files"] == 1
+
+
+def _commits_of(run: Run, *words: str) -> dict[str, tuple[int, int]]:
+    """For each agent with commits how many they are, and how many of them are shared."""
+    items = json.loads(run("report", "--format", "json", *words).out)["items"]
+    return {
+        entry["agent"]: (len(entry["git"]["commits"]), entry["git"]["shared"])
+        for entry in items
+        if entry["git"] and entry["git"]["commits"]
+    }
+
+
+@pytest.mark.parametrize("quiet", [False, True])
+def test_a_commit_counts_for_the_agent_whose_call_made_it(run: Run, board: Board, project: Path, quiet: bool) -> None:
+    (project / ".git").rmdir()
+    git("init")
+    agents = [board.agent(name, session=f"s-{name}", project=project, dialect="claude-code") for name in ("ada", "bob")]
+    for agent in agents:
+        agent.call("TodoWrite", claude(("Paint", "in_progress")))
+    ada, bob = agents
+    bob.tool_started("b1", "Bash", {"command": "sleep 100"})
+    (project / "door.txt").write_text("red\n")
+    ada.tool_started("a1", "Bash", {"command": "git add . && git commit -m Paint"})
+    git("add", ".")
+    said = git("commit", "-m", "Paint", "--quiet" if quiet else "--verbose")
+    ada.tool_finished("a1", result=said, exit_code=0)
+    bob.tool_finished("b1", result="")
+    assert _commits_of(run) == _commits_of(run, "--session", "s-ada") == {"ada": (1, 0)}
+    assert _commits_of(run, "--session", "s-bob") == {}
+
+
+def test_a_commit_for_an_item_that_was_told_before_is_not_told_of_another_one(
+    run: Run, board: Board, project: Path
+) -> None:
+    (project / ".git").rmdir()
+    git("init")
+    ada = board.agent("ada", session="s-ada", project=project, dialect="claude-code")
+    ada.call("TodoWrite", claude(("Paint", "in_progress"), ("Sand", "in_progress")))
+    (project / "door.txt").write_text("red\n")
+    ada.tool_started("a1", "Bash", {"command": "git add . && git commit -m Paint"})
+    git("add", ".")
+    ada.tool_finished("a1", result=git("commit", "-m", "Paint"), exit_code=0)
+    ada.call("TodoWrite", claude(("Paint", "completed"), ("Sand", "in_progress")))
+    told = json.loads(run("brief", "--json").out)
+    assert [len(entry["git"]["commits"]) for entry in (*told["worked"], *told["under_way"])] == [1, 0]
+    ada.call("TodoWrite", claude(("Paint", "completed"), ("Sand", "completed")))
+    told = json.loads(run("brief", "--json").out)
+    assert [entry["git"]["commits"] for entry in told["doubtful"]] == [[]]
+
+
+def test_a_line_of_git_in_another_project_takes_no_commit_away(
+    run: Run, board: Board, project: Path, tmp_path: Path
+) -> None:
+    (project / ".git").rmdir()
+    git("init")
+    elsewhere = board.agent("bob", session="s-bob", project=tmp_path / "elsewhere")
+    elsewhere.tool_started("b1", "Bash", {"command": "git commit -m Other"})
+    ada = board.agent("ada", session="s-ada", project=project, dialect="claude-code")
+    ada.call("TodoWrite", claude(("Paint", "in_progress")))
+    (project / "door.txt").write_text("red\n")
+    git("add", ".")
+    git("commit", "-m", "Paint")
+    elsewhere.tool_finished("b1", result="")
+    assert _commits_of(run, "--all") == _commits_of(run) == {"ada": (1, 0)}
+
+
+def test_a_commit_that_no_call_is_known_to_have_made_is_shared(run: Run, board: Board, project: Path) -> None:
+    (project / ".git").rmdir()
+    git("init")
+    for name in ("ada", "bob"):
+        agent = board.agent(name, session=f"s-{name}", project=project, dialect="claude-code")
+        agent.call("TodoWrite", claude(("Paint", "in_progress")))
+    (project / "door.txt").write_text("red\n")
+    git("add", ".")
+    git("commit", "-m", "Paint")
+    assert _commits_of(run) == {"ada": (1, 1), "bob": (1, 1)}
+    assert "1 commit (1 shared with others)" in run("report").out
+
+
+def test_a_commit_of_a_child_without_a_list_counts_for_the_item_that_it_was_started_for(
+    run: Run, board: Board, project: Path
+) -> None:
+    (project / ".git").rmdir()
+    git("init")
+    bob = board.agent("bob", session="s-bob", project=project, dialect="claude-code")
+    bob.call("TodoWrite", claude(("Paint", "in_progress")))
+    ada = board.agent("ada", session="s-ada", project=project, dialect="claude-code")
+    ada.call("TodoWrite", claude(("Sand", "in_progress"), ("Paint", "pending")))
+    child = ada.spawn("painter", label="Sand")
+    (project / "door.txt").write_text("red\n")
+    child.tool_started("c1", "Bash", {"command": "git add . && git commit -m Paint"})
+    git("add", ".")
+    child.tool_finished("c1", result=git("commit", "-m", "Paint"), exit_code=0)
+    assert _commits_of(run) == {"ada": (1, 0)}
 
 
 @pytest.mark.usefixtures("worked")

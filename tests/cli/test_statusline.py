@@ -91,3 +91,41 @@ def test_a_session_that_only_has_tasks_shows_those(run: Run, board: Board, proje
     assert _line(json.dumps({"cwd": str(project)}))[1] == "▸ Painting (1/3)\n"
     assert run("statusline", "--session", "s2", "--agent", "main").out == "▸ Painting (0/1)\n"
     assert "punchlist tasks list --list session:s2" in run("todos", "--session", "s2").out
+
+
+@pytest.mark.parametrize("words", [(), ("--session", "s3")])
+def test_the_list_of_a_child_that_has_finished_gives_way_to_its_parents(
+    run: Run, board: Board, project: Path, words: tuple[str, ...]
+) -> None:
+    with board:
+        main = board.agent("main", session="s3", project=str(project))
+        main.call("todo", {"set": ["Paint"]})
+        child = main.spawn("explore")
+        child.call("todo", {"set": ["Look around"]})
+        deeper = child.spawn("deeper")
+        deeper.call("todo", {"set": ["Look closer"]})
+        if not words:
+            assert run("statusline").out == "▸ Look closer (0/1)\n"
+        deeper.tool_started("1", "Bash", {"command": "make"})
+        deeper.finished("Seen.")
+        deeper.tool_finished("1", result="late to be told of")
+        child.finished("Looked.")
+        assert run("statusline", *words).out == "▸ Paint (0/1)\n"
+        assert run("statusline", *words, "--agent", "deeper").out == "▸ Look closer (0/1)\n"
+        child.call("todo", {"set": ["Look again"]})
+        if not words:
+            assert run("statusline").out == "▸ Look again (0/1)\n"
+        child.finished("Looked.")
+        main.finished("Done.")
+        assert run("statusline", *words).out.startswith("▸ Paint" if words else "▸ Look")  # all is over: the latest
+
+
+def test_a_child_that_has_finished_does_not_stand_in_for_a_parent_without_a_list(
+    run: Run, board: Board, project: Path
+) -> None:
+    with board:
+        child = board.agent("main", session="s3", project=str(project)).spawn("explore")
+        child.call("todo", {"set": ["Look around"]})
+        assert run("statusline", "--session", "s3").out == "▸ Look around (0/1)\n"
+        child.finished("Looked.")
+        assert run("statusline", "--session", "s3").out == run("statusline").out == ""

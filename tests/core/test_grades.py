@@ -2,7 +2,7 @@
 
 import pytest
 
-from punchlist.core.grounding import NOTHING, Grade, grade, regrade
+from punchlist.core.grounding import NOTHING, Grade, against, grade, regrade
 from tests.core.runtime import ITEM, MINE, Script, folded
 
 PASSES, FAILS, NOTHING_RAN = "3 passed in 0.1s", "1 failed, 2 passed in 0.1s", "no tests ran in 0.1s"
@@ -162,3 +162,22 @@ def test_a_late_report_of_a_failure_regrades() -> None:
     assert regrade(None, work.whole(MINE), work.later(MINE)) == "verified"
     work.add(last)
     assert regrade("verified", work.whole(MINE), work.later(MINE)) == "contradicted"
+
+
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        (Script().edit().run("pytest", PASSES).run("uv run pytest", FAILS, is_error=True), "pytest failed"),
+        (Script().run("ruff check .", is_error=True).run("pytest", FAILS, is_error=True), "pytest failed"),
+        (Script().run("pytest", PASSES).run("python x.py", is_error=True), "python failed"),
+        (Script().run("pytest", PASSES).edit(is_error=True), "Edit failed"),
+        (Script().edit().run("python x.py", is_error=True), "python failed"),
+        (Script().edit().run("ls nowhere", is_error=True), "the last call failed"),
+        (Script().run("pytest", FAILS, is_error=True).run("pytest", PASSES), ""),
+        (Script().edit(is_error=True).edit(), ""),
+    ],
+)
+def test_what_contradicts_a_completion_has_a_name(script: Script, said: str) -> None:
+    tally = folded(script.events).whole(MINE)
+    assert against(tally) == said
+    assert (grade(tally) == "contradicted") == bool(said)

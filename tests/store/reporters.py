@@ -41,7 +41,7 @@ KILLED = """
 import os, signal, sys
 from punchlist import Board
 from punchlist.store import backlog
-backlog.WITHIN = 3600.0
+backlog.BRISK, backlog.WITHIN = float("inf"), 3600.0
 agent = Board.open(sys.argv[1]).agent("main", session="s", dialect="claude-code")
 for number in range(int(sys.argv[2])):
     agent.tool_started(f"k{number}", "Edit", {"file_path": f"{number}.py"})

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.usefixtures("patient")
 
 
 def _row(number: int) -> tuple[object, ...]:
-    return number, 1, "tool.started", "main", 1, None, 0, b"{}" * number, b"hint"
+    return number, 1, "tool.started", "main", 1, 0, b"{}" * number, b"hint"
 
 
 def _left(folder: Path) -> list[int]:
@@ -311,7 +311,7 @@ def test_a_spool_that_this_program_does_not_understand_keeps_no_board_shut(tmp_p
         assert row is not None
     one = Spool(f"{path}.reports")
     hint = codec.sealed(b"no hint of ours")
-    assert one.add([(1000, 1, "tool.started", "main", row.number, None, 0, b'{"call_id":"x","name":"Edit"}', hint)])
+    assert one.add([(1000, 1, "tool.started", "main", row.number, 0, b'{"call_id":"x","name":"Edit"}', hint)])
     one.close(remove=False)
     for _ in range(2):
         with Board.open(path) as board:

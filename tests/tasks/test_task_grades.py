@@ -163,3 +163,22 @@ def test_a_task_that_is_worked_through_its_list_is_graded_by_the_work_on_that() 
             agent.call("todo", {"done": item})
         assert tasks.complete("1").grade == "verified"
         assert {entry.grade for entry in board.report(session="s").items} == {"verified"}
+
+
+def test_who_completed_a_task_keeps_it_and_is_told_when_the_late_end_of_anothers_call_contradicts_it() -> None:
+    with Board.open("memory:") as board:
+        helper = board.agent("helper", session="s", dialect="claude-tasks")
+        helper.call("TaskCreate", {"subject": "Fix the parser", "description": ""})
+        helper.call("TaskUpdate", {"taskId": "1", "status": "in_progress", "owner": "helper"})
+        helper.tool_started("late", "Bash", {"command": "pytest"})
+        main = board.agent("main", session="s", dialect="claude-tasks", grades="tell")
+        main.call("TaskUpdate", {"taskId": "1", "owner": "main"})
+        main.call("TaskUpdate", {"taskId": "1", "status": "in_progress"})
+        _test_run(main, "c", passes=True)
+        _complete(main)
+        assert _grade(board) == "verified"
+        helper.tool_finished("late", result="1 failed in 1s", exit_code=1)
+        assert _grade(board) == "contradicted"
+        (entry,) = board.report(session="s").items
+        assert (entry.subject.agent, entry.grade) == ("main", "contradicted")
+        assert any("1 Fix the parser was called done" in said.text for said in main.assistant_turn(["Bash"]))

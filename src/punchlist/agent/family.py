@@ -19,3 +19,11 @@ def above(tx: Transaction, row: AgentRow) -> Iterator[tuple[AgentRow, AgentRow]]
             return
         yield parent, child
         child = parent
+
+
+def is_gone(tx: Transaction, session: str, name: str) -> bool:
+    """Whether an agent has finished that another one started who has not: its list is no longer what goes on."""
+    row = tx.agent(session, name)
+    if row is None or row.parent is None or not tx.work.has_finished(row.number):
+        return False
+    return any(not tx.work.has_finished(parent.number) for parent, _ in above(tx, row))

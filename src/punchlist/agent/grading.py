@@ -19,6 +19,8 @@ from punchlist.core.grounding import (
     Grounding,
     Tally,
     ToolCall,
+    against,
+    combined,
     completion_before,
     grade,
     grounded_by,
@@ -192,6 +194,24 @@ def _with_evidence(calls: _Calls, item: TodoItem, key: str, tally: Tally) -> Tal
         return tally
     matches = match_evidence(item.evidence, calls.all(), until=item.finished_at)
     return grounded_by(tally, matches, item=key, since=item.created_at)
+
+
+def contradictions(tx: Transaction, row: AgentRow, ids: Collection[str]) -> list[str]:
+    """Those of these items that were called done and are contradicted now: each, and by what."""
+    todos, calls, open_calls = row.state.todos, _Calls(tx, row), list(kept(tx, row.number).watcher.open.values())
+    said: list[str] = []
+    for item in todos.items:
+        if item.id in ids and item.status is Status.COMPLETED and item.grade == "contradicted":
+            key = item_key(todos.plan_id, item.id)
+            own = _with_evidence(calls, item, key, work_on(tx, row.number, key, open_calls))
+            said.append(contradicted(item.id, item.content, combined(own, [later(tx, row.number, key)])))
+    return said
+
+
+def contradicted(id: str, text: str, work: Tally) -> str:
+    """An item or a task that was called done, and what speaks against it."""
+    why = against(work) or UNSOUND["contradicted"]
+    return f"{named_item(id, text)} was called done, and what was seen since contradicts it: {why}."
 
 
 def named_item(id: str, text: str) -> str:

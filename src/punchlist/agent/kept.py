@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 import msgspec
@@ -29,13 +29,17 @@ from punchlist.store.work import Hinted
 
 LATER: Final = "later:"
 WORK: Final = "item:"
-BEHIND: Final = 32
+BEHIND: Final = 128
 """The most reports that the rows of an agent may be behind."""
 
 PAST: Final = 4096
 """Calls with an end that are looked for in the log, the latest ones."""
 
 _TALLIES: Final = 64
+_A_SECOND: Final = timedelta(seconds=1)
+
+Contents = frozenset[tuple[str, str]]
+"""Names and hashes of arguments with which a call was told to begin."""
 
 Raised = tuple[tuple[str, str], ...]
 """Detectors that have something to say, each with what it is about."""
@@ -90,12 +94,13 @@ class Kept:
     It belongs to the transaction that is open: whoever changes it adds an event with a hint that says so, or writes it.
     Reports are taken in in place, by `watcher`, `window` and `guidance`; all others take what they need as a value,
     which is `head`, `record` or a tally. `is_due`: it has to be written; at first it is, because the first report of a
-    process may be its only one. `bodies` are the rows of all its parts: what is not there is nowhere.
+    process may be its only one. `bodies` are the rows of all its parts: what is not there is nowhere. `told_of` are
+    beginnings that were looked for in the log, by id.
     """
 
     __slots__ = (
         "_bodies", "_growing", "_past", "_recorded", "_tallies", "_unwritten", "behind", "guidance", "is_due",
-        "number", "raised", "stall", "upto", "watcher", "window",
+        "number", "raised", "stall", "told_of", "upto", "watcher", "window",
     )  # fmt: skip
 
     def __init__(self, number: int, bodies: Mapping[str, bytes], record: Record) -> None:
@@ -112,6 +117,7 @@ class Kept:
         self._recorded: Record = record
         self._unwritten: set[str] = set()
         self._past: set[str] | None = None
+        self.told_of: Mapping[str, Contents] = {}
 
     @property
     def head(self) -> Head:
@@ -259,6 +265,6 @@ def watch(row: AgentRow, now: datetime) -> StallState:
 
 def alive(state: StallState, now: datetime, name: str) -> StallState:
     """A sign of life that nobody sees, noted once a second at most."""
-    if state.active and not (now - state.alive_at).total_seconds() >= 1:
+    if state.active and now - state.alive_at < _A_SECOND:
         return state
     return stalls.active(state, now, name)

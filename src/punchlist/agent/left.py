@@ -7,7 +7,6 @@ from datetime import datetime
 
 from punchlist.agent.grading import regraded, regraded_above
 from punchlist.agent.kept import Kept, kept
-from punchlist.core.events import Draft
 from punchlist.core.grounding.watched import is_made
 from punchlist.store import Transaction
 from punchlist.store.contract import LeftEvent
@@ -24,8 +23,7 @@ def take_in(tx: Transaction, events: Sequence[LeftEvent], now: datetime) -> None
         known = kept(tx, row.number)
         if _was_told(tx, known, event):
             continue
-        draft = Draft(event.kind, dict(event.data))
-        seq = tx.add_events(row, [draft], by=event.by, at=event.at, hint=event.hint)
+        seq = tx.add_report(row, event.kind, event.data, by=event.by, at=event.at, hint=event.hint)
         known.take_in(tx, Hinted(seq, event.at, event.kind, event.data, event.hint))
         touched[row.number] = event
     for event in touched.values():

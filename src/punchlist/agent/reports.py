@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from punchlist.agent.family import above
 from punchlist.agent.kept import Kept, kept
-from punchlist.agent.steps import Steps, as_text, short
+from punchlist.agent.steps import Ground, Steps, as_text, short
 from punchlist.core.events import Draft
 from punchlist.core.verdict import FINE, Verdict
 from punchlist.detect.pace import pace_of
 from punchlist.guidance.memory import Record
 from punchlist.guidance.situation import is_own
 from punchlist.store import AgentRow, Transaction
+
+if TYPE_CHECKING:
+    from punchlist.agent.watching import Look
 
 T = TypeVar("T")
 
@@ -23,52 +25,19 @@ class Reports(Steps):
     """Like every step, none of these raises: on a fault it changes nothing, and logs."""
 
     def tool_started(self, call_id: str, name: str, args: Any) -> Verdict:
-        tool, watching = short(name), self._ground.watching
+        tool = short(name)
         ours = is_own(tool, self._own)
         try:
-            seen = watching.look(tool, args, ours=ours)  # before the transaction begins
+            seen = self._ground.watching.look(tool, args, ours=ours)  # before the transaction begins
         except Exception:
             return self._failed(FINE)
-
-        item: str | None = None
-
-        def decide(tx: Transaction, row: AgentRow, known: Kept, now: datetime) -> Verdict:
-            nonlocal item
-            if item is None or not tx.is_anew:
-                item = watching.focus(tx, row)
-            key, verdict = watching.started(tx, row, known, short(call_id), seen, now, item)
-            verdict = watching.guarded(tx, row, key, seen, verdict, now)
-            known.guidance.started(key, tool, changes=seen.changes, ours=ours)
-            if verdict.for_model:
-                known.guidance.noticed(verdict.for_model)
-            return verdict
-
-        return self._prepared(decide, FINE)
+        return self._told(_Beginning(self, call_id, seen), FINE)
 
     def tool_ended(
         self, call_id: str, result: Any, *, is_error: bool | None, exit_code: int | None, name: str, event: str
     ) -> None:
-        watching, accounts = self._ground.watching, self._ground.accounts
-
-        def decide(tx: Transaction, row: AgentRow, known: Kept, now: datetime) -> None:
-            writes = accounts.tally(row.ledger).writes
-            key, failed = watching.ended(
-                tx,
-                row,
-                known,
-                short(call_id),
-                result,
-                now,
-                is_error=None if is_error is None else bool(is_error),
-                exit_code=exit_code,
-                name=short(name),
-                event=event,
-                writes=writes,
-            )
-            watching.guard_ended(tx, row, key, result, now, failed)
-            known.guidance.ended(key, writes, is_error=failed)
-
-        self._prepared(decide, None)
+        failed = None if is_error is None else bool(is_error)
+        self._told(_End(self, call_id, result, failed, exit_code, name, event), None)
 
     def tool_updated(self, call_id: str, text: str, name: str) -> None:
         def decide(tx: Transaction, row: AgentRow, record: Record) -> tuple[Record, None]:
@@ -124,37 +93,119 @@ class Reports(Steps):
                 self._ground.watching.begin(tx, parent, self._ground.board.now(), pace)
         return row._replace(ledger=ledger)
 
-    def _prepared(self, decide: Callable[[Transaction, AgentRow, Kept, datetime], T], otherwise: T) -> T:
-        """A report on a tool call. What is decided anew happened when it was first told."""
+    def _told(self, report: _Report[T], otherwise: T) -> T:
+        """Takes in a report on a tool call."""
         ground = self._ground
-        at: datetime | None = None
-
-        def work(tx: Transaction) -> tuple[T, list[str]]:
-            nonlocal at
-            at = now = at if at is not None and tx.is_anew else ground.board.now()
-            row = ground.join(tx, now)
-            if not ground.accounts.tally(row.ledger).watched:
-                row = self._watched(tx, row)
-            settled = [] if ground.watching.standing(row.state.todos).focus else ground.settle(tx, row, now)
-            known = kept(tx, row.number)
-            news, behind = known.guidance.news, known.behind
-            try:
-                result = decide(tx, row, known, now)
-            except BaseException:
-                tx.work.held.pop(row.number, None)
-                raise
-            if known.guidance.news != news and known.behind <= behind:
-                known.is_due = True  # no hint tells of it
-            known.reported(tx)
-            return result, settled
-
         try:
-            result, settled = ground.board.store.transact(work, lasting=False, lane=self._lane, soon=True)
+            result, settled = ground.board.store.transact(report, lasting=False, lane=self._lane, soon=True)
             for name in settled:
                 ground.board.tasks_changed(name)
             return result
         except Exception:
             return self._failed(otherwise)
+
+    def take_in(self, report: _Report[T], tx: Transaction, now: datetime) -> tuple[T, list[str]]:
+        """What a report comes to, and the lists of tasks in which something had come due."""
+        ground = self._ground
+        row = ground.join(tx, now)
+        if not ground.accounts.tally(row.ledger).watched:
+            row = self._watched(tx, row)
+        settled = [] if ground.watching.standing(row.state.todos).focus else ground.settle(tx, row, now)
+        known = kept(tx, row.number)
+        news, behind = known.guidance.news, known.behind
+        try:
+            result = report.decide(tx, row, known, ground, now)
+        except BaseException:
+            tx.work.held.pop(row.number, None)
+            raise
+        if known.guidance.news != news and known.behind <= behind:
+            known.is_due = True  # no hint tells of it
+        known.reported(tx)
+        return result, settled
+
+
+class _Report(Generic[T]):
+    """A report, to be decided within a transaction; what is decided anew happened when it was first told.
+
+    An object, and no function within another: it waits until it is committed, and is a tenth as many things to keep.
+    """
+
+    __slots__ = ("_at", "_call_id", "_steps")
+
+    def __init__(self, steps: Reports, call_id: str) -> None:
+        self._steps = steps
+        self._call_id = short(call_id)
+        self._at: datetime | None = None
+
+    def __call__(self, tx: Transaction) -> tuple[T, list[str]]:
+        at = self._at
+        if at is None or not tx.is_anew:
+            at = self._at = self._steps.now()
+        return self._steps.take_in(self, tx, at)
+
+    def decide(self, tx: Transaction, row: AgentRow, known: Kept, ground: Ground, now: datetime) -> T:
+        raise NotImplementedError
+
+
+class _Beginning(_Report[Verdict]):
+    __slots__ = ("_item", "_seen")
+
+    def __init__(self, steps: Reports, call_id: str, seen: Look) -> None:
+        super().__init__(steps, call_id)
+        self._seen = seen
+        self._item: str | None = None
+
+    def decide(self, tx: Transaction, row: AgentRow, known: Kept, ground: Ground, now: datetime) -> Verdict:
+        watching, seen, item = ground.watching, self._seen, self._item
+        if item is None or not tx.is_anew:
+            item = self._item = watching.focus(tx, row)
+        key, verdict = watching.started(tx, row, known, self._call_id, seen, now, item)
+        if watching.beside:
+            verdict = watching.guarded(tx, row, key, seen, verdict, now)
+        known.guidance.started(key, seen.name, changes=seen.changes, ours=seen.ours)
+        if verdict.for_model:
+            known.guidance.noticed(verdict.for_model)
+        return verdict
+
+
+class _End(_Report[None]):
+    __slots__ = ("_event", "_exit_code", "_is_error", "_name", "_result")
+
+    def __init__(
+        self,
+        steps: Reports,
+        call_id: str,
+        result: Any,
+        is_error: bool | None,
+        exit_code: int | None,
+        name: str,
+        event: str,
+    ) -> None:
+        super().__init__(steps, call_id)
+        self._result = result
+        self._is_error = is_error
+        self._exit_code = exit_code
+        self._name = short(name)
+        self._event = event
+
+    def decide(self, tx: Transaction, row: AgentRow, known: Kept, ground: Ground, now: datetime) -> None:
+        watching, writes = ground.watching, ground.accounts.tally(row.ledger).writes
+        key, failed = watching.ended(
+            tx,
+            row,
+            known,
+            self._call_id,
+            self._result,
+            now,
+            is_error=self._is_error,
+            exit_code=self._exit_code,
+            name=self._name,
+            event=self._event,
+            writes=writes,
+        )
+        if watching.beside:
+            watching.guard_ended(tx, row, key, self._result, now, failed)
+        known.guidance.ended(key, writes, is_error=failed)
 
 
 def _given(data: dict[str, Any]) -> dict[str, Any]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from hashlib import blake2b
 from typing import TYPE_CHECKING, TypeVar
 
@@ -14,7 +15,7 @@ from msgspec.structs import replace
 
 from punchlist.agent.asking import take_answers
 from punchlist.agent.kept import kept
-from punchlist.agent.telling import hear
+from punchlist.agent.telling import hear, hear_contradicted
 from punchlist.core.commands import Policy
 from punchlist.core.events import Draft
 from punchlist.core.todo import ListState, TodoList
@@ -56,7 +57,8 @@ class Ground:
 
     `join` gives the agent's row, made if it is not there yet; `tasks` those that are its work, once `settle` did what
     has come due in their lists, and named those. `look` brings a list of tasks up to date that others keep elsewhere;
-    `task_list` is the list that a task tool of its dialect writes.
+    `task_list` is the list that a task tool of its dialect writes. `tells_grades`: the model hears of completions that
+    nothing bears out.
     """
 
     board: Board
@@ -71,6 +73,7 @@ class Ground:
     tools: tuple[Tool, ...]
     watching: Watching
     offered: bool
+    tells_grades: bool
     task_list: str
     tasks: Callable[[Transaction, AgentRow], tuple[Task, ...]]
     join: Callable[[Transaction, datetime], AgentRow]
@@ -86,6 +89,7 @@ class Steps:
         self._lane = ground.lane
         self._own = frozenset(tool.name for tool in ground.dialect.tools)
         self._last: tuple[bytes | None, Record] = (None, NEW)
+        self.now = ground.board.now
 
     def person_spoke(self) -> None:
         def decide(tx: Transaction, row: AgentRow, record: Record) -> tuple[Record, None]:
@@ -100,6 +104,8 @@ class Steps:
             self._ground.watching.round_ended(tx, row, self._ground.board.now())
             rules, memory = self._ground.rules, record.memory
             memory = hear(tx, row.number, memory) if rules.tell_findings else memory
+            if self._ground.tells_grades:
+                memory = hear_contradicted(tx, row, memory, self._ground.board.now())
             outcome = self._heard(tx, row, after_turn(memory, self._seen(tx, row, tools), rules))
             others = max(sum(not is_own(name, self._own) for name in tools), record.memory.others)
             own = bool(tools) and not others
@@ -323,8 +329,14 @@ def as_text(value: object) -> str:
 def short(text: str) -> str:
     """A name or id as it is recorded, whatever a host may have put there."""
     if type(text) is str and text.isascii():
-        return _plain(text[:_LONGEST]) if text else ""
+        return text if not text or _id().fullmatch(text) else _plain(text[:_LONGEST])
     return _plain(repair(as_text(text))[:_LONGEST])
+
+
+@cache
+def _id() -> re.Pattern[str]:
+    """An id as the great providers make them."""
+    return re.compile(r"(?:toolu|call)_[A-Za-z0-9]{1,64}")
 
 
 @lru_cache(maxsize=1024)

@@ -20,7 +20,7 @@ class Turns(Handle):
     def user_turn(self) -> None:
         """The person spoke: tries of the stop guard and reminders of the last prompt are forgotten.
 
-        A run begins: with calls from now on only those from now on make a loop.
+        A run begins: calls of before are no part of a loop any more.
         """
         self._steps.person_spoke()
 
@@ -58,6 +58,7 @@ class Turns(Handle):
             tools=self.tools,
             watching=self._watching,
             offered=self.offered,
+            tells_grades=self._grading != "show",
             task_list=self.task_list,
             tasks=self._tasks_before,
             join=self._joined,

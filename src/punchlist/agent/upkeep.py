@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 STALENESS: Final = "staleness"
 """The part of an agent's work that holds it."""
 
-_AT_WORK: Final = 60.0
-"""Seconds within which an item that is worked on need not be noted as such again."""
+_AT_WORK: Final = timedelta(minutes=1)
+"""Within so long an item that is worked on need not be noted as such again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class Upkeep:
         if not active:
             return []
         entry = active.get(item)
-        fresh = entry is not None and not entry.elsewhere and (now - entry.since).total_seconds() < _AT_WORK
+        fresh = entry is not None and not entry.elsewhere and now - entry.since < _AT_WORK
         if fresh and len(active) == 1:
             return []
         return self.observed(tx, row, [event_of(row, "tool.started", {"item": item}, now, self._name)])

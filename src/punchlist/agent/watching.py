@@ -5,13 +5,14 @@ Everything here runs within a transaction of `Steps`; what can be found out befo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from punchlist.agent.beside import beside
 from punchlist.agent.grading import regraded, regraded_above
+from punchlist.agent.ids_again import id_in_use
 from punchlist.agent.kept import Begun, Kept, Over, encode, kept, watch
 from punchlist.agent.kept_work import make_anew
 from punchlist.agent.report_rules import begin_run, event_of, loop_findings, plan_of, still_alive, task_in_focus
@@ -22,7 +23,7 @@ from punchlist.core.events import Draft
 from punchlist.core.grounding import Moment, ToolCall, Watch, call_from, end_facts, is_task, start_facts
 from punchlist.core.grounding.calls import begun
 from punchlist.core.grounding.grades import stays
-from punchlist.core.grounding.watched import Heard, Settled, given
+from punchlist.core.grounding.watched import NEWS, Heard, given
 from punchlist.core.grounding.work import TURN_ENDS
 from punchlist.core.todo import TodoItem, TodoList
 from punchlist.core.verdict import FINE, Verdict
@@ -76,7 +77,7 @@ class Watching:
         self._upkeep = Upkeep(settings.staleness, name)
         self._standing = Standing(TodoList())
         self.silence = Silence(settings.stalls, name)
-        self._beside = beside(settings.guardrail, settings.rounds, name)
+        self.beside = beside(settings.guardrail, settings.rounds, name)
 
     @property
     def previews(self) -> int:
@@ -123,8 +124,10 @@ class Watching:
         """
         made, watcher, window = not call_id, known.watcher, known.window
         call_id = watcher.make_id() if made else given(call_id)
-        if not made and known.is_past(tx, call_id):
-            return call_id, FINE
+        if not made and (call_id in watcher.open or call_id in watcher.ended or known.is_past(tx, call_id)):
+            call_id = id_in_use(tx, known, call_id, seen.facts)
+            if known.is_past(tx, call_id):
+                return call_id, FINE
         raised, warned, held, guard = known.raised, window.warned, window.held, window.guard
         verdict, recorded, options = FINE, None, self._settings.loops
         if options.enabled:
@@ -135,25 +138,25 @@ class Watching:
         elif watcher.done:
             facts["after"] = watcher.done
         outcome = watcher.heard(self._begun(facts, now, watcher.reports + 1))
-        drafts = [] if outcome.call is None else [Draft("tool.started", facts)]
+        drafts: list[Draft] = []
         if raised or verdict.is_news:
-            found, known.raised = loop_findings(raised, verdict, seen.name)
-            drafts.extend(found)
+            drafts, known.raised = loop_findings(raised, verdict, seen.name)
         is_same = known.raised is raised and window.warned is warned and window.held is held and window.guard is guard
         hint = None
-        if is_same and self._is_plain(known, outcome):
+        if is_same and _is_plain(known, outcome):
             hint = encode(Begun(seen.name, seen.changes, seen.ours, made, options.history_size, recorded))
-        elif not is_same or outcome.call is not None or recorded is not None:
+        elif not is_same or outcome.is_news or recorded is not None:
             known.is_due = True
-        if outcome.call is not None:
+        if outcome.is_news:
             if hint is None:
                 self.silence.again(tx, row, known.stall, now)
             known.stall = still_alive(known.stall, row, now, seen.name)
-            drafts.extend(self._upkeep.worked(tx, row, self.standing(row.state.todos).focus, now))
-        self._report(tx, row, known, drafts, now, hint)
+            drafts += self._upkeep.worked(tx, row, self.standing(row.state.todos).focus, now)
+            self._report(tx, row, known, "tool.started", facts, now, hint)
+        self._add(tx, row, drafts, now)
         if outcome.settled:
             known.count(tx, outcome.settled)
-            self._regrade(tx, row, known, outcome, now, failed=True)
+            self._regrade(tx, row, known, [call for _, call in outcome.settled], now, failed=True)
         return call_id, verdict
 
     @staticmethod
@@ -185,7 +188,7 @@ class Watching:
         `writes` is how often the list was written so far.
         """
         watcher, window = known.watcher, known.window
-        call_id = given(call_id) if call_id else watcher.oldest(name)
+        call_id = watcher.meant(given(call_id)) if call_id else watcher.oldest(name)
         if not call_id or known.is_past(tx, call_id):
             return call_id, bool(is_error)
         running = watcher.open.get(call_id)
@@ -194,51 +197,48 @@ class Watching:
         if running is not None and running.started is not None:
             data["seconds"] = round(max(0.0, (now - running.started.at).total_seconds()), 3)
         failed = bool(facts["is_error"])
-        outcome = self._over(tx, known, running, event, data, now)
-        if outcome.call is None:
+        if running is not None and running.outcome == "running" and running.started is not None:
+            outcome, settled = NEWS, [running]
+            watcher.is_over(call_id, failed=failed)
+            known.count_end(tx, running, Moment(now, watcher.reports), data)
+        else:
+            outcome = watcher.heard(call_from(event, data, now, watcher.reports + 1))
+            settled = [call for _, call in outcome.settled]
+            known.count(tx, outcome.settled)
+        if not outcome.is_news:
             return call_id, failed
         guard, held, call, hint = window.guard, window.held, None, None
         if self._settings.loops.enabled:
             call = window.finished(call_id, result, failed, options=self._settings.loops)
-        if window.guard is guard and window.held is held and self._is_plain(known, outcome):
+        if window.guard is guard and window.held is held and _is_plain(known, outcome):
             hint = encode(Over(writes, call))
         else:
             known.is_due = True
             self.silence.again(tx, row, known.stall, now)
         known.stall = still_alive(known.stall, row, now, data["name"])
-        self._report(tx, row, known, [Draft(event, data)], now, hint)
-        self._regrade(tx, row, known, outcome, now, failed=failed)
+        self._report(tx, row, known, event, data, now, hint)
+        if outcome.is_worse:
+            make_anew(tx, row)
+            regraded(tx, row, None, watcher.open.values(), now)
+        else:
+            self._regrade(tx, row, known, settled, now, failed=failed)
         return call_id, failed
 
-    @staticmethod
-    def _over(
-        tx: Transaction, known: Kept, running: ToolCall | None, event: str, data: Mapping[str, Any], now: datetime
-    ) -> Heard:
-        """Takes in the end of a call: in short where it was seen to begin and still runs."""
-        watcher = known.watcher
-        if running is None or not running.is_open or running.started is None:
-            outcome = watcher.heard(call_from(event, data, now, watcher.reports + 1))
-            known.count(tx, outcome.settled)
-            return outcome
-        watcher.is_over(running.id, failed=data["is_error"])
-        known.count_end(tx, running, Moment(now, watcher.reports), data)
-        return Heard(running, (Settled(None, running),))
-
-    @staticmethod
-    def _is_plain(known: Kept, outcome: Heard) -> bool:
-        """Whether a report may be stored as its event and a hint alone: what else it does, `Kept.take_in` does too."""
-        stall = known.stall
-        if known.is_due or outcome.call is None or outcome.is_worse or stall is None or stall.over:
-            return False
-        return len(outcome.settled) < 2
-
     def _report(
-        self, tx: Transaction, row: AgentRow, known: Kept, drafts: list[Draft], now: datetime, hint: bytes | None
+        self,
+        tx: Transaction,
+        row: AgentRow,
+        known: Kept,
+        event: str,
+        facts: Mapping[str, Any],
+        now: datetime,
+        hint: bytes | None,
     ) -> None:
-        """Adds the events of a report. One without a hint is written at once, if anything has changed."""
-        if drafts:
-            known.upto = tx.add_events(row, drafts, by=self._name, at=now, hint=hint)
-        if hint is not None:
+        """Adds the event of a report. What one without a hint has changed is written at once."""
+        if hint is None:
+            known.upto = tx.add_events(row, [Draft(event, dict(facts))], by=self._name, at=now)
+        else:
+            known.upto = tx.add_report(row, event, facts, by=self._name, at=now, hint=hint)
             known.behind += 1
 
     def updated(
@@ -246,7 +246,7 @@ class Watching:
     ) -> None:
         """A call that runs says something. Without an id it is the oldest call of that name."""
         watcher = kept(tx, row.number).watcher
-        call_id = given(call_id) if call_id else watcher.oldest(name)
+        call_id = watcher.meant(given(call_id)) if call_id else watcher.oldest(name)
         known = watcher.open.get(call_id)
         if known is None or not known.is_open:
             return
@@ -270,7 +270,7 @@ class Watching:
         self._add(tx, row, self._upkeep.calm(tx, row), now)
         if asked:
             self.silence.keep_timings(tx, row.number)
-            for one in self._beside:
+            for one in self.beside:
                 one.turn_began(tx, row, now)
         over, anew = begin_run(known) if asked else ([], False)
         self._add(tx, row, over, now)
@@ -285,7 +285,7 @@ class Watching:
             known.count(tx, settled)
             known.stall = stall
             known.write(tx)
-            self._regrade(tx, row, known, Heard(settled=settled), now, failed=True)
+            self._regrade(tx, row, known, [call for _, call in settled], now, failed=True)
         return len(settled)
 
     @staticmethod
@@ -306,7 +306,7 @@ class Watching:
         self, tx: Transaction, row: AgentRow, call_id: str, seen: Look, verdict: Verdict, now: datetime
     ) -> Verdict:
         """What is thought of a call that has begun, all in all."""
-        for one in self._beside:
+        for one in self.beside:
             verdict = one.began(tx, row, call_id, (seen.name, seen.arguments, seen.facts["kind"]), verdict, now)
         return verdict
 
@@ -314,12 +314,12 @@ class Watching:
         self, tx: Transaction, row: AgentRow, call_id: str, result: Any, now: datetime, failed: bool | None
     ) -> None:
         """A call has ended, for those who look on beside the rest."""
-        for one in self._beside:
+        for one in self.beside:
             one.ended(tx, row, call_id, result, now, failed=failed)
 
     def round_ended(self, tx: Transaction, row: AgentRow, now: datetime) -> None:
         """The agent has said something to its host, and its tools were run."""
-        for one in self._beside:
+        for one in self.beside:
             one.round_ended(tx, row, now, looping=bool(kept(tx, row.number).raised))
 
     def compacted(self, tx: Transaction, row: AgentRow) -> None:
@@ -349,28 +349,34 @@ class Watching:
         self._add(tx, row, self._upkeep.called(tx, row, now), now)
 
     def _regrade(
-        self, tx: Transaction, row: AgentRow, known: Kept, outcome: Heard, now: datetime, *, failed: bool
+        self, tx: Transaction, row: AgentRow, known: Kept, calls: Sequence[ToolCall], now: datetime, *, failed: bool
     ) -> None:
-        """Looks at the grades that what has ended bears on."""
-        if outcome.is_worse:
-            make_anew(tx, row)
-            regraded(tx, row, None, known.watcher.open.values(), now)
-            return
+        """Looks at the grades that these calls, which have ended, bear on."""
         graded = self.standing(row.state.todos).graded
-        keys = [
-            key
-            for _, call in outcome.settled
-            for key in (call.item, call.after)
-            if is_task(key) or (key in graded and not _stays(graded[key], call, failed=failed, later=key == call.after))
-        ]
+        keys: list[str] = []
+        for call in calls:
+            for key in (call.item, call.after):
+                if key in graded:
+                    if not _stays(graded[key], call, failed=failed, later=key == call.after):
+                        keys.append(key)
+                elif key and is_task(key):
+                    keys.append(key)
         if keys:
             regraded(tx, row, keys, known.watcher.open.values(), now)
-        if row.parent is not None and outcome.settled:
+        if row.parent is not None and calls:
             regraded_above(tx, row, now)
 
     def _add(self, tx: Transaction, row: AgentRow, drafts: list[Draft], now: datetime) -> None:
         if drafts:
             tx.add_events(row, drafts, by=self._name, at=now)
+
+
+def _is_plain(known: Kept, outcome: Heard) -> bool:
+    """Whether a report may be stored as its event and a hint alone: what else it does, `Kept.take_in` does too."""
+    stall = known.stall
+    if known.is_due or not outcome.is_news or outcome.is_worse or stall is None or stall.over:
+        return False
+    return len(outcome.settled) < 2
 
 
 def _stays(item: TodoItem, call: ToolCall, *, failed: bool, later: bool) -> bool:

@@ -36,9 +36,9 @@ class GitFacts:
     commits: tuple[Commit, ...] = ()
     changed: Mapping[str, Uncommitted] = field(default_factory=dict[str, Uncommitted])
 
-    def shares(self, works: Sequence[Work]) -> list[Diffstat]:
-        """What each of these works of one agent came to, in their order."""
-        return shares(self.root, self.commits, self.changed, works)
+    def shares(self, works: Sequence[Work], known: Mapping[str, int | None] | None = None) -> list[Diffstat]:
+        """What each of these works of one agent came to, in their order; `known` as `git_shares.shares` has it."""
+        return shares(self.root, self.commits, self.changed, works, known)
 
 
 def git_facts(folder: str, since: datetime, *, timeout: float = TIMEOUT) -> GitFacts | None:

@@ -1,8 +1,9 @@
 """Who did what Git saw: each commit and each changed file for one item of an agent, by order and time.
 
-A commit belongs to the item for which a call ran when it was made, else to the one that was in progress. A file that is
-changed and not committed belongs to the item that named it last, else to the one for which a call ran when it was
-written: a shell line names no files.
+A commit belongs to the call whose result names it, else to the line of Git that ran when it was made, whichever agent's
+that is. Where neither is known it belongs to the item for which a call ran then, else to the one that was in progress,
+of each agent. A file that is changed and not committed belongs to the item that named it last, else to the one for
+which a call ran when it was written: a shell line names no files.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final, NamedTuple
+
+from punchlist.core.grounding.commits import Committing
 
 Span = tuple[datetime, datetime]
 
@@ -80,14 +83,32 @@ class Uncommitted(NamedTuple):
     at: datetime | None = None
 
 
+def makers(commit: Commit, calls: Sequence[Committing]) -> list[Committing]:
+    """The calls that made a commit, as far as that is known: those that say so, else lines of Git that ran then."""
+    named = [call for call in calls if any(map(commit.hash.startswith, call.names))]
+    if named:
+        return named
+    return [call for call in calls if call.is_git and _overlap(commit.span, (call.start, call.end or _LATEST))]
+
+
 def shares(
-    root: str, commits: Iterable[Commit], changed: Mapping[str, Uncommitted], works: Sequence[Work]
+    root: str,
+    commits: Iterable[Commit],
+    changed: Mapping[str, Uncommitted],
+    works: Sequence[Work],
+    known: Mapping[str, int | None] | None = None,
 ) -> list[Diffstat]:
-    """The share of each of these works of one agent, in their order. Paths of Git are below `root`."""
+    """The share of each of these works of one agent, in their order. Paths of Git are below `root`.
+
+    `known` says of commits, by hash, which of the works they belong to, None for none of them.
+    """
     made: list[list[Commit]] = [[] for _ in works]
     for commit in commits:
-        place = _at_work(works, commit.span)
-        place = _in_progress(works, commit.span) if place is None else place
+        if known is not None and commit.hash in known:
+            place = known[commit.hash]
+        else:
+            place = _at_work(works, commit.span)
+            place = _in_progress(works, commit.span) if place is None else place
         if place is not None:
             made[place].append(commit)
     beside: list[dict[str, Lines]] = [{} for _ in works]

@@ -61,7 +61,7 @@ def run(options: Namespace) -> int:
         before = 0 if options.after is not None else board.store.read(lambda tx: tx.work.mark(f"{mark} tokens"))
         around = _around(board, project, max(0, spent - before))
         told = (*found.verified, *found.worked, *found.doubtful, *found.unjudged, *found.failed, *found.under_way)
-        code = _tell(found, around, changes_of(board, told), options)
+        code = _tell(found, around, changes_of(board, told, found.report.committing), options)
         if code == OK and not options.keep and found.until > after:
             board.store.transact(lambda tx: _save(tx, mark, found.until, spent), lasting=False)
     return code

@@ -41,7 +41,7 @@ def run(options: Namespace) -> int:
         if options.session and not board.lists(session=options.session):
             raise SessionUnknown(session=options.session)
         report = board.report(session=options.session, project=None if options.session else here(options))
-        changes = changes_of(board, report.items)
+        changes = changes_of(board, report.items, None if options.session else report.committing)
         now = board.now()
     if options.output:
         _write(options.output, _as_text(report, changes, options, now))

@@ -17,6 +17,7 @@ from punchlist.cli.terminal import look
 if TYPE_CHECKING:
     from punchlist.board import Board
     from punchlist.core.todo import TodoList
+    from punchlist.store import ListRow
 
 _PATIENCE = 0.2
 """Seconds to wait for the first word on standard input, and for each next one."""
@@ -35,7 +36,7 @@ def parser() -> Parser:
     )
     made = command_parser("statusline", said, examples=_EXAMPLES)
     made.add_argument("--session", metavar="S", help="the session (default: what standard input says, else the latest)")
-    made.add_argument("--agent", metavar="A", help="the agent (default: the first of the session that has a list)")
+    made.add_argument("--agent", metavar="A", help="the agent (default: the first at work that has a list)")
     return made
 
 
@@ -80,9 +81,24 @@ def _todos(options: Namespace, given: dict[str, Any]) -> TodoList | None:
     session = options.session or given.get("session_id") or os.environ.get("PUNCHLIST_SESSION")
     with Board(SqliteStore(path, lock_timeout=_LOCK_SECONDS)) as board:
         project = None if session else _folder(given)
-        rows = board.lists(project=project, session=session, limit=1 if options.agent is None else 100)
-        kept = (row.todos for row in rows if row.todos.items and options.agent in (None, row.agent))
-        return next(kept, None) or _tasks(board, session, project, options.agent)
+        return _list(board, session, project, options.agent) or _tasks(board, session, project, options.agent)
+
+
+def _list(board: Board, session: str | None, project: str | None, agent: str | None) -> TodoList | None:
+    """The first list that is wanted. That of a child which has finished is not, while who started it has not."""
+    for limit in (1, 100) if agent is None else (100,):
+        for row in board.lists(project=project, session=session, limit=limit):
+            if row.todos.items and (agent == row.agent or (agent is None and not _is_gone(board, row))):
+                return row.todos
+    return None
+
+
+def _is_gone(board: Board, row: ListRow) -> bool:
+    if row.parent is None:
+        return False
+    from punchlist.agent.family import is_gone  # only where agents start others
+
+    return board.store.read(lambda tx: is_gone(tx, row.session, row.agent))
 
 
 def _tasks(board: Board, session: str | None, project: str | None, agent: str | None) -> TodoList | None:

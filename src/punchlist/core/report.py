@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, cast
 
 from punchlist.core.events import Event, fold
 from punchlist.core.grounding.calls import Subject, todo_subject
+from punchlist.core.grounding.commits import Committing
 from punchlist.core.grounding.counting import work_during
 from punchlist.core.grounding.evidence import Matched, completion_before, grounded_by, match_evidence, with_unclaimed
 from punchlist.core.grounding.grades import GRADES, SOUND, Grade, regrade
@@ -97,12 +98,14 @@ class Totals:
 class Report:
     """`items` are those of lists, then tasks that somebody began, or that a session keeps as its list.
 
-    `elsewhere` is work that belongs to none of them, or to nothing (its `item` is empty).
+    `elsewhere` is work that belongs to none of them, or to nothing (its `item` is empty). `committing` are calls that
+    make commits, so that each commit finds its item.
     """
 
     items: tuple[ItemReport, ...]
     elsewhere: Mapping[Subject, Tally]
     totals: Totals
+    committing: tuple[Committing, ...] = ()
 
 
 class Reporting:
@@ -134,7 +137,7 @@ class Reporting:
         tasks = {of: entry for of, entry in self._tasks.entries.items() if entry.is_work or of in worked}
         items.extend(self._task(of, entry, seen, now) for of, entry in tasks.items())
         elsewhere = {of: self.work.whole(of) for of in self.work.subjects() if of not in {*self.items, *tasks}}
-        return Report(tuple(items), elsewhere, self._totals(tuple(items)))
+        return Report(tuple(items), elsewhere, self._totals(tuple(items)), tuple(self.work.committing()))
 
     def _task(self, of: Subject, entry: TaskEntry, seen: set[tuple[str, str]], now: datetime) -> ItemReport:
         """A task, under the name of who worked on it last."""

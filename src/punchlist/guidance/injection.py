@@ -19,7 +19,7 @@ KINDS: dict[Kind, str] = {
     "problems": "what Punchlist did to the last call beyond its reply: characters removed, an item left out",
     "plan_mode": "plan mode is on",
     "answer": "a person answered what the agent asked; said in every profile, and beyond every ceiling",
-    "finding": "a detector saw a loop, where the model is to hear of it",
+    "finding": "a detector saw something, or a completion was contradicted later, where the model is to hear of it",
 }
 """Everything that guidance says, and why."""
 

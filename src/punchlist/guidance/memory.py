@@ -27,7 +27,8 @@ class Memory(msgspec.Struct, frozen=True, array_like=True):
     turns in plan mode. `others` counts calls of other tools since the last turn. `drifted` is how often the list was
     written when drift was last spoken of. `entered` says in which stay in plan mode `planned` was counted.
     `finding` is what detectors saw and the model is still to hear, a line for each; `found` is the last event that was
-    looked at for that, and `heard` what it was told of that still holds.
+    looked at for that, and `heard` what it was told of that still holds. `regraded` is the revision up to which grades
+    that changed were looked at, and `tasks_regraded` the event up to which those of tasks were.
     """
 
     turns: int = 0
@@ -60,6 +61,8 @@ class Memory(msgspec.Struct, frozen=True, array_like=True):
     finding: str = ""
     found: int = 0
     heard: tuple[str, ...] = ()
+    regraded: int = 0
+    tasks_regraded: int = 0
 
 
 class Running(msgspec.Struct, frozen=True, array_like=True):

@@ -14,12 +14,12 @@ import weakref
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from time import monotonic, sleep
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from punchlist.errors import StoreError
 from punchlist.store import codec
 from punchlist.store.contract import LeftEvent, TakeIn
-from punchlist.store.log import EventRow
+from punchlist.store.log import ReportRow
 from punchlist.store.pulse import Pulse
 
 if TYPE_CHECKING:
@@ -43,11 +43,8 @@ _OTHERS = 0.25
 """Seconds that others get to commit what waits in theirs, which takes them less unless they were stopped."""
 
 
-class Waiting(NamedTuple):
-    """A report that was acknowledged: what it came to, and how to decide it anew."""
-
-    work: Callable[[Any], object]
-    events: Sequence[EventRow]
+Waiting = tuple[Callable[[Any], object], Sequence[ReportRow]]
+"""A report that was acknowledged: how to decide it anew, and what it came to."""
 
 
 class Backlog:
@@ -77,10 +74,10 @@ class Backlog:
         return now - last < BRISK and not self._closed and not self.is_stuck and self._pulse.is_ours()
 
     @property
-    def events(self) -> list[EventRow]:
-        return [event for one in self.waiting for event in one.events]
+    def events(self) -> list[ReportRow]:
+        return [event for _, events in self.waiting for event in events]
 
-    def keep(self, work: Callable[[Any], object], events: Sequence[EventRow]) -> bool:
+    def keep(self, work: Callable[[Any], object], events: Sequence[ReportRow]) -> bool:
         """Takes a report in; False if it had better be committed at once, with those that wait."""
         waiting = self.waiting
         if waiting and (len(waiting) >= MOST or self._last - self._since >= WITHIN):
@@ -97,7 +94,7 @@ class Backlog:
         self._pulse.spools = True
         if not waiting:
             self._since = self._last
-        waiting.append(Waiting(work, events))
+        waiting.append((work, events))
         if self._thread is None:
             self._begin()
         return True
@@ -204,7 +201,7 @@ def _take_over(left: Leftover, transact: Callable[[Callable[[Rows], None]], obje
 def _events(rows: Rows, left: Leftover) -> list[LeftEvent]:
     """What is in a spool and not in the log, unless its agent is gone."""
     missing: list[LeftEvent] = []
-    for seq, at, kind, by, number, _, _, data, hint in left.rows():
+    for seq, at, kind, by, number, _, data, hint in left.rows():
         found_agent = rows.one("lacks_event", {"agent": number, "at": at, "seq": seq, "kind": kind, "data": data})
         if found_agent is not None:
             session, agent = found_agent

@@ -46,7 +46,7 @@ def moment(at: int) -> datetime:
     return _EPOCH + timedelta(microseconds=at)
 
 
-def checksum(head: str, body: bytes, more: bytes | None = None) -> int:
+def checksum(head: str, body: bytes | bytearray, more: bytes | None = None) -> int:
     """A number that tells a damaged row from one that was written so; SQLite has none for its pages.
 
     It takes four bytes in a row, not six, because it is negative as often as not.
@@ -55,9 +55,14 @@ def checksum(head: str, body: bytes, more: bytes | None = None) -> int:
     return (total if more is None else crc32(more, total)) - _HALF
 
 
-def sealed(body: bytes | None) -> bytes | None:
+def seal(body: bytes) -> bytes:
     """The bytes with a checksum of four bytes behind them."""
-    return None if body is None else body + crc32(body).to_bytes(4)
+    return body + crc32(body).to_bytes(4)
+
+
+def sealed(body: bytes | None) -> bytes | None:
+    """The same, if there is anything to seal."""
+    return None if body is None else seal(body)
 
 
 def unsealed(sealed_body: Any) -> bytes | None:

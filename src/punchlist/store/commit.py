@@ -27,9 +27,12 @@ _ONE_COMES, _ALL_COME = 0.000_040, 0.000_320
 
 
 class Request:
-    """One piece of work, and what became of it. `soon` says that its events may wait for their commit."""
+    """One piece of work, and what became of it. `soon` says that its events may wait for their commit.
 
-    __slots__ = ("error", "gate", "lane", "lasting", "result", "settled", "soon", "work")
+    `is_done`: there is a result, but what the work has written is still to be committed.
+    """
+
+    __slots__ = ("error", "gate", "is_done", "lane", "lasting", "result", "settled", "soon", "work")
 
     def __init__(self, work: Callable[[Any], Any], *, lasting: bool = True, lane: str = "", soon: bool = False) -> None:
         self.work = work
@@ -38,7 +41,7 @@ class Request:
         self.soon = soon
         self.result: Any = None
         self.error: Exception | None = None
-        self.settled = False
+        self.settled = self.is_done = False
         self.gate: threading.Lock | None = None
 
     def wait(self) -> None:
@@ -131,24 +134,26 @@ class GroupCommit:
             raise
         return request.outcome()
 
-    def submit_soon(self, work: Callable[[Any], T], *, lane: str = "") -> T:
-        """The same for work whose events may wait for their commit: it goes first, if nobody is at work."""
+    def submit_soon(self, work: Callable[[Any], T], run: Callable[[Callable[[Any], T]], T], *, lane: str = "") -> T:
+        """The same for work whose events may wait for their commit: if nobody is at work, `run` does it at once."""
         me = get_ident()
         if self._leader == me:
             raise RuntimeError(_INSIDE)
-        request = Request(work, lasting=False, lane=lane, soon=True)
         try:
             if not self._turn.acquire(blocking=False):
-                return self._queued(request)
+                return self._queued(Request(work, lasting=False, lane=lane, soon=True))
             self._leader = me
-            self._run([request])
+            result = run(work)
             if self._queue:
                 self._serve()
-            self._let_go()
+            self._leader = 0
+            self._turn.release()
+            if self._queue:
+                self._call_next()
         except BaseException:
-            self._step_down(request)
+            self._step_down(None)
             raise
-        return request.outcome()
+        return result
 
     def _serve(self) -> None:
         """Leads for those who were called a while ago and have found the turn taken whenever they came."""

@@ -187,10 +187,14 @@ class Transaction(Protocol):
         """The new tally of the agent's calls, after one that wrote no list."""
         ...
 
-    def add_events(
-        self, agent: AgentRow, drafts: Iterable[Draft], *, by: str, at: datetime, hint: bytes | None = None
+    def add_events(self, agent: AgentRow, drafts: Iterable[Draft], *, by: str, at: datetime) -> int:
+        """The number of the last of them."""
+        ...
+
+    def add_report(
+        self, agent: AgentRow, kind: str, data: Mapping[str, Any], *, by: str, at: datetime, hint: bytes
     ) -> int:
-        """The number of the last of them. `hint` is stored beside the first, for `work.hinted`."""
+        """The number of an event that is not about a list; `hint` is stored beside it, for `work.hinted`."""
         ...
 
     def list_at(self, number: int, revision: int) -> TodoList | None: ...

@@ -2,52 +2,69 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from itertools import chain
 from typing import Any
 
 from punchlist.core.events import Draft, Event
 from punchlist.store import codec
 from punchlist.store.contract import AgentRow
 from punchlist.store.parts import Parts
+from punchlist.store.queries import queries, several
 from punchlist.store.values import event_head, in_order
 
-EventRow = tuple[Any, ...]
-"""A row of the log as `add_event` takes it: the number first, the hint last."""
+ReportRow = tuple[Any, ...]
+"""A row of the log as `add_report` takes it: the number first, the hint last.
 
+Its bytes are those of a `bytearray`: before anything else it is given, `sqlite3` looks for somebody to adapt it.
+"""
+
+_AT_ONCE = 25
 _UNNUMBERED = frozenset({"list.confirmed", "list.refused"})
 
 
 class LogRows(Parts):
     """Adds events, and reads them again."""
 
+    connection: sqlite3.Connection
     _last_seq: int | None
-    _late_events: list[EventRow]
+    _late_events: list[tuple[Any, ...]]
+    _late_reports: list[ReportRow]
 
     def flush(self) -> None:
         raise NotImplementedError
 
-    def add_events(
-        self, agent: AgentRow, drafts: Iterable[Draft], *, by: str, at: datetime, hint: bytes | None = None
-    ) -> int:
+    def add_events(self, agent: AgentRow, drafts: Iterable[Draft], *, by: str, at: datetime) -> int:
         now, number, seq = codec.microseconds(at), agent.number, self._last_seq
         if seq is None:
             seq = self.last_seq()
-        if hint is not None:
-            hint = codec.sealed(hint)
         late = self._late_events  # only now: to look a number up may write what was put off
         for kind, data in drafts:
             seq += 1
             revision = None if kind in _UNNUMBERED else data.get("revision")
             body = codec.encode(data)
             total = codec.checksum(event_head(seq, now, kind, by, number, revision, 1), body)
-            late.append((seq, now, kind, by, number, revision, total, body, hint))
-            hint = None
+            late.append((seq, now, kind, by, number, revision, total, body))
+        self._added(seq)
+        return seq
+
+    def add_report(
+        self, agent: AgentRow, kind: str, data: Mapping[str, Any], *, by: str, at: datetime, hint: bytes
+    ) -> int:
+        seq = (self.last_seq() if self._last_seq is None else self._last_seq) + 1
+        now, number, body = codec.microseconds(at), agent.number, bytearray(codec.encode(data))
+        total = codec.checksum(event_head(seq, now, kind, by, number, None, 1), body)
+        self._late_reports.append((seq, now, kind, by, number, total, body, bytearray(codec.seal(hint))))
+        self._added(seq)
+        return seq
+
+    def _added(self, seq: int) -> None:
         if not self._keeps:
             self.flush()
         else:
             self._last_seq = seq
-        return seq
 
     def add_task_event(self, draft: Draft, *, by: str, at: datetime, agent: int | None, place: tuple[int, int]) -> None:
         """An event about a task: `place` is its list and its id there."""
@@ -58,25 +75,28 @@ class LogRows(Parts):
         if self._keeps:
             self._last_seq = seq
 
-    def drawn(self) -> list[EventRow] | None:
-        """The events that were put off, which they are no longer then; None if one of them has no hint."""
-        events = self._late_events
-        if not all([event[-1] for event in events]):  # noqa: C419 - quicker than a generator
-            return None
-        self._late_events = []
-        return events
+    def put_back(self, reports: list[ReportRow]) -> None:
+        """Reports that were just drawn, and cannot wait after all."""
+        self._late_reports = reports
 
-    def put_back(self, events: list[EventRow]) -> None:
-        """Events that were just drawn, and cannot wait after all."""
-        self._late_events = events
-
-    def put_in(self, events: Sequence[EventRow]) -> None:
-        """Events that were drawn before: numbered anew if the numbers they had are no longer theirs."""
+    def put_in(self, reports: Sequence[ReportRow]) -> None:
+        """Reports that were drawn before: numbered anew if the numbers they had are no longer theirs."""
         if self._last_seq is None:
             last = self.last_seq()
-            events = [_numbered(event, seq) for seq, event in enumerate(events, last + 1)]
-            self._last_seq = last + len(events)
-        self._late_events = [*events, *self._late_events]
+            reports = [_numbered(report, seq) for seq, report in enumerate(reports, last + 1)]
+            self._last_seq = last + len(reports)
+        self._late_reports = [*reports, *self._late_reports]
+
+    def _write_reports(self) -> None:
+        """Some at a time, which takes a third off."""
+        reports, query, start = self._late_reports, queries()["add_report"], 0
+        while start + _AT_ONCE <= len(reports):
+            several_rows = chain.from_iterable(reports[start : start + _AT_ONCE])
+            self.connection.execute(several(query, _AT_ONCE), tuple(several_rows))
+            start += _AT_ONCE
+        if start < len(reports):
+            self.connection.executemany(query, reports[start:])
+        reports.clear()
 
     def events_in_order(self, rows: list[Any]) -> Sequence[Event]:
         return in_order(0, rows)
@@ -91,16 +111,7 @@ class LogRows(Parts):
         return self.one("last_seq", ())[0]
 
 
-def _numbered(event: EventRow, seq: int) -> EventRow:
-    _, now, kind, by, number, revision, _, body, hint = event
-    return (
-        seq,
-        now,
-        kind,
-        by,
-        number,
-        revision,
-        codec.checksum(event_head(seq, now, kind, by, number, revision, 1), body),
-        body,
-        hint,
-    )
+def _numbered(report: ReportRow, seq: int) -> ReportRow:
+    _, now, kind, by, number, _, body, hint = report
+    total = codec.checksum(event_head(seq, now, kind, by, number, None, 1), body)
+    return seq, now, kind, by, number, total, body, hint

@@ -23,6 +23,13 @@ def queries() -> dict[str, str]:
 
 
 @cache
+def several(query: str, count: int) -> str:
+    """A query that inserts so many rows instead of one."""
+    head, word, row = query.rpartition("VALUES ")
+    return head + word + ", ".join([row] * count)
+
+
+@cache
 def migrations() -> tuple[str, ...]:
     """The steps from an empty file to the present format, in order; the first makes format 1."""
     return tuple(_texts("migrations"))

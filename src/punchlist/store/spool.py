@@ -33,7 +33,7 @@ _HEAD = Struct("<III")
 _END = b"\0\0\0\0"
 _ASIDE = ".unread"
 _encode = msgspec.msgpack.Encoder().encode
-_decode = msgspec.msgpack.Decoder(list[tuple[int, int, str, str, int, None, int, bytes, bytes | None]]).decode
+_decode = msgspec.msgpack.Decoder(list[tuple[int, int, str, str, int, int, bytes, bytes]]).decode
 
 
 class Spool:

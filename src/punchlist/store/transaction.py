@@ -16,7 +16,7 @@ from punchlist.store.guidance import GuidanceRows
 from punchlist.store.history import HistoryRows
 from punchlist.store.leases import Leases
 from punchlist.store.lists import NOTHING, SNAPSHOT_EVERY, Columns, Kept, row_head, whole_head
-from punchlist.store.log import EventRow, LogRows
+from punchlist.store.log import LogRows, ReportRow
 from punchlist.store.queries import queries
 from punchlist.store.values import folded, list_row, session_row, snapshot
 
@@ -50,7 +50,8 @@ class Rows(LogRows):
         self._last_seq: int | None = None
         self._late_wholes: list[tuple[Any, ...]] = []
         self._late_lists: list[tuple[Any, ...]] = []
-        self._late_events: list[EventRow] = []
+        self._late_events: list[tuple[Any, ...]] = []
+        self._late_reports: list[ReportRow] = []
         self.opens: Callable[[], None] | None = None
         self.is_anew = False
         self.guidance = GuidanceRows(self, keeps=keeps)
@@ -90,6 +91,7 @@ class Rows(LogRows):
         self._late_wholes.clear()
         self._late_lists.clear()
         self._late_events.clear()
+        self._late_reports.clear()
 
     def flush(self) -> None:
         """Writes what was put off: the commonest rows of a whole batch, a statement for each kind.
@@ -108,6 +110,8 @@ class Rows(LogRows):
         if self._late_events:
             self.connection.executemany(self._sql["add_event"], self._late_events)
             self._late_events.clear()
+        if self._late_reports:
+            self._write_reports()
         if self.guidance.late:
             self.guidance.flush()
         if self._work is not None:
@@ -116,15 +120,21 @@ class Rows(LogRows):
     @property
     def put_off(self) -> int:
         """A number that everything put off changes, and that falls by as many rows as a flush writes."""
-        late = len(self._late_wholes) + len(self._late_lists) + len(self._late_events) + self.guidance.put_off
+        late = len(self._late_wholes) + len(self._late_lists) + len(self._late_events) + len(self._late_reports)
+        late += self.guidance.put_off
         return late if self._work is None else late + self._work.put_off
 
-    @property
-    def is_light(self) -> bool:
-        """Whether nothing was put off but events, and what follows from their hints."""
-        if self._late_lists or self._late_wholes or self.guidance.firm:
-            return False
-        return self._work is None or not self._work.firm
+    def drawn(self) -> list[ReportRow] | None:
+        """The reports that were put off, which they are no longer then.
+
+        None if anything else was, but for what follows from the hints of reports.
+        """
+        if self._late_events or self._late_lists or self._late_wholes or self.guidance.firm:
+            return None
+        if self._work is not None and self._work.firm:
+            return None
+        reports, self._late_reports = self._late_reports, []
+        return reports
 
     def many(self, name: str, rows: Iterable[Any]) -> None:
         """Runs a named statement for each of these rows."""

@@ -85,6 +85,14 @@ class WorkTable(Protocol):
         """What was found about an agent behind a cursor, raised and cleared, in order; and the cursor to go on from."""
         ...
 
+    def regraded_items(self, number: int, revision: int) -> Sequence[Event]:
+        """The changes of an agent's items behind a revision that gave them another grade, in order."""
+        ...
+
+    def regraded_tasks(self, number: int, after: int) -> tuple[Sequence[Event], int]:
+        """Changes of the grades of an agent's tasks behind a cursor, in order; and the cursor to go on from."""
+        ...
+
     def events(self, number: int, limit: int) -> Sequence[Event]:
         """The latest events of an agent that changed no list, oldest first."""
         ...
@@ -96,8 +104,16 @@ class WorkTable(Protocol):
         """
         ...
 
+    def begun_calls(self, number: int, limit: int) -> Sequence[Mapping[str, Any]]:
+        """The facts of the beginnings of an agent's calls, the latest `limit` of them."""
+        ...
+
     def last_kind(self, number: int) -> str:
         """The kind of the latest event of an agent; empty if there is none."""
+        ...
+
+    def has_finished(self, number: int) -> bool:
+        """Whether an agent said that it is done, and has done nothing since."""
         ...
 
     def hinted(self, number: int, after: int) -> Sequence[Hinted]:
@@ -196,6 +212,13 @@ class WorkRows(LateRows[tuple[int, str]]):
         rows = self._rows.all("findings_of_agent", {"agent": number, "after": after})
         return self._rows.events_in_order(rows), self._rows.last_seq()
 
+    def regraded_items(self, number: int, revision: int) -> Sequence[Event]:
+        return self._rows.events_in_order(self._rows.all("regraded_items", {"agent": number, "after": revision}))
+
+    def regraded_tasks(self, number: int, after: int) -> tuple[Sequence[Event], int]:
+        rows = self._rows.all("regraded_tasks", {"agent": number, "after": after})
+        return self._rows.events_in_order(rows), self._rows.last_seq()
+
     def events(self, number: int, limit: int) -> Sequence[Event]:
         return self._rows.events_in_order(self._rows.all("runtime_events", {"agent": number, "limit": limit})[::-1])
 
@@ -214,9 +237,17 @@ class WorkRows(LateRows[tuple[int, str]]):
             self._ended[number] = last, ids
         return ids
 
+    def begun_calls(self, number: int, limit: int) -> Sequence[Mapping[str, Any]]:
+        rows = self._rows.all("begun_calls", {"agent": number, "limit": limit})
+        return [readable(codec.decode_data, data) for (data,) in rows]
+
     def last_kind(self, number: int) -> str:
         found = self._rows.one("last_kind", {"agent": number})
         return "" if found is None else found[0]
+
+    def has_finished(self, number: int) -> bool:
+        found = self._rows.one("last_own_kind", {"agent": number})
+        return found is not None and found[0] == "agent.finished"
 
     def hinted(self, number: int, after: int) -> Sequence[Hinted]:
         return [readable(_hinted, row) for row in self._rows.all("hinted_events", {"agent": number, "after": after})]

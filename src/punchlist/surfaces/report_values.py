@@ -11,12 +11,13 @@ from punchlist.core.report import ItemReport, Report, Share, Totals
 
 
 class Changed(NamedTuple):
-    """What version control saw of the work on an item."""
+    """What version control saw of the work on an item; `shared` of its commits count for other agents too."""
 
     commits: tuple[str, ...] = ()
     files: int = 0
     added: int = 0
     removed: int = 0
+    shared: int = 0
 
 
 Changes = Mapping[Subject, Changed]
@@ -86,7 +87,10 @@ def changed_words(changed: Changed | None) -> str:
     if changed is None or not (changed.files or changed.commits):
         return ""
     said = f"+{changed.added} -{changed.removed} in {counted(changed.files, 'file')}"
-    return f"{said}, {counted(len(changed.commits), 'commit')}" if changed.commits else said
+    if not changed.commits:
+        return said
+    shared = f" ({changed.shared} shared with others)" if changed.shared else ""
+    return f"{said}, {counted(len(changed.commits), 'commit')}{shared}"
 
 
 def share_words(share: Share) -> str:

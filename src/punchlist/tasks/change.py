@@ -102,10 +102,11 @@ class Change:
         parent: int | None = _SAME,
         by: str | None = None,
         fence: int | None = None,
+        whose: int | None = None,
     ) -> TaskRow:
         """Writes a task as it is now, under its next revision, with the event that says so; or nothing if it is as
         it was. Those who waited for it are counted in the same transaction. The event names the `fence` that a worker
-        showed."""
+        showed; `whose` is the agent that it is about, where none does this."""
         before = row.task
         if (after.status is _DONE) is not (before.status is _DONE):
             after = self._graded(row, after, fence)
@@ -122,7 +123,7 @@ class Change:
         if after.status is not before.status and (readied := self.tasks.tell_dependents(row, after)):
             draft.data["readied"] = list(readied[:_MOST_READIED])
         saved = self.tasks.save(row, after, parent=parent, agent=self._agent_of(row, after))
-        self.tell(saved, draft, by=by)
+        self.tell(saved, draft, by=by, whose=whose)
         return saved
 
     def _graded(self, row: TaskRow, after: Task, fence: int | None) -> Task:
@@ -138,9 +139,9 @@ class Change:
 
         return graded(self, row, after, worker)
 
-    def tell(self, row: TaskRow, *drafts: Draft, by: str | None = None) -> None:
+    def tell(self, row: TaskRow, *drafts: Draft, by: str | None = None, whose: int | None = None) -> None:
         author = (self.by or row.task.owner or "") if by is None else by
-        number = None if self.agent is None or (by == "" and self.by) else self.agent.number
+        number = whose if self.agent is None or (by == "" and self.by) else self.agent.number
         self.tasks.add_events(row, drafts, by=author, at=self.now, agent=number)
 
     def _agent_of(self, row: TaskRow, after: Task) -> int | None:

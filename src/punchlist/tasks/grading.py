@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from datetime import datetime
 
-from punchlist.agent.grading import CALLS_LOOKED_AT, UNSOUND, named_item
+from punchlist.agent.grading import CALLS_LOOKED_AT, UNSOUND, contradicted, named_item
 from punchlist.agent.kept import kept
 from punchlist.agent.kept_work import later, work_on
 from punchlist.core.commands import Problem
+from punchlist.core.events import Event
 from punchlist.core.grounding import (
     NOTHING,
     SOUND,
@@ -57,7 +58,20 @@ def regraded_tasks(tx: Transaction, agent: AgentRow, keys: Collection[str] | Non
         own = _work(tx, {agent.number, row.agent}, key, row.task)
         found = regrade(None, own, later(tx, agent.number, key))
         if found != row.task.grade:
-            change.write(row, altered(row.task, grade=found), "task.graded")
+            change.write(row, altered(row.task, grade=found), "task.graded", whose=row.agent)
+
+
+def contradictions(tx: Transaction, agent: AgentRow, found: Iterable[Event], now: datetime) -> list[str]:
+    """The tasks among these, with new grades, that were called done and are contradicted now: each, and by what."""
+    said: list[str] = []
+    for name, number in dict.fromkeys((event.data["list"], event.data["id"]) for event in found):
+        row = Change(tx, name, project=agent.project, now=now).find(number)
+        if row is None or row.task.status is not TaskStatus.COMPLETED or row.task.grade != "contradicted":
+            continue
+        key = task_key(name, number)
+        own = _work(tx, {agent.number, row.agent}, key, row.task)
+        said.append(contradicted(number, row.task.subject, combined(own, [later(tx, agent.number, key)])))
+    return said
 
 
 def _keys(tx: Transaction, agent: AgentRow) -> Iterable[str]:

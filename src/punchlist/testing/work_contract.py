@@ -51,9 +51,9 @@ class WorkContract:
             store, number = board.store, row.number
 
             def add(tx: Transaction) -> int:
-                drafts = [Draft("agent.output", {"characters": count}) for count in (1, 2, 3)]
-                last = tx.add_events(row, drafts[:2], by="main", at=clock(), hint=b"one")
-                tx.add_events(row, drafts[2:], by="main", at=clock(), hint=b"two")
+                tx.add_report(row, "agent.output", {"characters": 1}, by="main", at=clock(), hint=b"one")
+                last = tx.add_events(row, [Draft("agent.output", {"characters": 2})], by="main", at=clock())
+                tx.add_report(row, "agent.output", {"characters": 3}, by="main", at=clock(), hint=b"two")
                 return last
 
             last = store.transact(add, lasting=False)

@@ -20,7 +20,7 @@ from punchlist.core.grounding.calls import (
 )
 from punchlist.core.grounding.counting import counted, tally_of, work_during
 from punchlist.core.grounding.evidence import Matched, completion_before, grounded_by, match_evidence, with_unclaimed
-from punchlist.core.grounding.grades import GRADES, SOUND, Grade, grade, regrade
+from punchlist.core.grounding.grades import GRADES, SOUND, Grade, against, grade, regrade
 from punchlist.core.grounding.observing import Watch, call_from, end_facts, start_facts
 from punchlist.core.grounding.subagents import matching_item
 from punchlist.core.grounding.tally import NOTHING, CheckSeen, Tally, combined
@@ -39,6 +39,7 @@ __all__ = [
     "Tally",
     "ToolCall",
     "Watch",
+    "against",
     "call_from",
     "combined",
     "completion_before",

@@ -73,9 +73,11 @@ class Moment(NamedTuple):
     order: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class ToolCall:
-    """One call of a tool. `item` and `after` are keys: the item in focus when it started, else the one finished last.
+    """One call of a tool. Nobody changes it; it is not frozen only because to make it would take three times as long.
+
+    `item` and `after` are keys: the item in focus when it started, else the one finished last.
 
     `changes` says that it may have changed the work with no check behind; `program` is what a shell line runs. `words`
     are short hashes of what it is known again by, where the preview does not hold it. `told` is what its end said, to

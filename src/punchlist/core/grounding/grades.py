@@ -51,6 +51,21 @@ def grade(tally: Tally, *, confirmed: bool = False) -> Grade:
     return "worked" if tally.last_change is not None and tally.last_change > passed.started else "verified"
 
 
+def against(tally: Tally) -> str:
+    """What contradicts a completion, in a few words; empty if nothing does."""
+    failed = [one for one in tally.checks.values() if one.outcome == "failed" and not _made_good(one, tally.checks)]
+    if failed:
+        return f"{max(failed).name} failed"
+    if grade(tally) != "contradicted":
+        return ""
+    ends = {end: signature for signature, end in tally.ends.items() if end.failed}
+    last = max(ends, default=None)
+    if last is None or (tally.passed is None and last != tally.last_end):
+        return "the last call failed"
+    tool, _, program = ends[last].partition(":")
+    return f"{program or tool} failed"
+
+
 def regrade(known: Grade | None, own: Tally, later: Tally) -> Grade:
     """The grade in the light of all that is known by now.
 

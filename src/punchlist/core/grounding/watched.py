@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from hashlib import blake2b
 from typing import Final, NamedTuple
 
 from punchlist.core.grounding.calls import Moment, ToolCall, joined
@@ -18,6 +19,9 @@ OPEN: Final = 64
 
 ENDED: Final = 32
 """Calls with an end that are known again, the latest ones."""
+
+AGAIN: Final = 64
+"""Ids in use again that are remembered, the latest ones."""
 
 _CHILDREN: Final = 256
 
@@ -32,6 +36,11 @@ def given(call_id: str) -> str:
     return f"#{call_id}" if call_id[:1] == "#" else call_id
 
 
+def used_again(call_id: str, name: str, hash: str) -> str:
+    """The id of a call that was given one which another had before: the same each time that it is told of."""
+    return f"{call_id}#{blake2b(f'{name} {hash}'.encode(), digest_size=6).hexdigest()}"
+
+
 class Settled(NamedTuple):
     """A call that belongs into a tally now, and how it was counted there before, if it was."""
 
@@ -43,6 +52,7 @@ class Settled(NamedTuple):
 class Watched:
     """`ended` holds ids, and whether the call failed. `done` is the key of the item finished last, `reports` numbers
     the reports, and `made` the ids that were made up. `children` are agents by the item that they were started for.
+    `again` are ids that a host uses again, each with that of the call which began under it last.
     """
 
     open: Mapping[str, ToolCall] = field(default_factory=dict[str, ToolCall])
@@ -51,23 +61,25 @@ class Watched:
     reports: int = 0
     made: int = 0
     children: Mapping[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
+    again: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 class Heard(NamedTuple):
-    """What one report comes to. `call` is None where it says nothing new; `is_worse`: it takes an end back."""
+    """What one report comes to: whether it says something new; `is_worse`: it takes an end back."""
 
-    call: ToolCall | None = None
+    is_news: bool = True
     settled: tuple[Settled, ...] = ()
     is_worse: bool = False
 
 
-NOTHING_NEW: Final = Heard()
+NEWS: Final = Heard()
+NOTHING_NEW: Final = Heard(is_news=False)
 
 
 class Watcher:
     """A `Watched` that reports are taken into, in place. What `watched` gives is never changed again."""
 
-    __slots__ = ("children", "done", "ended", "made", "open", "reports")
+    __slots__ = ("again", "children", "done", "ended", "made", "open", "reports")
 
     def __init__(self, watched: Watched) -> None:
         self.open = dict(watched.open)
@@ -76,9 +88,10 @@ class Watcher:
         self.reports = watched.reports
         self.made = watched.made
         self.children = watched.children
+        self.again = watched.again
 
     def watched(self) -> Watched:
-        return Watched(dict(self.open), dict(self.ended), self.done, self.reports, self.made, self.children)
+        return Watched(dict(self.open), dict(self.ended), self.done, self.reports, self.made, self.children, self.again)
 
     def make_id(self) -> str:
         """An id for a call that has none."""
@@ -88,6 +101,18 @@ class Watcher:
     def oldest(self, name: str) -> str:
         """The id, made up by us, of the first call of that name that still runs; empty if there is none."""
         return next((key for key, call in self.open.items() if call.name == name and is_made(key)), "")
+
+    def meant(self, call_id: str) -> str:
+        """The id of the call that a report of its end means."""
+        return self.again.get(call_id, call_id)
+
+    def begins_as(self, call_id: str, found: str) -> bool:
+        """Takes in that the call which begins under an id is known by another, or by that; False if that is no news."""
+        if self.meant(call_id) == found:
+            return False
+        others = {key: known for key, known in self.again.items() if key != call_id}
+        self.again = dict([*others.items(), (call_id, found)][-AGAIN:]) if found != call_id else others
+        return True
 
     def heard(self, report: ToolCall) -> Heard:
         """Takes in one more report, which has an id."""
@@ -103,8 +128,9 @@ class Watcher:
         if call.outcome in ("ok", "failed") and call.started is not None:
             was_counted = known is not None and known.outcome == "abandoned"
             self.is_over(call.id, failed=call.outcome == "failed")
-            return Heard(call, (Settled(known if was_counted else None, call),))
-        return Heard(call, self._put(call))
+            return Heard(settled=(Settled(known if was_counted else None, call),))
+        settled = self._put(call)
+        return Heard(settled=settled) if settled else NEWS
 
     def is_over(self, call_id: str, *, failed: bool) -> None:
         """Takes in that a call which was seen to begin has ended."""
@@ -138,7 +164,7 @@ class Watcher:
             return NOTHING_NEW
         self.reports += 1
         self.ended[report.id] = True
-        return Heard(report, is_worse=True)
+        return Heard(is_worse=True)
 
     def _put(self, call: ToolCall) -> tuple[Settled, ...]:
         """A call that has no end yet, or no beginning. One too many goes into its tally as it is."""

@@ -7,13 +7,14 @@ it; all calls are kept, because a report shows them.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
 from punchlist.core.events import Event
 from punchlist.core.grounding.books import Book
 from punchlist.core.grounding.calls import Moment, Subject, ToolCall, joined, subject
+from punchlist.core.grounding.commits import Committing, committing
 from punchlist.core.grounding.counting import tally_of
 from punchlist.core.grounding.observing import call_from
 from punchlist.core.grounding.pairing import Pairing
@@ -99,6 +100,16 @@ class Grounding:
         """All calls, of whichever agent."""
         return [call for state in self._agents.values() for call in state.calls.values()]
 
+    def committing(self) -> list[Committing]:
+        """The calls that make commits, of whichever agent."""
+        above = {child: (key, of) for key, state in self._agents.items() for of, child in state.children}
+        return [
+            made
+            for key, state in self._agents.items()
+            for call in state.calls.values()
+            if (made := committing(call, lambda key=key, item=call.item: _lineage(key, item, above))) is not None
+        ]
+
     def agents(self) -> Iterable[AgentKey]:
         """All agents of which something was seen."""
         return (key for key, state in self._agents.items() if state.calls)
@@ -176,6 +187,15 @@ class Grounding:
         self._work.count(key, before, call, old=_item(agent, before), new=_item(agent, call))
         if call.after or (before is not None and before.after):
             self._later.count(key, before, call, old=_after(agent, before), new=_after(agent, call))
+
+
+def _lineage(agent: AgentKey, item: str, above: Mapping[AgentKey, tuple[AgentKey, Subject]]) -> list[Subject]:
+    """An agent with an item, then who started it, for which item, and so on."""
+    found = [Subject(*agent, item)]
+    while agent in above and len(found) <= len(above):
+        agent, of = above[agent]
+        found.append(Subject(*agent, of.item))
+    return found
 
 
 def _item(agent: AgentKey, call: ToolCall | None) -> Subject | None:

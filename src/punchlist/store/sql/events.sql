@@ -1,5 +1,8 @@
 -- name: add_event
-INSERT INTO events (seq, at, kind, author, agent, revision, sum, data, hint) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO events (seq, at, kind, author, agent, revision, sum, data) VALUES (?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: add_report
+INSERT INTO events (seq, at, kind, author, agent, sum, data, hint) VALUES (?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: events_after
 -- Events behind a cursor, in order.

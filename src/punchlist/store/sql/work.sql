@@ -62,6 +62,11 @@ SELECT data FROM events
 WHERE agent = :agent AND revision IS NULL AND seq > :after AND kind IN ('tool.finished', 'tool.failed')
 ORDER BY seq DESC LIMIT :limit;
 
+-- name: begun_calls
+-- The latest reports of an agent by which a call began.
+SELECT data FROM events WHERE agent = :agent AND revision IS NULL AND kind = 'tool.started'
+ORDER BY seq DESC LIMIT :limit;
+
 -- name: first_event
 -- The first event of an agent that changed no list.
 SELECT min(seq) FROM events WHERE agent = :agent AND revision IS NULL;
@@ -78,6 +83,23 @@ SELECT kind FROM (
   ) AS listed
 ) AS latest ORDER BY seq DESC LIMIT 1;
 
+-- name: last_own_kind
+-- What an agent did last, on its list or beside it; ends of calls and what detectors saw may come after it has finished.
+SELECT kind FROM (
+  SELECT kind, seq FROM (
+    SELECT kind, seq FROM events WHERE agent = :agent AND revision IS NULL
+      AND author = (SELECT name FROM agents WHERE id = :agent)
+      AND kind NOT IN ('tool.updated', 'tool.finished', 'tool.failed', 'finding.raised', 'finding.cleared')
+    ORDER BY seq DESC LIMIT 1
+  ) AS beside
+  UNION ALL
+  SELECT kind, seq FROM (
+    SELECT kind, seq FROM events WHERE agent = :agent AND revision IS NOT NULL
+      AND author = (SELECT name FROM agents WHERE id = :agent)
+    ORDER BY revision DESC, seq DESC LIMIT 1
+  ) AS listed
+) AS latest ORDER BY seq DESC LIMIT 1;
+
 -- name: hinted_events
 -- The reports of an agent behind an event that the rows of its work may not know of yet, in order.
 SELECT seq, at, kind, author, agent, revision, v, sum, data, hint FROM events
@@ -89,6 +111,19 @@ SELECT e.seq, e.at, e.kind, e.author, e.agent, e.revision, e.v, e.sum, e.data, a
 FROM events e JOIN agents a ON a.id = e.agent
 WHERE e.agent = :agent AND e.revision IS NULL AND e.seq > :after
   AND e.kind IN ('finding.raised', 'finding.cleared') ORDER BY e.seq;
+
+-- name: regraded_items
+-- Changes of grades of an agent's items behind a revision, in order.
+SELECT e.seq, e.at, e.kind, e.author, e.agent, e.revision, e.v, e.sum, e.data, a.project, a.session, a.name
+FROM events e JOIN agents a ON a.id = e.agent
+WHERE e.agent = :agent AND e.revision > :after AND e.kind = 'item.changed' AND e.author = 'punchlist'
+ORDER BY e.revision, e.seq;
+
+-- name: regraded_tasks
+-- Changes of grades of an agent's tasks behind a cursor, in order.
+SELECT e.seq, e.at, e.kind, e.author, e.agent, e.revision, e.v, e.sum, e.data, a.project, a.session, a.name
+FROM events e JOIN agents a ON a.id = e.agent
+WHERE e.agent = :agent AND e.revision IS NULL AND e.seq > :after AND e.kind = 'task.graded' ORDER BY e.seq;
 
 -- name: delete_work
 DELETE FROM work WHERE agent = :agent;
