@@ -1,36 +1,15 @@
 """Detectors on a board: verdicts before a call is recorded, findings as events, silence found when somebody looks."""
 
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any
 
 import pytest
 
-from punchlist import Agent, Board
-from punchlist.agent import AgentOptions
+from punchlist import Board
 from punchlist.core.events import Event
 from punchlist.testing import FakeClock
+from tests.board.looping import LOOP, agent_on, call, findings, run, said
 from tests.dialects.boards import write
-
-LOOP = {"warning_threshold": 3, "critical_threshold": 5, "global_threshold": 8}
-
-
-def agent_on(board: Board, **options: Unpack[AgentOptions]) -> Agent:
-    return board.agent("main", session="s1", **options)
-
-
-def call(agent: Agent, number: int, path: str = "notes.txt") -> str:
-    verdict = agent.tool_started(f"c{number}", "read", {"path": path})
-    if verdict.level != "critical":
-        agent.tool_finished(f"c{number}", result="the same text")
-    return verdict.level
-
-
-def findings(board: Board) -> list[tuple[str, str, str]]:
-    return [
-        (event.kind, event.data["detector"], event.data["subject"])
-        for event in board.events()
-        if event.kind.startswith("finding.")
-    ]
 
 
 def test_a_verdict_is_formed_from_the_calls_before() -> None:
@@ -50,12 +29,6 @@ def test_a_loop_is_an_event_at_its_first_warning_and_its_first_critical_verdict_
         call(agent, 8, "other.txt")
         assert findings(board)[2:] == [("finding.cleared", "generic_repeat", "read")]
         assert board.brief().noticed == ()
-
-
-def run(agent: Agent, number: int, name: str = "read", path: str = "notes.txt") -> None:
-    """A host that does not act on verdicts."""
-    agent.tool_started(f"c{number}", name, {"path": path})
-    agent.tool_finished(f"c{number}", result="the same text")
 
 
 def test_calls_that_run_whatever_is_thought_of_them_reach_the_global_breaker() -> None:
@@ -113,10 +86,6 @@ def test_the_model_hears_of_a_loop_once_where_that_is_wanted(options: Any) -> No
         assert "read" in told.text
         assert told.text.startswith("<punchlist")
         assert agent.assistant_turn() == []
-
-
-def said(agent: Agent) -> str:
-    return "".join(one.text for one in agent.assistant_turn(["read"]) if one.kind == "finding")
 
 
 def test_the_model_hears_of_one_loop_once_however_long_it_goes_on() -> None:

@@ -1,5 +1,7 @@
 """What is off unless asked for: Hermes' guardrail beside loop detection, and rounds that bring nothing."""
 
+import json
+from collections.abc import Callable
 from typing import Any, Unpack
 
 import pytest
@@ -71,6 +73,54 @@ def test_a_turn_that_was_halted_stays_so_until_the_person_speaks() -> None:
         assert use(agent, "c8", "read_file", {"path": "a"}) == "same_tool_failure_halt"
         agent.user_turn()
         assert use(agent, "c9", "read_file", {"path": "a"}) == ""
+
+
+REFUSALS: dict[str, Callable[[Agent, str, str], None]] = {
+    "a failure": lambda agent, call_id, said: agent.tool_failed(call_id, said),
+    "a failure without a word": lambda agent, call_id, said: agent.tool_failed(call_id),
+    "a result": lambda agent, call_id, said: agent.tool_finished(call_id, said),
+    "an object": lambda agent, call_id, said: agent.tool_finished(call_id, {"error": said}, is_error=True),
+    "JSON": lambda agent, call_id, said: agent.tool_finished(call_id, json.dumps({"error": said})),
+}
+
+
+@pytest.mark.requirement("guardrail.refused")
+@pytest.mark.parametrize("refuse", REFUSALS.values(), ids=REFUSALS)
+def test_a_call_that_was_refused_did_not_run_and_is_no_failure(refuse: Callable[[Agent, str, str], None]) -> None:
+    with Board.open("memory:") as board:
+        agent = agent_on(board, guardrail=HARD)
+        for number in range(5):
+            use(agent, f"c{number}", "terminal", {"command": "make"}, failed=True)
+        for number in range(5, 15):
+            verdict = agent.tool_started(f"c{number}", "terminal", {"command": "make"})
+            assert (verdict.level, verdict.detector, verdict.count) == ("critical", "repeated_exact_failure_block", 5)
+            refuse(agent, f"c{number}", verdict.message)
+        assert use(agent, "c15", "terminal", {"command": "ls"}) == ""
+        assert not [name for _, name, _ in findings(board) if name == "same_tool_failure_halt"]
+
+
+@pytest.mark.requirement("guardrail.refused")
+def test_a_call_that_loop_detection_refused_is_no_answer_for_the_guardrail() -> None:
+    with Board.open("memory:") as board:
+        agent = agent_on(board, guardrail=True, loop_detection={"warning_threshold": 2, "critical_threshold": 3})
+        for number in range(3):
+            use(agent, f"c{number}", "terminal", {"command": f"make {number}"}, failed=True)
+            use(agent, f"d{number}", "Edit", {"path": "a"})
+        before = findings(board)
+        for number in range(3, 9):
+            verdict = agent.tool_started(f"d{number}", "Edit", {"path": "a"})
+            assert verdict.detector == "generic_repeat"
+            agent.tool_failed(f"d{number}", verdict.message)
+        assert [name for _, name, _ in findings(board)[len(before) :]] == ["generic_repeat"]
+
+
+@pytest.mark.requirement("guardrail.refused")
+def test_a_call_that_ran_although_it_was_to_be_refused_counts() -> None:
+    with Board.open("memory:") as board:
+        agent = agent_on(board, guardrail=HARD)
+        for number in range(8):
+            use(agent, f"c{number}", "terminal", {"command": "make"}, result="no", failed=True)
+        assert ("finding.raised", "same_tool_failure_halt", "critical") in findings(board)
 
 
 def test_a_reading_tool_of_any_host_that_brings_nothing_new_is_warned_of() -> None:

@@ -1,6 +1,6 @@
 """Stalls on a board: who is listened for, what counts as a sign of life, and how long is too long."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -138,6 +138,51 @@ def test_nobody_listens_beyond_the_lifetime(board: Board, clock: FakeClock) -> N
     assert findings(board) == [("finding.raised", "timed_out", "main")]
     agent.user_turn()
     assert findings(board)[-1] == ("finding.cleared", "timed_out", "main")
+
+
+SIGNS: dict[str, Callable[[Agent], object]] = {
+    "output": lambda agent: agent.output("I am alive."),
+    "the end of a call": lambda agent: agent.tool_finished("c1", "ok"),
+    "another call": lambda agent: agent.tool_started("c2", "Bash", {"command": "ls"}),
+    "what a call says": lambda agent: agent.tool_updated("c1", "50 %"),
+    "an assistant message": lambda agent: agent.assistant_turn(["Bash"]),
+    "the next turn": lambda agent: agent.user_turn(),
+    "the end": lambda agent: agent.finished(),
+}
+
+
+@pytest.mark.parametrize("sign", SIGNS.values(), ids=SIGNS)
+def test_a_stall_ends_with_the_lifetime_of_its_watch_and_that_end_with_the_next_sign_of_life(
+    board: Board, clock: FakeClock, sign: Callable[[Agent], object]
+) -> None:
+    agent = main(board)
+    agent.user_turn()
+    agent.tool_started("c1", "Bash", {"command": "sleep"})
+    clock.advance(61)
+    board.tick()
+    clock.advance(6 * 3600)
+    assert board.tick() == 1
+    assert findings(board) == [
+        ("finding.raised", "no_output", "main"),
+        ("finding.cleared", "no_output", "main"),
+        ("finding.raised", "timed_out", "main"),
+    ]
+    assert [one.detector for one in board.brief().noticed] == ["timed_out"]
+    sign(agent)
+    assert findings(board)[3:] == [("finding.cleared", "timed_out", "main")]
+    assert board.brief().noticed == ()
+    agent.output("And on.")
+    agent.user_turn()
+    assert len(findings(board)) == 4
+
+
+def test_an_agent_whose_tools_nobody_reports_ends_what_timed_out_with_a_call(board: Board, clock: FakeClock) -> None:
+    agent = main(board)
+    agent.user_turn()
+    clock.advance(6 * 3600)
+    board.tick()
+    agent.call("todo", {"set": ["Paint"]})
+    assert findings(board) == [("finding.raised", "timed_out", "main"), ("finding.cleared", "timed_out", "main")]
 
 
 def test_the_environment_sets_the_timings_of_all_others(

@@ -3,7 +3,7 @@
 import pytest
 
 from punchlist.detect.loop_options import loop_options
-from punchlist.detect.loops import compacted
+from punchlist.detect.loops import compacted, finished, started
 from tests.detect.calls import Caller, judged
 
 PATH = {"path": "/file.txt"}
@@ -54,3 +54,61 @@ def test_the_window_is_a_setting_and_zero_switches_the_guard_off() -> None:
     off = after_compaction(compaction_window=0)
     off.repeat(9, args=PATH, run="r")
     assert not off.state.guard.persisted
+
+
+@pytest.mark.requirement("loops.compaction-guard", "loops.ran-all-the-same")
+def test_the_loop_that_goes_on_all_the_same_is_counted_and_stays_one() -> None:
+    caller = Caller()
+    caller.state = compacted(caller.state)
+    verdicts = [caller.run(args=PATH) for _ in range(12)]
+    assert [judged(verdict)[2] for verdict in verdicts] == [0, 0, 0, *range(3, 12)]
+    assert {judged(verdict)[:2] for verdict in verdicts[3:]} == {("critical", "compaction_loop_persisted")}
+    assert [number for number, verdict in enumerate(verdicts) if verdict.is_news] == [3, 10]
+    assert len(caller.state.calls) == 12
+    assert caller.state.held == ()
+
+
+@pytest.mark.requirement("loops.compaction-guard", "loops.veto")
+def test_a_loop_that_is_refused_stays_one_until_another_call_is_made() -> None:
+    caller = after_compaction()
+    caller.repeat(3, args=PATH, run="r")
+    for _ in range(4):
+        verdict = caller.start(args=PATH, run="r")
+        assert judged(verdict) == ("critical", "compaction_loop_persisted", 3)
+        caller.finish(verdict.message, is_error=True, run="r")
+    assert len(caller.state.calls) == 3
+    assert caller.call("write", {}, run="r").level == "ok"
+    assert caller.call(args=PATH, run="r").level == "ok"
+
+
+@pytest.mark.requirement("loops.compaction-guard", "loops.ran-all-the-same")
+@pytest.mark.parametrize(("name", "result"), [("read", "something new"), ("write", "same")])
+def test_a_call_that_ran_and_is_none_of_the_loop_ends_it(name: str, result: str) -> None:
+    caller = Caller()
+    caller.state = compacted(caller.state)
+    caller.repeat(3, args=PATH)
+    assert caller.run(name, PATH, result).detector == "compaction_loop_persisted"
+    assert caller.call(args=PATH).level == "ok"
+
+
+@pytest.mark.requirement("loops.compaction-guard", "loops.duplicates")
+def test_a_call_judged_after_a_compaction_and_reported_again_counts_once() -> None:
+    caller = Caller()
+    caller.state = compacted(caller.state)
+    caller.repeat(3, args=PATH)
+    state = caller.state
+    for _ in range(3):
+        state, verdict = started(state, "again", "read", PATH)
+        assert judged(verdict) == ("critical", "compaction_loop_persisted", 3)
+    assert len(state.held) == 1
+    for _ in range(3):
+        state = finished(state, "again", "same")
+    assert len(state.calls) == 4
+
+
+@pytest.mark.requirement("loops.compaction-guard", "loops.count-blocked")
+def test_with_count_blocked_a_call_refused_after_a_compaction_counts() -> None:
+    caller = Caller(loop_options({"count_blocked": True}))
+    caller.state = compacted(caller.state)
+    caller.repeat(5, args=PATH)
+    assert len(caller.state.calls) == 5

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -11,6 +11,9 @@ from punchlist.core.events import Draft
 from punchlist.dialects.base import Reply
 from punchlist.guidance.ledger import Size, key_of, size_of_json
 from punchlist.guidance.tally import EMPTY, Tally, after_call, decode_tally, encode_tally
+
+if TYPE_CHECKING:
+    from punchlist.detect.findings import Finding
 
 
 class Accounts:
@@ -42,6 +45,19 @@ class Accounts:
     def awaiting(self, ledger: bytes | None, awaited: bool) -> bytes:
         """The bytes to store when a sign of life is waited for, or has come."""
         return self._kept(replace(self.tally(ledger), awaited=awaited))
+
+    def calm(self, ledger: bytes | None) -> tuple[bytes | None, Sequence[Finding]]:
+        """The bytes to store when a turn is over, None if they stay, and what is over with it: a storm of calls."""
+        tally = self.tally(ledger)
+        if not tally.pace:
+            return None, ()
+        from punchlist.detect.pace import calm, pace_of
+
+        known = pace_of(tally.pace)
+        if not known.storm_until:
+            return None, ()
+        pace, ended = calm(known)
+        return self._kept(replace(tally, pace=pace)), ended
 
     def _kept(self, tally: Tally) -> bytes:
         body = encode_tally(tally)

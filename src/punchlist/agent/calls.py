@@ -200,21 +200,27 @@ class Calls(Turns):
         ledger = self._accounts.after(tally, arguments, reply, events, pace=pace)
         tx.save_list(row, state, unseen=unseen, at=now, events=events, ledger=ledger)
         tx.add_events(row, (*events, *found) if found else events, by=self.name, at=now)
+        if tally.watched and not events:
+            self._watching.called(tx, row, now)
         return reply, state.todos is not before.todos
 
     def _paced(
         self, tally: Tally, row: AgentRow, drafts: Sequence[Draft], after: TodoList, now: datetime
     ) -> tuple[tuple[Any, ...] | None, list[Draft]]:
         """How the list is written now, and what there is to say of that, for an agent whose tools nobody reports."""
-        if tally.watched or not drafts:
+        if tally.watched:
             return None, []
         rules = self._paces
-        pace, found = rules.wrote(rules.pace_of(tally.pace), drafts, row.state.todos, after, now, self._staleness)
+        pace = rules.pace_of(tally.pace)
+        if drafts:
+            pace, found = rules.wrote(pace, drafts, row.state.todos, after, now, self._staleness)
+        else:
+            pace, found = rules.called(pace, now, self._staleness)
         return pace, [Draft(one.kind, one.data()) for one in found] if found else []
 
     @cached_property
     def _paces(self) -> ModuleType:
-        return import_module("punchlist.detect.pace")  # not for those who only look at a list
+        return import_module("punchlist.detect.pace")  # not for those who call nothing
 
     @cached_property
     def _staleness(self) -> StalenessOptions:

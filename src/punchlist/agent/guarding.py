@@ -6,7 +6,7 @@ What it counts belongs to one turn: the next message of the person begins anew.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
@@ -27,11 +27,12 @@ _RUNNING: Final = 64
 
 
 class Begun(NamedTuple):
-    """A call that runs: what it is known by, and whether it only looks something up."""
+    """A call that runs: what it is known by, whether it only looks something up, and whether it should not run."""
 
     tool: str
     args_hash: str
     reads: bool
+    refused: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +65,9 @@ class Guarding(Beside):
         name, args, kind = call
         state, decision = before(known.state, name, args, reads=kind == "read", options=self._options)
         finding = known.halted or decision.finding()
-        mark = decision.signature
-        running = more(known.running, call_id, Begun(mark.tool_name, mark.args_hash, kind == "read"), _RUNNING)
+        mark, refused = decision.signature, "critical" in (verdict.level, finding and finding.level)
+        begun = Begun(mark.tool_name, mark.args_hash, kind == "read", refused)
+        running = more(known.running, call_id, begun, _RUNNING)
         raised, is_news = self._said(tx, row, known.raised, finding, now)
         _keep(tx, row.number, Guarded(state, running, known.halted, raised))
         if finding is None or verdict.level == "critical":
@@ -75,10 +77,16 @@ class Guarding(Beside):
     def ended(
         self, tx: Transaction, row: AgentRow, call_id: str, result: Any, now: datetime, *, failed: bool | None
     ) -> None:
-        """A result that nobody calls a failure is read as Hermes reads it."""
+        """A result that nobody calls a failure is read as Hermes reads it.
+
+        A call that was to be refused, and of whose end nothing more is said, did not run.
+        """
         known = _kept(tx, row.number)
         begun = known.running.get(call_id)
         if begun is None:
+            return
+        if begun.refused and result is None:
+            _keep(tx, row.number, replace(known, running=less(known.running, call_id)))
             return
         mark = Signature(begun.tool, begun.args_hash)
         state, decision = after(

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from punchlist.agent.kept import Raised, alive, watch
+from punchlist.agent.kept import Kept, Raised, alive, watch
 from punchlist.core.events import Draft, Event
 from punchlist.core.grounding import task_key
 from punchlist.core.task import TaskStatus
 from punchlist.core.verdict import Verdict
 from punchlist.detect import stalls
 from punchlist.detect.findings import Finding, finding_of
+from punchlist.detect.loop_state import LoopState
+from punchlist.detect.window import Window
 from punchlist.store import AgentRow, Transaction
 
 if TYPE_CHECKING:
     from punchlist.detect.stalls import StallState
+
+_NO_CALLS: Final = LoopState()
 
 
 def loop_findings(raised: Raised, verdict: Verdict, tool: str) -> tuple[list[Draft], Raised]:
@@ -29,6 +33,15 @@ def loop_findings(raised: Raised, verdict: Verdict, tool: str) -> tuple[list[Dra
         return [], raised
     over = [Finding(detector, "ok", "Another call was made.", subject=subject) for detector, subject in raised]
     return [Draft(one.kind, one.data()) for one in over], ()
+
+
+def begin_run(known: Kept) -> tuple[list[Draft], bool]:
+    """The person spoke: calls before count no more, nor does a guard. What is over with that, and whether any did."""
+    over = [Finding(detector, "ok", "Another turn has begun.", subject=subject) for detector, subject in known.raised]
+    anew = bool(over) or known.window.state() != _NO_CALLS
+    if anew:
+        known.raised, known.window = (), Window(_NO_CALLS)
+    return [Draft(one.kind, one.data()) for one in over], anew
 
 
 def still_alive(state: StallState | None, row: AgentRow, now: datetime, name: str) -> StallState:

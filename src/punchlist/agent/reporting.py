@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime
 from typing import TYPE_CHECKING
 
+from punchlist.agent.upkeep import storm_until
 from punchlist.config import project_of
 from punchlist.core import brief as briefs
-from punchlist.core.brief import Brief
+from punchlist.core.brief import Brief, Noticed
 from punchlist.core.events import Event
 from punchlist.core.report import Report, Reporting
+from punchlist.detect.list_rules import STORM
+from punchlist.detect.pace import pace_of
+from punchlist.guidance.tally import decode_tally
+from punchlist.store import Transaction
 
 if TYPE_CHECKING:
     from punchlist.board import Board, Folder
@@ -20,7 +27,25 @@ def report(board: Board, session: str | None, project: Folder) -> Report:
 
 
 def brief(board: Board, after: int, session: str | None, project: Folder) -> Brief:
-    return briefs.brief(_log(board, session, project), after=after, now=board.now())
+    now = board.now()
+    found = briefs.brief(_log(board, session, project), after=after, now=now)
+    storms = [one for one in found.noticed if one.detector == STORM]
+    if not storms:
+        return found
+    over = board.store.read(lambda tx: [one for one in storms if _is_over(tx, one, now)])
+    return replace(found, noticed=tuple(one for one in found.noticed if one not in over))
+
+
+def _is_over(tx: Transaction, storm: Noticed, now: datetime) -> bool:
+    """Whether a storm has ended since by itself: nobody calls any more, and so nobody has told of its end."""
+    row = tx.agent(storm.session, storm.agent)
+    if row is None:
+        return True
+    tally = decode_tally(row.ledger)
+    if tally.watched:
+        until = storm_until(tx, row.number)
+        return until is None or until < now
+    return pace_of(tally.pace).storm_until < now.timestamp()
 
 
 def _log(board: Board, session: str | None, project: Folder) -> Iterator[Event]:

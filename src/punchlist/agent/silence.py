@@ -40,21 +40,26 @@ class Silence:
         known.write(tx)
 
     def stirred(self, tx: Transaction, row: AgentRow, now: datetime, sign: str, *, watched: bool) -> None:
-        """A sign of life that is no report on a tool.
+        """A sign of life that is no report on a tool. It begins no watch that is over.
 
         Of an agent whose tools nobody reports nothing more is expected: its silence from now on would say nothing.
         """
         known = kept(tx, row.number)
         state = known.stall
-        if state is None or state.over:
+        if state is None or (state.over and not state.told_as):
             return
-        if not watched:
+        if state.over or not watched:
             self.over(tx, row, state, now)
             known.stall = stalls.ended(state)
             known.write(tx)
         elif (now - state.alive_at).total_seconds() >= 1:
             known.stall = stalls.active(state, now, sign)
             known.write(tx)
+
+    def again(self, tx: Transaction, row: AgentRow, state: StallState | None, now: datetime) -> None:
+        """A report that begins a new watch, if the last one is over: with it ends what was said at its end."""
+        if state is not None and state.over:
+            self.over(tx, row, state, now)
 
     def over(self, tx: Transaction, row: AgentRow, state: StallState | None, now: datetime) -> None:
         """Says that a stall is over, if one was told of."""

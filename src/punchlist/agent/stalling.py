@@ -14,7 +14,7 @@ from punchlist.agent.kept_work import read
 from punchlist.config import stall_timings
 from punchlist.core.events import Draft
 from punchlist.detect.findings import Finding
-from punchlist.detect.stalls import StallOptions, StallState, check, stall_options
+from punchlist.detect.stalls import StallOptions, StallState, check, over, stall_options
 from punchlist.store import Store, Transaction
 from punchlist.store.work import WatchedRow
 
@@ -72,16 +72,17 @@ def _timings(row: WatchedRow, otherwise: StallOptions) -> StallOptions:
 
 
 def _told(tx: Transaction, row: WatchedRow, now: datetime, options: StallOptions) -> bool:
-    """Looks again, now that nobody else writes."""
+    """Looks again, now that nobody else writes. What is said of an agent stands in for what was said before."""
     agent = tx.agent(row.session, row.agent)
     if agent is None:
         return False
     found = kept(tx, row.number)
-    state = found.stall
-    state, finding = (None, None) if state is None else check(state, now, _timings(row, options))
-    if finding is None:
+    before = found.stall
+    state, finding = (None, None) if before is None else check(before, now, _timings(row, options))
+    if before is None or finding is None:
         return False
     found.stall = state
     found.write(tx)
-    tx.add_events(agent, [Draft(finding.kind, finding.data())], by=row.agent, at=now)
+    said = [one for one in (over(before), finding) if one is not None]
+    tx.add_events(agent, [Draft(one.kind, one.data()) for one in said], by=row.agent, at=now)
     return True

@@ -146,6 +146,7 @@ class Steps:
 
         With `asked` another begins, and a sign of life is waited for, whether or not tools were ever reported.
         """
+        row = self._calmed(tx, row)
         tally = self._ground.accounts.tally(row.ledger)
         if asked or tally.watched or tally.awaited:
             self._ground.watching.turn_ended(tx, row, self._ground.board.now(), asked=asked)
@@ -153,6 +154,15 @@ class Steps:
             self._add(tx, row, Draft("turn.ended", {"abandoned": 0}))
         if not tally.watched and tally.awaited != asked:
             tx.save_ledger(row, self._ground.accounts.awaiting(row.ledger, asked))
+
+    def _calmed(self, tx: Transaction, row: AgentRow) -> AgentRow:
+        """The agent's row after a storm of calls, which is over with the turn. Who reports tools has that elsewhere."""
+        ledger, ended = self._ground.accounts.calm(row.ledger)
+        if ledger is None:
+            return row
+        tx.save_ledger(row, ledger)
+        self._add(tx, row, *(Draft(one.kind, one.data()) for one in ended))
+        return row._replace(ledger=ledger)
 
     def _stirred(self, tx: Transaction, row: AgentRow) -> AgentRow:
         """The agent's row after an assistant message, which is a sign of life."""

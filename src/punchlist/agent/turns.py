@@ -18,7 +18,10 @@ class Turns(Handle):
     """Nothing here raises: on a fault it says nothing, and logs."""
 
     def user_turn(self) -> None:
-        """The person spoke: tries of the stop guard and reminders of the last prompt are forgotten."""
+        """The person spoke: tries of the stop guard and reminders of the last prompt are forgotten.
+
+        A run begins: calls of before are no part of a loop any more.
+        """
         self._steps.person_spoke()
 
     def assistant_turn(self, tools_used: Iterable[str] = ()) -> list[Injection]:

@@ -40,6 +40,15 @@ FRESH: Final = Stale()
 _decode = msgspec.msgpack.Decoder(Stale).decode
 
 
+def storm_until(tx: Transaction, number: int) -> datetime | None:
+    """When the storm of calls of an agent whose tools are reported is over, None if there is none."""
+    return _stale(tx.work.get(number, STALENESS)).state.storm_until
+
+
+def _stale(body: bytes | None) -> Stale:
+    return FRESH if body is None else _decode(body)
+
+
 class Upkeep:
     """Looks on for one agent, through one handle."""
 
@@ -74,6 +83,23 @@ class Upkeep:
         for event in events:
             state, found = staleness.observed(state, event, self._options)
             said.extend(found)
+        return self._said(tx, row, stale, state, said)
+
+    def called(self, tx: Transaction, row: AgentRow, now: datetime) -> list[Draft]:
+        """What a call of the agent's todo tool says about it that wrote nothing."""
+        stale = self._stale(tx, row.number)
+        state, found = staleness.called(stale.state, now, self._options)
+        return self._said(tx, row, stale, state, list(found))
+
+    def calm(self, tx: Transaction, row: AgentRow) -> list[Draft]:
+        """What is over with the turn: a storm of calls."""
+        stale = self._stale(tx, row.number)
+        return self._said(tx, row, stale, staleness.calm(stale.state), [])
+
+    def _said(
+        self, tx: Transaction, row: AgentRow, stale: Stale, state: staleness.StalenessState, said: list[Finding]
+    ) -> list[Draft]:
+        """Keeps the state, and what there is to say, with what is over."""
         raised, ended = over(stale.raised, said, lambda known: staleness.holds(state, *known))
         said.extend(ended)
         after = Stale(state, raised)
@@ -83,11 +109,9 @@ class Upkeep:
 
     def _stale(self, tx: Transaction, number: int) -> Stale:
         body = tx.work.get(number, STALENESS)
-        if body is None:
-            return FRESH
         known, stale = self._last
         if known is not body:
-            stale = _decode(body)
+            stale = _stale(body)
             self._last = body, stale
         return stale
 

@@ -15,7 +15,7 @@ from punchlist.agent.grading import regraded, regraded_above
 from punchlist.agent.ids_again import id_in_use
 from punchlist.agent.kept import Begun, Kept, Over, encode, kept, watch
 from punchlist.agent.kept_work import make_anew
-from punchlist.agent.report_rules import event_of, loop_findings, plan_of, still_alive, task_in_focus
+from punchlist.agent.report_rules import begin_run, event_of, loop_findings, plan_of, still_alive, task_in_focus
 from punchlist.agent.silence import Silence
 from punchlist.agent.standing import Standing
 from punchlist.agent.upkeep import Upkeep
@@ -148,6 +148,8 @@ class Watching:
         elif not is_same or outcome.is_news or recorded is not None:
             known.is_due = True
         if outcome.is_news:
+            if hint is None:
+                self.silence.again(tx, row, known.stall, now)
             known.stall = still_alive(known.stall, row, now, seen.name)
             drafts += self._upkeep.worked(tx, row, self.standing(row.state.todos).focus, now)
             self._report(tx, row, known, "tool.started", facts, now, hint)
@@ -212,6 +214,7 @@ class Watching:
             hint = encode(Over(writes, call))
         else:
             known.is_due = True
+            self.silence.again(tx, row, known.stall, now)
         known.stall = still_alive(known.stall, row, now, data["name"])
         self._report(tx, row, known, event, data, now, hint)
         if outcome.is_worse:
@@ -262,17 +265,21 @@ class Watching:
         """
         known = kept(tx, row.number)
         watcher = known.watcher
+        is_turn = draft is not None or self.went_on(tx, row)
         self.silence.over(tx, row, known.stall, now)
+        self._add(tx, row, self._upkeep.calm(tx, row), now)
         if asked:
             self.silence.keep_timings(tx, row.number)
             for one in self.beside:
                 one.turn_began(tx, row, now)
+        over, anew = begin_run(known) if asked else ([], False)
+        self._add(tx, row, over, now)
         settled = watcher.left_open(Moment(now, watcher.reports + 1))
-        is_turn = bool(settled) or draft is not None or self.went_on(tx, row)
+        is_turn = is_turn or bool(settled)
         if is_turn:
             self._add(tx, row, [draft or Draft("turn.ended", {"abandoned": len(settled)})], now)
         stall = stalls.submitted(watch(row, now), now) if asked else known.stall and stalls.ended(known.stall)
-        if settled or stall != known.stall:
+        if settled or anew or stall != known.stall:
             watcher.reports += is_turn
             watcher.give_up(settled)
             known.count(tx, settled)
@@ -292,9 +299,8 @@ class Watching:
         before = known.stall
         known.stall, resumed = stalls.spoke(before or watch(row, now), now)
         known.write(tx)
-        if resumed is not None and before is not None:
-            resumed = stalls.over(before, resumed.seen) or resumed
-        self._add(tx, row, [] if resumed is None else [Draft(resumed.kind, resumed.data())], now)
+        over = None if before is None else stalls.over(before, f"{before.label} resumed output.")
+        self._add(tx, row, [Draft(one.kind, one.data()) for one in (over or resumed,) if one is not None], now)
 
     def guarded(
         self, tx: Transaction, row: AgentRow, call_id: str, seen: Look, verdict: Verdict, now: datetime
@@ -337,6 +343,10 @@ class Watching:
             kept(tx, row.number).finished(tx, f"{plan_of(row, drafts)}/{finished[-1]}")
         events = [event_of(row, draft.kind, draft.data, now, by) for draft in drafts]
         self._add(tx, row, self._upkeep.observed(tx, row, events), now)
+
+    def called(self, tx: Transaction, row: AgentRow, now: datetime) -> None:
+        """The todo tool was called, and wrote nothing; to be called for agents that are watched."""
+        self._add(tx, row, self._upkeep.called(tx, row, now), now)
 
     def _regrade(
         self, tx: Transaction, row: AgentRow, known: Kept, calls: Sequence[ToolCall], now: datetime, *, failed: bool

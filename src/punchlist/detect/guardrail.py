@@ -15,6 +15,7 @@ from typing import Any, Literal, cast
 from punchlist.core.verdict import Level
 from punchlist.detect.findings import Finding, shown
 from punchlist.detect.guardrail_options import DEFAULT, GuardrailOptions
+from punchlist.detect.refusals import is_refusal
 from punchlist.detect.signatures import kept
 from punchlist.detect.stable import CHARACTERS, digest, is_plain
 from punchlist.detect.values import fields, less, more
@@ -121,9 +122,12 @@ def after(
 ) -> tuple[GuardrailState, Decision]:
     """What to think of a call that ran: given by its tool and arguments, or by what `before` knows it by.
 
-    Without `failed` the result itself is asked, as Hermes does.
+    Without `failed` the result itself is asked, as Hermes does. A call whose result is a refusal of ours did not run,
+    and counts for nothing.
     """
     mark = signature(name, args) if isinstance(name, str) else name
+    if is_refusal(result):
+        return state, _allowed(mark)
     key, tool = _key(mark), mark.tool_name
     if looks_failed(tool, result) if failed is None else failed:
         return _after_failure(state, mark, options)

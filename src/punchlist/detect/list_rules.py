@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from punchlist.detect.findings import Finding
 
 WRITES = frozenset({"list.replaced", "list.merged", "list.edited", "list.confirmed", "list.refused"})
-"""The events that a call of a todo tool ends with."""
+"""The events that a call of a todo tool ends with, unless it only reads."""
+
+STORM = "todo_storm"
 
 _MOVES: Mapping[str, str] = {
     "item.started": "in_progress",
@@ -49,15 +51,20 @@ DEFAULT = StalenessOptions()
 
 
 def churn(writes: int, options: StalenessOptions) -> Finding | None:
-    """What there is to say of so many writes in a row behind which no item had moved on."""
+    """What there is to say of so many writes in a row, accepted or not, behind which no item had moved on."""
     if not writes or not options.churn_writes or writes % options.churn_writes:
         return None
-    said = f"The list was written {writes} times in a row, and no item has moved on."
+    said = f"The todo tool was called to write the list {writes} times in a row, and no item has moved on."
     return _finding("churn", "warning", said, writes)
 
 
 def storm(calls: int, seconds: float) -> Finding:
-    return _finding("todo_storm", "warning", f"{calls} calls of the todo tool within {round(seconds)} s.", calls)
+    return _finding(STORM, "warning", f"{calls} calls of the todo tool within {round(seconds)} s.", calls)
+
+
+def calmed(raised: Raised) -> tuple[Raised, list[Finding]]:
+    """What is still raised once a storm is over, and what there is to say of that."""
+    return over(raised, (), lambda known: known[0] != STORM)
 
 
 def bouncing(item: str, bounces: int, options: StalenessOptions) -> Finding | None:

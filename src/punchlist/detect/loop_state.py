@@ -20,7 +20,11 @@ _STOP = "!"
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """The watch after a compaction: whether the calls behind it are the same one, with the same result, again."""
+    """The watch after a compaction: whether the calls behind it are the same one, with the same result, again.
+
+    `persisted`: they were, and are until another call has run. `told` is 0 until somebody heard of it, and then one
+    more than the last step at which that was news.
+    """
 
     run: str = ""
     left: int = 0
@@ -28,6 +32,11 @@ class Guard:
     same: str = ""
     tool: str = ""
     persisted: bool = False
+    told: int = 0
+
+    def is_same(self, call: Call) -> bool:
+        """Whether a call is the one that came again and again, whatever it comes to."""
+        return self.same.rpartition("=")[0] == call.key
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,20 +80,23 @@ def in_steps(
 
 def observed(guard: Guard, call: Call) -> Guard:
     """The guard after a call that has finished."""
-    if guard.left <= 0 or guard.run != call.run:
+    if guard.run != call.run or not (guard.left > 0 or guard.told):
         return guard
     same = f"{call.key}={call.outcome}"
     if guard.seen and same != guard.same:
         return Guard()
     if guard.left > 1:
         return replace(guard, left=guard.left - 1, seen=guard.seen + 1, same=same, tool=call.tool)
-    return Guard(run=guard.run, seen=guard.seen + 1, tool=call.tool, persisted=True)
+    return Guard(guard.run, 0, guard.seen + 1, same, call.tool, persisted=True, told=guard.told)
 
 
-def persisted(guard: Guard) -> Verdict:
-    """What is thought of a call behind a window in which nothing but one call was seen."""
+def persisted(guard: Guard) -> tuple[Guard, Verdict]:
+    """What is thought of a call behind a window in which nothing but one call was seen, and the guard behind that."""
     message = (
         f"CRITICAL: tool {shown(guard.tool)} repeated {guard.seen} times with identical arguments and identical "
         "results after compaction, which did not end the loop. This run should stop here."
     )
-    return Verdict("critical", "compaction_loop_persisted", guard.seen, message, is_news=True)
+    step = 1 + guard.seen // STEP
+    is_news = step > guard.told
+    verdict = Verdict("critical", "compaction_loop_persisted", guard.seen, message, is_news=is_news)
+    return replace(guard, told=step) if is_news else guard, verdict

@@ -8,16 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from math import ceil
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from punchlist.core.events import Draft
 from punchlist.core.todo import WORDS, TodoList
 from punchlist.detect.list_rules import (
     PROGRESS,
+    STORM,
     WRITES,
     Raised,
     StalenessOptions,
     bouncing,
+    calmed,
     churn,
     is_back,
     is_closed,
@@ -34,14 +37,15 @@ _MOST_BOUNCING = 32
 
 
 class Pace(NamedTuple):
-    """`writes` are those in a row behind which no item had moved on, `times` of the last ones, in whole seconds.
+    """`writes` are those in a row behind which no item had moved on, `times` of the last calls, in whole seconds.
 
-    `backs` says how often items that still are on the list went back; `raised` are findings that still hold.
+    `storm_until` is when a storm of calls will be over if no more come, 0 if there is none. `backs` says how often
+    items that still are on the list went back; `raised` are findings that still hold.
     """
 
     writes: int = 0
     times: tuple[int, ...] = ()
-    storming: bool = False
+    storm_until: int = 0
     backs: Mapping[str, int] = {}
     raised: Raised = ()
 
@@ -61,7 +65,7 @@ def wrote(
     pace: Pace, drafts: Sequence[Draft], before: TodoList, after: TodoList, at: datetime, options: StalenessOptions
 ) -> tuple[Pace, tuple[Finding, ...]]:
     """The pace after a write of the agent's own, of which these are the events, and what there is to say."""
-    writes, times, storming, backs, raised = pace
+    writes, times, until, backs, raised = pace
     news: list[Finding] = []
     moved = anew = False
     for kind, data in drafts:
@@ -69,8 +73,8 @@ def wrote(
             writes, times = 0 if moved else writes + 1, _recent(times, int(at.timestamp()), options)
             if writes and (finding := churn(writes, options)) is not None:
                 news.append(finding)
-            before_it, storming = storming, 0 < options.storm_calls <= len(times)
-            if storming and not before_it:
+            before_it, until = until, _storm_until(times, options)
+            if until and not before_it:
                 news.append(storm(len(times), times[-1] - times[0]))
         elif kind == "plan.started":
             backs, moved, anew = NO_PACE.backs, True, True
@@ -80,10 +84,29 @@ def wrote(
                 backs = more(backs, item, backs.get(item, 0) + 1, _MOST_BOUNCING)
                 if (finding := bouncing(item, backs[item], options)) is not None:
                     news.append(finding)
-    if news or (raised and not _all_stand(raised, writes, storming, () if anew else drafts)):
-        raised, ended = over(raised, news, lambda known: _holds(writes, storming, after, known))
+    if news or (raised and not _all_stand(raised, writes, until > 0, () if anew else drafts)):
+        raised, ended = over(raised, news, lambda known: _holds(writes, until > 0, after, known))
         news += ended
-    return Pace(writes, times, storming, backs, raised), tuple(news)
+    return Pace(writes, times, until, backs, raised), tuple(news)
+
+
+def called(pace: Pace, at: datetime, options: StalenessOptions) -> tuple[Pace, Sequence[Finding]]:
+    """The pace after a call of the agent's own that wrote nothing, and what there is to say."""
+    times = _recent(pace.times, int(at.timestamp()), options)
+    until = _storm_until(times, options)
+    after = pace._replace(times=times, storm_until=until)
+    if until and not pace.storm_until:
+        return after._replace(raised=(*pace.raised, (STORM, ""))), (storm(len(times), times[-1] - times[0]),)
+    if until or not pace.storm_until:
+        return after, ()
+    raised, ended = calmed(pace.raised)
+    return after._replace(raised=raised), ended
+
+
+def calm(pace: Pace) -> tuple[Pace, Sequence[Finding]]:
+    """The pace once the calls of before count no more towards a storm, and what there is to say."""
+    raised, ended = calmed(pace.raised)
+    return pace._replace(times=(), storm_until=0, raised=raised), ended
 
 
 def _all_stand(raised: Raised, writes: int, storming: bool, drafts: Sequence[Draft]) -> bool:
@@ -111,6 +134,11 @@ def _recent(times: tuple[int, ...], now: int, options: StalenessOptions) -> tupl
     if times and (now - times[0] > seconds or now < times[-1]):
         times = tuple(time for time in times if 0 <= now - time <= seconds)
     return (*times, now)[-most:]
+
+
+def _storm_until(times: tuple[int, ...], options: StalenessOptions) -> int:
+    """When these calls, the latest, will be no storm any more; 0 if they are none now."""
+    return times[0] + ceil(options.storm_seconds) if 0 < options.storm_calls <= len(times) else 0
 
 
 def _gone_back(before: TodoList, kind: str, data: Mapping[str, object]) -> str:

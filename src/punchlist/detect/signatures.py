@@ -14,6 +14,7 @@ from itertools import islice
 from typing import Any, Literal, NamedTuple, cast
 
 from punchlist.detect.list_shapes import list_shape, plan_shape, writes_list
+from punchlist.detect.refusals import is_refusal, may_be_refusal, may_refuse
 from punchlist.detect.stable import CHARACTERS, KEYS, TEXT, UNDEFINED, digest, stable
 from punchlist.detect.values import fields
 from punchlist.text import repair
@@ -46,12 +47,6 @@ _UNKNOWN_TOOL = (
     re.compile(r"tool\s+[\"'`]?([a-z0-9_.-]+)[\"'`]?\s+(?:not found|is not available)", re.IGNORECASE),
 )
 _SEARCHED = 2000
-_REFUSAL = re.compile(
-    r"CRITICAL: (?:attempted unavailable tool |Called .{1,80} with identical arguments and |"
-    r"You are alternating between repeated tool-call patterns|"
-    r".{1,80} has repeated identical no-progress outcomes |tool .{1,80} repeated \d+ times with identical)"
-)
-"""How our own critical verdicts begin."""
 
 
 class Sight(NamedTuple):
@@ -128,26 +123,22 @@ def reading(tool: str, args: object) -> Reading:
 
 
 def outcome(way: Reading, result: object, *, is_error: bool) -> Outcome:
-    """What a result comes to. None, and a refusal of this very detector, come to nothing and are not counted."""
+    """What a result comes to. None, and a refusal of our own, come to nothing and are not counted."""
     if is_error:
-        said = _said(result)
-        if _is_refusal(said):
+        if is_refusal(result):
             return Outcome()
+        said = _said(result)
         return Outcome(f"error:{digest(said)}", _unknown_tool(said))
-    if result is None or (isinstance(result, str) and _is_refusal(result)):
+    if result is None or (isinstance(result, str) and may_refuse(result) and is_refusal(result)):
         return Outcome()
     if isinstance(result, str) or not isinstance(result, Mapping):  # asked in this order, because that is quicker
         return Outcome(digest({"text": ""} if way == "plan" else result))
     given = fields(cast("object", result))
-    details = fields(given.get("details"))
-    if details.get("status") == "blocked" and details.get("deniedReason") == "tool-loop":
+    text = _text(given)
+    if may_be_refusal(given, text) and is_refusal(given):
         return Outcome()
-    return Outcome(digest(_facts(way, details, _text(given)), _volatile if way == "send" else None))
-
-
-def _is_refusal(said: str) -> bool:
-    """Whether a host gives a verdict of ours back as what the call came to."""
-    return said.startswith("CRITICAL: ") and _REFUSAL.match(said) is not None
+    facts = _facts(way, fields(given.get("details")), text)
+    return Outcome(digest(facts, _volatile if way == "send" else None))
 
 
 def _facts(way: Reading, details: Mapping[str, Any], text: str) -> object:

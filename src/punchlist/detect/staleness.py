@@ -3,14 +3,14 @@
 - `stale_item`: an item has been in progress for long while the work went elsewhere.
 - `churn`: the list is written again and again, and no item moves on.
 - `bouncing`: an item goes back, and forth, and back.
-- `todo_storm`: many calls of the todo tool in a short time.
+- `todo_storm`: many calls of the todo tool, writes and reads, in a short time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 from punchlist.core.events import Event
@@ -68,6 +68,7 @@ class StalenessState:
     """What of one agent's list counts: at most 512 items, 32 of them in progress, and the last few writes.
 
     `writes` is the number of writes in a row behind which no item had moved on; `moved` is about the one under way.
+    `times` are those of the last calls, and `storm_until` is when a storm of them will be over if no more come.
     """
 
     items: Mapping[str, Seen] = field(default_factory=dict[str, Seen])
@@ -75,7 +76,7 @@ class StalenessState:
     writes: int = 0
     moved: bool = False
     times: tuple[datetime, ...] = ()
-    storming: bool = False
+    storm_until: datetime | None = None
 
 
 def observed(
@@ -98,6 +99,24 @@ def observed(
     return state, ()
 
 
+def called(
+    state: StalenessState, at: datetime, options: StalenessOptions = DEFAULT
+) -> tuple[StalenessState, tuple[Finding, ...]]:
+    """The state after a call of the agent's todo tool, also one that only reads, and whether that makes a storm."""
+    times = (*state.times, at)[-options.storm_calls :] if options.storm_calls else (at,)
+    taken = at - times[0]
+    longest = timedelta(seconds=options.storm_seconds)
+    is_storm = 0 < options.storm_calls <= len(times) and timedelta() <= taken <= longest
+    until = times[0] + longest if is_storm else None
+    found = (storm(len(times), taken.total_seconds()),) if is_storm and state.storm_until is None else ()
+    return replace(state, times=times, storm_until=until), found
+
+
+def calm(state: StalenessState) -> StalenessState:
+    """The state once the calls of before count no more towards a storm."""
+    return state if state.storm_until is None else replace(state, times=(), storm_until=None)
+
+
 def standing(todos: TodoList, now: datetime) -> StalenessState:
     """The state of a list that is looked at for the first time."""
     latest = todos.items[-_MOST_ITEMS:]
@@ -112,7 +131,8 @@ def taken_over(state: StalenessState, pace: Pace) -> StalenessState:
     """The state of a list that was written at that pace before anybody looked more closely."""
     times = tuple(datetime.fromtimestamp(time, UTC) for time in pace.times)
     items = {name: seen._replace(bounces=pace.backs.get(name, 0)) for name, seen in state.items.items()}
-    return replace(state, items=items, writes=pace.writes, times=times, storming=pace.storming)
+    until = datetime.fromtimestamp(pace.storm_until, UTC) if pace.storm_until else None
+    return replace(state, items=items, writes=pace.writes, times=times, storm_until=until)
 
 
 def holds(state: StalenessState, detector: str, subject: str) -> bool:
@@ -127,7 +147,7 @@ def holds(state: StalenessState, detector: str, subject: str) -> bool:
             seen = state.items.get(subject)
             return seen is not None and not is_closed(seen.status)
         case "todo_storm":
-            return state.storming
+            return state.storm_until is not None
         case _:
             return False
 
@@ -159,13 +179,8 @@ def _written(
 ) -> tuple[StalenessState, tuple[Finding, ...]]:
     writes = 0 if state.moved else state.writes + 1
     churned = churn(writes, options)
-    found = [] if churned is None else [churned]
-    times = (*state.times, event.at)[-options.storm_calls :] if options.storm_calls else ()
-    taken = (times[-1] - times[0]).total_seconds() if times else 0.0
-    storming = 0 < options.storm_calls <= len(times) and 0 <= taken <= options.storm_seconds
-    if storming and not state.storming:
-        found.append(storm(len(times), taken))
-    return replace(state, writes=writes, moved=False, times=times, storming=storming), tuple(found)
+    state, found = called(replace(state, writes=writes, moved=False), event.at, options)
+    return state, found if churned is None else (churned, *found)
 
 
 def _item_changed(

@@ -10,6 +10,7 @@ from punchlist.detect.loop_options import DEFAULT, LoopOptions
 from punchlist.detect.loop_rules import FINE as NOTHING_SEEN
 from punchlist.detect.loop_rules import Call, judge
 from punchlist.detect.loop_state import Guard, LoopState, in_steps, observed, persisted
+from punchlist.detect.refusals import is_refusal
 from punchlist.detect.signatures import Outcome, Sight, kept, outcome, sight
 
 _MOST_HELD = 8
@@ -50,8 +51,11 @@ class Window:
         tool, key, way, _ = seen
         call = Call(kept(call_id), tool, key[:-_UNKEPT], kept(run) if run else "", way)
         if self.guard.persisted and self.guard.run == call.run:
-            verdict, self.guard = persisted(self.guard), Guard()
-            return verdict, None
+            if not self.guard.told or self.guard.is_same(call):
+                self.guard, verdict = persisted(self.guard)
+                before = [known for known in self._calls if known.run == call.run]
+                return verdict, None if self._is_known(before, call) else self._hold(call, before, options)
+            self.guard = Guard()
         if options.error_threshold or not self._is_new(call):
             return self._judged(call, seen, options)
         if self.warned:
@@ -74,6 +78,8 @@ class Window:
         seen = None if name is None else sight(name, args)
         key, call_id, run = None if seen is None else seen.key[:-_UNKEPT], kept(call_id), kept(run) if run else ""
         if self.held and (held := _held(self.held, call_id, key, run)) is not None:
+            if result is None or is_refusal(result):
+                return None
             return self._ran(held, outcome(held.way, result, is_error=is_error), options)
         place, is_over = _place(self._calls, call_id, key, run)
         if place is not None:
@@ -137,13 +143,25 @@ class Window:
         if verdict.level != "critical":
             self._record(call, options.history_size)
             return verdict, call
-        if call_id:
+        return verdict, self._hold(call, before, options)
+
+    def _is_known(self, before: Sequence[Call], call: Call) -> bool:
+        """Whether a call that begins is one of those of before, or of those held back; without an id it is neither."""
+        if not call.id:
+            return False
+        return (
+            _first(before, call.id, call.key) is not None or _held(self.held, call.id, call.key, call.run) is not None
+        )
+
+    def _hold(self, call: Call, before: Sequence[Call], options: LoopOptions) -> Call | None:
+        """Keeps a call in mind that was judged critical; what is recorded of it now, None if nothing is."""
+        if call.id:
             self.held = (*self.held, call)[-_MOST_HELD:]
         if not options.count_blocked:
-            return verdict, None
+            return None
         blocked = _blocked(before, call)
         self._record(blocked, options.history_size)
-        return verdict, blocked
+        return blocked
 
     def _ran(self, held: Call, came: Outcome, options: LoopOptions) -> Call | None:
         """A call that was judged critical turns out to have run: it counts like any other.
