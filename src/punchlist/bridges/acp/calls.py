@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from punchlist.bridges.acp.plan import OURS, Update
+from punchlist.bridges.acp.raw import raw
 from punchlist.bridges.acp.titles import call_content, call_kind, call_title
 from punchlist.core.grounding.places import Place, places
 
@@ -44,6 +45,7 @@ class Calls:
         """A call begins. `title`, `kind` and the places `found` are for those who do not have its arguments."""
         if not call_id or self.knows(call_id):
             return None
+        arguments = raw(arguments)
         known = places(arguments, list(found))
         self._open[call_id] = known or []
         _trim(self._open, _MOST_OPEN)
@@ -62,6 +64,7 @@ class Calls:
         """A call has brought something, and goes on."""
         if not call_id or call_id in self._ended:
             return None
+        partial = raw(partial)
         return _update(
             "tool_call_update",
             call_id,
@@ -84,7 +87,7 @@ class Calls:
         """A call has ended, perhaps one that was given up. The places `found` are for those who know only a preview."""
         if not call_id or (call_id in self._ended and call_id not in self._given_up):
             return None
-        begun = self._given_up.pop(call_id, None) or self._end(call_id)
+        begun, result = self._given_up.pop(call_id, None) or self._end(call_id), raw(result)
         return _update(
             "tool_call_update",
             call_id,
