@@ -99,4 +99,4 @@ class _OneList:
         if event.kind == "list.confirmed":
             return self._lists.known(*self._whose)
         change = self._lists.add(event)
-        return None if change is None or event.kind == "list.graded" else change.after  # a grade is no write
+        return None if change is None or event.kind == "list.graded" else change.shown  # a grade is no write

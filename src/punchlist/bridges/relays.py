@@ -54,7 +54,7 @@ class Relays:
             return relay.said(f"{spoken(event.data)} ", event.at)
         found = self._lists.add(event)
         if found is not None:
-            return relay.progressed(told(change(found.before, found.after)), event.at)
+            return relay.progressed(told(change(found.before, found.shown)), event.at)
         if event.kind.startswith("tool."):
             relay.active(event.kind, event.at)
         return []

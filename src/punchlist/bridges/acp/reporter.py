@@ -18,8 +18,9 @@ from punchlist.bridges.acp.raw import raw
 from punchlist.bridges.acp.titles import call_content
 from punchlist.bridges.acp.todo_calls import todo_end, todo_start, todo_title
 from punchlist.bridges.acp.updates import Updates
-from punchlist.bridges.lists import looking_into
+from punchlist.bridges.lists import Lists, looking_into
 from punchlist.core.events import Event
+from punchlist.core.todo import TodoList
 from punchlist.errors import ExtraMissing, StoreClosed
 from punchlist.guidance.tools import kind as known_kind
 from punchlist.text import repair
@@ -113,7 +114,7 @@ class Reporter:
         call_id = _text(call_id)
         if self._todo_calls.pop(call_id, "") is None and not is_error:
             update = self._updates.calls.finished(call_id)
-            content = call_content(todo_end(await asyncio.to_thread(lambda: self._agent.todos)))
+            content = call_content(todo_end(await asyncio.to_thread(self._written)))
             await self._one(None if update is None else update | {"content": content})
             return
         await self._one(self._updates.calls.finished(call_id, result, is_error=is_error))
@@ -121,6 +122,15 @@ class Reporter:
     def _fresh(self) -> Updates:
         agent = self._agent
         return Updates(agent.session, agent.name, plans=self._plans, look=looking_into(agent.board))
+
+    def _written(self) -> TodoList:
+        """The list as it is, or the finished one that its dialect has cleared just now."""
+        agent = self._agent
+        todos, lists = agent.todos, Lists(looking_into(agent.board))
+        for event in agent.board.events(self._cursor or 0) if not todos.items else ():
+            if (event.session, event.agent) == (agent.session, agent.name) and (change := lists.add(event)) is not None:
+                todos = change.shown
+        return todos
 
     def _begin(self) -> list[Update]:
         self._cursor = self._agent.board.store.last_seq()  # first, so that nothing falls between

@@ -58,7 +58,11 @@ class Updates:
         if event.kind.startswith("approval."):
             return self._approval(event.kind, event.data) if self.plans else []
         change = self._lists.add(event)
-        return [] if change is None else self._plan(event.agent, change.after)
+        if change is not None:
+            return self._plan(event.agent, change.shown)
+        if event.kind == "list.confirmed" and event.agent in self._sent:  # no finished list is shown any more
+            return self._plan(event.agent, self._lists.known(self.session, event.agent))
+        return []
 
     def _plan(self, agent: str, todos: TodoList) -> list[Update]:
         if agent != self.agent and not self.plans:
