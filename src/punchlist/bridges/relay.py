@@ -7,7 +7,7 @@ Text is gathered for 2.5 seconds and shown as at most 220 characters; silence is
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final, Literal, NamedTuple
 
@@ -31,11 +31,21 @@ _SUMMARIES: Final[dict[Kind, str]] = {"start": "Started.", "resumed": "Resumed o
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RelayOptions:
-    """`flush_after` is in seconds, 0 for only full snippets. `commentary`: the parent wants to see asides too."""
+    """`flush_after` is in seconds, 0 for only full snippets. `commentary`: the parent wants to see asides too.
+
+    Without `stalls` the timings are those of the child, where it has some, else the usual ones.
+    """
 
     flush_after: float = 2.5
     commentary: bool = False
-    stalls: StallOptions = stalls.DEFAULT
+    stalls: StallOptions | None = None
+
+
+class Listened(NamedTuple):
+    """What somebody else knows of a child's silence: how far it got, None if that says nothing, and the timings."""
+
+    state: StallState | None
+    options: StallOptions = stalls.DEFAULT
 
 
 class Notice(NamedTuple):
@@ -75,6 +85,7 @@ class Relay:
         self._flush_at: datetime | None = None
         self._snapshot = ""
         self._items: dict[str, str] = {}
+        self._rested_at: datetime | None = None
 
     @property
     def label(self) -> str:
@@ -148,6 +159,11 @@ class Relay:
         """Progress that is told in our own words, such as the child's list having moved on."""
         return [] if self.is_over or not text.strip() else self._show(text, "list", at)
 
+    def rested(self, at: datetime) -> None:
+        """The child was let stop: its silence says nothing until it does something again, in a new turn."""
+        self._rested_at = at
+        self._state = replace(self._state, active=False, last_event="", spoke=False)
+
     def ended(self, at: datetime, *, began: datetime | None = None) -> list[Notice]:
         """The child is done; `began` is when it began, if that is known."""
         took = None if began is None or at < began else max(1, int((at - began).total_seconds() + 0.5))
@@ -159,13 +175,36 @@ class Relay:
         said = f"{self.label} run failed: {why}" if why else f"{self.label} run failed."
         return self._close("error", said, at, phase="error")
 
-    def tick(self, now: datetime) -> list[Notice]:
-        """What has come due: text that was gathered long enough, a stall, the end of the relay's own life."""
+    def tick(self, now: datetime, listened: Listened | None = None) -> list[Notice]:
+        """What has come due: text that was gathered long enough, a stall, the end of the relay's own life.
+
+        `listened` is what somebody else knows of the child's silence.
+        """
         if self.is_over:
             return []
         notices = self._flush(now) if self._flush_at is not None and now >= self._flush_at else []
-        self._state, finding = stalls.check(self._state, now, self._options.stalls)
+        heard, options = self._heard(listened)
+        state, finding = stalls.check(heard, now, options)
+        self._state = replace(self._state, told=state.told, over=state.over)
         return notices if finding is None else [*notices, self._found(finding, now)]
+
+    def _heard(self, listened: Listened | None) -> tuple[StallState, StallOptions]:
+        """How far the child got by all that is known, and the timings."""
+        own = self._state
+        is_telling = self._rested_at is None or own.alive_at > self._rested_at
+        options = self._options.stalls or (stalls.DEFAULT if listened is None else listened.options)
+        if listened is not None:
+            is_telling, other = listened.state is not None, listened.state or own
+            own = replace(
+                own,
+                alive_at=max(own.alive_at, other.alive_at),
+                submitted=own.submitted or other.submitted,
+                proxies=own.proxies or other.proxies,
+                active=own.active or other.active,
+                last_event=other.last_event or own.last_event,
+                spoke=own.spoke or other.spoke,
+            )
+        return own, options if is_telling else replace(options, notice_after=0)
 
     # Gathering.
 
