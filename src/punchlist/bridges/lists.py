@@ -1,7 +1,8 @@
 """Lists, followed through the events of a board: which list changed, and what it was before.
 
 The events of one change stand together in the log, closed by the one that bears the new revision. Whoever joins in the
-middle says what is known already (`know`); what the log tells of before that is passed over.
+middle gives a look into the board, or says what is known already (`know`); what the log tells of before that is passed
+over.
 """
 
 from __future__ import annotations
@@ -41,6 +42,10 @@ class Lists:
         self._look = look
         self._known: dict[tuple[str, str], TodoList] = {}
         self._waiting: dict[tuple[str, str], list[Event]] = {}
+
+    def join(self, look: Look) -> None:
+        """From here on this is asked for lists of which events are missing, unless another look was given."""
+        self._look = self._look or look
 
     def know(self, session: str, agent: str, todos: TodoList) -> None:
         """The list as it is known from elsewhere."""

@@ -55,6 +55,10 @@ class Relays:
         self._children: dict[str, tuple[Relay, datetime]] = {}
         self._parents: dict[str, str] = {}
 
+    def join(self, look: Look) -> None:
+        """Lists of which events are missing are looked up from here on."""
+        self._lists.join(look)
+
     def recall(self, events: Iterable[Event], until: datetime | None = None) -> None:
         """Takes in what happened before, and tells nothing of it; nor of what has come due since, `until` some time."""
         for event in events:

@@ -42,6 +42,10 @@ class Updates:
         self._open: dict[str, dict[str, None]] = {}
         self._sent: dict[str, Any] = {}
 
+    def join(self, look: Look) -> None:
+        """Lists of which events are missing are looked up from here on."""
+        self._lists.join(look)
+
     def begin(self, todos: TodoList) -> list[Update]:
         """The list as it is when nothing was sent yet; what the events say of before is passed over."""
         self._lists.know(self.session, self.agent, todos)
