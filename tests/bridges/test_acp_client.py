@@ -199,6 +199,34 @@ def test_a_host_that_has_more_to_say_of_a_call_says_it_and_the_board_does_not_re
     asyncio.run(run())
 
 
+@pytest.mark.requirement("acp.call-abandoned")
+def test_a_call_that_the_host_has_told_of_itself_is_given_up_with_its_turn(board: Board) -> None:
+    async def run() -> None:
+        async with connected() as (editor, host):
+            agent = board.agent("main", session="s1")
+            reporter = Reporter(host.connection, agent)
+            await reporter.tool_started("c0", "Bash", {"command": "make"})
+            agent.tool_started("c0", "Bash", {"command": "make"})
+            await reporter.send()  # the first time, which begins with what is so
+            await reporter.tool_started("c1", "Bash", {"command": "make"})
+            agent.tool_started("c1", "Bash", {"command": "make"})
+            agent.user_turn()
+            await reporter.tool_started("c2", "Bash", {"command": "make"})  # before the end of the turn is passed on
+            agent.tool_started("c2", "Bash", {"command": "make"})
+            assert await reporter.send() == 2
+            await editor.until(5)
+            assert [(update["toolCallId"], update["status"]) for update in editor.updates] == [
+                ("c0", "in_progress"),
+                ("c1", "in_progress"),
+                ("c2", "in_progress"),
+                ("c0", "failed"),
+                ("c1", "failed"),
+            ]
+            assert editor.updates[-1]["_meta"] == {"punchlist/outcome": "abandoned"}
+
+    asyncio.run(run())
+
+
 @pytest.mark.requirement("acp.todo-call")
 def test_a_call_of_a_todo_tool_shows_the_list(board: Board) -> None:
     async def run() -> None:

@@ -7,7 +7,7 @@ went is heard all the same.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any, Final
 
 from punchlist.bridges.acp.plan import OURS, Update
@@ -30,6 +30,11 @@ class Calls:
     def knows(self, call_id: str) -> bool:
         """Whether the call has begun, and perhaps ended."""
         return call_id in self._open or call_id in self._ended
+
+    @property
+    def running(self) -> Collection[str]:
+        """The calls that have begun and not ended."""
+        return self._open.keys()
 
     def started(
         self,

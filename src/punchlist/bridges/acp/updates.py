@@ -49,6 +49,7 @@ class Updates:
     def begin(self, todos: TodoList) -> list[Update]:
         """The list as it is when nothing was sent yet; what the events say of before is passed over."""
         self._lists.know(self.session, self.agent, todos)
+        self._open[self.agent] = dict.fromkeys(self.calls.running)
         return self._plan(self.agent, todos) if todos.items else []
 
     def add(self, event: Event) -> list[Update]:
@@ -93,10 +94,11 @@ class Updates:
         meta = _meta(agent if agent != self.agent else "", report)
         updates: list[Update | None] = []
         if not self.calls.knows(call_id) and report.name:
-            self._open.setdefault(agent, {})[call_id] = None
             title = preview_title(report.name, report.preview, is_command=report.kind == "shell")
             kind, found = _kind(report.name), [*_places(event.data), *({"path": path} for path in report.files)]
             updates.append(self.calls.started(call_id, report.name, title=title, kind=kind, found=found, meta=meta))
+        if call_id in self.calls.running:  # perhaps because the host has told of it itself
+            self._open.setdefault(agent, {})[call_id] = None
         if report.finished is not None:
             self._open.get(agent, {}).pop(call_id, None)
             failed = report.outcome == "failed"
