@@ -2,9 +2,11 @@
 
 import json
 import logging
+import socket
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -117,6 +119,62 @@ def test_a_command_is_called_by_its_program_alone() -> None:
     assert Command("TOKEN=secret /usr/bin/curl --header secret").name == "curl"
     assert Command(["/bin/cat", "secret"]).name == "cat"
     assert Command("TOKEN=secret").name == "command"
+
+
+class Dripping:
+    """A server that sends one line of an answer at a time: of its head, or of what follows."""
+
+    def __init__(self, first: bytes, line: bytes, last: bytes) -> None:
+        self._parts = (first, *[line] * 200, last)
+        self._over = threading.Event()
+        self._socket = socket.create_server(("127.0.0.1", 0))
+        self._thread = threading.Thread(target=self._serve)
+        self.url = f"http://127.0.0.1:{self._socket.getsockname()[1]}/"
+
+    def _serve(self) -> None:
+        with suppress(OSError), self._socket.accept()[0] as client:
+            client.recv(65_536)
+            for part in self._parts:
+                client.sendall(part)
+                if self._over.wait(0.02):
+                    return
+
+    def __enter__(self) -> "Dripping":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._socket.close()
+        self._thread.join()
+
+
+def test_a_server_that_sends_a_line_now_and_then_has_no_more_time_than_others() -> None:
+    with Dripping(b"HTTP/1.1 200 OK\r\n", b"X-More: yes\r\n", b"\r\n") as server, pytest.raises(TimeoutError):
+        Webhook(server.url, seconds=0.2).deliver(b"{}")
+
+
+def test_what_follows_the_head_of_an_answer_is_not_waited_for() -> None:
+    with Dripping(b"HTTP/1.1 200 OK\r\nContent-Length: 200\r\n\r\n", b"x", b"") as server:
+        Webhook(server.url, seconds=0.5).deliver(b"{}")
+
+
+def test_deliveries_without_an_end_do_not_pile_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, go = threading.Semaphore(0), threading.Event()
+
+    def resolve(*_: Any, **__: Any) -> Any:
+        begun.release()
+        go.wait(30)
+        raise OSError
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+    webhook = Webhook("http://example.invalid/", seconds=0.01)
+    for _ in range(20):
+        with pytest.raises(TimeoutError):
+            webhook.deliver(b"{}")
+    assert all(begun.acquire(timeout=30) for _ in range(8))
+    assert not begun.acquire(blocking=False)
+    go.set()
 
 
 class Stuck:

@@ -21,12 +21,13 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from punchlist.bridges.posts import Post
 from punchlist.errors import ConfigInvalid
 
 logger = logging.getLogger(__name__)
 SECONDS: Final = 10.0
 LENGTH: Final = 256
-_ENOUGH: Final = 65_536
+_MOST_LEFT: Final = 8
 
 
 class Sink(Protocol):
@@ -38,7 +39,10 @@ class Sink(Protocol):
 
 
 class Webhook:
-    """Posts each message as JSON. An answer that is no 2xx is a failure; redirects are not followed."""
+    """Posts each message as JSON. An answer that is no 2xx is a failure; redirects are not followed.
+
+    What the answer says beside that is not read.
+    """
 
     def __init__(self, url: str, *, headers: Mapping[str, str] | None = None, seconds: float = SECONDS) -> None:
         parts = urlsplit(url)
@@ -48,12 +52,17 @@ class Webhook:
         self._url = url
         self._headers = {"Content-Type": "application/json", **(headers or {})}
         self._seconds = _seconds(seconds)
-        self._opener = urllib.request.build_opener(_NoRedirects)
+        self._left: list[Post] = []
 
     def deliver(self, body: bytes) -> None:
+        self._left = [post for post in self._left if post.is_alive()]
+        if len(self._left) >= _MOST_LEFT:
+            raise TimeoutError("deliveries before this one have no end")
         request = urllib.request.Request(self._url, data=body, headers=self._headers, method="POST")
-        with self._opener.open(request, timeout=self._seconds) as answer:
-            answer.read(_ENOUGH)
+        post = Post(request, self._seconds)
+        if not post.is_over():
+            self._left.append(post)
+            raise TimeoutError(f"no answer after {self._seconds:g} seconds")
 
 
 class Command:
@@ -144,11 +153,6 @@ class Outbox:
         self.dropped += 1
         if self.dropped == 1 or self.dropped % 100 == 0:
             logger.warning("a message for `%s` was dropped (%d so far): %s", self.sink.name, self.dropped, why)
-
-
-class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    def redirect_request(self, *_: Any, **__: Any) -> None:
-        return None
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:
