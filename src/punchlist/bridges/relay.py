@@ -120,11 +120,12 @@ class Relay:
     def said(self, text: str, at: datetime, *, phase: str = "", replaceable: bool = False) -> list[Notice]:
         """A piece of what the child says. Of a text that may still be replaced only the last form is shown, at the end.
 
-        The `phase` is `commentary` for asides, which most parents do not want.
+        The `phase` is `commentary` for asides, which most parents do not want. Blanks are no sign of life, but part of
+        the text that they come in.
         """
-        if self.is_over or not text.strip():
+        kind, told = f"assistant:{phase or 'unknown'}", {"phase": phase} if phase else {}
+        if self.is_over or (not text.strip() and (replaceable or not self._pending or self._pending_kind != kind)):
             return []
-        told = {"phase": phase} if phase else {}
         if replaceable:
             self._record("assistant_replaceable_snapshot", at, text=text, **told)
             self._snapshot = text[-BUFFER:]
@@ -134,8 +135,10 @@ class Relay:
         if phase == "commentary" and not self._options.commentary:
             self._state = stalls.muttered(self._state, at)
             return []
+        if not text.strip():
+            return self._gather(text, at)
         self._snapshot = ""
-        return self._show(text, f"assistant:{phase or 'unknown'}", at)
+        return self._show(text, kind, at)
 
     def preamble(self, item: str, text: str, at: datetime) -> list[Notice]:
         """What the child says of a step before it takes it, as far as it is written: longer each time, or replaced."""
@@ -214,12 +217,15 @@ class Relay:
         if self._pending and self._pending_kind != kind:
             notices += self._flush(at)
         self._pending_kind = kind
+        return notices + self._gather(text, at)
+
+    def _gather(self, text: str, at: datetime) -> list[Notice]:
         self._pending = (self._pending + text)[-BUFFER:]
-        if len(self._pending) >= SNIPPET or "\n\n" in text:
-            return notices + self._flush(at)
+        if len(self._pending) >= SNIPPET or "\n\n" in self._pending:
+            return self._flush(at)
         if self._flush_at is None and self._options.flush_after > 0:
             self._flush_at = at + timedelta(seconds=self._options.flush_after)
-        return notices
+        return []
 
     def _flush(self, at: datetime) -> list[Notice]:
         snippet = for_prompt(cut(" ".join(self._pending.split()), SNIPPET))
