@@ -43,11 +43,10 @@ class Calls:
         arguments: Any = None,
         *,
         title: str | None = None,
-        kind: str | None = None,
         found: Iterable[Place] = (),
         meta: dict[str, Any] | None = None,
     ) -> Update | None:
-        """A call begins. `title`, `kind` and the places `found` are for those who do not have its arguments."""
+        """A call begins. `title` and the places `found` are for those who do not have its arguments."""
         if not call_id or self.knows(call_id):
             return None
         arguments = raw(arguments)
@@ -59,7 +58,7 @@ class Calls:
             call_id,
             status="in_progress",
             title=call_title(name, arguments) if title is None else title,
-            kind=call_kind(name) if kind is None else kind,
+            kind=call_kind(name),
             rawInput=arguments,
             locations=known,
             _meta=meta,

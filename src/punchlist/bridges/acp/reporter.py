@@ -100,7 +100,7 @@ class Reporter:
         if known_kind(name) != "todo":
             await self._one(calls.started(call_id, name, arguments))
             return
-        update = calls.started(call_id, name, title=todo_title(name, arguments), kind="other")
+        update = calls.started(call_id, name, title=todo_title(name, arguments))
         if update is not None:
             self._todo_calls[call_id] = None
             if len(self._todo_calls) > _MOST_TODO_CALLS:

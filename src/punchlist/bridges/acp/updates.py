@@ -11,7 +11,7 @@ from typing import Any, Final, cast
 
 from punchlist.bridges.acp.calls import Calls
 from punchlist.bridges.acp.plan import OURS, Update, plan, plan_removed, plan_text, plan_update
-from punchlist.bridges.acp.titles import call_kind, preview_title
+from punchlist.bridges.acp.titles import preview_title
 from punchlist.bridges.lists import Lists, Look
 from punchlist.core.events import Event
 from punchlist.core.grounding.calls import ToolCall
@@ -20,9 +20,7 @@ from punchlist.core.grounding.pairing import Pairing
 from punchlist.core.grounding.places import Place
 from punchlist.core.grounding.work import REPORTS, TURN_ENDS
 from punchlist.core.todo import TodoList
-from punchlist.guidance.tools import kind as known_kind
 
-_OUR_KINDS: Final = {"read": "read", "edit": "edit", "shell": "execute"}
 _UNDECIDED: Final = frozenset({"approval.rejected", "approval.superseded"})
 
 
@@ -95,8 +93,8 @@ class Updates:
         updates: list[Update | None] = []
         if not self.calls.knows(call_id) and report.name:
             title = preview_title(report.name, report.preview, is_command=report.kind == "shell")
-            kind, found = _kind(report.name), [*_places(event.data), *({"path": path} for path in report.files)]
-            updates.append(self.calls.started(call_id, report.name, title=title, kind=kind, found=found, meta=meta))
+            found = [*_places(event.data), *({"path": path} for path in report.files)]
+            updates.append(self.calls.started(call_id, report.name, title=title, found=found, meta=meta))
         if call_id in self.calls.running:  # perhaps because the host has told of it itself
             self._open.setdefault(agent, {})[call_id] = None
         if report.finished is not None:
@@ -126,15 +124,6 @@ def _places(data: Mapping[str, Any]) -> list[Place]:
     """The places that an event of a call names."""
     found = data.get("places")
     return [place for place in cast("list[Any]", found) if isinstance(place, dict)] if isinstance(found, list) else []
-
-
-def _kind(name: str) -> str:
-    """OpenClaw's word for the tool; where it has none, ours. A todo tool is `other`, as in Hermes."""
-    ours = known_kind(name)
-    if ours == "todo":
-        return "other"
-    said = call_kind(name)
-    return _OUR_KINDS.get(ours, said) if said == "other" else said
 
 
 def _meta(agent: str, report: ToolCall) -> dict[str, Any] | None:
