@@ -164,6 +164,31 @@ def test_a_loaded_session_is_replayed_and_then_goes_on(board: Board) -> None:
     asyncio.run(run())
 
 
+@pytest.mark.requirement("acp.plan-update")
+def test_a_client_that_takes_plans_begins_with_all_that_stand(board: Board) -> None:
+    async def run() -> None:
+        async with connected(plans=True) as (editor, host):
+            agent = worked(board)
+            reporter = Reporter(host.connection, agent, capabilities=host.capabilities)
+            assert await reporter.send() == 3
+            agent.reject_plan("no", by="ada")
+            todo(board.agent("explore", session="s1"), done="1")
+            assert await reporter.send() == 2
+            await editor.until(5)
+            assert [update["plan"]["planId"].split(":")[0] for update in editor.updates[:3]] == [
+                "main",
+                "explore",
+                "plan",
+            ]
+            assert editor.updates[3] == {
+                "sessionUpdate": "plan_removed",
+                "planId": editor.updates[2]["plan"]["planId"],
+            }
+            assert editor.updates[4]["plan"]["entries"][0]["status"] == "completed"
+
+    asyncio.run(run())
+
+
 def test_what_happens_is_followed_until_the_board_is_closed() -> None:
     async def run() -> None:
         async with connected() as (editor, host):

@@ -110,6 +110,16 @@ def test_whoever_joins_in_the_middle_starts_from_the_list_as_it_stands(board: Bo
     assert [update["entries"] for update in late] == [plan_entries(agent.todos)]
 
 
+def test_a_plan_that_waits_is_sent_once(board: Board) -> None:
+    agent = board.agent("main", session="s1")
+    agent.enter_plan_mode()
+    agent.propose_plan("# Plan")
+    updates, waiting = Updates("s1", plans=True), [row.plan for row in board.plans()]
+    assert kinds(updates.begin(agent.todos, waiting=waiting)) == ["plan_update"]
+    assert [update for event in events_of(board) for update in updates.add(event)] == []
+    assert Updates("s1").begin(agent.todos, waiting=waiting) == []
+
+
 def test_a_list_of_which_events_are_missing_is_looked_up(board: Board) -> None:
     agent = board.agent("main", session="s1")
     todo(agent, set=["A", "B"])

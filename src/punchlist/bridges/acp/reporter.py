@@ -48,8 +48,8 @@ class Reporter:
     """One ACP session, told what happens to one agent and those that it started.
 
     `session_id` is the protocol's; by default it is the agent's session. `capabilities` are those that the client gave
-    with `initialize`. The first update is the list as it stands; `replay` sends all that is recorded instead. Raises
-    `ExtraMissing` without the SDK.
+    with `initialize`. The first updates are the plans as they stand; `replay` sends all that is recorded instead.
+    Raises `ExtraMissing` without the SDK.
     """
 
     def __init__(
@@ -133,8 +133,13 @@ class Reporter:
         return todos
 
     def _begin(self) -> list[Update]:
-        self._cursor = self._agent.board.store.last_seq()  # first, so that nothing falls between
-        return self._updates.begin(self._agent.todos)
+        agent, board = self._agent, self._agent.board
+        self._cursor = board.store.last_seq()  # first, so that nothing falls between
+        if not self._plans:
+            return self._updates.begin(agent.todos)
+        others = {row.agent: row.todos for row in board.lists(session=agent.session) if row.agent != agent.name}
+        waiting = [row.plan for row in board.plans() if row.session == agent.session]
+        return self._updates.begin(agent.todos, others, waiting)
 
     async def _pass_on(self) -> int:
         sent = 0

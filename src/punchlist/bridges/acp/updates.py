@@ -13,6 +13,7 @@ from punchlist.bridges.acp.calls import Calls
 from punchlist.bridges.acp.plan import OURS, Update, plan, plan_removed, plan_text, plan_update
 from punchlist.bridges.acp.titles import preview_title
 from punchlist.bridges.lists import Lists, Look
+from punchlist.core.approval import Plan
 from punchlist.core.events import Event
 from punchlist.core.grounding.calls import ToolCall
 from punchlist.core.grounding.observing import call_from
@@ -39,16 +40,26 @@ class Updates:
         self._pairings: dict[str, Pairing] = {}
         self._open: dict[str, dict[str, None]] = {}
         self._sent: dict[str, Any] = {}
+        self._texts: dict[str, str] = {}
 
     def join(self, look: Look) -> None:
         """Lists of which events are missing are looked up from here on."""
         self._lists.join(look)
 
-    def begin(self, todos: TodoList) -> list[Update]:
-        """The list as it is when nothing was sent yet; what the events say of before is passed over."""
-        self._lists.know(self.session, self.agent, todos)
+    def begin(
+        self, todos: TodoList, others: Mapping[str, TodoList] | None = None, waiting: Iterable[Plan] = ()
+    ) -> list[Update]:
+        """The list as it is when nothing was sent yet; what the events say of before is passed over.
+
+        A client that takes plans is also sent those of `others`, by their names, and what waits for approval.
+        """
         self._open[self.agent] = dict.fromkeys(self.calls.running)
-        return self._plan(self.agent, todos) if todos.items else []
+        lists = {self.agent: todos, **(others or {})}
+        for agent, known in lists.items():
+            self._lists.know(self.session, agent, known)
+        updates = [update for agent, known in lists.items() if known.items for update in self._plan(agent, known)]
+        texts = [update for plan in waiting for update in self._waits(plan.id, plan.text)] if self.plans else []
+        return updates + texts
 
     def add(self, event: Event) -> list[Update]:
         """The updates that one event brings, in order."""
@@ -78,10 +89,19 @@ class Updates:
         return [update]
 
     def _approval(self, kind: str, data: Mapping[str, Any]) -> list[Update]:
-        plan_id = f"plan:{data.get('plan', '')}"
+        plan = str(data.get("plan", ""))
         if kind == "approval.proposed":
-            return [plan_text(str(data.get("text", "")), plan_id=plan_id)]
-        return [plan_removed(plan_id)] if kind in _UNDECIDED else []
+            return self._waits(plan, str(data.get("text", "")))
+        if kind not in _UNDECIDED:
+            return []
+        self._texts.pop(plan, None)
+        return [plan_removed(_plan_id(plan))]
+
+    def _waits(self, plan: str, text: str) -> list[Update]:
+        if self._texts.get(plan) == text:
+            return []
+        self._texts[plan] = text
+        return [plan_text(text, plan_id=_plan_id(plan))]
 
     def _call(self, agent: str, event: Event) -> list[Update]:
         report = call_from(event.kind, event.data, event.at, event.seq)
@@ -118,6 +138,10 @@ def replay(
     for event in events:
         yield from updates.add(event)
     yield from updates.calls.given_up()
+
+
+def _plan_id(plan: str) -> str:
+    return f"plan:{plan}"
 
 
 def _places(data: Mapping[str, Any]) -> list[Place]:
