@@ -17,11 +17,11 @@ import urllib.request
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final, Protocol
-from urllib.parse import urlsplit
 
 import msgspec
 
 from punchlist.bridges.posts import Post
+from punchlist.bridges.web_addresses import is_sendable, web_address
 from punchlist.errors import ConfigInvalid
 
 logger = logging.getLogger(__name__)
@@ -41,16 +41,14 @@ class Sink(Protocol):
 class Webhook:
     """Posts each message as JSON. An answer that is no 2xx is a failure; redirects are not followed.
 
-    What the answer says beside that is not read.
+    What the answer says beside that is not read. A name and a password in the address are sent as HTTP has them.
     """
 
     def __init__(self, url: str, *, headers: Mapping[str, str] | None = None, seconds: float = SECONDS) -> None:
-        parts = urlsplit(url)
-        if parts.scheme not in {"http", "https"} or not parts.hostname:
-            raise ConfigInvalid(name="webhook", value=_place(url), problem="use an address with http:// or https://")
-        self.name = _place(url)
-        self._url = url
-        self._headers = {"Content-Type": "application/json", **(headers or {})}
+        address = web_address(url)
+        self.name = address.place
+        self._url = address.url
+        self._headers = {"Content-Type": "application/json", **address.headers, **_checked(headers or {})}
         self._seconds = _seconds(seconds)
         self._left: list[Post] = []
 
@@ -161,10 +159,12 @@ def _end(child: subprocess.Popen[bytes]) -> None:
         os.killpg(child.pid, signal.SIGKILL)
 
 
-def _place(url: str) -> str:
-    """As much of an address as may be shown."""
-    parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.hostname or ''}"[:80]
+def _checked(headers: Mapping[str, str]) -> Mapping[str, str]:
+    """Headers that can be sent; a secret in one that cannot is not shown."""
+    for name, value in headers.items():
+        if not is_sendable(name, value):
+            raise ConfigInvalid(name="webhook", value=name[:80], problem="its headers are no names and lines of text")
+    return headers
 
 
 def _seconds(seconds: float) -> float:
