@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 from punchlist.agent import Agent
@@ -25,6 +25,7 @@ from punchlist.text import cut
 _LONGEST_ITEM: Final = 60
 _MOST_CHILDREN: Final = 1_000
 _DEEPEST: Final = 32
+_STEP: Final = timedelta(seconds=1)
 _OURS: Final = frozenset({"finding.raised", "finding.cleared", "list.graded"})
 """What the board finds out by itself: of these the child did nothing."""
 
@@ -61,9 +62,13 @@ class Relays:
 
     def recall(self, events: Iterable[Event], until: datetime | None = None) -> None:
         """Takes in what happened before, and tells nothing of it; nor of what has come due since, `until` some time."""
+        due: datetime | None = None
         for event in events:
             self.add(event)
-            self._hush(event.at)
+            if due is None or event.at >= due:  # not for each event: there may be many, and many children
+                self._hush(event.at)
+                due = event.at + _STEP
+            until = event.at if until is None else max(until, event.at)
         if until is not None:
             self._hush(until)
 
