@@ -139,6 +139,8 @@ def test_a_title_is_the_name_and_what_it_was_called_with(name: str, arguments: A
         ("web_fetch", "fetch"),
         ("http_get", "fetch"),
         ("weather", "other"),
+        ("Grep", "other"),
+        ("todo_write", "other"),
         ("", "other"),
     ],
 )

@@ -164,6 +164,31 @@ def test_a_loaded_session_is_replayed_and_then_goes_on(board: Board) -> None:
     asyncio.run(run())
 
 
+@pytest.mark.requirement("acp.plan-update")
+def test_a_client_that_takes_plans_begins_with_all_that_stand(board: Board) -> None:
+    async def run() -> None:
+        async with connected(plans=True) as (editor, host):
+            agent = worked(board)
+            reporter = Reporter(host.connection, agent, capabilities=host.capabilities)
+            assert await reporter.send() == 3
+            agent.reject_plan("no", by="ada")
+            todo(board.agent("explore", session="s1"), done="1")
+            assert await reporter.send() == 2
+            await editor.until(5)
+            assert [update["plan"]["planId"].split(":")[0] for update in editor.updates[:3]] == [
+                "main",
+                "explore",
+                "plan",
+            ]
+            assert editor.updates[3] == {
+                "sessionUpdate": "plan_removed",
+                "planId": editor.updates[2]["plan"]["planId"],
+            }
+            assert editor.updates[4]["plan"]["entries"][0]["status"] == "completed"
+
+    asyncio.run(run())
+
+
 def test_what_happens_is_followed_until_the_board_is_closed() -> None:
     async def run() -> None:
         async with connected() as (editor, host):
@@ -195,6 +220,34 @@ def test_a_host_that_has_more_to_say_of_a_call_says_it_and_the_board_does_not_re
             await editor.until(3)
             assert [update.get("rawOutput") for update in editor.updates] == [None, "half", "whole"]
             assert editor.updates[0]["rawInput"] == {"path": "/a.py"}
+
+    asyncio.run(run())
+
+
+@pytest.mark.requirement("acp.call-abandoned")
+def test_a_call_that_the_host_has_told_of_itself_is_given_up_with_its_turn(board: Board) -> None:
+    async def run() -> None:
+        async with connected() as (editor, host):
+            agent = board.agent("main", session="s1")
+            reporter = Reporter(host.connection, agent)
+            await reporter.tool_started("c0", "Bash", {"command": "make"})
+            agent.tool_started("c0", "Bash", {"command": "make"})
+            await reporter.send()  # the first time, which begins with what is so
+            await reporter.tool_started("c1", "Bash", {"command": "make"})
+            agent.tool_started("c1", "Bash", {"command": "make"})
+            agent.user_turn()
+            await reporter.tool_started("c2", "Bash", {"command": "make"})  # before the end of the turn is passed on
+            agent.tool_started("c2", "Bash", {"command": "make"})
+            assert await reporter.send() == 2
+            await editor.until(5)
+            assert [(update["toolCallId"], update["status"]) for update in editor.updates] == [
+                ("c0", "in_progress"),
+                ("c1", "in_progress"),
+                ("c2", "in_progress"),
+                ("c0", "failed"),
+                ("c1", "failed"),
+            ]
+            assert editor.updates[-1]["_meta"] == {"punchlist/outcome": "abandoned"}
 
     asyncio.run(run())
 

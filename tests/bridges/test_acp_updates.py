@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from punchlist import Board
+from punchlist.bridges.acp.calls import Calls
 from punchlist.bridges.acp.plan import plan_entries
 from punchlist.bridges.acp.updates import Updates, replay
 from punchlist.bridges.lists import looking_into
@@ -72,7 +73,18 @@ def test_calls_of_children_have_ids_of_their_own_and_say_whose_they_are(board: B
     calls = [update for update in replay(events_of(board), "s1") if update["sessionUpdate"] == "tool_call"]
     assert [call["toolCallId"] for call in calls] == ["c1", "c2", "explore/c1"]
     assert calls[2]["_meta"]["punchlist/agent"] == "explore"
-    assert [call["kind"] for call in calls] == ["read", "execute", "read"]
+    assert [call["kind"] for call in calls] == ["read", "execute", "other"]
+
+
+@pytest.mark.requirement("acp.call-kind")
+@pytest.mark.parametrize(
+    "name", ["Grep", "Read", "shell", "apply_patch", "mcp__files__find", "todo_write", "update_plan"]
+)
+def test_a_call_is_of_the_same_kind_whoever_tells_of_it(name: str) -> None:
+    (told,) = Updates("s1").add(tool("tool.started", call_id="a", name=name))
+    host = Calls().started("a", name, {"path": "/a.py"})
+    assert host is not None
+    assert told["kind"] == host["kind"]
 
 
 def test_other_sessions_are_not_shown(board: Board) -> None:
@@ -96,6 +108,16 @@ def test_whoever_joins_in_the_middle_starts_from_the_list_as_it_stands(board: Bo
     todo(agent, done="1")
     late = [update for event in events_of(board) for update in updates.add(event)]
     assert [update["entries"] for update in late] == [plan_entries(agent.todos)]
+
+
+def test_a_plan_that_waits_is_sent_once(board: Board) -> None:
+    agent = board.agent("main", session="s1")
+    agent.enter_plan_mode()
+    agent.propose_plan("# Plan")
+    updates, waiting = Updates("s1", plans=True), [row.plan for row in board.plans()]
+    assert kinds(updates.begin(agent.todos, waiting=waiting)) == ["plan_update"]
+    assert [update for event in events_of(board) for update in updates.add(event)] == []
+    assert Updates("s1").begin(agent.todos, waiting=waiting) == []
 
 
 def test_a_list_of_which_events_are_missing_is_looked_up(board: Board) -> None:

@@ -74,6 +74,28 @@ def test_a_look_for_an_agent_that_is_not_there_finds_nothing() -> None:
         assert looking_into(board)("s", "nobody", 1) is None
 
 
+def test_who_joins_in_the_middle_sees_what_changed_not_a_new_list() -> None:
+    with memory_board() as board:
+        agent = board.agent("main", session="s1")
+        todo(agent, set=["Run", "Ship"])
+        seen = events_of(board)[-1].seq
+        todo(agent, set=["Run", "Ship"])
+        todo(agent, done="1")
+        ((_, news),) = changes(board.events(seen), Lists(looking_into(board)))
+    assert news == Change(False, ("Run",), "Ship", 1, 2)
+
+
+def test_who_joins_within_a_change_sees_all_of_it() -> None:
+    with memory_board() as board:
+        agent = board.agent("main", session="s1")
+        todo(agent, set=["Run", "Ship"])
+        todo(agent, done="1")
+        *_, completed, _, _ = events_of(board)
+        assert completed.kind == "item.completed"
+        ((_, news),) = changes(board.events(completed.seq), Lists(looking_into(board)))
+    assert news == Change(False, ("Run",), "Ship", 1, 2)
+
+
 @given(st.lists(calls, max_size=6), st.integers(0, 40))
 def test_whatever_is_written_the_list_that_is_followed_is_the_list(history: list[Call], start: int) -> None:
     """From the beginning, and from anywhere in the middle with a look into the board."""

@@ -75,6 +75,27 @@ def test_blanks_are_nothing_and_without_a_time_only_full_snippets_are_shown() ->
     assert child.tick(at(50)) == []
 
 
+@pytest.mark.requirement("relay.coalesce")
+def test_blanks_between_words_are_kept_and_a_paragraph_that_ends_in_pieces_ends() -> None:
+    child = relay()
+    for piece in ("Hello", " ", "world", ".", "\n"):
+        assert child.said(piece, at(0)) == []
+    assert texts(child.said("\n", at(0))) == ["codex: Hello world."]
+    assert child.said(" ", at(0)) == []
+    child.said("Next", at(0))
+    assert texts(child.tick(at(2.5))) == ["codex: Next"]
+
+
+@pytest.mark.requirement("relay.coalesce")
+def test_blanks_are_no_sign_of_life() -> None:
+    child = relay()
+    child.prompted(START)
+    child.said("Hello", at(0))
+    child.said(" ", at(59))
+    assert "no visible output" in texts(child.tick(at(60)))[-1]
+    assert child.said(" ", at(61)) == []
+
+
 @pytest.mark.requirement("relay.kinds")
 def test_asides_and_answers_are_not_mixed() -> None:
     child = relay(commentary=True)

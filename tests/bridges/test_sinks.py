@@ -2,9 +2,12 @@
 
 import json
 import logging
+import socket
 import sys
 import threading
+from base64 import b64encode
 from collections.abc import Iterator
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -13,6 +16,7 @@ import pytest
 
 from punchlist.bridges.projector import Message
 from punchlist.bridges.sinks import Command, Outbox, Sink, Webhook
+from punchlist.bridges.web_addresses import web_address
 from punchlist.errors import ConfigInvalid
 
 
@@ -21,12 +25,14 @@ class Receiver:
 
     def __init__(self) -> None:
         self.bodies: list[Any] = []
+        self.logins: list[str | None] = []
         self.status = 204
         receiver = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 length = int(self.headers["Content-Length"])
+                receiver.logins.append(self.headers.get("Authorization"))
                 receiver.bodies.append((self.headers.get("X-Key"), json.loads(self.rfile.read(length))))
                 self.send_response(receiver.status)
                 self.send_header("Location", "/elsewhere")
@@ -81,10 +87,56 @@ def test_an_answer_that_is_no_success_is_logged_without_the_address(
     assert "secret" not in caplog.text
 
 
-@pytest.mark.parametrize("url", ["file:///etc/passwd", "ftp://example.org", "example.org", "http://"])
-def test_only_addresses_of_the_web_are_taken(url: str) -> None:
+@pytest.mark.parametrize(
+    "url",
+    [
+        "file:///etc/passwd",
+        "ftp://example.org",
+        "example.org",
+        "http://",
+        "http://[::1",
+        "http://example.org:99999/",
+        "http://example.org:http/",
+        "http://example org/",
+        "http://exa\\mple/",
+        f"http://{'x' * 70}.org/",
+    ],
+)
+def test_only_addresses_that_can_be_sent_to_are_taken(url: str) -> None:
     with pytest.raises(ConfigInvalid):
         Webhook(url)
+
+
+@pytest.mark.parametrize("headers", [{"X-Key": "a\r\nb"}, {"X Key": "a"}, {"": "a"}, {"X-Key": "→"}])
+def test_headers_that_cannot_be_sent_are_refused_without_their_values(headers: dict[str, str]) -> None:
+    with pytest.raises(ConfigInvalid) as refused:
+        Webhook("http://example.org/", headers=headers)
+    assert "a" not in str(refused.value).split("`")[3]
+
+
+@pytest.mark.parametrize(
+    ("url", "sent"),
+    [
+        ("http://example.org:8080/a?b=c%20d#e", "http://example.org:8080/a?b=c%20d"),
+        ("http://example.org/ä b?ö=ü", "http://example.org/%C3%A4%20b?%C3%B6=%C3%BC"),
+        ("https://bücher.example", "https://xn--bcher-kva.example"),
+        ("http://[::1]:80/", "http://[::1]:80/"),
+        ("http://my_service/", "http://my_service/"),
+        ("http://ada:s%40crt@example.org/", "http://example.org/"),
+    ],
+)
+def test_an_address_is_made_ready_to_be_sent_to(url: str, sent: str) -> None:
+    address = web_address(url)
+    assert address.url == sent
+    assert ("Authorization" in address.headers) == ("@" in url)
+    assert "crt" not in address.place
+
+
+def test_a_name_and_a_password_in_the_address_are_sent_with_the_message(receiver: Receiver) -> None:
+    url = receiver.url.replace("http://", "http://ada:s%40crt@").replace("/hook", "/hök")
+    with Outbox(Webhook(url)) as outbox:
+        assert outbox.put({"text": "x"})
+    assert (outbox.delivered, receiver.logins) == (1, ["Basic " + b64encode(b"ada:s@crt").decode()])
 
 
 def test_a_command_reads_the_message_on_its_standard_input(tmp_path: Path) -> None:
@@ -117,6 +169,62 @@ def test_a_command_is_called_by_its_program_alone() -> None:
     assert Command("TOKEN=secret /usr/bin/curl --header secret").name == "curl"
     assert Command(["/bin/cat", "secret"]).name == "cat"
     assert Command("TOKEN=secret").name == "command"
+
+
+class Dripping:
+    """A server that sends one line of an answer at a time: of its head, or of what follows."""
+
+    def __init__(self, first: bytes, line: bytes, last: bytes) -> None:
+        self._parts = (first, *[line] * 200, last)
+        self._over = threading.Event()
+        self._socket = socket.create_server(("127.0.0.1", 0))
+        self._thread = threading.Thread(target=self._serve)
+        self.url = f"http://127.0.0.1:{self._socket.getsockname()[1]}/"
+
+    def _serve(self) -> None:
+        with suppress(OSError), self._socket.accept()[0] as client:
+            client.recv(65_536)
+            for part in self._parts:
+                client.sendall(part)
+                if self._over.wait(0.02):
+                    return
+
+    def __enter__(self) -> "Dripping":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._socket.close()
+        self._thread.join()
+
+
+def test_a_server_that_sends_a_line_now_and_then_has_no_more_time_than_others() -> None:
+    with Dripping(b"HTTP/1.1 200 OK\r\n", b"X-More: yes\r\n", b"\r\n") as server, pytest.raises(TimeoutError):
+        Webhook(server.url, seconds=0.2).deliver(b"{}")
+
+
+def test_what_follows_the_head_of_an_answer_is_not_waited_for() -> None:
+    with Dripping(b"HTTP/1.1 200 OK\r\nContent-Length: 200\r\n\r\n", b"x", b"") as server:
+        Webhook(server.url, seconds=0.5).deliver(b"{}")
+
+
+def test_deliveries_without_an_end_do_not_pile_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, go = threading.Semaphore(0), threading.Event()
+
+    def resolve(*_: Any, **__: Any) -> Any:
+        begun.release()
+        go.wait(30)
+        raise OSError
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+    webhook = Webhook("http://example.invalid/", seconds=0.01)
+    for _ in range(20):
+        with pytest.raises(TimeoutError):
+            webhook.deliver(b"{}")
+    assert all(begun.acquire(timeout=30) for _ in range(8))
+    assert not begun.acquire(blocking=False)
+    go.set()
 
 
 class Stuck:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import NamedTuple
@@ -11,6 +11,7 @@ import msgspec
 
 from punchlist.agent.kept import kept
 from punchlist.agent.kept_work import read
+from punchlist.agent.silence import TIMINGS
 from punchlist.config import stall_timings
 from punchlist.core.events import Draft
 from punchlist.detect.findings import Finding
@@ -41,6 +42,24 @@ def stalled(store: Store, now: datetime, *, project: str | None) -> Sequence[Sta
     options, states = board_timings(), _states(store, project)
     found = [stall for row, state in states if (stall := _stall(row, state, now, options)) is not None]
     return sorted(found, key=lambda stall: stall.since)
+
+
+def listened(
+    store: Store, session: str, agents: Collection[str]
+) -> Mapping[str, tuple[StallState | None, StallOptions]]:
+    """How far each of these agents got, None if its silence says nothing, and the timings that hold for it."""
+    otherwise = board_timings()
+
+    def look(tx: Transaction, name: str) -> tuple[StallState | None, StallOptions]:
+        row = tx.agent(session, name)
+        if row is None:
+            return None, otherwise
+        state, timings = read(tx, row.number).stall, tx.work.get(row.number, TIMINGS)
+        return None if state is None or state.over else state, otherwise if timings is None else _decode_timings(
+            timings
+        )
+
+    return store.read(lambda tx: {name: look(tx, name) for name in agents})
 
 
 def tell(store: Store, now: datetime) -> int:

@@ -65,4 +65,4 @@ def changes(events: Iterable[Event], lists: Lists | None = None) -> Iterator[tup
     for event in events:
         found = followed.add(event)
         if found is not None:
-            yield found.event, change(found.before, found.after)
+            yield found.event, change(found.before, found.shown)

@@ -48,6 +48,10 @@ class ChatFeed:
             found += [RuntimeEvent(type="text_delta", text=f"{text}\n\n", tag="agent_message_chunk")] if text else []
         return [message for each in found if each is not None for message in self._projector.add(each, event.at)]
 
+    def join(self, look: Look) -> None:
+        """Lists of which events are missing are looked up from here on."""
+        self._updates.join(look)
+
     def tick(self, now: datetime) -> list[Message]:
         return self._projector.tick(now)
 

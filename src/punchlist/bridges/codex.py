@@ -7,6 +7,7 @@ Turns are numbered, unless a host says which one it is (`turn`).
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any, Literal
 
 from punchlist.bridges.lists import Lists, Look
@@ -55,6 +56,14 @@ class CodexFeed:
             return [codex_wire.plan_update(todos)]
         return [codex_wire.turn_plan_updated(todos, thread_id=self.thread_id, turn_id=self.turn)]
 
+    def join(self, look: Look) -> None:
+        """Lists of which events are missing are looked up from here on."""
+        self._list.join(look)
+
+    def tick(self, now: datetime) -> list[dict[str, Any]]:
+        """Nothing: Codex holds nothing back."""
+        return []
+
     def _proposed(self, item: str, step: codex_wire.Step, event: Event) -> list[dict[str, Any]]:
         turn = item.removesuffix(_SUFFIX) if item.endswith(_SUFFIX) else self.turn
         if self._style == "core":
@@ -79,6 +88,14 @@ class ExecFeed:
         todos = self._list.written(event)
         return [] if todos is None else [self.items.updated(todos)]
 
+    def join(self, look: Look) -> None:
+        """Lists of which events are missing are looked up from here on."""
+        self._list.join(look)
+
+    def tick(self, now: datetime) -> list[dict[str, Any]]:
+        """Nothing: Codex holds nothing back."""
+        return []
+
     def turn_ended(self) -> list[dict[str, Any]]:
         """What comes before the turn's own closing line. For hosts whose board is told of no turns."""
         return list(self.items.turn_ended())
@@ -91,12 +108,15 @@ class _OneList:
         self._whose = (session, agent)
         self._lists = Lists(look)
 
+    def join(self, look: Look) -> None:
+        self._lists.join(look)
+
     def concerns(self, event: Event) -> bool:
         return (event.session, event.agent) == self._whose
 
     def written(self, event: Event) -> TodoList | None:
         """The list, if the event says that it was written."""
+        change = self._lists.add(event)
         if event.kind == "list.confirmed":
             return self._lists.known(*self._whose)
-        change = self._lists.add(event)
-        return None if change is None or event.kind == "list.graded" else change.after  # a grade is no write
+        return None if change is None or event.kind == "list.graded" else change.shown  # a grade is no write

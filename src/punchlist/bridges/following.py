@@ -6,9 +6,10 @@ import logging
 import threading
 from collections.abc import Callable, Iterable
 from datetime import datetime
-from typing import Final, Protocol, TypeVar
+from typing import Final, Protocol, TypeVar, runtime_checkable
 
 from punchlist.board import Board, cursor_of
+from punchlist.bridges.lists import Look, looking_into
 from punchlist.core.events import Event
 from punchlist.errors import StoreClosed
 
@@ -26,6 +27,13 @@ class Feed(Protocol[T_co]):
     def tick(self, now: datetime) -> Iterable[T_co]: ...
 
 
+@runtime_checkable
+class Joining(Protocol):
+    """A feed that has to know lists as they were before the events that it sees."""
+
+    def join(self, look: Look) -> None: ...
+
+
 def pass_on(
     board: Board,
     feed: Feed[T],
@@ -36,8 +44,11 @@ def pass_on(
 ) -> None:
     """Until `stop` is set or the board is closed; run it on a thread of its own. By default from now on.
 
+    A feed that follows lists is given a look into the board, for what was before that.
     What `deliver` raises is logged. It should be quick: `bridges.sinks.Outbox.put` is.
     """
+    if isinstance(feed, Joining):
+        feed.join(looking_into(board))
     try:
         cursor = board.store.last_seq() if after is None else cursor_of(after)
         while not stop.is_set():

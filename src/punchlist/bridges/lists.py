@@ -1,7 +1,8 @@
 """Lists, followed through the events of a board: which list changed, and what it was before.
 
 The events of one change stand together in the log, closed by the one that bears the new revision. Whoever joins in the
-middle says what is known already (`know`); what the log tells of before that is passed over.
+middle gives a look into the board, or says what is known already (`know`); what the log tells of before that is passed
+over.
 """
 
 from __future__ import annotations
@@ -16,15 +17,22 @@ from punchlist.core.todo import TodoList
 Look = Callable[[str, str, int], TodoList | None]
 """The list of a session's agent at a revision, or None if nobody knows it any more."""
 
-_LEAD: Final = ("item.", "plan.started", "list.ordered", "list.wiped")
+_WIPED: Final = "list.wiped"
+_CONFIRMED: Final = "list.confirmed"
+_LEAD: Final = ("item.", "plan.started", "list.ordered", _WIPED)
 
 
 class ListChange(NamedTuple):
-    """One change of one list. `event` is the one that closed it."""
+    """One change of one list. `event` is the one that closed it.
+
+    Some dialects clear a list in the same moment in which its last item is finished. `shown` is then the finished list,
+    which people want to see until there is another one; otherwise it is `after`.
+    """
 
     event: Event
     before: TodoList
     after: TodoList
+    shown: TodoList
 
 
 class Lists:
@@ -34,6 +42,10 @@ class Lists:
         self._look = look
         self._known: dict[tuple[str, str], TodoList] = {}
         self._waiting: dict[tuple[str, str], list[Event]] = {}
+
+    def join(self, look: Look) -> None:
+        """From here on this is asked for lists of which events are missing, unless another look was given."""
+        self._look = self._look or look
 
     def know(self, session: str, agent: str, todos: TodoList) -> None:
         """The list as it is known from elsewhere."""
@@ -53,18 +65,32 @@ class Lists:
         revision = event.data.get("revision")
         if not event.kind.startswith("list.") or not isinstance(revision, int):
             return None
-        before, waiting = self._known.get(key, TodoList()), self._waiting.pop(key, [])
-        if revision <= before.revision:
+        waiting, joins = self._waiting.pop(key, []), key not in self._known
+        before = self._before(key, event, revision) if joins else self._known[key]
+        if revision <= before.revision or event.kind == _CONFIRMED:
             return None
-        # Whoever joins in the middle may have missed a part of the first change that is seen here.
-        whole = revision == before.revision + 1 and (key in self._known or self._look is None)
-        after = _folded(before, [*waiting, event]) if whole else None
-        if after is None and self._look is not None:
-            after = self._look(*key, revision)
+        after = shown = None
+        if revision == before.revision + 1:
+            after = _folded(before, [*waiting, event])
+            shown = _folded(before, [each for each in (*waiting, event) if each.kind != _WIPED])
+        if self._look is not None and (joins or after is None):
+            found = self._look(*key, revision)
+            if found != after:  # a part of the first change that is seen here, or changes before it, were missed
+                after = shown = found
         if after is None:
             return None
         self._known[key] = after
-        return ListChange(event, before, after)
+        return ListChange(event, before, after, shown or after)
+
+    def _before(self, key: tuple[str, str], event: Event, revision: int) -> TodoList:
+        """The list of which nothing was heard so far, before what the event tells of."""
+        found = None
+        if self._look is not None:
+            found = self._look(*key, revision if event.kind == _CONFIRMED else revision - 1)
+        if found is None:
+            return TodoList()
+        self._known[key] = found
+        return found
 
 
 def looking_into(board: Board) -> Look:

@@ -7,7 +7,7 @@ Text is gathered for 2.5 seconds and shown as at most 220 characters; silence is
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final, Literal, NamedTuple
 
@@ -31,11 +31,21 @@ _SUMMARIES: Final[dict[Kind, str]] = {"start": "Started.", "resumed": "Resumed o
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RelayOptions:
-    """`flush_after` is in seconds, 0 for only full snippets. `commentary`: the parent wants to see asides too."""
+    """`flush_after` is in seconds, 0 for only full snippets. `commentary`: the parent wants to see asides too.
+
+    Without `stalls` the timings are those of the child, where it has some, else the usual ones.
+    """
 
     flush_after: float = 2.5
     commentary: bool = False
-    stalls: StallOptions = stalls.DEFAULT
+    stalls: StallOptions | None = None
+
+
+class Listened(NamedTuple):
+    """What somebody else knows of a child's silence: how far it got, None if that says nothing, and the timings."""
+
+    state: StallState | None
+    options: StallOptions = stalls.DEFAULT
 
 
 class Notice(NamedTuple):
@@ -75,6 +85,7 @@ class Relay:
         self._flush_at: datetime | None = None
         self._snapshot = ""
         self._items: dict[str, str] = {}
+        self._rested_at: datetime | None = None
 
     @property
     def label(self) -> str:
@@ -109,11 +120,12 @@ class Relay:
     def said(self, text: str, at: datetime, *, phase: str = "", replaceable: bool = False) -> list[Notice]:
         """A piece of what the child says. Of a text that may still be replaced only the last form is shown, at the end.
 
-        The `phase` is `commentary` for asides, which most parents do not want.
+        The `phase` is `commentary` for asides, which most parents do not want. Blanks are no sign of life, but part of
+        the text that they come in.
         """
-        if self.is_over or not text.strip():
+        kind, told = f"assistant:{phase or 'unknown'}", {"phase": phase} if phase else {}
+        if self.is_over or (not text.strip() and (replaceable or not self._pending or self._pending_kind != kind)):
             return []
-        told = {"phase": phase} if phase else {}
         if replaceable:
             self._record("assistant_replaceable_snapshot", at, text=text, **told)
             self._snapshot = text[-BUFFER:]
@@ -123,8 +135,10 @@ class Relay:
         if phase == "commentary" and not self._options.commentary:
             self._state = stalls.muttered(self._state, at)
             return []
+        if not text.strip():
+            return self._gather(text, at)
         self._snapshot = ""
-        return self._show(text, f"assistant:{phase or 'unknown'}", at)
+        return self._show(text, kind, at)
 
     def preamble(self, item: str, text: str, at: datetime) -> list[Notice]:
         """What the child says of a step before it takes it, as far as it is written: longer each time, or replaced."""
@@ -148,6 +162,11 @@ class Relay:
         """Progress that is told in our own words, such as the child's list having moved on."""
         return [] if self.is_over or not text.strip() else self._show(text, "list", at)
 
+    def rested(self, at: datetime) -> None:
+        """The child was let stop: its silence says nothing until it does something again, in a new turn."""
+        self._rested_at = at
+        self._state = replace(self._state, active=False, last_event="", spoke=False)
+
     def ended(self, at: datetime, *, began: datetime | None = None) -> list[Notice]:
         """The child is done; `began` is when it began, if that is known."""
         took = None if began is None or at < began else max(1, int((at - began).total_seconds() + 0.5))
@@ -159,13 +178,36 @@ class Relay:
         said = f"{self.label} run failed: {why}" if why else f"{self.label} run failed."
         return self._close("error", said, at, phase="error")
 
-    def tick(self, now: datetime) -> list[Notice]:
-        """What has come due: text that was gathered long enough, a stall, the end of the relay's own life."""
+    def tick(self, now: datetime, listened: Listened | None = None) -> list[Notice]:
+        """What has come due: text that was gathered long enough, a stall, the end of the relay's own life.
+
+        `listened` is what somebody else knows of the child's silence.
+        """
         if self.is_over:
             return []
         notices = self._flush(now) if self._flush_at is not None and now >= self._flush_at else []
-        self._state, finding = stalls.check(self._state, now, self._options.stalls)
+        heard, options = self._heard(listened)
+        state, finding = stalls.check(heard, now, options)
+        self._state = replace(self._state, told=state.told, over=state.over)
         return notices if finding is None else [*notices, self._found(finding, now)]
+
+    def _heard(self, listened: Listened | None) -> tuple[StallState, StallOptions]:
+        """How far the child got by all that is known, and the timings."""
+        own = self._state
+        is_telling = self._rested_at is None or own.alive_at > self._rested_at
+        options = self._options.stalls or (stalls.DEFAULT if listened is None else listened.options)
+        if listened is not None:
+            is_telling, other = listened.state is not None, listened.state or own
+            own = replace(
+                own,
+                alive_at=max(own.alive_at, other.alive_at),
+                submitted=own.submitted or other.submitted,
+                proxies=own.proxies or other.proxies,
+                active=own.active or other.active,
+                last_event=other.last_event or own.last_event,
+                spoke=own.spoke or other.spoke,
+            )
+        return own, options if is_telling else replace(options, notice_after=0)
 
     # Gathering.
 
@@ -175,12 +217,15 @@ class Relay:
         if self._pending and self._pending_kind != kind:
             notices += self._flush(at)
         self._pending_kind = kind
+        return notices + self._gather(text, at)
+
+    def _gather(self, text: str, at: datetime) -> list[Notice]:
         self._pending = (self._pending + text)[-BUFFER:]
-        if len(self._pending) >= SNIPPET or "\n\n" in text:
-            return notices + self._flush(at)
+        if len(self._pending) >= SNIPPET or "\n\n" in self._pending:
+            return self._flush(at)
         if self._flush_at is None and self._options.flush_after > 0:
             self._flush_at = at + timedelta(seconds=self._options.flush_after)
-        return notices
+        return []
 
     def _flush(self, at: datetime) -> list[Notice]:
         snippet = for_prompt(cut(" ".join(self._pending.split()), SNIPPET))

@@ -17,16 +17,17 @@ import urllib.request
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final, Protocol
-from urllib.parse import urlsplit
 
 import msgspec
 
+from punchlist.bridges.posts import Post
+from punchlist.bridges.web_addresses import is_sendable, web_address
 from punchlist.errors import ConfigInvalid
 
 logger = logging.getLogger(__name__)
 SECONDS: Final = 10.0
 LENGTH: Final = 256
-_ENOUGH: Final = 65_536
+_MOST_LEFT: Final = 8
 
 
 class Sink(Protocol):
@@ -38,22 +39,28 @@ class Sink(Protocol):
 
 
 class Webhook:
-    """Posts each message as JSON. An answer that is no 2xx is a failure; redirects are not followed."""
+    """Posts each message as JSON. An answer that is no 2xx is a failure; redirects are not followed.
+
+    What the answer says beside that is not read. A name and a password in the address are sent as HTTP has them.
+    """
 
     def __init__(self, url: str, *, headers: Mapping[str, str] | None = None, seconds: float = SECONDS) -> None:
-        parts = urlsplit(url)
-        if parts.scheme not in {"http", "https"} or not parts.hostname:
-            raise ConfigInvalid(name="webhook", value=_place(url), problem="use an address with http:// or https://")
-        self.name = _place(url)
-        self._url = url
-        self._headers = {"Content-Type": "application/json", **(headers or {})}
+        address = web_address(url)
+        self.name = address.place
+        self._url = address.url
+        self._headers = {"Content-Type": "application/json", **address.headers, **_checked(headers or {})}
         self._seconds = _seconds(seconds)
-        self._opener = urllib.request.build_opener(_NoRedirects)
+        self._left: list[Post] = []
 
     def deliver(self, body: bytes) -> None:
+        self._left = [post for post in self._left if post.is_alive()]
+        if len(self._left) >= _MOST_LEFT:
+            raise TimeoutError("deliveries before this one have no end")
         request = urllib.request.Request(self._url, data=body, headers=self._headers, method="POST")
-        with self._opener.open(request, timeout=self._seconds) as answer:
-            answer.read(_ENOUGH)
+        post = Post(request, self._seconds)
+        if not post.is_over():
+            self._left.append(post)
+            raise TimeoutError(f"no answer after {self._seconds:g} seconds")
 
 
 class Command:
@@ -146,21 +153,18 @@ class Outbox:
             logger.warning("a message for `%s` was dropped (%d so far): %s", self.sink.name, self.dropped, why)
 
 
-class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    def redirect_request(self, *_: Any, **__: Any) -> None:
-        return None
-
-
 def _end(child: subprocess.Popen[bytes]) -> None:
     """Ends the command with everything that it started."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(child.pid, signal.SIGKILL)
 
 
-def _place(url: str) -> str:
-    """As much of an address as may be shown."""
-    parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.hostname or ''}"[:80]
+def _checked(headers: Mapping[str, str]) -> Mapping[str, str]:
+    """Headers that can be sent; a secret in one that cannot is not shown."""
+    for name, value in headers.items():
+        if not is_sendable(name, value):
+            raise ConfigInvalid(name="webhook", value=name[:80], problem="its headers are no names and lines of text")
+    return headers
 
 
 def _seconds(seconds: float) -> float:

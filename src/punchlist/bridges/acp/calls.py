@@ -7,10 +7,11 @@ went is heard all the same.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any, Final
 
 from punchlist.bridges.acp.plan import OURS, Update
+from punchlist.bridges.acp.raw import raw
 from punchlist.bridges.acp.titles import call_content, call_kind, call_title
 from punchlist.core.grounding.places import Place, places
 
@@ -30,6 +31,11 @@ class Calls:
         """Whether the call has begun, and perhaps ended."""
         return call_id in self._open or call_id in self._ended
 
+    @property
+    def running(self) -> Collection[str]:
+        """The calls that have begun and not ended."""
+        return self._open.keys()
+
     def started(
         self,
         call_id: str,
@@ -37,13 +43,13 @@ class Calls:
         arguments: Any = None,
         *,
         title: str | None = None,
-        kind: str | None = None,
         found: Iterable[Place] = (),
         meta: dict[str, Any] | None = None,
     ) -> Update | None:
-        """A call begins. `title`, `kind` and the places `found` are for those who do not have its arguments."""
+        """A call begins. `title` and the places `found` are for those who do not have its arguments."""
         if not call_id or self.knows(call_id):
             return None
+        arguments = raw(arguments)
         known = places(arguments, list(found))
         self._open[call_id] = known or []
         _trim(self._open, _MOST_OPEN)
@@ -52,7 +58,7 @@ class Calls:
             call_id,
             status="in_progress",
             title=call_title(name, arguments) if title is None else title,
-            kind=call_kind(name) if kind is None else kind,
+            kind=call_kind(name),
             rawInput=arguments,
             locations=known,
             _meta=meta,
@@ -62,6 +68,7 @@ class Calls:
         """A call has brought something, and goes on."""
         if not call_id or call_id in self._ended:
             return None
+        partial = raw(partial)
         return _update(
             "tool_call_update",
             call_id,
@@ -84,7 +91,7 @@ class Calls:
         """A call has ended, perhaps one that was given up. The places `found` are for those who know only a preview."""
         if not call_id or (call_id in self._ended and call_id not in self._given_up):
             return None
-        begun = self._given_up.pop(call_id, None) or self._end(call_id)
+        begun, result = self._given_up.pop(call_id, None) or self._end(call_id), raw(result)
         return _update(
             "tool_call_update",
             call_id,

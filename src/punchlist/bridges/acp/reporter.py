@@ -1,7 +1,7 @@
 """Sending updates to an ACP client, over a connection of the protocol's official SDK (`pip install punchlist[acp]`).
 
 A host that speaks ACP makes a `Reporter` for each session. What cannot be sent is logged and never raised into the
-agent; after that nothing more is sent.
+agent. If that is because the client is gone, nothing more is sent.
 """
 
 from __future__ import annotations
@@ -14,13 +14,16 @@ from typing import Any, Protocol, cast
 
 from punchlist.agent import Agent
 from punchlist.bridges.acp.plan import Update
+from punchlist.bridges.acp.raw import raw
 from punchlist.bridges.acp.titles import call_content
 from punchlist.bridges.acp.todo_calls import todo_end, todo_start, todo_title
 from punchlist.bridges.acp.updates import Updates
-from punchlist.bridges.lists import looking_into
+from punchlist.bridges.lists import Lists, looking_into
 from punchlist.core.events import Event
+from punchlist.core.todo import TodoList
 from punchlist.errors import ExtraMissing, StoreClosed
 from punchlist.guidance.tools import kind as known_kind
+from punchlist.text import repair
 
 logger = logging.getLogger(__name__)
 _PAGE = 1_000
@@ -45,8 +48,8 @@ class Reporter:
     """One ACP session, told what happens to one agent and those that it started.
 
     `session_id` is the protocol's; by default it is the agent's session. `capabilities` are those that the client gave
-    with `initialize`. The first update is the list as it stands; `replay` sends all that is recorded instead. Raises
-    `ExtraMissing` without the SDK.
+    with `initialize`. The first updates are the plans as they stand; `replay` sends all that is recorded instead.
+    Raises `ExtraMissing` without the SDK.
     """
 
     def __init__(
@@ -93,11 +96,11 @@ class Reporter:
 
     async def tool_started(self, call_id: str, name: str, arguments: Any = None) -> None:
         """A call begins. One of a todo tool is shown as Hermes does: the list, not the arguments that write it."""
-        calls = self._updates.calls
+        calls, call_id, name, arguments = self._updates.calls, _text(call_id), _text(name), raw(arguments)
         if known_kind(name) != "todo":
             await self._one(calls.started(call_id, name, arguments))
             return
-        update = calls.started(call_id, name, title=todo_title(name, arguments), kind="other")
+        update = calls.started(call_id, name, title=todo_title(name, arguments))
         if update is not None:
             self._todo_calls[call_id] = None
             if len(self._todo_calls) > _MOST_TODO_CALLS:
@@ -105,12 +108,13 @@ class Reporter:
             await self._one(update | {"content": call_content(todo_start(arguments))})
 
     async def tool_updated(self, call_id: str, partial: Any = None) -> None:
-        await self._one(self._updates.calls.updated(call_id, partial))
+        await self._one(self._updates.calls.updated(_text(call_id), partial))
 
     async def tool_finished(self, call_id: str, result: Any = None, *, is_error: bool = False) -> None:
+        call_id = _text(call_id)
         if self._todo_calls.pop(call_id, "") is None and not is_error:
             update = self._updates.calls.finished(call_id)
-            content = call_content(todo_end(await asyncio.to_thread(lambda: self._agent.todos)))
+            content = call_content(todo_end(await asyncio.to_thread(self._written)))
             await self._one(None if update is None else update | {"content": content})
             return
         await self._one(self._updates.calls.finished(call_id, result, is_error=is_error))
@@ -119,9 +123,23 @@ class Reporter:
         agent = self._agent
         return Updates(agent.session, agent.name, plans=self._plans, look=looking_into(agent.board))
 
+    def _written(self) -> TodoList:
+        """The list as it is, or the finished one that its dialect has cleared just now."""
+        agent = self._agent
+        todos, lists = agent.todos, Lists(looking_into(agent.board))
+        for event in agent.board.events(self._cursor or 0) if not todos.items else ():
+            if (event.session, event.agent) == (agent.session, agent.name) and (change := lists.add(event)) is not None:
+                todos = change.shown
+        return todos
+
     def _begin(self) -> list[Update]:
-        self._cursor = self._agent.board.store.last_seq()  # first, so that nothing falls between
-        return self._updates.begin(self._agent.todos)
+        agent, board = self._agent, self._agent.board
+        self._cursor = board.store.last_seq()  # first, so that nothing falls between
+        if not self._plans:
+            return self._updates.begin(agent.todos)
+        others = {row.agent: row.todos for row in board.lists(session=agent.session) if row.agent != agent.name}
+        waiting = [row.plan for row in board.plans() if row.session == agent.session]
+        return self._updates.begin(agent.todos, others, waiting)
 
     async def _pass_on(self) -> int:
         sent = 0
@@ -145,13 +163,31 @@ class Reporter:
         for update in updates:
             if self.is_broken:
                 break
-            try:
-                await self._connection.session_update(self.session_id, _model(self.session_id, update))
-                sent += 1
-            except Exception:
-                self.is_broken = True
-                logger.exception("an update for the ACP session `%s` could not be sent", self.session_id)
+            sent += await self._sent(update)
         return sent
+
+    async def _sent(self, update: Update) -> bool:
+        """Whether an update went out. One that cannot be written is not the client's fault."""
+        try:
+            await self._connection.session_update(self.session_id, _model(self.session_id, update))
+        except Exception:
+            self.is_broken = _is_writable(self.session_id, update)
+            logger.exception("an update for the ACP session `%s` could not be sent", self.session_id)
+            return False
+        return True
+
+
+def _text(given: object) -> str:
+    """An id or a name as text, whatever a host took for one."""
+    return repair(given if isinstance(given, str) else str(given))
+
+
+def _is_writable(session_id: str, update: Update) -> bool:
+    try:
+        _model(session_id, update).model_dump_json(by_alias=True)
+    except Exception:
+        return False
+    return True
 
 
 def _model(session_id: str, update: Update) -> Any:

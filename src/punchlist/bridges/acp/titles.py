@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any, Final, cast
 
+from punchlist.guidance.tools import kind as known_kind
 from punchlist.text import clean, cut, repair
 
 LONGEST_VALUE: Final = 100
@@ -70,7 +71,9 @@ def _fields(text: str) -> dict[str, Any] | None:
 
 
 def call_kind(name: str) -> str:
-    """The kind of tool, by the first of these words that the name holds."""
+    """The kind of tool, by the first of these words that the name holds. A todo tool is `other`, as in Hermes."""
+    if known_kind(name) == "todo":
+        return "other"
     lower = name.lower()
     return next((kind for kind, words in _KINDS if any(word in lower for word in words)), "other")
 

@@ -11,8 +11,9 @@ from typing import Any, Final, cast
 
 from punchlist.bridges.acp.calls import Calls
 from punchlist.bridges.acp.plan import OURS, Update, plan, plan_removed, plan_text, plan_update
-from punchlist.bridges.acp.titles import call_kind, preview_title
+from punchlist.bridges.acp.titles import preview_title
 from punchlist.bridges.lists import Lists, Look
+from punchlist.core.approval import Plan
 from punchlist.core.events import Event
 from punchlist.core.grounding.calls import ToolCall
 from punchlist.core.grounding.observing import call_from
@@ -20,9 +21,7 @@ from punchlist.core.grounding.pairing import Pairing
 from punchlist.core.grounding.places import Place
 from punchlist.core.grounding.work import REPORTS, TURN_ENDS
 from punchlist.core.todo import TodoList
-from punchlist.guidance.tools import kind as known_kind
 
-_OUR_KINDS: Final = {"read": "read", "edit": "edit", "shell": "execute"}
 _UNDECIDED: Final = frozenset({"approval.rejected", "approval.superseded"})
 
 
@@ -41,11 +40,26 @@ class Updates:
         self._pairings: dict[str, Pairing] = {}
         self._open: dict[str, dict[str, None]] = {}
         self._sent: dict[str, Any] = {}
+        self._texts: dict[str, str] = {}
 
-    def begin(self, todos: TodoList) -> list[Update]:
-        """The list as it is when nothing was sent yet; what the events say of before is passed over."""
-        self._lists.know(self.session, self.agent, todos)
-        return self._plan(self.agent, todos) if todos.items else []
+    def join(self, look: Look) -> None:
+        """Lists of which events are missing are looked up from here on."""
+        self._lists.join(look)
+
+    def begin(
+        self, todos: TodoList, others: Mapping[str, TodoList] | None = None, waiting: Iterable[Plan] = ()
+    ) -> list[Update]:
+        """The list as it is when nothing was sent yet; what the events say of before is passed over.
+
+        A client that takes plans is also sent those of `others`, by their names, and what waits for approval.
+        """
+        self._open[self.agent] = dict.fromkeys(self.calls.running)
+        lists = {self.agent: todos, **(others or {})}
+        for agent, known in lists.items():
+            self._lists.know(self.session, agent, known)
+        updates = [update for agent, known in lists.items() if known.items for update in self._plan(agent, known)]
+        texts = [update for plan in waiting for update in self._waits(plan.id, plan.text)] if self.plans else []
+        return updates + texts
 
     def add(self, event: Event) -> list[Update]:
         """The updates that one event brings, in order."""
@@ -58,7 +72,11 @@ class Updates:
         if event.kind.startswith("approval."):
             return self._approval(event.kind, event.data) if self.plans else []
         change = self._lists.add(event)
-        return [] if change is None else self._plan(event.agent, change.after)
+        if change is not None:
+            return self._plan(event.agent, change.shown)
+        if event.kind == "list.confirmed" and event.agent in self._sent:  # no finished list is shown any more
+            return self._plan(event.agent, self._lists.known(self.session, event.agent))
+        return []
 
     def _plan(self, agent: str, todos: TodoList) -> list[Update]:
         if agent != self.agent and not self.plans:
@@ -71,10 +89,19 @@ class Updates:
         return [update]
 
     def _approval(self, kind: str, data: Mapping[str, Any]) -> list[Update]:
-        plan_id = f"plan:{data.get('plan', '')}"
+        plan = str(data.get("plan", ""))
         if kind == "approval.proposed":
-            return [plan_text(str(data.get("text", "")), plan_id=plan_id)]
-        return [plan_removed(plan_id)] if kind in _UNDECIDED else []
+            return self._waits(plan, str(data.get("text", "")))
+        if kind not in _UNDECIDED:
+            return []
+        self._texts.pop(plan, None)
+        return [plan_removed(_plan_id(plan))]
+
+    def _waits(self, plan: str, text: str) -> list[Update]:
+        if self._texts.get(plan) == text:
+            return []
+        self._texts[plan] = text
+        return [plan_text(text, plan_id=_plan_id(plan))]
 
     def _call(self, agent: str, event: Event) -> list[Update]:
         report = call_from(event.kind, event.data, event.at, event.seq)
@@ -85,10 +112,11 @@ class Updates:
         meta = _meta(agent if agent != self.agent else "", report)
         updates: list[Update | None] = []
         if not self.calls.knows(call_id) and report.name:
-            self._open.setdefault(agent, {})[call_id] = None
             title = preview_title(report.name, report.preview, is_command=report.kind == "shell")
-            kind, found = _kind(report.name), [*_places(event.data), *({"path": path} for path in report.files)]
-            updates.append(self.calls.started(call_id, report.name, title=title, kind=kind, found=found, meta=meta))
+            found = [*_places(event.data), *({"path": path} for path in report.files)]
+            updates.append(self.calls.started(call_id, report.name, title=title, found=found, meta=meta))
+        if call_id in self.calls.running:  # perhaps because the host has told of it itself
+            self._open.setdefault(agent, {})[call_id] = None
         if report.finished is not None:
             self._open.get(agent, {}).pop(call_id, None)
             failed = report.outcome == "failed"
@@ -112,19 +140,14 @@ def replay(
     yield from updates.calls.given_up()
 
 
+def _plan_id(plan: str) -> str:
+    return f"plan:{plan}"
+
+
 def _places(data: Mapping[str, Any]) -> list[Place]:
     """The places that an event of a call names."""
     found = data.get("places")
     return [place for place in cast("list[Any]", found) if isinstance(place, dict)] if isinstance(found, list) else []
-
-
-def _kind(name: str) -> str:
-    """OpenClaw's word for the tool; where it has none, ours. A todo tool is `other`, as in Hermes."""
-    ours = known_kind(name)
-    if ours == "todo":
-        return "other"
-    said = call_kind(name)
-    return _OUR_KINDS.get(ours, said) if said == "other" else said
 
 
 def _meta(agent: str, report: ToolCall) -> dict[str, Any] | None:

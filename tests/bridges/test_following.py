@@ -1,0 +1,68 @@
+"""Feeds that are passed on live, from the middle of a board's log."""
+
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from punchlist import Agent, Board
+from punchlist.bridges.chat import ChatFeed
+from punchlist.bridges.codex import CodexFeed, ExecFeed
+from punchlist.bridges.following import Feed, pass_on
+from punchlist.bridges.lists import looking_into
+from punchlist.bridges.projector_options import projector_options
+from tests.dialects.boards import memory_board, todo
+
+
+@pytest.fixture
+def board() -> Iterator[Board]:
+    with memory_board() as board:
+        yield board
+
+
+@pytest.fixture
+def agent(board: Board) -> Agent:
+    agent = board.agent("main", session="s1")
+    todo(agent, set=["Run", "Ship", "Rest"])
+    return agent
+
+
+def chat() -> ChatFeed:
+    return ChatFeed("s1", options=projector_options({"delivery": "live", "tags": {"plan": True}}))
+
+
+FEEDS: list[tuple[Callable[[], Feed[Any]], str]] = [
+    (chat, "plan: 1/3 · Ship"),
+    (lambda: CodexFeed("s1"), "turn/plan/updated"),
+    (lambda: ExecFeed("s1"), "item.started"),
+]
+
+
+@pytest.mark.parametrize(("made", "said"), FEEDS)
+def test_a_session_that_already_has_a_list_is_told_of_from_its_next_change_on(
+    board: Board, agent: Agent, made: Callable[[], Feed[Any]], said: str
+) -> None:
+    cursor = list(board.events())[-1].seq
+    todo(agent, done="1")
+    got: list[str] = []
+    told, stop = threading.Event(), threading.Event()
+
+    def deliver(message: object) -> None:
+        got.append(str(message))
+        told.set()
+
+    thread = threading.Thread(target=pass_on, args=(board, made(), deliver), kwargs={"stop": stop, "after": cursor})
+    thread.start()
+    assert told.wait(30)
+    stop.set()
+    thread.join(30)
+    assert said in got[0]
+
+
+def test_a_list_that_was_said_again_is_the_list_for_who_joins_then(board: Board, agent: Agent) -> None:
+    cursor = list(board.events())[-1].seq
+    todo(agent, set=["Run", "Ship", "Rest"])
+    feed = ExecFeed("s1", look=looking_into(board))
+    (line,) = [line for event in board.events(cursor) for line in feed.add(event)]
+    assert [item["text"] for item in line["item"]["items"]] == ["Run", "Ship", "Rest"]
