@@ -130,7 +130,7 @@ def judged(check: Check, output: str, *, exit_code: int | None = None, is_error:
     Where none of these is there, it is not known, unless the output says why it could not run.
     """
     trusted = exit_code == 0 and check.zero_counts and not is_error
-    told = said(output, Run(check.programs, check.several, trusted))
+    told = said(output, Run(check.programs, check.several, trusted, check.family != "test"))
     if told in ("failed", "empty"):
         return told
     failed = True if is_error else exit_code != 0 if exit_code is not None else is_error
