@@ -264,3 +264,55 @@ def test_a_part_of_all_is_a_failure(output: str, outcome: str) -> None:
 def test_only_the_end_of_an_output_is_read() -> None:
     assert said("1 failed in 0.1s\n" + "x" * WINDOW) is None
     assert said("x" * 10 * WINDOW + "\n1 failed in 0.1s") == "failed"
+
+
+@pytest.mark.parametrize(
+    ("command", "output", "outcome"),
+    [
+        ("make test", "make: 'test' is up to date.", "empty"),
+        ("make test", "make: Nothing to be done for 'test'.", "empty"),
+        ("make check", "make: Nothing to be done for `check'.", "empty"),
+        ("make lint test", "make: Nothing to be done for 'lint'.\n3 passed in 0.1s", "passed"),
+        ("make all test", "make: Nothing to be done for 'all'.\nall good", "passed"),
+        ("make check", "make[1]: Nothing to be done for 'check'.\nall good", "passed"),
+        ("make", "make: 'all' is up to date.", "passed"),
+        ("task test", 'task: Task "test" is up to date', "empty"),
+    ],
+)
+def test_a_target_that_was_there_already_was_not_made(command: str, output: str, outcome: str) -> None:
+    assert judged(checked(command), output, exit_code=0) == outcome
+
+
+def test_a_failure_that_make_went_on_from_is_no_success() -> None:
+    ignored = "gcc a.c\nmake: [Makefile:3: test] Error 1 (ignored)"
+    assert judged(checked("make -i test"), ignored, exit_code=0) == "failed"
+    assert judged(checked("make test"), ignored, exit_code=0) == "unknown"
+    assert judged(checked("make test"), f"{ignored}\n3 passed in 0.1s", exit_code=0) == "passed"
+    assert judged(checked("make clean test"), ignored.replace("test]", "clean]"), exit_code=0) == "passed"
+    assert judged(checked("flake8 --exit-zero"), "a.py:1:1: F401 'os' imported but unused", exit_code=0) == "failed"
+    assert judged(checked("pylint --exit-zero a"), "a.py:1:0: E0401: Unable to import", exit_code=0) == "failed"
+
+
+@pytest.mark.parametrize(
+    ("command", "output"),
+    [
+        ("npm test", 'npm error Missing script: "test"'),
+        ("pnpm test", " ERR_PNPM_NO_SCRIPT  Missing script: test"),
+        ("yarn test", 'error Command "test" not found.'),
+        ("curl --fail http://x", "curl: (7) Failed to connect to x port 80: Connection refused"),
+        ("tsc", "error TS5083: Cannot read file '/x/tsconfig.json'."),
+        ("eslint .", "Oops! Something went wrong! :("),
+        ("cargo test", "error: could not find `Cargo.toml` in `/x` or any parent directory"),
+        ("go test ./...", "go: go.mod file not found in current directory or any parent directory"),
+        ("mvn test", "[ERROR] The goal you specified requires a project to execute but there is no POM"),
+        ("docker build .", "ERROR: Cannot connect to the Docker daemon at unix:///var/run/docker.sock."),
+        ("pytest", "ERROR: usage: pytest [options]\npytest: error: unrecognized arguments: --foo"),
+        ("./run_tests.sh", "usage: run_tests.sh [-h]\nrun_tests.sh: error: unrecognized arguments: --foo"),
+        ("ruff check", "ruff failed\n  Cause: Failed to parse /x/pyproject.toml"),
+        ("mypy", "usage: mypy [-h]\nmypy: error: Missing target module, package, files, or command."),
+        ("gradle test", "FAILURE: Build failed with an exception."),
+    ],
+)
+@pytest.mark.parametrize("is_error", [None, False])
+def test_a_check_that_says_why_it_could_not_run_has_failed(command: str, output: str, is_error: bool | None) -> None:
+    assert judged(checked(command), output, is_error=is_error) == "failed"

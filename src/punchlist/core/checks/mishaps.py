@@ -25,6 +25,7 @@ _FAILED: Final = r"""(?mix)
   | ^ [^\n]{0,200}? (?: Segmentation\ fault | \(core\ dumped\) | Bus\ error | Illegal\ instruction | Out\ of\ memory )
   | ^ (?: ImportError | ModuleNotFoundError | SyntaxError | UsageError | KeyboardInterrupt | MemoryError ) \b
   | No\ module\ named\ \S
+  | ^ (?: ERROR:\ )? [\w.-]{1,40} :\ error:\ \S
 """
 _NEVER_RAN: Final = r"""(?ix)
     [^\n]{0,200}? \b (?: running | started | continu\w+ | moved ) \ (?: it\ )? (?: in | to ) \ (?: the\ )? background
