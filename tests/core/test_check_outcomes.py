@@ -316,3 +316,36 @@ def test_a_failure_that_make_went_on_from_is_no_success() -> None:
 @pytest.mark.parametrize("is_error", [None, False])
 def test_a_check_that_says_why_it_could_not_run_has_failed(command: str, output: str, is_error: bool | None) -> None:
     assert judged(checked(command), output, is_error=is_error) == "failed"
+
+
+@pytest.mark.parametrize(
+    ("command", "output", "outcome"),
+    [
+        ("make test; echo EXIT=$?", "boom\nEXIT=1", "failed"),
+        ("make test; echo EXIT=$?", "fine\nEXIT=0", "passed"),
+        ('npx tsc --noEmit; echo "exit $?"', "exit 0", "passed"),
+        ("npx tsc --noEmit\necho $?", "2", "failed"),
+        ("make test 2>&1 | tail -5; echo ${PIPESTATUS[0]}", "boom\n2", "failed"),
+        ('set -o pipefail; make test | tail -5; echo "exit code: $?"', "boom\nexit code: 2", "failed"),
+        ("make test; echo EXIT=$?", "EXIT=0\nboom\nEXIT=1", "failed"),
+        ("make test; echo EXIT=$?", "12 passed, 1 failed\nEXIT=0", "failed"),
+        # not the code of the check
+        ("make test | tail -5; echo EXIT=$?", "boom\nEXIT=0", "unknown"),
+        ("ls | xargs make test; echo ${PIPESTATUS[0]}", "0", "unknown"),
+        ("make test; ls; echo EXIT=$?", "EXIT=0", "unknown"),
+        ("make test; echo EXIT=0", "EXIT=0", "unknown"),
+        ("make -i test; echo EXIT=$?", "EXIT=0", "unknown"),
+        ("make test & echo EXIT=$?", "EXIT=0", "unknown"),
+        ("make test; echo EXIT=$?", "the end of it was cut", "unknown"),
+    ],
+)
+def test_an_exit_code_that_the_line_prints_itself_is_read(command: str, output: str, outcome: str) -> None:
+    assert judged(checked(command), output, exit_code=0) == outcome
+    assert judged(checked(command), output, is_error=False) == outcome
+
+
+def test_a_check_within_a_substitution_is_judged_by_what_it_printed() -> None:
+    check = checked('OUT=$(pytest -q); echo "$OUT"')
+    assert judged(check, "1 failed, 2 passed in 0.1s", exit_code=0) == "failed"
+    assert judged(check, "3 passed in 0.1s", exit_code=0) == "passed"
+    assert judged(check, "", exit_code=0) == "unknown"

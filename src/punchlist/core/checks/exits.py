@@ -92,9 +92,14 @@ def _may_leave_early(run: Sequence[Command], place: int) -> bool:
 
 def failure_swallowed(run: Sequence[Command], place: int) -> bool:
     """Whether the exit code of the whole is not that of this command, because a pipe or the background takes it."""
-    pipes = _settings(run, place, len(run[place].scope)).pipes
+    pipes = pipes_fail(run, place)
     piped = any(command.joint == "|" for command in run[place:-1])
     return (piped and not pipes) or run[-1].joint == "&"
+
+
+def pipes_fail(run: Sequence[Command], place: int) -> bool:
+    """Whether the failure of a part of a pipe is that of the pipe, where this command stands."""
+    return _settings(run, place, len(run[place].scope)).pipes
 
 
 def _end(run: Sequence[Command], place: int, level: int) -> int:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Final, Literal, NamedTuple
 
+from punchlist.core.checks.echoes import echo_of, echoed_code
 from punchlist.core.checks.effects import leaves_work_alone
 from punchlist.core.checks.exits import failure_swallowed, zero_counts
 from punchlist.core.checks.idle import DRY, ends_with_zero, ignored_failure, is_idle, ran_nothing, without_tests
@@ -41,7 +42,8 @@ class Check:
     """The checks that a command line runs, as one: by name, and of the strongest family among them.
 
     `zero_counts`: an exit code of 0 says that they all succeeded. `failure_counts`: another one says that one failed.
-    `several`: there is more than one of them, so that each summary counts.
+    `several`: there is more than one of them, so that each summary counts. `echo`: the line prints its exit code behind
+    this text.
     """
 
     name: str
@@ -50,6 +52,7 @@ class Check:
     failure_counts: bool = True
     silent: bool = False
     several: bool = False
+    echo: str | None = None
 
     @property
     def programs(self) -> frozenset[str]:
@@ -96,6 +99,8 @@ def look(command: str | Sequence[str], patterns: Patterns | None = None, depth: 
     speaking = [entry.words for entry in run if entry.words and program(entry.words) not in _QUIET]
     checks = tuple(entry.words for entry, check in zip(run, found, strict=True) if check is not None)
     named = program(speaking[0]) if speaking else ""
+    if not checks and (within := _check_within(run, known, depth)) is not None:
+        return Look(within.check, changes or cut, named or within.program, within.commands)
     return Look(_together(run, found, cut=cut), changes or cut, named, checks or tuple(speaking))
 
 
@@ -104,6 +109,8 @@ def judged(check: Check, output: str, *, exit_code: int | None = None, is_error:
 
     Where none of these is there, it is not known, unless the output says why it could not run.
     """
+    if check.echo is not None and not is_error and (code := echoed_code(check.echo, output)) is not None:
+        exit_code, check = code, replace(check, zero_counts=True, failure_counts=True, echo=None)
     trusted = exit_code == 0 and check.zero_counts and not is_error
     told = said(output, Run(check.programs, check.several, trusted, check.family != "test"))
     if told in ("failed", "empty"):
@@ -120,8 +127,18 @@ def judged(check: Check, output: str, *, exit_code: int | None = None, is_error:
     return "failed" if failed or (check.silent and output.strip()) else "passed"
 
 
+def _check_within(run: list[Command], patterns: Patterns, depth: int) -> Look | None:
+    """The check that stands in `$(…)`, of a line that is none itself. Its exit code is not that of the line."""
+    if depth < _DEEPEST:
+        for text in (text for entry in run for text in entry.inner if text.strip()):
+            seen = look(text, patterns, depth + 1)
+            if seen.check is not None:
+                return seen._replace(check=replace(seen.check, zero_counts=False, failure_counts=False, echo=None))
+    return None
+
+
 def _changes_within(text: str, patterns: Patterns, depth: int) -> bool:
-    """Whether what stands in `$(…)` changes something. A check in there is none of the line's."""
+    """Whether what stands in `$(…)` changes something."""
     return bool(text.strip()) and (depth >= _DEEPEST or look(text, patterns, depth + 1).changes)
 
 
@@ -160,6 +177,7 @@ def _together(run: list[Command], found: list[Found | None], *, cut: bool) -> Ch
         failure_counts=not cut and _failure_counts(run, found, places[0]),
         silent=all(program(run[place].words) in _SILENT for place in places),
         several=len(places) > 1,
+        echo=None if cut or len(places) > 1 or ends_with_zero(run[places[0]].words) else echo_of(run, places[0]),
     )
 
 

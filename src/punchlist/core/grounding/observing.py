@@ -212,7 +212,7 @@ def _looked_at(arguments: Any, watch: Watch) -> Look | None:
     if seen.check is not None and isinstance(arguments, Mapping):
         fields = cast("Mapping[Any, Any]", arguments)
         if any(fields.get(key) is True for key in _BEHIND):
-            return seen._replace(check=replace(seen.check, zero_counts=False, failure_counts=False))
+            return seen._replace(check=replace(seen.check, zero_counts=False, failure_counts=False, echo=None))
     return seen
 
 
@@ -224,6 +224,8 @@ def _may_say_no(call: ToolCall) -> bool:
 
 def _check_data(check: Check) -> dict[str, Any]:
     data: dict[str, Any] = {"name": _short(check.name), "family": check.family}
+    if check.echo is not None:
+        data["echo"] = check.echo
     return data | {
         key: True
         for key, given in (
@@ -249,6 +251,7 @@ def _check_from(data: Any) -> Check | None:
                 failure_counts=fields.get("failure_hides") is not True,
                 silent=fields.get("silent") is True,
                 several=fields.get("several") is True,
+                echo=_text(fields, "echo") if "echo" in fields else None,
             )
     return None
 
