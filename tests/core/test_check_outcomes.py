@@ -191,9 +191,9 @@ NEVER_DONE = [
     ("ImportError while loading conftest '/x/conftest.py'.", "failed"),
     ("Command timed out after 120s", "failed"),
     ("Command running in background with ID: b1", "unknown"),
-    ("The tool use was rejected", "unknown"),
-    ("The user doesn't want to proceed with this tool use.", "unknown"),
-    ("User denied permission to run the command", "unknown"),
+    ("The tool use was rejected", "empty"),
+    ("The user doesn't want to proceed with this tool use.", "empty"),
+    ("User denied permission to run the command", "empty"),
 ]
 
 
@@ -206,7 +206,7 @@ def test_a_check_that_did_not_come_to_its_end_is_no_success_whatever_the_host_sa
 
 
 def test_a_check_that_was_not_let_run_has_not_failed() -> None:
-    assert judged(HARD, "The tool use was rejected", is_error=True) == "unknown"
+    assert judged(HARD, "The tool use was rejected", is_error=True) == "empty"
     assert judged(HARD, "The tool use was rejected\n" + "x" * 2000, is_error=True) == "failed"
 
 

@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any, Final, Literal, cast
 
-Kind = Literal["read", "edit", "shell", "delegate", "outbound", "dispatch", "schedule", "config", "todo", "unknown"]
+Kind = Literal[
+    "read", "edit", "shell", "delegate", "outbound", "dispatch", "schedule", "config", "todo", "talk", "unknown"
+]
 
 _READ: Final = """
     read file_read read_file read_files read_many_files view view_file view_image cat open_file notebook_read
@@ -64,11 +66,20 @@ _KINDS: Final[Mapping[Kind, str]] = {
 }
 
 
+_TALK: Final = """
+    think thinking sequential_thinking sequentialthinking think_tool sleep enter_plan_mode exit_plan_mode plan_exit
+    plan_enter
+"""
+
+
 def _folded(name: str) -> str:
     return name.lower().replace("_", "").replace("-", "")
 
 
 _BY_NAME: Final[Mapping[str, Kind]] = {_folded(name): kind for kind, names in _KINDS.items() for name in names.split()}
+_TALKING: Final = frozenset(_folded(name) for name in _TALK.split())
+"""What changes nothing and looks at nothing: it reads, for those who ask what is allowed, and grounds nothing."""
+
 _UNREAD: Final = frozenset(_folded(name) for name in _CODE.split())
 """What runs something other than a shell line: never taken for reading."""
 
@@ -164,6 +175,8 @@ def _sounds_changing(name: str) -> bool:
 def seen_as(name: str, args: Any = None, own: OwnTools = NONE) -> tuple[Kind, bool, bool]:
     """All that is thought of a call: its `kind`, whether it `changes` something, whether it does or `may_change`."""
     found = kind(name, args, own)
+    if found in ("read", "unknown") and _known(name) in _TALKING:
+        return "talk", False, False
     changing = _changes(found, name, args, own)
     return found, changing, changing or may_change(name, found)
 

@@ -36,6 +36,12 @@ _QUIET: Final = frozenset(
 )
 """Commands that do not fail, so that an exit code other than 0 is not theirs."""
 
+_TALK: Final = frozenset({
+    "echo", "printf", "true", "false", ":", "sleep", "wait", "date", "seq", "set", "cd", "pushd", "popd", "pwd", "exit",
+    "return", "export", "unset", "local", "shift", "trap", "alias", "ulimit", "umask", "read",
+})  # fmt: skip
+"""Commands that neither do anything nor look at anything; a line of nothing else has no program."""
+
 
 @dataclass(frozen=True, slots=True)
 class Check:
@@ -64,6 +70,7 @@ class Check:
 class Look(NamedTuple):
     """What a command line does. `changes`: it may change the work and nothing in it checks it behind that change.
 
+    `program` is the first that does more than print, else the first that shows something; empty if there is none.
     `commands` are the words of its checks, or if it has none, of all that does more than print.
     """
 
@@ -98,7 +105,8 @@ def look(command: str | Sequence[str], patterns: Patterns | None = None, depth: 
     cut = isinstance(command, str) and len(command) > LONGEST
     speaking = [entry.words for entry in run if entry.words and program(entry.words) not in _QUIET]
     checks = tuple(entry.words for entry, check in zip(run, found, strict=True) if check is not None)
-    named = program(speaking[0]) if speaking else ""
+    programs = [name for entry in run if entry.words and (name := program(entry.words)) not in _TALK]
+    named = next((name for name in programs if name not in _QUIET), programs[0] if programs else "")
     if not checks and (within := _check_within(run, known, depth)) is not None:
         return Look(within.check, changes or cut, named or within.program, within.commands)
     return Look(_together(run, found, cut=cut), changes or cut, named, checks or tuple(speaking))
