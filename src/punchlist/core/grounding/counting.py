@@ -126,7 +126,7 @@ class Growing:
         begun, kind = call.started, call.kind
         self._made = None
         self._files.update(call.files)
-        self._failures += failed
+        self._failures += failed or check_outcome == "failed"  # its exit code may have been swallowed
         self._saw(begun or at, at)
         if begun is not None:
             self._spans.add(begun.at, at.at)
