@@ -20,7 +20,7 @@ from punchlist.core.grounding.calls import CallOutcome, Moment, ToolCall
 from punchlist.core.grounding.files import named_files
 from punchlist.core.grounding.naming import words_of
 from punchlist.core.grounding.places import kept_places
-from punchlist.core.grounding.results import read_result
+from punchlist.core.grounding.results import exit_code_of, read_result
 from punchlist.text import clean, cut
 from punchlist.text.flat import Flat
 from punchlist.text.previews import LENGTH, preview, shown_arguments
@@ -119,6 +119,8 @@ def end_facts(
     but a check in it is only as good as its own summary.
     """
     known = started if isinstance(started, ToolCall) else call_from("tool.started", started or {}, None)
+    if exit_code is not None and type(exit_code) is not int:
+        exit_code = exit_code_of(exit_code)  # a host may hand on what it got
     read = read_result(result, is_error)
     code = read.exit_code if exit_code is None else exit_code
     failed = bool(read.failed) or (exit_code is not None and exit_code != 0)
