@@ -36,6 +36,7 @@ CARGO = "test result: ok. 3 passed; 0 failed; 0 ignored\n\ntest result: FAILED. 
         ("make test", "suite: 12 passed, 1 failed"),
         ("make test", "12/13 tests passed"),
         ("make test", "Passed: 10, Failed: 1"),
+        ("make test", "Total: 11, Failed: 1, Passed: 10"),
         ("make check", "# TOTAL: 3\n# PASS:  2\n# FAIL:  1\n# ERROR: 0"),
         ("./run_tests.sh", "  1 failed\n    [chromium] › a.spec.ts:3:1 › x\n  3 passed (4.2s)"),
         ("npm run build", "src/a.ts(3,5): error TS2322: Type 'string' is not assignable to type 'number'."),
@@ -81,6 +82,21 @@ def test_talk_of_failures_does_not_take_back_a_success_that_a_swallowed_exit_cod
     assert judged(checked("./run_tests.sh | cat"), "3 failed attempts retried; 10 passed", exit_code=0) == "passed"
     assert judged(checked("pytest -s | cat"), "ERROR conn.py refused\n12 passed in 1.2s", exit_code=0) == "passed"
     assert judged(checked("make test | cat"), "curl: (7) refused\n12 passed in 1.2s", exit_code=0) == "passed"
+
+
+@pytest.mark.parametrize(
+    ("command", "output"),
+    [
+        ("go test -v ./...", "panic: recovered in log\nPASS\nok  \ta\t0.1s"),
+        ("cargo test", "error[E0001]: shown by trybuild\ntest result: ok. 3 passed; 0 failed"),
+        ("docker build .", "ERROR: pip's dependency resolver does not take into account\nSuccessfully built 1a2b3c"),
+        ("make test | cat", "Test 1 of 2 passed\nTest 2 of 2 passed"),
+    ],
+)
+def test_where_the_host_says_that_it_went_well_a_summary_that_says_so_too_outweighs_talk(
+    command: str, output: str
+) -> None:
+    assert judged(checked(command), output, is_error=False) == "passed"
 
 
 @pytest.mark.parametrize(

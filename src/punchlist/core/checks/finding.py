@@ -120,7 +120,8 @@ def judged(check: Check, output: str, *, exit_code: int | None = None, is_error:
     if check.echo is not None and not is_error and (code := echoed_code(check.echo, output)) is not None:
         exit_code, check = code, replace(check, zero_counts=True, failure_counts=True, echo=None)
     trusted = exit_code == 0 and check.zero_counts and not is_error
-    told = said(output, Run(check.programs, check.several, trusted, check.family != "test"))
+    vouched = is_error is False and exit_code is None and check.zero_counts
+    told = said(output, Run(check.programs, check.several, trusted, check.family != "test", vouched))
     if told in ("failed", "empty"):
         return told
     if told is None and ran_nothing(check.name, output):

@@ -30,7 +30,10 @@ _LINE: Final = r"(?:[\w-]+(?: [\w-]+)?: +)?(?:\d+ (?:tests? )?\w+(?:, |; | \| | 
 _REST: Final = r"(?:(?:,|;| \|| /) \d+ (?:tests? )?\w+)*(?: \(?(?:in )?[\d.]+ ?m?s(?:econds)?\)?)?[.!]?$"
 _COUNTED: Final[tuple[tuple[Said, str], ...]] = (
     ("failed", rf"^(?=[^\n]*(?:passed|tests?\b)){_LINE}{SOME} (?:tests? )?failed{_REST}"),
-    ("failed", r"^[^\n:]{0,40}\b[Pp]assed: *\d+[,;| ]+[Ff]ailed: *[1-9]\d*\b"),
+    (
+        "failed",
+        rf"^[^\n]{{0,60}}\b(?:[Pp]assed: *\d+[,;| ]+[Ff]ailed: *{SOME}|[Ff]ailed: *{SOME}[,;| ]+[Pp]assed: *\d+)\b",
+    ),
     ("passed", rf"^(?![^\n]*{SOME} (?:tests? )?failed){_LINE}{SOME} (?:tests? )?passed{_REST}"),
 )
 """A line that is nothing but counts of tests: `12 passed, 1 failed`."""
@@ -48,7 +51,8 @@ _LOOSE: Final[tuple[tuple[Said, str], ...]] = (
 )
 """How most would say it, anywhere in a line."""
 
-_OF_ALL: Final = r"(?<![\w.-])(\d{1,9}) ?(?:/|of|out of) ?([1-9]\d{0,8}) (?:\w+ )?(?:passed|succeeded|ok)\b"
+_NO_NUMBER: Final = r"(?<![\w.-])(?<!\b[Tt]est )(?<!\b[Cc]ase )"
+_OF_ALL: Final = rf"{_NO_NUMBER}(\d{{1,9}}) ?(?:/|of|out of) ?({SOME}) (?:\w+ )?(?:passed|succeeded|ok)\b"
 """`12/13 tests passed`."""
 
 _CONTROLS: Final = r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]+[0-~]|[0-~])"
@@ -59,13 +63,15 @@ class Run(NamedTuple):
     """What is known of a run beside its output. `programs`: those that ran, none if any may have.
 
     `several`: more than one of them ran, so that each summary counts. `trusted`: an exit code of 0 is theirs.
-    `builds`: they are no tests, so that something built is a success though no test was run.
+    `builds`: they are no tests, so that something built is a success though no test was run. `vouched`: whoever ran
+    them says that they went well, though not by an exit code.
     """
 
     programs: frozenset[str] = frozenset()
     several: bool = False
     trusted: bool = False
     builds: bool = False
+    vouched: bool = False
 
 
 ANY: Final = Run()
@@ -89,7 +95,7 @@ def said(output: str, run: Run = ANY) -> Said | None:
             hinted = hinted or (not run.trusted and _has(framework.hints, lines))
     if not (known and run.trusted) and (not found or (not known and run.several and not run.trusted)):
         found |= _common(text, trusted=run.trusted)
-    if hinted and (known or "passed" not in found):
+    if hinted and ("passed" not in found or (known and not run.vouched)):
         return "failed"
     return _summed(found, run)
 

@@ -286,12 +286,12 @@ TESTERS: Final = (
             r"Executed \d+ out of \d+ tests?: [^\n]*\bfails?\b",
         ),
         passed=(
-            "100% tests passed",
+            r"100% tests passed(?!, 0 tests failed out of 0\b)",
             rf"Ok: +{_SOME}",
             rf"\[  PASSED  \] {_SOME}",
             r"Executed \d+ out of \d+ tests?: \d+ tests? pass",
         ),
-        empty=(r"No tests were found", r"\[  PASSED  \] 0 tests"),
+        empty=("No tests were found", r"100% tests passed, 0 tests failed out of 0\b", r"\[  PASSED  \] 0 tests"),
         hints=(r"\[  FAILED  \]",),
     ),
     # Automake

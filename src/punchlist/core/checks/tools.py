@@ -98,7 +98,11 @@ TOOLS: Final = (
         ("ERROR", "non-zero code", "naming to", "Successfully built", "failed to solve", "rror: "),
         failed=("ERROR: failed to (?:build|solve)", r"(?:target \S+: )?failed to solve: "),
         built=(r"(?: => => |#\d+ )naming to \S", "Successfully built [0-9a-f]"),
-        hints=(r"#\d+ ERROR: ", "ERROR: ", r"The command '[^\n]*' returned a non-zero code", "Error: "),
+        hints=(
+            r"#\d+ ERROR: ",
+            r"(?:ERROR|Error): (?:Cannot connect|failed |process |Service |target |[Nn]o such |building at |unable )",
+            r"The command '[^\n]*' returned a non-zero code",
+        ),
         own=True,
     ),
     # curl, wget
