@@ -32,9 +32,14 @@ def begun(
     agent: str = "main",
     patterns: Patterns | None = None,
 ) -> Event:
-    kind = {"Bash": "shell", "Edit": "edit", "Read": "read", "TodoWrite": "todo", "Task": "delegate"}.get(
-        name, "unknown"
-    )
+    kind = {
+        "Bash": "shell",
+        "Edit": "edit",
+        "Read": "read",
+        "TodoWrite": "todo",
+        "Task": "delegate",
+        "think": "talk",
+    }.get(name, "unknown")
     facts = start_facts(
         name,
         arguments,

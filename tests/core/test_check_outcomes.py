@@ -191,9 +191,9 @@ NEVER_DONE = [
     ("ImportError while loading conftest '/x/conftest.py'.", "failed"),
     ("Command timed out after 120s", "failed"),
     ("Command running in background with ID: b1", "unknown"),
-    ("The tool use was rejected", "unknown"),
-    ("The user doesn't want to proceed with this tool use.", "unknown"),
-    ("User denied permission to run the command", "unknown"),
+    ("The tool use was rejected", "empty"),
+    ("The user doesn't want to proceed with this tool use.", "empty"),
+    ("User denied permission to run the command", "empty"),
 ]
 
 
@@ -206,7 +206,7 @@ def test_a_check_that_did_not_come_to_its_end_is_no_success_whatever_the_host_sa
 
 
 def test_a_check_that_was_not_let_run_has_not_failed() -> None:
-    assert judged(HARD, "The tool use was rejected", is_error=True) == "unknown"
+    assert judged(HARD, "The tool use was rejected", is_error=True) == "empty"
     assert judged(HARD, "The tool use was rejected\n" + "x" * 2000, is_error=True) == "failed"
 
 
@@ -236,7 +236,7 @@ def test_of_several_runs_in_one_line_each_summary_counts(command: str, output: s
 
 
 @pytest.mark.parametrize(
-    "noise", ["FAIL", "panic: handled", "Found 3 errors in the sample", "error: could not compile x"]
+    "noise", ["FAIL\ta\t0.1s", "--- FAIL: TestX (0.00s)", "Found 3 errors in 2 files", "error: could not compile `x`"]
 )
 def test_what_another_framework_would_say_is_noise(noise: str) -> None:
     output = f"{noise}\n12 passed in 1.0s"
@@ -245,7 +245,7 @@ def test_what_another_framework_would_say_is_noise(noise: str) -> None:
     assert judged(checked("make test"), noise, exit_code=0) == "failed"  # any framework may have run
 
 
-def test_a_success_with_an_exit_code_of_its_own_outweighs_what_looks_like_a_failure() -> None:
+def test_a_success_with_an_exit_code_of_its_own_outweighs_what_only_looks_like_a_failure() -> None:
     assert judged(checked("go test ./..."), "panic: handled\nok  \ta\t0.1s", exit_code=0) == "passed"
     assert judged(checked("go test ./... | cat"), "panic: handled\nok  \ta\t0.1s", exit_code=0) == "failed"
 
@@ -264,3 +264,88 @@ def test_a_part_of_all_is_a_failure(output: str, outcome: str) -> None:
 def test_only_the_end_of_an_output_is_read() -> None:
     assert said("1 failed in 0.1s\n" + "x" * WINDOW) is None
     assert said("x" * 10 * WINDOW + "\n1 failed in 0.1s") == "failed"
+
+
+@pytest.mark.parametrize(
+    ("command", "output", "outcome"),
+    [
+        ("make test", "make: 'test' is up to date.", "empty"),
+        ("make test", "make: Nothing to be done for 'test'.", "empty"),
+        ("make check", "make: Nothing to be done for `check'.", "empty"),
+        ("make lint test", "make: Nothing to be done for 'lint'.\n3 passed in 0.1s", "passed"),
+        ("make all test", "make: Nothing to be done for 'all'.\nall good", "passed"),
+        ("make check", "make[1]: Nothing to be done for 'check'.\nall good", "passed"),
+        ("make", "make: 'all' is up to date.", "passed"),
+        ("task test", 'task: Task "test" is up to date', "empty"),
+    ],
+)
+def test_a_target_that_was_there_already_was_not_made(command: str, output: str, outcome: str) -> None:
+    assert judged(checked(command), output, exit_code=0) == outcome
+
+
+def test_a_failure_that_make_went_on_from_is_no_success() -> None:
+    ignored = "gcc a.c\nmake: [Makefile:3: test] Error 1 (ignored)"
+    assert judged(checked("make -i test"), ignored, exit_code=0) == "failed"
+    assert judged(checked("make test"), ignored, exit_code=0) == "unknown"
+    assert judged(checked("make test"), f"{ignored}\n3 passed in 0.1s", exit_code=0) == "passed"
+    assert judged(checked("make clean test"), ignored.replace("test]", "clean]"), exit_code=0) == "passed"
+    assert judged(checked("flake8 --exit-zero"), "a.py:1:1: F401 'os' imported but unused", exit_code=0) == "failed"
+    assert judged(checked("pylint --exit-zero a"), "a.py:1:0: E0401: Unable to import", exit_code=0) == "failed"
+
+
+@pytest.mark.parametrize(
+    ("command", "output"),
+    [
+        ("npm test", 'npm error Missing script: "test"'),
+        ("pnpm test", " ERR_PNPM_NO_SCRIPT  Missing script: test"),
+        ("yarn test", 'error Command "test" not found.'),
+        ("curl --fail http://x", "curl: (7) Failed to connect to x port 80: Connection refused"),
+        ("tsc", "error TS5083: Cannot read file '/x/tsconfig.json'."),
+        ("eslint .", "Oops! Something went wrong! :("),
+        ("cargo test", "error: could not find `Cargo.toml` in `/x` or any parent directory"),
+        ("go test ./...", "go: go.mod file not found in current directory or any parent directory"),
+        ("mvn test", "[ERROR] The goal you specified requires a project to execute but there is no POM"),
+        ("docker build .", "ERROR: Cannot connect to the Docker daemon at unix:///var/run/docker.sock."),
+        ("pytest", "ERROR: usage: pytest [options]\npytest: error: unrecognized arguments: --foo"),
+        ("./run_tests.sh", "usage: run_tests.sh [-h]\nrun_tests.sh: error: unrecognized arguments: --foo"),
+        ("ruff check", "ruff failed\n  Cause: Failed to parse /x/pyproject.toml"),
+        ("mypy", "usage: mypy [-h]\nmypy: error: Missing target module, package, files, or command."),
+        ("gradle test", "FAILURE: Build failed with an exception."),
+    ],
+)
+@pytest.mark.parametrize("is_error", [None, False])
+def test_a_check_that_says_why_it_could_not_run_has_failed(command: str, output: str, is_error: bool | None) -> None:
+    assert judged(checked(command), output, is_error=is_error) == "failed"
+
+
+@pytest.mark.parametrize(
+    ("command", "output", "outcome"),
+    [
+        ("make test; echo EXIT=$?", "boom\nEXIT=1", "failed"),
+        ("make test; echo EXIT=$?", "fine\nEXIT=0", "passed"),
+        ('npx tsc --noEmit; echo "exit $?"', "exit 0", "passed"),
+        ("npx tsc --noEmit\necho $?", "2", "failed"),
+        ("make test 2>&1 | tail -5; echo ${PIPESTATUS[0]}", "boom\n2", "failed"),
+        ('set -o pipefail; make test | tail -5; echo "exit code: $?"', "boom\nexit code: 2", "failed"),
+        ("make test; echo EXIT=$?", "EXIT=0\nboom\nEXIT=1", "failed"),
+        ("make test; echo EXIT=$?", "12 passed, 1 failed\nEXIT=0", "failed"),
+        # not the code of the check
+        ("make test | tail -5; echo EXIT=$?", "boom\nEXIT=0", "unknown"),
+        ("ls | xargs make test; echo ${PIPESTATUS[0]}", "0", "unknown"),
+        ("make test; ls; echo EXIT=$?", "EXIT=0", "unknown"),
+        ("make test; echo EXIT=0", "EXIT=0", "unknown"),
+        ("make -i test; echo EXIT=$?", "EXIT=0", "unknown"),
+        ("make test & echo EXIT=$?", "EXIT=0", "unknown"),
+        ("make test; echo EXIT=$?", "the end of it was cut", "unknown"),
+    ],
+)
+def test_an_exit_code_that_the_line_prints_itself_is_read(command: str, output: str, outcome: str) -> None:
+    assert judged(checked(command), output, exit_code=0) == outcome
+    assert judged(checked(command), output, is_error=False) == outcome
+
+
+def test_a_check_within_a_substitution_is_judged_by_what_it_printed() -> None:
+    check = checked('OUT=$(pytest -q); echo "$OUT"')
+    assert judged(check, "1 failed, 2 passed in 0.1s", exit_code=0) == "failed"
+    assert judged(check, "3 passed in 0.1s", exit_code=0) == "passed"
+    assert judged(check, "", exit_code=0) == "unknown"

@@ -37,10 +37,13 @@ def a_command(random: Random, depth: int) -> str:
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
 @pytest.mark.parametrize("seed", range(size(2, 40)))
-def test_a_zero_that_counts_is_never_that_of_a_line_whose_check_failed(seed: int, tmp_path: Path) -> None:
-    failing = tmp_path / "pytest"
-    failing.write_text("#!/bin/sh\necho it ran >&2\nexit 1\n")
-    failing.chmod(0o755)
+@pytest.mark.parametrize("code", [0, 1])
+def test_a_zero_that_counts_is_never_that_of_a_line_whose_check_failed_or_did_not_run(
+    seed: int, code: int, tmp_path: Path
+) -> None:
+    check_run = tmp_path / "pytest"
+    check_run.write_text(f"#!/bin/sh\necho it ran >&2\nexit {code}\n")
+    check_run.chmod(0o755)
     random = Random(seed)
     tried = 0
     while tried < 20:
@@ -56,4 +59,5 @@ def test_a_zero_that_counts_is_never_that_of_a_line_whose_check_failed(seed: int
             stdin=subprocess.DEVNULL,
             env={"PATH": f"{tmp_path}:/usr/bin:/bin"},
         )
-        assert ended.returncode != 0 or b"it ran" not in ended.stderr, line
+        ran = ended.stderr.count(b"it ran")
+        assert ended.returncode != 0 or (code == 0 and ran == line.count("pytest")), line

@@ -16,8 +16,19 @@ def test_with_nothing_seen_it_is_only_asserted() -> None:
     assert grade(NOTHING) == "asserted"
 
 
-def test_writing_the_list_is_no_work() -> None:
-    assert graded(Script().call("TodoWrite", {"todos": []})) == "asserted"
+@pytest.mark.parametrize(
+    "script",
+    [
+        Script().call("TodoWrite", {"todos": []}),
+        Script().call("think", {"thought": "hm"}),
+        Script().run("echo ok", "ok"),
+        Script().run("true"),
+        Script().run("cd /r && pwd; sleep 1"),
+        Script().run(": done").call("think", {}).call("TodoWrite", {"todos": []}),
+    ],
+)
+def test_talk_is_no_work(script: Script) -> None:
+    assert graded(script) == "asserted"
 
 
 @pytest.mark.parametrize(
@@ -27,12 +38,57 @@ def test_writing_the_list_is_no_work() -> None:
         Script().call("Read", {"file_path": "a"}),
         Script().run("python x.py"),
         Script().call("WebSearch", {}),
+        Script().run("cat README.md"),
+        Script().run("ls").run("cat nowhere", is_error=True).run("cat here"),
+        Script().edit().run("ls nowhere", is_error=True),
+        Script().run("echo hi > a.txt"),
         Script().edit(is_error=True).edit(),
-        Script().run("python x.py", is_error=True).run("ls"),
+        Script().run("python x.py", is_error=True).run("ls").run("python x.py"),
+        Script().edit().run("pytest -k none", NOTHING_RAN, is_error=True),
+        Script().edit().run("pytest", "The tool use was rejected", is_error=True),
     ],
 )
 def test_activity_where_nothing_failed_last_is_work(script: Script) -> None:
     assert graded(script) == "worked"
+
+
+HEALS_NOTHING = [
+    Script().run("ls"),
+    Script().run("echo ok", "ok"),
+    Script().run("true"),
+    Script().call("Read", {"file_path": "a"}),
+    Script().call("think", {"thought": "fine"}),
+    Script().call("TodoWrite", {"todos": []}),
+    Script().edit("b.py"),
+]
+
+
+@pytest.mark.parametrize("after", range(len(HEALS_NOTHING)))
+@pytest.mark.parametrize("checked_before", [False, True])
+@pytest.mark.parametrize("healed", [False, True])
+def test_a_failure_is_made_good_by_its_own_kind_or_a_check_whether_or_not_one_came_before(
+    after: int, checked_before: bool, healed: bool
+) -> None:
+    script = Script().run("pytest", PASSES) if checked_before else Script()
+    script.run("python deploy.py", is_error=True)
+    for started in HEALS_NOTHING[after].events[::2]:
+        script.call(started.data["name"], {"command": started.data.get("preview", ""), "file_path": "b.py"})
+    assert graded(script) == "contradicted"
+    if healed:
+        again = Script()
+        again.events, again.second, again.count = list(script.events), script.second, script.count
+        assert graded(again.run("python deploy.py")) == "worked"
+    assert graded(script.run("pytest", PASSES)) == "verified"
+
+
+def test_a_command_that_failed_beside_a_check_that_nobody_saw_contradicts() -> None:
+    assert graded(Script().edit().run("pytest && git push", is_error=True)) == "contradicted"
+    assert graded(Script().run("pytest", PASSES).run("pytest && git push", is_error=True)) == "contradicted"
+
+
+def test_where_nothing_but_looking_was_done_the_last_look_decides() -> None:
+    assert graded(Script().run("cat nowhere", is_error=True)) == "contradicted"
+    assert graded(Script().call("Read", {"file_path": "a"}, is_error=True).run("echo ok")) == "contradicted"
 
 
 @pytest.mark.parametrize(

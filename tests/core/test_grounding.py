@@ -39,10 +39,15 @@ def test_a_call_without_focus_is_counted_as_such() -> None:
     assert (work.tally(NOWHERE).calls, work.tally(MINE).calls) == (1, 0)
 
 
+def test_a_check_that_failed_behind_a_swallowed_exit_code_is_a_failure() -> None:
+    script = Script().run("pytest | tail -1", "1 failed, 2 passed in 0.1s").run("pytest | tail -1", "3 passed in 0.1s")
+    assert folded(script.events).tally(MINE).failures == 1
+
+
 def test_a_tally_holds_kinds_failures_files_and_the_last_check() -> None:
     script = Script().edit("b.py").edit("a.py").edit("a.py", is_error=True).call("Read", {"file_path": "c"})
     tally = folded(script.run("pytest", "2 passed in 0.1s").run("pytest", "1 failed in 0.1s").events).tally(MINE)
-    assert (tally.calls, tally.failures, tally.kinds) == (6, 1, {"edit": 3, "read": 1, "shell": 2})
+    assert (tally.calls, tally.failures, tally.kinds) == (6, 2, {"edit": 3, "read": 1, "shell": 2})
     assert tally.files == ("a.py", "b.py")
     assert tally.last_check is not None
     assert (tally.last_check.name, tally.last_check.outcome) == ("pytest", "failed")

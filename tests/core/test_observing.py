@@ -116,6 +116,11 @@ def test_files_are_found_where_tools_name_them(arguments: object, files: tuple[s
         ({"output": "x", "metadata": {"exit_code": 2}}, None, 2, True),
         ('{"output": "x", "metadata": {"exit_code": 2}}', None, 2, True),
         ({"returncode": 1}, None, 1, True),
+        ({"exit_code": "0", "output": "x"}, None, 0, False),
+        ({"exit_code": "1", "output": "x"}, False, 1, True),
+        ({"returncode": 1.0}, False, 1, True),
+        ({"exit_code": "none", "output": "x"}, False, None, False),
+        ({"code": "1"}, False, None, False),
         ({"success": False}, None, None, True),
         ({"ok": False}, False, None, True),
         ({"error": "no"}, False, None, True),
@@ -141,6 +146,23 @@ def test_a_result_says_how_the_call_went_wherever_a_host_puts_it(
 ) -> None:
     found = read_result(result, is_error)
     assert (found.exit_code, found.failed) == (code, failed)
+
+
+@pytest.mark.parametrize(
+    ("given", "code", "failed", "outcome"),
+    [
+        ("0", 0, False, "passed"),
+        (" 1\n", 1, True, "failed"),
+        (2.0, 2, True, "failed"),
+        ("-9", -9, True, "failed"),
+        ("gone", None, False, "unknown"),
+        (True, None, False, "unknown"),
+    ],
+)
+def test_an_exit_code_may_come_as_text(given: Any, code: int | None, failed: bool, outcome: str) -> None:
+    started = start_facts("Bash", {"command": "tsc"}, kind="shell", changes=True)
+    facts = end_facts("", exit_code=given, started=started)
+    assert (facts.get("exit_code"), facts["is_error"], facts["check_outcome"]) == (code, failed, outcome)
 
 
 def test_the_text_of_a_result_is_found_in_its_parts() -> None:

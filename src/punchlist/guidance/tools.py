@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any, Final, Literal, cast
 
-Kind = Literal["read", "edit", "shell", "delegate", "outbound", "dispatch", "schedule", "config", "todo", "unknown"]
+Kind = Literal[
+    "read", "edit", "shell", "delegate", "outbound", "dispatch", "schedule", "config", "todo", "talk", "unknown"
+]
 
 _READ: Final = """
     read file_read read_file read_files read_many_files view view_file view_image cat open_file notebook_read
@@ -23,8 +25,8 @@ _READ: Final = """
     get_errors get_problems get_changed_files read_lints web_fetch fetch fetch_url fetch_webpage web_search
     google_web_search search_web url_context bash_output task_output agent_output get_command_output command_status
     read_terminal get_terminal_output list_mcp_resources list_mcp_resource_templates read_mcp_resource tool_search
-    list_tools ask_user_question ask_user ask_followup_question request_user_input question think sleep
-    enter_plan_mode exit_plan_mode plan_exit plan_enter skill cron_list memory_search memory_get agent_query
+    list_tools ask_user_question ask_user ask_followup_question request_user_input question skill cron_list
+    memory_search memory_get agent_query
     agent_turns_tail session_logs what_do_i_know who_am_i my_stats synthetic_output sessions_list sessions_history
     session_search list_agents
 """
@@ -59,6 +61,8 @@ _KINDS: Final[Mapping[Kind, str]] = {
     "schedule": """schedule_cron schedule cron cron_create cron_delete cron_pause cron_resume schedule_wakeup
         schedule_task""",
     "config": "config configure set_config update_config update_settings",
+    "talk": """think thinking think_tool sequential_thinking sleep enter_plan_mode exit_plan_mode plan_exit
+        plan_enter""",
     "todo": """todo todos todo_write todo_read todo_list update_plan write_todos set_todo_list manage_todo_list
         update_todo_list update_todo task_tracker task_create task_update task_list task_get read_todos""",
 }
@@ -115,13 +119,21 @@ NONE: Final = OwnTools()
 
 
 def kind(name: str, args: Any = None, own: OwnTools = NONE) -> Kind:
-    """What this call is for. A name with a dot that is not known goes to some other service: `outbound`."""
+    """What this call is for. A name with a dot that is not known goes to some other service: `outbound`.
+
+    A thought is allowed wherever reading is, and so is `read` here.
+    """
+    found = _sort(name, args, own)
+    return "read" if found == "talk" else found
+
+
+def _sort(name: str, args: Any, own: OwnTools) -> Kind:
     word = _known(name)
     if word in own.reading:
         return "read"
     found = _BY_NAME.get(word) or _stranger(name)
     if word in own.changing:
-        return "edit" if found in ("unknown", "read") else found
+        return "edit" if found in ("unknown", "read", "talk") else found
     view = _VIEWS.get(word)
     return "read" if view is not None and _views(args, *view) else found
 
@@ -162,8 +174,11 @@ def _sounds_changing(name: str) -> bool:
 
 
 def seen_as(name: str, args: Any = None, own: OwnTools = NONE) -> tuple[Kind, bool, bool]:
-    """All that is thought of a call: its `kind`, whether it `changes` something, whether it does or `may_change`."""
-    found = kind(name, args, own)
+    """All that is thought of a call: its kind, whether it `changes` something, whether it does or `may_change`.
+
+    What neither does anything nor looks at anything is `talk`.
+    """
+    found = _sort(name, args, own)
     changing = _changes(found, name, args, own)
     return found, changing, changing or may_change(name, found)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, Literal, NamedTuple
 
-from punchlist.core.checks.shell import BRACE, PROCESS, Command
+from punchlist.core.checks.shell import BRACE, PROCESS, Command, Joint
 
 
 class _Settings(NamedTuple):
@@ -26,9 +26,24 @@ _SKIPPED: Final[_Way] = "skipped"
 
 
 def zero_counts(run: Sequence[Command], place: int) -> bool:
-    """Whether an exit code of 0 of the whole means 0 of this command."""
+    """Whether an exit code of 0 of the whole means that this command ran, and ended with 0."""
+    if _may_leave_early(run, place):
+        return False
+    waiting, seen = [place], set[int]()
+    while waiting:
+        at = waiting.pop()
+        before = _conditions(run, at)
+        if not _gets_through(run, at) or (at == place and "||" in before.values()):
+            return False
+        seen.add(at)
+        waiting += [earlier for earlier, joint in before.items() if joint == "&&" and earlier not in seen]
+    return True
+
+
+def _gets_through(run: Sequence[Command], place: int) -> bool:
+    """Whether a failure of this command is one of the whole."""
     scope = run[place].scope
-    if run[place].loose:
+    if run[place].loose or run[place].unsure:
         return False
     last, way = place, _OPEN
     for level in range(len(scope), -1, -1):
@@ -41,11 +56,50 @@ def zero_counts(run: Sequence[Command], place: int) -> bool:
     return run[-1].joint != "&"
 
 
+def _conditions(run: Sequence[Command], place: int) -> dict[int, Joint]:
+    """What stands before this command, or before a group that it is in, and decides whether it is run."""
+    found: dict[int, Joint] = {}
+    scope = run[place].scope
+    for level in range(len(scope), -1, -1):
+        at = _first(run, place, level + 1) if level < len(scope) else place
+        while at > 0 and run[at - 1].joint == "|" and run[at - 1].scope[:level] == scope[:level]:  # a pipe as a whole
+            at = _first(run, at - 1, level + 1) if len(run[at - 1].scope) > level else at - 1
+        if at == 0 or run[at - 1].scope[:level] != scope[:level]:
+            continue
+        joint = run[at - 1].joint
+        if joint == "&&" or (joint == "||" and run[at - 1].words[:1] != ("false",)):
+            found[at - 1] = joint
+    return found
+
+
+def _may_leave_early(run: Sequence[Command], place: int) -> bool:
+    """Whether the shell may end with 0 before it comes to this command, or at its end whatever happened."""
+    scope = run[place].scope
+    for at, command in enumerate(run[:place]):
+        name, given = command.words[:1], command.words[1:]
+        if name == ("trap",) and any("exit" in word for word in given):
+            return True
+        if name == ("exit",):
+            of = command.scope
+            while of and of[-1][0] == BRACE:
+                of = of[:-1]
+            behind_failure = at > 0 and run[at - 1].joint == "||" and given in ((), ("$?",))
+            is_bad = behind_failure or (given and given[0].isdigit() and int(given[0]) % 256)
+            if scope[: len(of)] == of and not is_bad:
+                return True
+    return False
+
+
 def failure_swallowed(run: Sequence[Command], place: int) -> bool:
     """Whether the exit code of the whole is not that of this command, because a pipe or the background takes it."""
-    pipes = _settings(run, place, len(run[place].scope)).pipes
+    pipes = pipes_fail(run, place)
     piped = any(command.joint == "|" for command in run[place:-1])
     return (piped and not pipes) or run[-1].joint == "&"
+
+
+def pipes_fail(run: Sequence[Command], place: int) -> bool:
+    """Whether the failure of a part of a pipe is that of the pipe, where this command stands."""
+    return _settings(run, place, len(run[place].scope)).pipes
 
 
 def _end(run: Sequence[Command], place: int, level: int) -> int:
@@ -71,6 +125,7 @@ def _way(run: Sequence[Command], last: int, end: int, level: int, settings: _Set
             skipped = over
         elif joint == "||":
             certain = run[at].joint != "|" and (at == first or run[at - 1].joint == ";")
+            certain = certain and all(command.words[:1] != ("exit",) for command in run[first:at])
             if not certain or not _ends_badly(run[at].words):
                 return None
             if run[at].words[0] != "false" and not _is_subshell(run[at], level):

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
-from itertools import pairwise
 from typing import Final, Literal, NamedTuple
 
+from punchlist.core.checks.echoes import echo_of, echoed_code
 from punchlist.core.checks.effects import leaves_work_alone
 from punchlist.core.checks.exits import failure_swallowed, zero_counts
+from punchlist.core.checks.idle import DRY, ends_with_zero, ignored_failure, is_idle, ran_nothing, without_tests
 from punchlist.core.checks.mishaps import mishap
 from punchlist.core.checks.patterns import Family, Found, Patterns, defaults, strongest
 from punchlist.core.checks.scripts import find_script
@@ -21,31 +22,6 @@ from punchlist.core.checks.wrappers import program, run_by
 Outcome = Literal["passed", "failed", "empty", "unknown"]
 """`empty`: nothing was run. `unknown`: it ran, and nothing that was seen says how it went."""
 
-_IDLE: Final = frozenset({
-    "--version", "--help", "-h", "--collect-only", "--collectonly", "--co", "--list", "--listTests", "--showConfig",
-    "--fixtures", "--markers", "--setup-plan", "--init", "--no-run", "--print-config", "--watch",
-    "--watchAll", "--install-types", "--ui", "--list-tests", "--install-hooks",
-})  # fmt: skip
-"""With one of these a command shows something about a check, or never ends, and checks nothing."""
-
-_IDLE_HERE: Final = {
-    **dict.fromkeys(("make", "gmake", "just"), frozenset({"-n", "--dry-run", "--just-print"})),
-    **dict.fromkeys(("tsc", "vitest", "jest", "mocha", "rollup", "webpack"), frozenset({"-w"})),
-    **dict.fromkeys(("pytest", "tox", "mypy", "ruff"), frozenset({"-V"})),
-    "tox": frozenset({"-V", "-l", "--listenvs", "-a", "--listenvs-all", "--notest", "--showconfig"}),
-    "nox": frozenset({"-l", "--list-sessions"}),
-    "ctest": frozenset({"-N", "--show-only"}),
-    "go": frozenset({"-list", "-n"}),
-    "dotnet": frozenset({"-t"}),
-    "bats": frozenset({"-c", "--count"}),
-    "prove": frozenset({"-D", "--dry"}),
-    **dict.fromkeys(("gradle", "gradlew"), frozenset({"-m"})),
-}
-_DRY: Final = frozenset({"--dry-run", "--dryrun", "--setup-only", "--no-execute"})
-"""With one of these no test is run, though other checks may do their work."""
-
-_SKIPPED: Final = r"-D(?:skipTests|skipITs|maven\.test\.skip)(?:=true)?"
-_EXCLUDES: Final = frozenset({"-x", "--exclude-task"})
 _FIXES: Final = r"--fix(?:-only)?|--write|--apply|--autocorrect(?:-all)?|--in-place|(?:[\w:-]*[:_-])?fix"
 """A check with such a word among its own repairs what it finds."""
 
@@ -60,13 +36,20 @@ _QUIET: Final = frozenset(
 )
 """Commands that do not fail, so that an exit code other than 0 is not theirs."""
 
+_TALK: Final = frozenset({
+    "echo", "printf", "true", "false", ":", "sleep", "wait", "date", "seq", "set", "cd", "pushd", "popd", "pwd", "exit",
+    "return", "export", "unset", "local", "shift", "trap", "alias", "ulimit", "umask", "read",
+})  # fmt: skip
+"""Commands that neither do anything nor look at anything; a line of nothing else has no program."""
+
 
 @dataclass(frozen=True, slots=True)
 class Check:
     """The checks that a command line runs, as one: by name, and of the strongest family among them.
 
     `zero_counts`: an exit code of 0 says that they all succeeded. `failure_counts`: another one says that one failed.
-    `several`: there is more than one of them, so that each summary counts.
+    `several`: there is more than one of them, so that each summary counts. `echo`: the line prints its exit code behind
+    this text.
     """
 
     name: str
@@ -75,6 +58,7 @@ class Check:
     failure_counts: bool = True
     silent: bool = False
     several: bool = False
+    echo: str | None = None
 
     @property
     def programs(self) -> frozenset[str]:
@@ -86,6 +70,7 @@ class Check:
 class Look(NamedTuple):
     """What a command line does. `changes`: it may change the work and nothing in it checks it behind that change.
 
+    `program` is the first that does more than print, else the first that shows something; empty if there is none.
     `commands` are the words of its checks, or if it has none, of all that does more than print.
     """
 
@@ -114,13 +99,16 @@ def look(command: str | Sequence[str], patterns: Patterns | None = None, depth: 
     for place, (entry, check) in enumerate(zip(run, found, strict=True)):
         if check is not None:
             changes = any(_compiled(_FIXES).fullmatch(word) for word in entry.words)
-        elif not (_keeps_output(run, found, place) or (_is_idle(entry.words) and known.knows(program(entry.words)))):
+        elif not (_keeps_output(run, found, place) or (is_idle(entry.words) and known.knows(program(entry.words)))):
             changes = changes or entry.writes or not leaves_work_alone(entry.words)
             changes = changes or any(_changes_within(text, known, depth) for text in entry.inner)
     cut = isinstance(command, str) and len(command) > LONGEST
     speaking = [entry.words for entry in run if entry.words and program(entry.words) not in _QUIET]
     checks = tuple(entry.words for entry, check in zip(run, found, strict=True) if check is not None)
-    named = program(speaking[0]) if speaking else ""
+    programs = [name for entry in run if entry.words and (name := program(entry.words)) not in _TALK]
+    named = next((name for name in programs if name not in _QUIET), programs[0] if programs else "")
+    if not checks and (within := _check_within(run, known, depth)) is not None:
+        return Look(within.check, changes or cut, named or within.program, within.commands)
     return Look(_together(run, found, cut=cut), changes or cut, named, checks or tuple(speaking))
 
 
@@ -129,10 +117,17 @@ def judged(check: Check, output: str, *, exit_code: int | None = None, is_error:
 
     Where none of these is there, it is not known, unless the output says why it could not run.
     """
+    if check.echo is not None and not is_error and (code := echoed_code(check.echo, output)) is not None:
+        exit_code, check = code, replace(check, zero_counts=True, failure_counts=True, echo=None)
     trusted = exit_code == 0 and check.zero_counts and not is_error
-    told = said(output, Run(check.programs, check.several, trusted))
+    vouched = is_error is False and exit_code is None and check.zero_counts
+    told = said(output, Run(check.programs, check.several, trusted, check.family != "test", vouched))
     if told in ("failed", "empty"):
         return told
+    if told is None and ran_nothing(check.name, output):
+        return "empty"
+    if told is None and ignored_failure(check.name, output):
+        return "unknown" if trusted else "failed"
     failed = True if is_error else exit_code != 0 if exit_code is not None else is_error
     counts = failed is not None and (check.failure_counts if failed else check.zero_counts)
     broken = mishap(output) if told is None and (exit_code is None or not counts) else None
@@ -141,39 +136,31 @@ def judged(check: Check, output: str, *, exit_code: int | None = None, is_error:
     return "failed" if failed or (check.silent and output.strip()) else "passed"
 
 
+def _check_within(run: list[Command], patterns: Patterns, depth: int) -> Look | None:
+    """The check that stands in `$(…)`, of a line that is none itself. Its exit code is not that of the line."""
+    if depth < _DEEPEST:
+        for text in (text for entry in run for text in entry.inner if text.strip()):
+            seen = look(text, patterns, depth + 1)
+            if seen.check is not None:
+                return seen._replace(check=replace(seen.check, zero_counts=False, failure_counts=False, echo=None))
+    return None
+
+
 def _changes_within(text: str, patterns: Patterns, depth: int) -> bool:
-    """Whether what stands in `$(…)` changes something. A check in there is none of the line's."""
+    """Whether what stands in `$(…)` changes something."""
     return bool(text.strip()) and (depth >= _DEEPEST or look(text, patterns, depth + 1).changes)
 
 
 def _found(command: Command, patterns: Patterns) -> Found | None:
     words = command.words
-    if not words or _is_idle(words):
+    if not words or is_idle(words):
         return None
     found = patterns.find(words) or find_script(words, patterns)
     if found is None or found.family != "test":
         return found
-    if not _DRY.isdisjoint(words):
+    if not DRY.isdisjoint(words):
         return None
-    return Found(found.name, "build") if _without_tests(words) else found
-
-
-def _is_idle(words: Sequence[str]) -> bool:
-    """Whether a command only shows something about its checks, or goes on for ever."""
-    if not _IDLE.isdisjoint(words):
-        return True
-    options = _IDLE_HERE.get(program(words))
-    return options is not None and any(word.partition("=")[0] in options for word in words[1:])
-
-
-def _without_tests(words: Sequence[str]) -> bool:
-    """Whether tests were switched off, so that only a build is left."""
-    name = program(words)
-    if name in ("gradle", "gradlew"):
-        return any(
-            option in _EXCLUDES and "test" in task.rpartition(":")[2].lower() for option, task in pairwise(words)
-        )
-    return (name == "go" and "-c" in words) or any(_compiled(_SKIPPED).fullmatch(word) for word in words)
+    return Found(found.name, "build") if without_tests(words) else found
 
 
 def _keeps_output(run: list[Command], found: list[Found | None], place: int) -> bool:
@@ -195,11 +182,16 @@ def _together(run: list[Command], found: list[Found | None], *, cut: bool) -> Ch
     return Check(
         name=" + ".join(names[:4]) + (" + …" if len(names) > 4 else ""),
         family=strongest(family for _, family in named),
-        zero_counts=not cut and all(zero_counts(run, place) for place in places),
+        zero_counts=not cut and all(_zero_counts(run, place) for place in places),
         failure_counts=not cut and _failure_counts(run, found, places[0]),
         silent=all(program(run[place].words) in _SILENT for place in places),
         several=len(places) > 1,
+        echo=None if cut or len(places) > 1 or ends_with_zero(run[places[0]].words) else echo_of(run, places[0]),
     )
+
+
+def _zero_counts(run: list[Command], place: int) -> bool:
+    return not ends_with_zero(run[place].words) and zero_counts(run, place)
 
 
 def _failure_counts(run: list[Command], found: list[Found | None], place: int) -> bool:

@@ -25,20 +25,27 @@ _FAILED: Final = r"""(?mix)
   | ^ [^\n]{0,200}? (?: Segmentation\ fault | \(core\ dumped\) | Bus\ error | Illegal\ instruction | Out\ of\ memory )
   | ^ (?: ImportError | ModuleNotFoundError | SyntaxError | UsageError | KeyboardInterrupt | MemoryError ) \b
   | No\ module\ named\ \S
+  | ^ (?: ERROR:\ )? [\w.-]{1,40} :\ error:\ \S
 """
-_NEVER_RAN: Final = r"""(?ix)
+_RUNS_ON: Final = r"""(?ix)
     [^\n]{0,200}? \b (?: running | started | continu\w+ | moved ) \ (?: it\ )? (?: in | to ) \ (?: the\ )? background
   | [^\n]{0,200}? \b (?: still\ running | has\ not\ finished | backgrounded )
-  | [^\n]{0,120}? \b (?: tool | command | call | user | permission | operation | request )s? \b [^\n]{0,60}
+"""
+_NEVER_RAN: Final = r"""(?ix)
+    [^\n]{0,120}? \b (?: tool | command | call | user | permission | operation | request )s? \b [^\n]{0,60}
       \b (?: rejected | denied | declined | refused | not\ (?: allowed | permitted | approved ) | cancell?ed | blocked )
   | [^\n]{0,120}? doesn't\ want\ to\ (?: proceed | take\ this\ action )
 """
 
 
-def mishap(output: str) -> Literal["failed", "unknown"] | None:
-    """Failed if it could not run or broke off, unknown if it was not let run, or runs on; None if nothing says so."""
-    if len(output) <= _NOTE and _compiled(_NEVER_RAN).match(output.lstrip()) is not None:
-        return "unknown"
+def mishap(output: str) -> Literal["failed", "empty", "unknown"] | None:
+    """Failed if it could not run or broke off, empty if it was not let run, unknown if it runs on; else None."""
+    if len(output) <= _NOTE:
+        note = output.lstrip()
+        if _compiled(_RUNS_ON).match(note) is not None:
+            return "unknown"
+        if _compiled(_NEVER_RAN).match(note) is not None:
+            return "empty"
     text = output if len(output) <= 2 * _EDGE else f"{output[:_EDGE]}\n{output[-_EDGE:]}"
     return "failed" if _compiled(_FAILED).search(text) is not None else None
 

@@ -25,7 +25,8 @@ PROCESS: Final = "$"
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One simple command. `joint` is what stands behind it; `loose` says that it is in a condition or a loop.
+    """One simple command. `joint` is what stands behind it; `loose` says that it is in a condition or a loop, `unsure`
+    that what runs it does not always do so, or does not wait for it.
 
     `scope` are the groups that it stands in, the outermost first; the joint of the last command of a group is that of
     the group. `inner` are the texts of `$(…)` and of backticks in it.
@@ -37,6 +38,7 @@ class Command:
     loose: bool = False
     scope: tuple[str, ...] = ()
     inner: tuple[str, ...] = ()
+    unsure: bool = False
 
 
 _TOKEN: Final = r"""

@@ -106,6 +106,14 @@ WRAPPERS: Final[dict[str, Wrapper]] = {
 }
 """By the words that begin it, the program without its folder."""
 
+_LETS_GO: Final = {
+    "xargs": r"-[0prtx]*r|--no-run-if-empty",
+    **dict.fromkeys(("docker", "docker-compose", "podman"), r"-[it]*d[it]*|--detach(?:=true)?"),
+    "ssh": r"-[a-zA-Z]*f",
+    "sudo": r"-[a-zA-Z]*b|--background",
+}
+"""Options with which a wrapper comes back before what it runs has ended, or does not run it at all."""
+
 _SSH: Final = frozenset({"-i", "-p", "-o", "-l", "-F", "-J"})
 _SHELLS: Final = frozenset({"bash", "sh", "zsh", "dash", "ksh", "fish", "busybox"})
 _POWERSHELLS: Final = frozenset({"powershell", "pwsh"})
@@ -142,16 +150,17 @@ def program(words: Sequence[str]) -> str:
 
 
 def _unwrapped(command: Command, depth: int, place: int = 0) -> Iterator[Command]:
-    words = command.words
+    words, unsure = command.words, command.unsure
     for _ in range(_DEEPEST):
         words = _without_assignments(words)
         inner = _inner(words)
         if inner is None:
             break
+        unsure = unsure or _lets_go(words[: len(words) - len(inner)])
         words = inner
     script = _script(words) if depth < _DEEPEST else None
     if script is None:
-        yield command if words is command.words else replace(command, words=words)
+        yield command if words is command.words else replace(command, words=words, unsure=unsure)
         return
     found = list(run_by(script, depth + 1))
     group = () if program(words) == "eval" else (f"{PROCESS}{place}",)
@@ -164,7 +173,14 @@ def _unwrapped(command: Command, depth: int, place: int = 0) -> Iterator[Command
             joint=command.joint if last else inner.joint or ";",
             loose=inner.loose or command.loose or _keeps_quiet(words),
             writes=inner.writes or (last and command.writes),
+            unsure=inner.unsure or unsure or (program(words) == "ssh" and _lets_go(words)),
         )
+
+
+def _lets_go(words: tuple[str, ...]) -> bool:
+    """Whether a wrapper, by its own words, does not wait for what it runs, or runs it only if there is a reason."""
+    options = _LETS_GO.get(program(words), "")
+    return bool(options) and any(_compiled(options).fullmatch(word) for word in words[1:])
 
 
 def _keeps_quiet(words: tuple[str, ...]) -> bool:

@@ -15,6 +15,7 @@ from punchlist.core.checks import Check, Outcome
 
 CallOutcome = Literal["running", "abandoned", "ok", "failed"]
 _RANK: Final[dict[CallOutcome, int]] = {"running": 0, "abandoned": 1, "ok": 2, "failed": 3}
+_TALK: Final = frozenset({"todo", "talk"})
 _CHECK_RANK: Final[dict[Outcome, int]] = {"unknown": 0, "passed": 1, "empty": 2, "failed": 3}
 
 MOST_FILES: Final = 64
@@ -107,6 +108,12 @@ class ToolCall:
     @property
     def is_open(self) -> bool:
         return self.outcome == "running"
+
+    @property
+    def is_talk(self) -> bool:
+        """Whether it neither does anything nor looks at anything: a list that is written, a thought, an `echo`."""
+        kind = self.kind
+        return kind in _TALK or (kind == "shell" and not self.program and not self.changes and self.check is None)
 
     @property
     def signature(self) -> str:

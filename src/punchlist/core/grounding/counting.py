@@ -27,12 +27,13 @@ class Growing:
 
     __slots__ = (
         "_abandoned", "_calls", "_checks", "_child_calls", "_ends", "_failures", "_files", "_first", "_kinds", "_last",
-        "_last_change", "_last_check", "_last_end", "_made", "_passed", "_running", "_spans",
+        "_last_change", "_last_check", "_last_end", "_made", "_passed", "_running", "_spans", "_talk",
     )  # fmt: skip
 
     def __init__(self, tally: Tally) -> None:
         self._made: Tally | None = tally
         self._calls = tally.calls
+        self._talk = tally.talk
         self._kinds = dict(tally.kinds)
         self._running = tally.running
         self._failures = tally.failures
@@ -54,6 +55,7 @@ class Growing:
         if self._made is None:
             self._made = Tally(
                 calls=self._calls,
+                talk=self._talk,
                 kinds=dict(self._kinds),
                 running=self._running,
                 failures=self._failures,
@@ -79,7 +81,7 @@ class Growing:
         call that had ended gets another end, beginning or item.
         """
         if before is None:
-            self._count_new(call.kind)
+            self._count_new(call)
         elif before == call:
             return True
         elif not _goes_on(before, call):
@@ -95,11 +97,13 @@ class Growing:
 
     def count_end(self, call: ToolCall, at: Moment, check_outcome: Outcome | None, *, failed: bool) -> None:
         """Counts a call that is new and ended then, though the call itself does not say so."""
-        self._count_new(call.kind)
+        self._count_new(call)
         self._ended(call, at, check_outcome, failed=failed)
 
-    def _count_new(self, kind: str) -> None:
+    def _count_new(self, call: ToolCall) -> None:
+        kind = call.kind
         self._calls += 1
+        self._talk += call.is_talk
         self._kinds[kind] = self._kinds.get(kind, 0) + 1
 
     def _not_ended(self, call: ToolCall) -> None:
@@ -122,7 +126,7 @@ class Growing:
         begun, kind = call.started, call.kind
         self._made = None
         self._files.update(call.files)
-        self._failures += failed
+        self._failures += failed or check_outcome == "failed"  # its exit code may have been swallowed
         self._saw(begun or at, at)
         if begun is not None:
             self._spans.add(begun.at, at.at)
@@ -131,12 +135,12 @@ class Growing:
             self._checked(CheckSeen(at, check_outcome or "unknown", begun or at, check.name, check.family, call.id))
         if call.changes and not (failed and kind == "edit"):  # an edit that failed has changed nothing
             self._last_change = later(self._last_change, at)
-        if kind == "todo":
+        if call.is_talk:
             return
         end = End(at, failed)
         if self._last_end is None or end > self._last_end:
             self._last_end = end
-        if call.check is None and not _looks(call):
+        if (call.check is None and not _looks(call)) or (call.check is not None and check_outcome == "unknown"):
             self._last_of_its_kind(call.signature, end)
 
     def _checked(self, seen: CheckSeen) -> None:
@@ -200,5 +204,5 @@ def _goes_on(before: ToolCall, after: ToolCall) -> bool:
 
 
 def _looks(call: ToolCall) -> bool:
-    """Whether a call only looks at something, so that its failure says nothing about what was checked before."""
+    """Whether a call only looks at something: its failure says nothing of the work, and its success heals nothing."""
     return call.kind == "read" or (call.kind == "shell" and not call.changes and call.program != "git")

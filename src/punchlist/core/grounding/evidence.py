@@ -61,7 +61,7 @@ def grounded_by(tally: Tally, matches: Iterable[Matched], *, item: str, since: d
         if call is not None and call.item != item and _began_since(call, since):
             named[call.id] = call
     for call in sorted(named.values(), key=_is_anothers):
-        if not _is_anothers(call) or _has_work(tally) or call.check_outcome == "failed":
+        if not _is_anothers(call) or tally.has_work or call.check_outcome == "failed":
             tally = counted(tally, None, call) or tally
     return tally
 
@@ -71,7 +71,7 @@ def with_unclaimed(tally: Tally, item: TodoItem, calls: Iterable[ToolCall], *, s
 
     Those calls count that began after the item came to be, and behind `since`, the completion before this one.
     """
-    if item.started_at is not None or _has_work(tally):
+    if item.started_at is not None or tally.has_work:
         return tally
     for call in calls:
         begun = call.started
@@ -107,7 +107,3 @@ def _began_since(call: ToolCall, since: datetime | None) -> bool:
 
 def _is_anothers(call: ToolCall) -> bool:
     return bool(call.item)
-
-
-def _has_work(tally: Tally) -> bool:
-    return tally.calls > tally.kinds.get("todo", 0)

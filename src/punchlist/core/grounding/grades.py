@@ -3,10 +3,14 @@
 | grade | what was seen |
 |---|---|
 | `verified` | a check succeeded, and nothing was changed behind its beginning |
-| `worked` | activity, and nothing failed last |
-| `contradicted` | the last check failed, or a failure came behind it and nothing of its kind succeeded since |
-| `asserted` | nothing |
+| `worked` | work, and none of its kinds failed last |
+| `contradicted` | the last check failed, or work of some kind failed last and no check succeeded since |
+| `asserted` | nothing, or talk alone |
 | `confirmed` | a person said so |
+
+Work is what changed something, ran as a program, or was a check. Looking at something is work where nothing else was
+done; beside other work its failure says nothing, and its success makes no failure good. Talk (a thought, an `echo`, the
+list that is written) is nothing.
 
 A check that failed is made good by a later one that proves as much: a lint does not make a failed test good. A check
 that ran nothing, or whose outcome nobody saw, proves nothing and takes nothing back.
@@ -39,15 +43,16 @@ def grade(tally: Tally, *, confirmed: bool = False) -> Grade:
     """The grade of an item that is called done, by the work on it."""
     if confirmed:
         return "confirmed"
-    if tally.calls == tally.kinds.get("todo", 0):
+    if not tally.has_work:
         return "asserted"
     if any(not _made_good(failed, tally.checks) for failed in tally.checks.values() if failed.outcome == "failed"):
         return "contradicted"
     passed = tally.passed
-    if passed is None:
-        return "contradicted" if tally.last_end is not None and tally.last_end.failed else "worked"
-    if any(end.failed and end.at > passed.finished for end in tally.ends.values()):
+    if any(end.failed and (passed is None or end.at > passed.finished) for end in tally.ends.values()):
         return "contradicted"
+    if passed is None:
+        looked = tally.last_end if not tally.ends else None  # nothing else was done
+        return "contradicted" if looked is not None and looked.failed else "worked"
     return "worked" if tally.last_change is not None and tally.last_change > passed.started else "verified"
 
 
@@ -74,7 +79,7 @@ def regrade(known: Grade | None, own: Tally, later: Tally) -> Grade:
     """
     if known == "confirmed":
         return "confirmed"
-    if own.calls == own.kinds.get("todo", 0) and not later.checks:
+    if not own.has_work and not later.checks:
         return "asserted"
     return grade(combined(own, [later]))
 

@@ -20,7 +20,7 @@ from punchlist.core.grounding.calls import CallOutcome, Moment, ToolCall
 from punchlist.core.grounding.files import named_files
 from punchlist.core.grounding.naming import words_of
 from punchlist.core.grounding.places import kept_places
-from punchlist.core.grounding.results import read_result
+from punchlist.core.grounding.results import exit_code_of, read_result
 from punchlist.text import clean, cut
 from punchlist.text.flat import Flat
 from punchlist.text.previews import LENGTH, preview, shown_arguments
@@ -119,6 +119,8 @@ def end_facts(
     but a check in it is only as good as its own summary.
     """
     known = started if isinstance(started, ToolCall) else call_from("tool.started", started or {}, None)
+    if exit_code is not None and type(exit_code) is not int:
+        exit_code = exit_code_of(exit_code)  # a host may hand on what it got
     read = read_result(result, is_error)
     code = read.exit_code if exit_code is None else exit_code
     failed = bool(read.failed) or (exit_code is not None and exit_code != 0)
@@ -212,7 +214,7 @@ def _looked_at(arguments: Any, watch: Watch) -> Look | None:
     if seen.check is not None and isinstance(arguments, Mapping):
         fields = cast("Mapping[Any, Any]", arguments)
         if any(fields.get(key) is True for key in _BEHIND):
-            return seen._replace(check=replace(seen.check, zero_counts=False, failure_counts=False))
+            return seen._replace(check=replace(seen.check, zero_counts=False, failure_counts=False, echo=None))
     return seen
 
 
@@ -224,6 +226,8 @@ def _may_say_no(call: ToolCall) -> bool:
 
 def _check_data(check: Check) -> dict[str, Any]:
     data: dict[str, Any] = {"name": _short(check.name), "family": check.family}
+    if check.echo is not None:
+        data["echo"] = check.echo
     return data | {
         key: True
         for key, given in (
@@ -249,6 +253,7 @@ def _check_from(data: Any) -> Check | None:
                 failure_counts=fields.get("failure_hides") is not True,
                 silent=fields.get("silent") is True,
                 several=fields.get("several") is True,
+                echo=_text(fields, "echo") if "echo" in fields else None,
             )
     return None
 

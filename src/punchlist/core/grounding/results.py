@@ -58,6 +58,7 @@ _EXIT: Final = r"""(?mix) ^[\[(<\s]{0,4} (?: error:\ )? (?:
         \ with\ (?:exit\ )?(?:code|status)\ (?P<second>-?\d{1,4})\b
     | <?(?:returncode|exit_code)>(?P<third>-?\d{1,4})<
 )"""
+_NUMBER: Final = r"\s*[+-]?\d{1,9}\s*"
 _REFUSED: Final = (
     "Error executing tool '",
     "<tool_use_error>",
@@ -98,6 +99,17 @@ def read_result(result: Any, is_error: bool | None = None) -> Result:
     return Result(text, code, False if told else None, runs_on=not is_text and code is None and _runs_on(value))
 
 
+def exit_code_of(value: Any) -> int | None:
+    """An exit code, also where it came as text or as a number with a fraction of 0; None of anything else."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, str):
+        return int(value) if _compiled(_NUMBER).fullmatch(value) is not None else None
+    if isinstance(value, float):
+        return int(value) if value.is_integer() else None
+    return value if isinstance(value, int) else None
+
+
 def _decoded(result: Any) -> Any:
     if not isinstance(result, str):
         return result
@@ -128,8 +140,8 @@ def _code(value: Any, depth: int) -> int | None:
         return None
     fields = cast("Mapping[Any, Any]", value)
     for name in _CODES:
-        code = fields.get(name)
-        if isinstance(code, int) and not isinstance(code, bool):
+        code = exit_code_of(fields.get(name)) if name in fields else None
+        if code is not None and not (name == "code" and isinstance(fields[name], str)):  # that may be any text
             return code
     for name in ("metadata", "result", "details", "output"):
         code = _code(fields.get(name), depth + 1)
@@ -143,7 +155,7 @@ def _written_code(text: str) -> int | None:
     for part in (text[:_EDGE], text[-_EDGE:]) if len(text) > _EDGE else (text,):
         if part.isascii() and "code" not in (lowered := part.lower()) and "status" not in lowered:
             continue
-        found = _exit().search(part)
+        found = _compiled(_EXIT).search(part)
         if found is not None:
             return int(found["first"] or found["second"] or found["third"])
     return None
@@ -187,5 +199,5 @@ def _status(fields: Mapping[Any, Any]) -> str:
 
 
 @cache
-def _exit() -> re.Pattern[str]:
-    return re.compile(_EXIT)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern)

@@ -41,11 +41,12 @@ class End(NamedTuple):
 class Tally:
     """`checks` holds the last check of each family that passed or failed, `passed` the last that passed.
 
-    `last_end` is the end of the last call of any kind, `ends` those of each kind of work: a command that only looks
-    at something takes nothing back of what was checked.
+    `talk` counts the calls that are no work. `last_end` is the end of the last other one, `ends` those of each kind of
+    work: a command that only looks at something takes nothing back, and makes nothing good.
     """
 
     calls: int = 0
+    talk: int = 0
     kinds: Mapping[str, int] = field(default_factory=dict[str, int])
     running: int = 0
     failures: int = 0
@@ -73,6 +74,11 @@ class Tally:
         return self.spans.total
 
     @property
+    def has_work(self) -> bool:
+        """Whether anything was seen beside talk."""
+        return self.calls > self.talk
+
+    @property
     def is_empty(self) -> bool:
         """Whether nothing was seen at all."""
         return self.calls == 0
@@ -90,6 +96,7 @@ def combined(own: Tally, others: Iterable[Tally], *, as_children: bool = False) 
         total = replace(
             total,
             calls=total.calls + other.calls,
+            talk=total.talk + other.talk,
             kinds=_summed(total.kinds, other.kinds),
             running=total.running + other.running,
             failures=total.failures + other.failures,
