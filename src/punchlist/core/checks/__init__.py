@@ -5,9 +5,10 @@ anything about it. `judged` then takes exit code and output together: a summary 
 exit code of 0, and a check that ran nothing is no success.
 """
 
-from punchlist.core.checks.finding import Check, Look, Outcome, find_check, judged, look, main_commands
+from punchlist.core.checks.finding import Check, Look, Outcome, find_check, judged, look, main_commands, said_by
 from punchlist.core.checks.patterns import FAMILIES, Family, Pattern, Patterns, defaults, with_own
 from punchlist.core.checks.summaries import Said, said
+from punchlist.core.checks.tools import tool_check
 
 __all__ = [
     "FAMILIES",
@@ -24,5 +25,7 @@ __all__ = [
     "look",
     "main_commands",
     "said",
+    "said_by",
+    "tool_check",
     "with_own",
 ]

@@ -141,6 +141,11 @@ def judged(check: Check, output: str, *, exit_code: int | None = None, is_error:
     return "failed" if failed or (check.silent and output.strip()) else "passed"
 
 
+def said_by(check: Check, output: str) -> Outcome | None:
+    """What the output of a check says while it runs; None if nothing."""
+    return said(output, Run(check.programs, check.several))
+
+
 def _changes_within(text: str, patterns: Patterns, depth: int) -> bool:
     """Whether what stands in `$(…)` changes something. A check in there is none of the line's."""
     return bool(text.strip()) and (depth >= _DEEPEST or look(text, patterns, depth + 1).changes)
