@@ -106,6 +106,8 @@ def test_a_value_ends_where_its_quotes_or_its_element_end(text: str, shown: str)
         "kubectl create secret generic x --from-literal=pw='x {}'",
         "kubectl create secret generic x '--from-literal=pw=x {}'",
         "gh secret set FOO --body 'x\" {}'",
+        'gh secret set FOO --body "x\\" {}"',
+        'tool --password "x \\"y\\" {}"',
     ],
 )
 def test_no_program_shows_the_secret_that_it_is_given(line: str) -> None:

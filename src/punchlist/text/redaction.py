@@ -12,7 +12,7 @@ from functools import cache, lru_cache
 from itertools import pairwise
 from typing import Final, Literal
 
-from punchlist.text.secret_shapes import BARE_SIGNS, MARK, has_any, may_have_shapes, without_shapes
+from punchlist.text.secret_shapes import BARE_SIGNS, MARK, NAMED, has_any, may_have_shapes, without_shapes
 from punchlist.text.secret_values import value_behind
 from punchlist.text.signs import any_of
 
@@ -223,7 +223,8 @@ def _own_mark(found: re.Match[str]) -> str:
 
 @cache
 def _any_sign() -> re.Pattern[str]:
-    return re.compile(any_of((*_SIGNS, *BARE_SIGNS), _HARMLESS))
+    bare = [sign for sign in BARE_SIGNS if not has_any(sign, NAMED)]
+    return re.compile(any_of((*_SIGNS, *bare), _HARMLESS))
 
 
 @cache

@@ -8,6 +8,9 @@ whose first group stays, while what comes behind it is the secret. A character i
 few of these; what has none is looked for in every text, so its signs are rare ones."""
 
 _QUOTE: Final = r"""(?P<quote>\\{0,3}["'])?"""
+_INSIDE: Final = r"(?:(?!(?P=quote))[^\n]|(?<=\\)(?P=quote))++"
+"""What stands behind a quote, up to the one that closes it."""
+
 _REST: Final = r"""(?:"(?:[^"\\\n]|\\.)*+" | '[^'\n]*+' | [^\n|;&"'`])++"""
 """All that comes behind, to the end of the command; a quoted text is a part of it, whatever it has in it."""
 
@@ -19,7 +22,7 @@ def _given(head: str, before: str = "") -> str:
     bare = r"""(?:\\[^\n]|[^\s"'\\])++"""
     if before:
         bare = rf"""(?: \\{{0,3}}"[^"\n]++"? | \\{{0,3}}'[^'\n]++'? | {bare} )"""
-    return rf"""({head}{_QUOTE}{before})(?(quote)(?:(?!(?P=quote))[^\n])++|{bare})"""
+    return rf"""({head}{_QUOTE}{before})(?(quote){_INSIDE}|{bare})"""
 
 
 _CURL: Final = r"(?<![\w-])(?:curl|wget|https?)\b[^\n|]{0,400}?"
@@ -56,7 +59,7 @@ ROWS: Final[tuple[Row, ...]] = (
     (
         "-",
         ("--from-literal",),
-        r"""((?P<quote>["'])--from-literal[ \t=]{1,4}[^\s="']{1,128}=)(?:(?!(?P=quote))[^\n])++""",
+        rf"""((?P<quote>["'])--from-literal[ \t=]{{1,4}}[^\s="']{{1,128}}=){_INSIDE}""",
     ),
     ("-", ("--from-literal",), _given(r"--from-literal[ \t=]{1,4}", r"""[^\s="']{1,128}=""")),
     (
@@ -113,14 +116,14 @@ ROWS: Final[tuple[Row, ...]] = (
             (?:\bmachine{_BLANKS}[^\s"'\\]{{1,256}}{_BLANKS}|\bdefault{_BLANKS}|(?:\A|\n|\\n)[ \t]{{0,16}})
             (?:(?:login|account){_BLANKS}[^\s"'\\]{{1,256}}{_BLANKS}){{1,2}}password{_BLANKS}
           | (?<![\w-])(?:mysqladmin|nmcli)\b[^\n|]{{0,400}}?[ \t]password[ \t]{{1,8}}
-        ){_QUOTE})(?(quote)(?:(?!(?P=quote))[^\n])++|(?![\s-])(?:\\[^\n]|[^\s"'\\])++)""",
+        ){_QUOTE})(?(quote){_INSIDE}|(?![\s-])(?:\\[^\n]|[^\s"'\\])++)""",
     ),
     (
         "",
         _SPOKEN,
         r"""((?i:\bpassword
         (?:[ \t]{1,8}for[ \t]{1,8}[^\s=:]{1,128}[ \t]{0,8}[:=]|[ \t]{1,8}(?:is|was):?)?[ \t(]{1,8})
-        (?P<quote>\\{0,3}["'])(?![\s,)\]}]))(?:(?P=quote){2}|(?!(?P=quote))[^\n])++""",
+        (?P<quote>\\{0,3}["'])(?![\s,)\]}]))(?:(?P=quote){2}|(?!(?P=quote))[^\n]|(?<=\\)(?P=quote))++""",
     ),
     (
         "",
@@ -132,7 +135,7 @@ ROWS: Final[tuple[Row, ...]] = (
         "",
         ("identified by", "passw"),  # `IDENTIFIED WITH mysql_native_password BY` as well
         r"""((?i:identified\s{1,8}(?:with\s{1,8}\S{1,64}\s{1,8})?(?:by|as)\s{1,8}(?:password\s{1,8})?)
-        (?P<quote>\\{0,3}["']))(?:(?P=quote){2}|(?!(?P=quote))[^\n])++""",
+        (?P<quote>\\{0,3}["']))(?:(?P=quote){2}|(?!(?P=quote))[^\n]|(?<=\\)(?P=quote))++""",
     ),
     (
         "",

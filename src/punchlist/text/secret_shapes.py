@@ -117,11 +117,11 @@ def may_have_shapes(text: str, lowered: str) -> bool:
 
     If not, then in no part of the text either: whatever is looked for here is not in the part.
     """
-    if (
-        ("-" in lowered and has_any(lowered, _DASHED))
-        or ("@" in lowered and has_any(lowered, _SENT))
-        or ("|" in lowered and has_any(lowered, _PIPED))
-    ):
+    if "-" in lowered:
+        for sign in _DASHED:  # a loop, as in `has_any`
+            if sign in lowered:
+                return True
+    if ("@" in lowered and has_any(lowered, _SENT)) or ("|" in lowered and has_any(lowered, _PIPED)):
         return True
     words = _long_words(text)
     return words != "" and _compiled(_SHAPE_SIGNS).search(words) is not None
