@@ -88,6 +88,15 @@ def test_evidence_is_matched_to_the_last_call_that_it_names(
         ("12 tests passed", None, "text"),
         ("uv run pytest -q", None, "command"),
         ("`./deploy now`", None, "command"),
+        ("`./run_tests.sh`", None, "command"),
+        ("`src/a.py`", None, "file"),
+        ("src/a.py:12", None, "file"),
+        ("src/a.py:10-20", None, "file"),
+        ("src/a.py#L3-L9", None, "file"),
+        (".env", None, "file"),
+        (".github/workflows/ci.yml", None, "file"),
+        ("Makefile", None, "file"),
+        ("C:\\r\\a.py", None, "file"),
         ("$ ls", None, "command"),
         ("anything", "Command", "command"),
         ("anything", "nonsense", "text"),
@@ -95,6 +104,60 @@ def test_evidence_is_matched_to_the_last_call_that_it_names(
 )
 def test_the_kind_of_evidence_is_what_was_said_or_what_it_looks_like(text: str, given: str | None, kind: str) -> None:
     assert kind_of(text, given) == kind
+
+
+@pytest.mark.parametrize(
+    ("text", "written", "seen"),
+    [
+        (".github/workflows/ci.yml", "/r/.github/workflows/ci.yml", True),
+        ("./.github/workflows/ci.yml", ".github/workflows/ci.yml", True),
+        ("github/workflows/ci.yml", "/r/.github/workflows/ci.yml", False),
+        (".env", "/r/.env", True),
+        (".env", "/r/prod.env", False),
+        ("./src/a.py", "src/a.py", True),
+        ("src/a.py", "./src/a.py", True),
+        ("/r/src/a.py", "src/a.py", True),
+        ("/r/src/a.py", "./src/a.py", True),
+        ("other/src/a.py", "src/a.py", False),
+        ("/r/src/a.py", "/s/src/a.py", False),
+        ("src/a.py:12", "/r/src/a.py", True),
+        ("src/a.py:10-20", "/r/src/a.py", True),
+        ("src/a.py#L3", "/r/src/a.py", True),
+        ("`src/a.py`", "/r/src/a.py", True),
+        ("src\\a.py", "C:\\r\\src\\a.py", True),
+        ("Makefile", "/r/Makefile", True),
+        ("rc/a.py", "/r/src/a.py", False),
+        ("./", "src/a.py", False),
+    ],
+)
+def test_a_file_is_named_by_any_of_its_usual_names(text: str, written: str, seen: bool) -> None:
+    calls = folded(Script().edit(written).events).calls_by("s1", "main")
+    (found,) = match_evidence([Evidence(text)], calls)
+    assert found.is_seen is seen
+
+
+@pytest.mark.parametrize("previews", [0, 8, 160])
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ({"command": ["bash", "-lc", "cargo test --workspace"]}, "cargo test --workspace"),
+        ({"command": ["cargo", "test", "--workspace"]}, "cargo test --workspace"),
+        ({"command": ["git", "commit", "-m", "fix the bug"]}, "git commit -m 'fix the bug'"),
+        ({"command": "curl -f https://x.example/a"}, "https://x.example/a"),
+        ({"command": "curl -f 'https://x.example/a/'"}, "https://x.example/a"),
+        ({"command": "curl -f https://x.example/a"}, "curl -f https://x.example/a/"),
+        ({"command": "./run_tests.sh"}, "./run_tests.sh"),
+        ({"command": "./run_tests.sh"}, "`./run_tests.sh`"),
+        ({"action": {"type": "exec", "command": ["bash", "-lc", "make deploy"]}}, "$ make deploy"),
+    ],
+)
+def test_a_shell_call_is_known_again_whatever_is_kept_of_it(
+    arguments: dict[str, object], text: str, previews: int
+) -> None:
+    facts = start_facts("shell", arguments, kind="shell", changes=True, watch=Watch(previews=previews))
+    call = call_from("tool.started", {"call_id": "c1", **facts}, NOW)
+    (found,) = match_evidence([Evidence(text)], [call])
+    assert found.call == call
 
 
 WORKED = folded(Script().edit("a.py").events).tally(MINE)

@@ -299,6 +299,10 @@ def test_a_short_text_is_shown_whole_and_a_long_one_says_that_it_is_cut() -> Non
     [
         ({"command": "ls -l\n", "timeout": 5}, "ls -l"),
         ({"command": ["bash", "-lc", "ls"]}, "bash -lc ls"),
+        ({"command": ["bash", "-lc", "TOKEN=abc make test"]}, "bash -lc 'TOKEN=*** make test'"),
+        ({"command": ["curl", "-d", "password=a b c", "x"]}, "curl -d 'password=***' x"),
+        ({"command": ["docker", "login", "-p", "it's a"]}, 'docker login -p "***"'),
+        ({"command": ["tool", "--password", 'it\'s "a b" c']}, 'tool --password "***"'),
         ({"file_path": "a.py", "password": "x y"}, '{"file_path": "a.py", "password": "***"}'),
         ({"env": {"API_KEY": 12345678}}, '{"env": {"API_KEY": "***"}}'),
         ("plain", "plain"),

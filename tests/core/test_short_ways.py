@@ -28,7 +28,12 @@ COMMANDS = st.sampled_from([
     "https://hooks.slack.com/services/{}", "/api/webhooks/{}", "whsec_{}", "12345678:AA{}", "Basic {}", "digest {}",
     "Cookie: a={}", "Authorization: {}", "-----BEGIN RSA PRIVATE KEY-----\n{}\n-----END RSA PRIVATE KEY-----",
     "{}\n-----END PRIVATE KEY-----", '["X-Api-Key", "{}"]', "file:///home/ada/{}", "FILE:{}",
-    "git config github.token {}",
+    "git config github.token {}", "machine h login ada password {}", "PASSWORD '{}'", "create x identified by {}",
+    "identified by '{}'", "printf %s {} | sudo -S ls", "sudo -S <<< {}", "cargo login {}", "vault login {}",
+    "ngrok authtoken {}", "snyk auth {}", "fly secrets set A={}", "keytool -storepass {}", "sqlcmd -P {}",
+    "smbclient -U a%{}", "sqlplus a/{}@d", "ssh-keygen -N {}", "htpasswd -b f u {}", "mysqladmin password {}",
+    "<password>{}</password>", "<a:token>{}</a:token>", "'TOKEN=a {}'", "A=b;Password=a {};", "bot12345678:AA{}",
+    "password is {}",
 ])  # fmt: skip
 """Everything that is known by what stands before it, or behind."""
 
@@ -37,6 +42,7 @@ ORDINARY = st.sampled_from([
     "src/app/login.py", "/home/ada/project/a b.py", "def login(user):\n    return None", "the file was changed", " ",
     "\n", "  ", "3 passed", "C:\\app\\a.py", '"', "'", ",", ":", "=", "-", "/", "@", "|", "\\", "set", "config", "{",
     "}", "%s", "\t", "\x00", "\x1b[1m", "\x7f", "é", "İ", "ſ", "\u200b", "FILE:", "MEDIA:x",
+    "inside", "passes", "<", ">", "<<<",
 ])  # fmt: skip
 SECRETS = st.one_of(
     SHAPES,

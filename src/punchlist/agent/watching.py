@@ -19,6 +19,7 @@ from punchlist.agent.report_rules import begin_run, event_of, loop_findings, pla
 from punchlist.agent.silence import Silence
 from punchlist.agent.standing import Standing
 from punchlist.agent.upkeep import Upkeep
+from punchlist.core.checks import said_by
 from punchlist.core.events import Draft
 from punchlist.core.grounding import Moment, ToolCall, Watch, call_from, end_facts, is_task, start_facts
 from punchlist.core.grounding.calls import begun
@@ -31,6 +32,7 @@ from punchlist.detect import stalls
 from punchlist.detect.pace import NO_PACE, Pace
 from punchlist.guidance.tools import OwnTools, seen_as
 from punchlist.store import AgentRow, Transaction
+from punchlist.text.arguments import as_object
 from punchlist.text.flat import flat
 from punchlist.text.previews import passage, preview
 
@@ -103,11 +105,12 @@ class Watching:
         self._upkeep.begin(tx, row, now, pace)
 
     def look(self, name: str, arguments: Any, *, ours: bool) -> Look:
-        """Looks at a call; needs no transaction."""
-        what, changing, touches = ("todo", False, False) if ours else seen_as(name, arguments, self._settings.host)
-        known = flat(arguments)
-        facts = start_facts(name, arguments, kind=what, changes=touches, watch=self._settings.watch, known=known)
-        return Look(name, arguments, changing, ours, facts, None if known is None else known.json)
+        """Looks at a call; needs no transaction. For the loop detector its arguments are what the host gave."""
+        read = as_object(arguments) if type(arguments) is str else arguments
+        what, changing, touches = ("todo", False, False) if ours else seen_as(name, read, self._settings.host)
+        known = flat(read)
+        facts = start_facts(name, read, kind=what, changes=touches, watch=self._settings.watch, known=known)
+        return Look(name, arguments, changing, ours, facts, known.json if known and read is arguments else None)
 
     def standing(self, todos: TodoList) -> Standing:
         """What is to be known of a list."""
@@ -245,13 +248,16 @@ class Watching:
         self, tx: Transaction, row: AgentRow, call_id: str, text: str, now: datetime, *, name: str = ""
     ) -> None:
         """A call that runs says something. Without an id it is the oldest call of that name."""
-        watcher = kept(tx, row.number).watcher
+        about = kept(tx, row.number)
+        watcher = about.watcher
         call_id = watcher.meant(given(call_id)) if call_id else watcher.oldest(name)
         known = watcher.open.get(call_id)
         if known is None or not known.is_open:
             return
         data = {"call_id": call_id, "name": known.name, "preview": self.preview(text)}
         self._add(tx, row, [Draft("tool.updated", {name: value for name, value in data.items() if value})], now)
+        if known.check is not None and watcher.told(known, said_by(known.check, text)):
+            about.write(tx)
         self.silence.stirred(tx, row, now, known.name, watched=True)
 
     def turn_ended(

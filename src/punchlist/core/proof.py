@@ -9,6 +9,10 @@ from typing import Final, Literal
 Kind = Literal["command", "url", "file", "person", "text"]
 KINDS: Final[tuple[Kind, ...]] = ("command", "url", "file", "person", "text")
 
+_FILE: Final = (
+    r"(?:[A-Za-z]:)?[\w.@~/\\-]*[\w-]\.[A-Za-z0-9]{1,8}|[\w.@~-]*/[\w.@/-]+|\.[A-Za-z][\w-]{1,32}"
+    r"|(?:Make|Docker|Container|Just|Rake|Gem|Proc|Vagrant|Jenkins|Brew|Pip)file|LICENSE|README|CHANGELOG"
+)
 _LONGEST: Final = 1_000
 """A longer text is no command."""
 
@@ -24,14 +28,25 @@ def kind_of(text: str, given: str | None = None) -> Kind:
         return "url"
     if _compiled(r"(?i)(?:confirmed|approved|accepted|reviewed|checked|signed off) by\b.*").match(text) is not None:
         return "person"
-    if _compiled(r"[\w.@~/\\-]*[\w-]\.[A-Za-z0-9]{1,8}|[\w.@~-]*/[\w.@/-]+").fullmatch(text) is not None:
+    is_marked = text.startswith("`")  # a script in marks is rather one that was run
+    if _compiled(_FILE).fullmatch(without_line(text)) is not None and not (is_marked and _is_check(text.strip("`"))):
         return "file"
     return "command" if _is_command(text) else "text"
+
+
+def without_line(text: str) -> str:
+    """The name of a file without the line that is named behind it (`a.py:12`, `a.py#L3-L9`), nor marks around it."""
+    bare = text.strip().strip("`\"'")
+    return _compiled(r"(?::\d+(?:[-:]\d+)*|\#L\d+(?:-L?\d+)?)\Z").sub("", bare)
 
 
 def _is_command(text: str) -> bool:
     if _compiled(r"\$ \S.*|`[^`]+`").fullmatch(text) is not None:
         return True
+    return _is_check(text)
+
+
+def _is_check(text: str) -> bool:
     if len(text) > _LONGEST:
         return False
     from punchlist.core.checks import find_check  # its tables are not needed where no evidence is given

@@ -18,6 +18,7 @@ from punchlist.detect.refusals import is_refusal, may_be_refusal, may_refuse
 from punchlist.detect.stable import CHARACTERS, KEYS, TEXT, UNDEFINED, digest, stable
 from punchlist.detect.values import fields
 from punchlist.text import repair
+from punchlist.text.arguments import as_object
 
 Reading = Literal["plain", "exec", "poll", "log", "send", "plan"]
 """How the result of a call is read."""
@@ -87,7 +88,9 @@ def sight(tool: str, args: object, flat: bytes | None = None) -> Sight:
     if len(tool) <= LONGEST and _is_ordinary(tool):
         hashed = digest(args) if flat is None else sha256(flat).hexdigest()
         return Sight(tool, f"{tool}:{hashed}", "plain", False)
-    return Sight(kept(tool), signature(tool, args, flat), reading(tool, args), is_known_poll(tool, args))
+    read = as_object(args)  # what it is for; its hash is that of what the host gave, unless its shape counts
+    key = signature(tool, read if writes_list(tool) else args, flat)
+    return Sight(kept(tool), key, reading(tool, read), is_known_poll(tool, read))
 
 
 @lru_cache(maxsize=512)

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any, Final, Literal, cast
 
+from punchlist.text.arguments import as_object
+
 Kind = Literal[
     "read", "edit", "shell", "delegate", "outbound", "dispatch", "schedule", "config", "todo", "talk", "unknown"
 ]
@@ -99,7 +101,6 @@ _WRITING: Final = frozenset({
 
 _LINES: Final = ("command", "cmd", "script")
 _LONGEST_NAME: Final = 200
-_LONGEST_JSON: Final = 10_000
 _MOST_WORDS: Final = 1_000
 
 
@@ -197,7 +198,7 @@ def _word(name: str) -> str:
 
 
 def _views(args: Any, key: str, reading: frozenset[str]) -> bool:
-    given = _decoded(args) if isinstance(args, str) else args
+    given = as_object(args)
     value = cast("Mapping[Any, Any]", given).get(key) if isinstance(given, Mapping) else None
     return isinstance(value, str) and value in reading
 
@@ -205,12 +206,15 @@ def _views(args: Any, key: str, reading: frozenset[str]) -> bool:
 def _reads_only(args: Any) -> bool:
     from punchlist.guidance.shell import reads_only  # its patterns are dear to compile; needed for shell calls only
 
-    given = _decoded(args) if isinstance(args, str) else args
+    given = as_object(args)
     if isinstance(given, str):
         return reads_only(given)
     if not isinstance(given, Mapping):
         return False
     fields = cast("Mapping[Any, Any]", given)
+    action: Any = fields.get("action")
+    if isinstance(action, Mapping):  # OpenAI's `local_shell`
+        fields = cast("Mapping[Any, Any]", action)
     lines = [fields[key] for key in _LINES if key in fields]
     return bool(lines) and all((isinstance(line, str) or _is_words(line)) and reads_only(line) for line in lines)
 
@@ -219,18 +223,6 @@ def _is_words(line: Any) -> bool:
     """Whether it is the words of one command, as Codex sends them."""
     words = cast("list[Any]", line) if isinstance(line, list) else []
     return 0 < len(words) <= _MOST_WORDS and all(isinstance(word, str) for word in words)
-
-
-def _decoded(args: str) -> Any:
-    """Arguments that came as JSON text, or the command line itself."""
-    if not args.startswith("{") or len(args) > _LONGEST_JSON:
-        return args
-    import json
-
-    try:
-        return json.loads(args)
-    except (ValueError, RecursionError):
-        return args
 
 
 @cache

@@ -94,10 +94,20 @@ def shown_arguments(arguments: Any, length: int, known: Flat | None, *, own: re.
                 return _shown(line, length, own)
             if isinstance(line, list):
                 words = cast("list[Any]", line)[:_FEW]
-                return _shown(" ".join(map(str, words)), length, own)
+                return _shown(" ".join(map(_quoted, words)), length, own)
     if known is None or not (simple := _simple(known, 3 * length)):
         return _shown(_short(arguments, 3 * length), length, own)
     return _shown(simple, length, own, is_clean=known.text != "")
+
+
+def _quoted(word: object) -> str:
+    """A word of a command; in quotes if it has blanks in it, so that it is still one word, and a secret in it too."""
+    text = str(word)
+    if " " not in text and "\n" not in text and "\t" not in text:
+        return text
+    if "'" not in text:
+        return f"'{text}'"
+    return '"{}"'.format(text.replace('"', r"\""))
 
 
 def _short(arguments: Any, length: int) -> str:

@@ -1,9 +1,9 @@
 """Secrets are taken out of what is shown and stored of a tool call: keys, tokens, passwords, private keys.
 
 Known shapes are found wherever they stand (`secret_shapes`), other values by the name before them (`password=`,
-`API_KEY: `, `--token `), and what is secret on one's own ground by patterns of one's own. Too much is redacted rather
-than too little. The work is linear in the text, and most texts pass with a few looks for a word; redacting again
-changes nothing.
+`API_KEY: `, `--token `), whole (`secret_values`), and what is secret on one's own ground by patterns of one's own. Too
+much is redacted rather than too little. The work is linear in the text, and most texts pass with a few looks for a
+word; redacting again changes nothing.
 """
 
 import re
@@ -12,24 +12,28 @@ from functools import cache, lru_cache
 from itertools import pairwise
 from typing import Final, Literal
 
-from punchlist.text.secret_shapes import BARE_SIGNS, MARK, has_any, may_have_shapes, without_shapes
+from punchlist.text.secret_shapes import BARE_SIGNS, MARK, NAMED, has_any, may_have_shapes, without_shapes
+from punchlist.text.secret_values import value_behind
 from punchlist.text.signs import any_of
 
 Secrecy = Literal["sure", "assigned", "likely", "none"]
 """How secret what goes by a name is: always; where it is assigned or a field; only if it looks like chance; not."""
 
 _HEAD: Final = r"""
-    (?<![A-Za-z0-9_-])--?(?P<option>[A-Za-z][A-Za-z0-9_-]++)[^\S\n]{1,8}(?:<<<[^\S\n]{0,8})?(?!--|\s)
+    (?:(?<=<)|(?<=<\w:)|(?<=<\w{2}:)|(?<=<\w{3}:)|(?<=<\w{4}:)|(?<=<\w{5}:)|(?<=<\w{6}:))(?P<tag>[A-Za-z0-9_.-]++)(?:\s[^<>]{0,256}(?<!/))?>
+  | (?<![A-Za-z0-9_-])--?(?P<option>[A-Za-z][A-Za-z0-9_-]++)[^\S\n]{1,8}(?:<<<[^\S\n]{0,8})?(?!--|\s)
   | (?<![A-Za-z0-9_.-])(?P<name>[A-Za-z0-9_.-]++)(?:
         (?P<field>\\{0,3}["'])?\]?[^\S\n]{0,8}(?:(?P<said>:(?!=))|=>|:=|=)[^\S\n]{0,8}
       | \\{0,3}["'][^\S\n]{0,8},\s{0,8}\\{0,3}["'](?i:value)\\{0,3}["'][^\S\n]{0,8}:[^\S\n]{0,8}
       | (?P<pair>\\{0,3}["'])[^\S\n]{0,8},\s{0,8}(?=\\{0,3}["'])
+      | \\{0,3}["'][^\S\n]{1,8}(?i:value)[^\S\n]{0,4}=[^\S\n]{0,4}
       | (?P<set>["']?)[^\S\n]{1,8}(?![-=:])
     )
 """
 """A name and what comes between it and its value: a sign, a blank behind an option or a command that sets it.
 
-A header may be given as a pair, `["X-Api-Key", "…"]`, or as `{"name": "X-Api-Key", "value": "…"}`.
+A header may be given as a pair, `["X-Api-Key", "…"]`, or as `{"name": "X-Api-Key", "value": "…"}`; an element of XML
+has its name in a tag, `<password>…</password>`, or in a field, `<add key="password" value="…"/>`.
 """
 
 _SETS: Final = r"""
@@ -37,18 +41,6 @@ _SETS: Final = r"""
 """
 """What stands before a name whose value follows behind a blank: `npm config set //registry/:`."""
 
-_BELOW: Final = r"(?:[|>][-+]?)?[^\S\n]{0,8}(?:\n|\\{1,3}n)[^\S\n]{1,32}(?:-[^\S\n]{1,8})?(?![\w.-]{1,128}:)"
-"""The way from a name to a value on the next line, as in YAML."""
-
-_VALUE: Final = r"""
-    \*\*\*(?=["'\s,)}\]\\@]|\Z)
-  | (?P<open>\\*["']) (?: (?<=")(?<!\\")(?P<double>(?:[^"\\]|\\.)*+)" | (?<=')(?<!\\')(?P<single>(?:[^'\\]|\\.)*+)'
-                        | (?<=\\["'])[^"'\\]*+(?P<close>\\++["'])? | [^\n]*+ )
-  | (?P<many>[\[{(])
-  | [^\s;|&"'](?:\\[^\S\n]|[^\s;|&])*+
-"""
-_BRACKET: Final = r"""\\.|["'\[\](){}]"""
-_GLUED: Final = r"""[^\s;|&"',)}\]\\@]++"""
 _NUMBER: Final = r"[\d.,:%]+[)}\]]*"
 _NEAR: Final = 128
 """Characters behind a name that only sounds secret, and before one that may be set, that are looked at."""
@@ -59,7 +51,7 @@ _WORDS: Final = frozenset({
 })  # fmt: skip
 _ENDS: Final = (
     "password", "passwd", "passphrase", "passcode", "secret", "token", "apikey",
-    "passwords", "passphrases", "passcodes", "secrets", "apikeys",
+    "passwords", "passphrases", "passcodes", "secrets", "apikeys", "storepass", "keypass",
 )  # fmt: skip
 _KEYS: Final = frozenset({
     "api", "access", "secret", "private", "signing", "encryption", "master", "auth", "account", "shared", "service",
@@ -81,12 +73,12 @@ _SIGNS: Final = (
 )  # fmt: skip
 """Every secret name has one of these in it."""
 
+_HARMLESS: Final = {"pass": "(?:ed|es|ing)(?![a-z])", "sid": "[a-z]"}
+"""What comes behind a sign in words that are no secret names and in many texts: `passed`, `inside`."""
+
 _PAIRED: Final = ('",', "',")
 _SETTERS: Final = ("set", "config")
 """A name has one of these behind it, or before it, unless it is an option, or has `=` or `:` behind it."""
-
-_REFERENCE: Final = r"""["']?(?:\$\{?\w+\}?|\$\(.*|%\w+%|true|false|null|none|undefined)["']?[,)}\]]*"""
-"""A value that says where the secret is, or that there is none."""
 
 _PIECE: Final = r"""[^\s"',;:()\[\]{}<>&|\\]{8,}"""
 _FIRST: Final = r"""(?:\[[^\]]*+|\{[^}]*+|\([^)]*+|\\*["'][^"'\\\n]*+|[^\s;|&,]*+)"""
@@ -129,7 +121,10 @@ def _is_marked(lowered: str) -> bool:
     """Whether a name in this text could have a value."""
     if ":" in lowered or "=" in lowered or "-" in lowered:
         return True
-    return ("," in lowered and has_any(lowered, _PAIRED)) or has_any(lowered, _SETTERS)
+    for setter in _SETTERS:
+        if setter in lowered:
+            return True
+    return "<" in lowered or ("," in lowered and has_any(lowered, _PAIRED))
 
 
 def secrecy(name: str) -> Secrecy:
@@ -176,18 +171,16 @@ def _without_named(text: str, lowered: str, signs: tuple[str, ...]) -> str:
     for head in _heads(text, lowered, signs):
         if head.start() < done or not _hides(head, text):
             continue
-        below = _compiled(_BELOW).match(text, head.end()) if head["said"] else None
-        value = _compiled(_VALUE).match(text, head.end() if below is None else below.end())
-        if value is None or _compiled(_REFERENCE).fullmatch(value[0]) is not None:
-            continue
-        kept += (text[done : value.start()], _masked(value))
-        done = value.end() if value["many"] is None else _closed(text, value.start())
+        value = value_behind(text, head, done)
+        if value is not None:
+            kept += (text[done : value.start], value.shown)
+            done = value.end
     return "".join((*kept, text[done:])) if kept else text
 
 
 def _hides(head: re.Match[str], text: str) -> bool:
     """Whether what comes behind this name is a secret."""
-    how = secrecy(head["option"] or head["name"])
+    how = secrecy(head["tag"] or head["option"] or head["name"])
     if how == "none":
         return False
     if head["set"] is not None:
@@ -224,37 +217,14 @@ def _heads(text: str, lowered: str, signs: tuple[str, ...]) -> Iterator[re.Match
             yield head
 
 
-def _closed(text: str, start: int) -> int:
-    """The place behind the bracket that closes the one here, whatever is in quotes between; else that of the end."""
-    depth, quote = 0, ""
-    for found in _compiled(_BRACKET).finditer(text, start):
-        mark = found[0]
-        if mark in ('"', "'"):
-            quote = "" if quote == mark else quote or mark
-        elif not quote and len(mark) == 1:
-            depth += 1 if mark in "[{(" else -1
-            if not depth:
-                glued = _compiled(_GLUED).match(text, found.end())
-                return found.end() if glued is None else glued.end()
-    return len(text)
-
-
 def _own_mark(found: re.Match[str]) -> str:
     return MARK if found[0] else ""
 
 
-def _masked(value: re.Match[str]) -> str:
-    """The mark, within the quotes that the value had."""
-    opening = value["open"]
-    if opening is None:
-        return MARK
-    closed = value["double"] is not None or value["single"] is not None
-    return opening + MARK + (opening if closed else value["close"] or "")
-
-
 @cache
 def _any_sign() -> re.Pattern[str]:
-    return re.compile(any_of((*_SIGNS, *BARE_SIGNS)))
+    bare = [sign for sign in BARE_SIGNS if not has_any(sign, NAMED)]
+    return re.compile(any_of((*_SIGNS, *bare), _HARMLESS))
 
 
 @cache
@@ -269,4 +239,4 @@ def _any_of(signs: tuple[str, ...]) -> re.Pattern[str]:
 
 @cache
 def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.IGNORECASE if pattern is _REFERENCE else re.VERBOSE)
+    return re.compile(pattern, re.VERBOSE)

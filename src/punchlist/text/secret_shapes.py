@@ -1,9 +1,16 @@
-"""Secrets that are known by their shape, or by what stands right before them: a header, an address, a program."""
+"""Secrets that are known by their shape, or by what stands right before them: a header, an address, a program.
+
+What goes by programs and their words is in `secret_commands`.
+"""
 
 import re
 from collections.abc import Iterable
 from functools import cache
+from itertools import groupby
+from operator import itemgetter
 from typing import Final
+
+from punchlist.text.secret_commands import ROWS, Row
 
 MARK: Final = "***"
 """What stands where a secret stood."""
@@ -49,11 +56,10 @@ _BLOCK: Final = r"""
 """
 _END_OF_BLOCK: Final = r"\A(?s:.*)-----END[A-Z ]{0,40}PRIVATE[ ]KEY(?:[ ]BLOCK)?-----"
 
-_CURL: Final = r"(?<![\w-])(?:curl|wget|https?)\b[^\n|]{0,400}?"
-_BEHIND: Final[tuple[tuple[str, tuple[str, ...], str], ...]] = (
+_BEHIND: Final[tuple[Row, ...]] = (
     ("", ("hooks.slack.com/services/", "/api/webhooks/"), r"(hooks\.slack\.com/services/|/api/webhooks/)[\w/-]++"),
     ("", ("whsec_",), r"(?<![A-Za-z0-9])(whsec_)[\w+/=]{8,}+"),  # Stripe
-    ("", (":aa",), r"(?<![A-Za-z0-9])(\d{8,12}:)AA[\w-]{30,}+"),  # Telegram
+    ("", (":aa",), r"(?<!\d)(\d{8,12}:)AA[\w-]{30,}+"),  # Telegram, in an address right behind `bot`
     (
         "",
         ("authorization", "cookie"),
@@ -68,48 +74,24 @@ _BEHIND: Final[tuple[tuple[str, tuple[str, ...], str], ...]] = (
     ),
     ("@", ("://",), r"""(://[^\s/?\#:@"'<>]{0,256}:)[^\s/"'<>]{1,1024}(?=@)"""),
     ("@", ("://",), r"""(://)[^\s/?\#:@"'<>]{16,1024}(?=@)"""),
-    (
-        "-",
-        ("curl", "wget", "http ", "https "),
-        rf"""({_CURL}[ \t](?:-u|-U|--user|--proxy-user|-a|--auth)[ \t=]{{0,4}}["']?[^\s:"']{{1,128}}:)[^\s"']++""",
-    ),
-    (
-        "-",
-        ("curl", "wget", "http ", "https "),
-        rf"""({_CURL}[ \t](?:-b|--cookie)[ \t=]{{0,4}}["']?)(?=[^\s"'=]{{1,256}}=)
-        (?:(?<=["'])[^"'\n]++ | [^\s"']++)""",
-    ),
-    (
-        "-",
-        (" -p",),
-        r"""((?<![\w-])(?:mysql\w*|mariadb\w*|mongo\w*|sshpass|7z\w?|(?:un)?zip|login)\b
-        [^\n|]{0,400}?[ \t]-(?:p|P)[ \t=]{0,2}["']?)
-        (?![-\s])[^\s"']++""",
-    ),
-    (
-        "-",
-        ("-cli",),
-        r"""((?<![\w-])(?:redis|valkey|keydb)-cli\b[^\n|]{0,400}?[ \t](?:-a|--pass)[ \t=]{1,4}["']?)[^\s"']++""",
-    ),
-    ("-", ("pass:",), r"""((?<![\w-])--?pass\w{0,16}[ \t=]{1,4}["']?pass:)[^\s"']++"""),
-    ("-", ("openssl",), r"""((?<![\w-])openssl\b[^\n|]{0,400}?[ \t]-k[ \t]{1,4}["']?)[^\s"']++"""),
-    ("-", ("ldap",), r"""((?<![\w-])ldap\w++[^\n|]{0,400}?[ \t]-w[ \t]{1,4}["']?)[^\s"']++"""),
-    ("-", ("--from-literal",), r"""(--from-literal[ \t=]{1,4}["']?[^\s="']{1,128}=)[^\s"']++"""),
-    (
-        "-",
-        ("secret",),
-        r"""((?<![\w-])secrets?\b[^\n|]{0,400}?[ \t](?:-b|--body|--value|--plaintext)[ \t=]{1,4}["']?)
-        (?:(?<=["'])[^"'\n]++ | [^\s"']++)""",
-    ),
-    (
-        "|",
-        ("stdin", "--with-token", "sudo", "passwd", "-fd"),
-        r"""((?<![\w-])(?:echo|printf)[ \t]{1,8}(?:-\w{1,8}[ \t]{1,8}){0,2}["']?)(?![\s$"'-])[^\n|"']{1,512}?
-        (?=["']?[ \t]{0,8}\|[^\n|]{0,200}(?:--password-stdin|--with-token|sudo[ ]-S|passwd|--passphrase-fd))""",
-    ),
+    *ROWS,
 )
-"""A character that every match has in it, or none; what the lower-cased text has to hold, one of these; and the secret
-behind the group that stays. A character is found in no time, and most texts have few of these."""
+"""What stands right before a secret, see `Row`."""
+
+_ROWS_BY_SIGN: Final = tuple(
+    (character, tuple((signs, tuple(row[2] for row in same)) for signs, same in groupby(rows, itemgetter(1))))
+    for character, rows in groupby(_BEHIND, itemgetter(0))
+)
+"""The same, with what is asked of several of them asked once."""
+
+
+def has_any(text: str, signs: Iterable[str]) -> bool:
+    """Whether one of these is in the text. A loop, because that takes half as long as `any`."""
+    for sign in signs:  # noqa: SIM110
+        if sign in text:
+            return True
+    return False
+
 
 _SHAPE_SIGNS: Final = "|".join(re.escape(sign) for signs, _ in _SHAPES for sign in signs)
 """Most long words have none of these in them."""
@@ -122,21 +104,24 @@ def _signs_with(character: str) -> tuple[str, ...]:
 BARE_SIGNS: Final = _signs_with("")
 """The signs of what no character tells of, see `_BEHIND`."""
 
-_DASHED: Final = ("private key", *_signs_with("-"))
+NAMED: Final = ("pass", "secret", "key")
+"""Signs of names as well: a text that has one of these, and a `-` or `=`, is looked at in any case."""
+
+_DASHED: Final = tuple(sign for sign in _signs_with("-") if not has_any(sign, NAMED))
 _SENT: Final = _signs_with("@")
 _PIPED: Final = _signs_with("|")
 
 
 def may_have_shapes(text: str, lowered: str) -> bool:
-    """Whether `without_shapes` may find something in a text that has none of `BARE_SIGNS` in it.
+    """Whether `without_shapes` may find something in a text that has none of `BARE_SIGNS` in it, nor of `NAMED`.
 
     If not, then in no part of the text either: whatever is looked for here is not in the part.
     """
-    if (
-        ("-" in lowered and has_any(lowered, _DASHED))
-        or ("@" in lowered and has_any(lowered, _SENT))
-        or ("|" in lowered and has_any(lowered, _PIPED))
-    ):
+    if "-" in lowered:
+        for sign in _DASHED:  # a loop, as in `has_any`
+            if sign in lowered:
+                return True
+    if ("@" in lowered and has_any(lowered, _SENT)) or ("|" in lowered and has_any(lowered, _PIPED)):
         return True
     words = _long_words(text)
     return words != "" and _compiled(_SHAPE_SIGNS).search(words) is not None
@@ -147,9 +132,14 @@ def without_shapes(text: str, lowered: str) -> str:
     if "-----" in text and "private key" in lowered:
         text = _compiled(_BLOCK).sub(MARK, text)
         text = _compiled(_END_OF_BLOCK).sub(MARK, text)
-    for character, signs, pattern in _BEHIND:
-        if character in lowered and has_any(lowered, signs):
-            text = _compiled(pattern).sub(rf"\1{MARK}", text)
+    for character, rows in _ROWS_BY_SIGN:
+        if character in lowered:
+            for signs, patterns in rows:
+                for sign in signs:
+                    if sign in lowered:
+                        for pattern in patterns:
+                            text = _compiled(pattern).sub(rf"\1{MARK}", text)
+                        break
     words = _long_words(text)
     if words and _compiled(_SHAPE_SIGNS).search(words) is not None:
         for signs, shape in _SHAPES:
@@ -167,14 +157,6 @@ def _long_words(text: str) -> str:
     if text.encode("utf-8", "replace").translate(_MAP).find(_LONG_ON_MAP) < 0:  # `in` takes bytes for a number first
         return ""
     return "\n".join(_compiled(_LONG).findall(text))
-
-
-def has_any(text: str, signs: Iterable[str]) -> bool:
-    """Whether one of these is in the text. A loop, because that takes half as long as `any`."""
-    for sign in signs:  # noqa: SIM110
-        if sign in text:
-            return True
-    return False
 
 
 @cache

@@ -5,7 +5,8 @@ anything about it. `judged` then takes exit code and output together: a summary 
 exit code of 0, and a check that ran nothing is no success.
 """
 
-from punchlist.core.checks.finding import Check, Look, Outcome, find_check, judged, look, main_commands
+from punchlist.core.checks.finding import Check, Look, Outcome, find_check, judged, look, main_commands, said_by
+from punchlist.core.checks.named_tools import tool_check
 from punchlist.core.checks.patterns import FAMILIES, Family, Pattern, Patterns, defaults, with_own
 from punchlist.core.checks.summaries import Said, said
 
@@ -24,5 +25,7 @@ __all__ = [
     "look",
     "main_commands",
     "said",
+    "said_by",
+    "tool_check",
     "with_own",
 ]

@@ -146,6 +146,11 @@ def _check_within(run: list[Command], patterns: Patterns, depth: int) -> Look | 
     return None
 
 
+def said_by(check: Check, output: str) -> Outcome | None:
+    """What the output of a check says while it runs; None if nothing."""
+    return said(output, Run(check.programs, check.several))
+
+
 def _changes_within(text: str, patterns: Patterns, depth: int) -> bool:
     """Whether what stands in `$(…)` changes something."""
     return bool(text.strip()) and (depth >= _DEEPEST or look(text, patterns, depth + 1).changes)

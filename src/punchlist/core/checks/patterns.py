@@ -108,9 +108,13 @@ def _is_option(word: str, wanted: frozenset[str]) -> bool:
 
 
 class Patterns:
-    """Patterns by their program, so that a command meets few of them. Earlier ones go first."""
+    """Patterns by their program, so that a command meets few of them. Earlier ones go first.
 
-    def __init__(self, patterns: Sequence[Pattern]) -> None:
+    `own` are the programs that a person's own patterns name.
+    """
+
+    def __init__(self, patterns: Sequence[Pattern], own: Iterable[str] = ()) -> None:
+        self.own = frozenset(own)
         self._by_program: dict[str, list[Pattern]] = {}
         for pattern in patterns:
             self._by_program.setdefault(pattern.program, []).append(pattern)
@@ -144,4 +148,4 @@ def _default_patterns() -> tuple[Pattern, ...]:
 def with_own(own: Mapping[str, Family], *, alone: bool = False) -> Patterns:
     """A person's own patterns, before the known ones or, with `alone`, in their place."""
     mine = tuple(Pattern.parsed(text, family) for text, family in own.items())
-    return Patterns(mine if alone else mine + _default_patterns())
+    return Patterns(mine if alone else mine + _default_patterns(), [pattern.program for pattern in mine])

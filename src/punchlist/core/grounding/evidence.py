@@ -97,6 +97,10 @@ def _matched(evidence: Evidence, calls: Sequence[ToolCall]) -> Matched:
     for call in reversed(calls):
         if call.kind != "todo" and said.names(call):
             return Matched(evidence, "command" if kind == "text" else kind, call)
+    if kind == "file":  # none that was written: perhaps one that was run
+        said = named_in(evidence.text, "command")
+        ran = next((call for call in reversed(calls) if call.kind == "shell" and said.names(call)), None)
+        return Matched(evidence, kind if ran is None else "command", ran)
     return Matched(evidence, kind)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import islice
 from typing import Any, Final, cast
@@ -32,6 +32,12 @@ def named_files(arguments: Any, known: Flat | None = None) -> tuple[str, ...]:
         path: Any = arguments[key]
         return (_shown(path),) if isinstance(path, str) and path else ()
     return tuple(sorted(set(islice(_files(arguments, 0), MOST_FILES))))
+
+
+def patched_files(command: str | Sequence[str]) -> tuple[str, ...]:
+    """The files that a patch in a command line, or among the words of one, names."""
+    words = (command,) if isinstance(command, str) else command
+    return tuple(sorted(set(islice((path for word in words for path in _patched(word)), MOST_FILES))))
 
 
 @lru_cache(maxsize=512)

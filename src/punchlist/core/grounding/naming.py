@@ -15,7 +15,7 @@ from typing import Any, Final, cast
 
 from punchlist.core.checks import main_commands
 from punchlist.core.grounding.calls import ToolCall
-from punchlist.core.proof import Kind
+from punchlist.core.proof import Kind, without_line
 from punchlist.text.previews import preview
 from punchlist.text.redaction import redact
 
@@ -27,6 +27,7 @@ _MOST_WORDS: Final = 32
 _MOST_COMMANDS: Final = 4
 _LONGEST: Final = 2_000
 _ADDRESS: Final = r"""[a-zA-Z][a-zA-Z0-9+.-]{1,20}://[^\s"'<>`\\]+"""
+_LINES: Final = ("command", "cmd", "script")
 _URLS: Final = ("url", "uri", "href", "link", "address")
 
 Words = tuple[str, ...]
@@ -42,7 +43,7 @@ class Named:
 
     def names(self, call: ToolCall) -> bool:
         if self.kind == "file":
-            return any(path == self.text or path.endswith(f"/{self.text.lstrip('./')}") for path in call.files)
+            return any(_is_same_file(self.text, _path(path)) for path in call.files)
         if self.kind == "url":
             return self._fetched(call)
         ran, hashed = _ran(call)
@@ -50,8 +51,8 @@ class Named:
         return any(_is_same(words, other) for words in said for other in ran)
 
     def _fetched(self, call: ToolCall) -> bool:
-        if call.words and not call.program:
-            return _hashed(self.text) in _split(call.words)
+        if call.words and any(_hashed(self.text) in _split(words) for words in call.words.split(" ")):
+            return True
         return self.text in map(_address, _compiled(_ADDRESS).findall(call.preview))
 
 
@@ -61,7 +62,7 @@ def named_in(text: str, kind: Kind) -> Named:
     if kind == "url":
         return Named(kind, _address(redact(text)))
     if kind == "file":
-        return Named(kind, text)
+        return Named(kind, _path(without_line(text)))
     return Named(kind, text, tuple(dict.fromkeys(_said(preview(text, _LONGEST)))))
 
 
@@ -72,7 +73,7 @@ def words_of(arguments: Any, commands: Sequence[Sequence[str]], shown: str) -> s
     """
     is_whole = shown != "" and not shown.endswith("…")
     if commands:
-        if is_whole and "\n" not in _line(arguments):
+        if is_whole and _is_shown(arguments):
             return ""
         line = " ".join(word for words in commands for word in words)
         if redact(line) != line:
@@ -114,9 +115,25 @@ def _is_same(said: Words, ran: Words) -> bool:
     return 2 * len(short) > len(long) and all(word in behind for word in short)
 
 
+def _is_same_file(said: str, written: str) -> bool:
+    """Whether one path is the end of the other, by whole names. One longer than the call's begins at the root."""
+    if said == written or written.endswith(f"/{said}"):
+        return bool(said)
+    return written != "" and (said[:1] == "/" or said[1:2] == ":") and said.endswith(f"/{written}")
+
+
+def _path(path: str) -> str:
+    """A path as it is compared: with `/` between its names, and from where it begins."""
+    path = path.strip().replace("\\", "/")
+    while path.startswith("./"):
+        path = path[2:].lstrip("/")
+    return path
+
+
 def _folded(words: Sequence[str]) -> Words:
-    """Words as they are compared: the program without its folder, no quotes, no case."""
-    first, *rest = [word.strip("\"'`").lower() for word in words[:_MOST_WORDS]] or [""]
+    """Words as they are compared: the program without its folder, no quotes, no case, no `/` behind an address."""
+    given = [word.strip("\"'`").lower() for word in words[:_MOST_WORDS]]
+    first, *rest = [_address(word) if "://" in word else word for word in given] or [""]
     return (first.rpartition("/")[2], *rest) if first else ()
 
 
@@ -132,12 +149,19 @@ def _address(text: str) -> str:
     return text.strip().rstrip("/.,;)").lower()
 
 
-def _line(arguments: Any) -> str:
+def _is_shown(arguments: Any) -> bool:
+    """Whether the preview of a shell call can be read as the call was: one line, or words that need no quotes."""
     if not isinstance(arguments, Mapping):
-        return arguments.strip() if isinstance(arguments, str) else ""
+        return not isinstance(arguments, str) or "\n" not in arguments.strip()
     fields = cast("Mapping[Any, Any]", arguments)
-    given = (fields.get(name) for name in ("command", "cmd", "script"))
-    return next((line.strip() for line in given if isinstance(line, str)), "")
+    for name in _LINES:
+        value = fields.get(name)
+        if isinstance(value, str):
+            return "\n" not in value.strip()
+        if isinstance(value, list):
+            words = cast("list[Any]", value)
+            return all(_compiled(r"[\w@%+=:,./~^-]+").fullmatch(str(word)) is not None for word in words)
+    return True
 
 
 @cache

@@ -15,13 +15,14 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import Any, Final, cast
 
-from punchlist.core.checks import FAMILIES, Check, Look, Outcome, Patterns, judged, look, said
+from punchlist.core.checks import FAMILIES, Check, Look, Outcome, Patterns, judged, look, said, tool_check
 from punchlist.core.grounding.calls import CallOutcome, Moment, ToolCall
-from punchlist.core.grounding.files import named_files
+from punchlist.core.grounding.files import named_files, patched_files
 from punchlist.core.grounding.naming import words_of
 from punchlist.core.grounding.places import kept_places
 from punchlist.core.grounding.results import exit_code_of, read_result
 from punchlist.text import clean, cut
+from punchlist.text.arguments import as_object
 from punchlist.text.flat import Flat
 from punchlist.text.previews import LENGTH, preview, shown_arguments
 from punchlist.text.redaction import redact
@@ -33,6 +34,12 @@ _MAY_SAY_NO: Final = frozenset({"grep", "egrep", "fgrep", "rg", "ag", "diff", "c
 
 _NOWHERE: Final = frozenset({"shell", "todo"})
 """Kinds of tools whose arguments are not about a place."""
+
+_STRANGERS: Final = frozenset({"unknown", "outbound"})
+"""Kinds of tools of which no more is known than their name."""
+
+_PATCHING: Final = frozenset({"apply_patch", "applypatch", "patch"})
+"""Programs whose input, or argument, names the files that they change."""
 
 _OUTCOMES: Final[tuple[Outcome, ...]] = ("passed", "failed", "empty", "unknown")
 _ENDS: Final = frozenset({"tool.finished", "tool.failed"})
@@ -72,11 +79,16 @@ def start_facts(
     `kind` and `changes` are what is thought of the tool; of a shell line it is found out here what it checks, and
     whether it changes the work. `item` is the key of the item in focus, `after` that of the one finished last where
     nothing is in focus; `via` is the road by which the report came. `known` is what `flat` makes of the arguments,
-    if they are flat and that was done: it saves time.
+    if they are flat and that was done: it saves time. Arguments may be a JSON text, see `as_object`.
     """
+    if known is None:
+        arguments = _action(as_object(arguments)) if kind == "shell" else as_object(arguments)
     seen = _looked_at(arguments, watch) if kind == "shell" else None
+    check = seen.check if seen is not None else tool_check(name, watch.patterns) if kind in _STRANGERS else None
+    changes = changes and (check is None if seen is None else seen.changes)
     shown, clear = shown_arguments(arguments, watch.previews, known, own=watch.secrets)
     names_files = kind == "edit" or (kind == "unknown" and changes)
+    patched = command_line(arguments) if seen is not None and seen.program in _PATCHING else None
     facts: dict[str, Any] = {
         "name": _plain(name, watch),
         "kind": kind,
@@ -90,11 +102,13 @@ def start_facts(
         facts["via"] = via
     if seen is not None:
         facts["program"] = _plain(seen.program, watch)
-    if changes and (seen is None or seen.changes):
+    if changes:
         facts["changes"] = True
-    if seen is not None and seen.check is not None:
-        facts["check"] = _check_data(seen.check)
-    if names_files and (files := named_files(arguments, known)):
+    if check is not None:
+        facts["check"] = _check_data(check)
+    if patched is not None and (files := patched_files(patched)):
+        facts["files"] = [redact(path, watch.secrets) for path in files]
+    elif names_files and (files := named_files(arguments, known)):
         facts["files"] = [redact(path, watch.secrets, clear=clear) for path in files]
     if kind not in _NOWHERE and (places := kept_places(arguments, watch.secrets, clear=clear, known=known)):
         facts["places"] = places
@@ -131,7 +145,10 @@ def end_facts(
         facts["exit_code"] = code
     if known.check is not None:
         told = None if (read.failed is None and exit_code is None) or (read.runs_on and not failed) else failed
-        facts["check_outcome"] = judged(known.check, read.text, exit_code=code, is_error=told)
+        outcome = judged(known.check, read.text, exit_code=code, is_error=told)
+        if known.told is not None and not read.text:  # it has said how it goes while it ran
+            outcome = known.told if known.told != "passed" or outcome == "unknown" else outcome
+        facts["check_outcome"] = outcome
     elif started is None and (says := "failed" if failed else said(read.text)) is not None:
         facts["told"] = says
     if places := kept_places(result, watch.secrets):
@@ -204,6 +221,13 @@ def command_line(arguments: Any) -> str | Sequence[str] | None:
             words = cast("list[Any]", value)[:1000]
             return [word for word in words if isinstance(word, str)]
     return None
+
+
+def _action(arguments: Any) -> Any:
+    """What a shell tool is to do: OpenAI's `local_shell` has it as an object within its arguments."""
+    fields = cast("Mapping[Any, Any]", arguments if isinstance(arguments, Mapping) else {})
+    is_action = isinstance(fields.get("action"), Mapping) and not any(key in fields for key in _LINES)
+    return fields["action"] if is_action else cast("Any", arguments)
 
 
 def _looked_at(arguments: Any, watch: Watch) -> Look | None:

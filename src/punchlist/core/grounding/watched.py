@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import Final, NamedTuple
 
+from punchlist.core.checks import Outcome
 from punchlist.core.grounding.calls import Moment, ToolCall, joined
 
 OPEN: Final = 64
@@ -141,10 +142,20 @@ class Watcher:
         while len(ended) > ENDED:
             del ended[next(iter(ended))]
 
+    def told(self, call: ToolCall, outcome: Outcome | None) -> bool:
+        """Takes in what a check says of itself while it runs; False if that is no news."""
+        if outcome is None:
+            return False
+        known = joined(call, ToolCall(id=call.id, told=outcome))
+        self.open[call.id] = known
+        return known != call
+
     def left_open(self, at: Moment) -> tuple[Settled, ...]:
         """The calls that still run at the end of a turn, as given up then."""
         running = [call for call in self.open.values() if call.is_open and call.started is not None]
-        return tuple(Settled(None, replace(call, outcome="abandoned", finished=at)) for call in running)
+        return tuple(
+            Settled(None, replace(call, outcome="abandoned", finished=at, check_outcome=None)) for call in running
+        )
 
     def give_up(self, settled: Iterable[Settled]) -> None:
         """Takes in that these calls were left open; who says later how they went is heard all the same."""

@@ -1,0 +1,153 @@
+"""A secret is taken out whole: values with blanks, programs that take one, and what only looks alike."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from punchlist.text.redaction import MARK, redact
+from tests.core.test_redaction import NAMES, SECRET
+
+PASSPHRASES = st.lists(
+    st.sampled_from(["Zqcorrect", "Zqhorse", "Zq9battery", "Zqstaple!", "Zq%", "Zq(x)"]), min_size=1, max_size=4
+)
+QUOTED_PAIRS = st.sampled_from([
+    "docker run -e '{name}={value}' image", 'env "{name}={value}" make', "curl -d '{name}={value}' http://x",
+    "curl -d 'user=ada&{name}={value}&x=1' http://x", "helm install --set 'a.b={name}={value}' x",
+    '--env="{name}={value}" x', '{{"env": ["{name}={value}", "A=1"]}}', '{{"body":"{name}={value}"}}',
+    '"{{\\"env\\": [\\"{name}={value}\\"]}}"', "curl -H '{name}: {value}' http://x",
+    "Server=h;User Id=sa;{name}={value};",
+    "Server=h; User Id=sa; {name}={value};", "{name}={value};Server=h", "<{name}>{value}</{name}>",
+    "<a:{name} b='c'>\n  {value}\n</a:{name}>", '<add key="{name}" value="{value}"/>',
+    "<{name}><![CDATA[{value}]]></{name}>", "{name}='{value}' make",
+])  # fmt: skip
+
+
+@given(NAMES, PASSPHRASES, QUOTED_PAIRS)
+def test_a_value_with_blanks_that_is_quoted_with_its_name_is_redacted_whole(
+    name: str, words: list[str], frame: str
+) -> None:
+    shown = redact(frame.format(name=name, value=" ".join(words)))
+    assert "Zq" not in shown
+    assert MARK in shown
+    assert redact(shown) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("docker run -e 'DB_PASSWORD=a b c' img", "docker run -e 'DB_PASSWORD=***' img"),
+        ("sh -c 'TOKEN=abc make test'", "sh -c 'TOKEN=*** make test'"),
+        ('{"command": "TOKEN=abc make test"}', '{"command": "TOKEN=*** make test"}'),
+        ("curl -d 'a=1&password=a b&x=1' h", "curl -d 'a=1&password=***&x=1' h"),
+        ('make "TOKEN=$TOKEN test"', 'make "TOKEN=$TOKEN test"'),
+        ("<user>ada</user><password>a b</password>", "<user>ada</user><password>***</password>"),
+        ("<password>a b", "<password>***"),
+        ("<password></password> <token/> x", "<password></password> <token/> x"),
+        ("useState<Token>(null)", "useState<Token>(null)"),
+    ],
+)
+def test_a_value_ends_where_its_quotes_or_its_element_end(text: str, shown: str) -> None:
+    assert redact(text) == shown
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "machine h login ada password {}",
+        "machine h\n\tlogin ada\n\tpassword {}\n",
+        "default login ada account x password {}",
+        "\nlogin ada\npassword {}",
+        "ALTER ROLE ada PASSWORD '{}'",
+        "ALTER USER ada WITH ENCRYPTED PASSWORD '{} it''s'",
+        "SET PASSWORD FOR 'ada'@'h' = '{}'",
+        "SET PASSWORD = PASSWORD('{}')",
+        "CREATE USER ada IDENTIFIED BY '{}'",
+        "CREATE USER ada IDENTIFIED WITH mysql_native_password BY '{}'",
+        "alter user ada identified by {};",
+        "printf '%s' {} | docker login --password-stdin",
+        'printf "%s\\n" "{}" | sudo -S ls',
+        "echo '{}\"x' | docker login --password-stdin",
+        'echo "a|{}" | base64 -d | sudo -kS ls',
+        "sudo -S <<< {} ls",
+        "docker login --password-stdin <<< '{} x'",
+        "wrangler secret put NAME <<< {}",
+        "cargo login {}",
+        "cargo login --registry mine {}",
+        "wandb login --relogin {}",
+        "vault login s.{}",
+        "vault login -method=token {}",
+        "ngrok authtoken {}",
+        "ngrok config add-authtoken {}",
+        "snyk auth {}",
+        "fly secrets set A={} B={}",
+        "fly secrets set --app x 'A=x {}'",
+        "keytool -list -storepass {} -keypass {}",
+        "twine upload -u ada -p {} dist/*",
+        "sqlcmd -S h -U sa -P {}",
+        "sqlcmd -S h -U sa -P '{} x'",
+        "bcp x out y -P {}",
+        "useradd -m -p {} ada",
+        "smbclient -U ada%{} //h/x",
+        "smbclient -U 'ada%x {}' //h/x",
+        "sqlplus ada/{}@db",
+        "ssh-keygen -t ed25519 -N {} -f k",
+        "ssh-keygen -p -P '{} x' -f k",
+        "htpasswd -bc f ada {}",
+        "htpasswd -nbB ada 'x;{}'",
+        "mysqladmin -u root password {}",
+        "nmcli dev wifi connect Home password '{} x'",
+        "curl https://api.telegram.org/bot123456789:AAHdqTcvCH1vGWJxfSeof{}/getMe",
+        "my password is {}",
+        "curl -u 'ada:x {}' h",
+        "mysql -p'x {}' db",
+        "redis-cli -a 'x {}' ping",
+        "kubectl create secret generic x --from-literal=pw='x {}'",
+        "kubectl create secret generic x '--from-literal=pw=x {}'",
+        "gh secret set FOO --body 'x\" {}'",
+        'gh secret set FOO --body "x\\" {}"',
+        'tool --password "x \\"y\\" {}"',
+    ],
+)
+def test_no_program_shows_the_secret_that_it_is_given(line: str) -> None:
+    given = line.replace("{}", SECRET)
+    for text in (given, f"cd app && {given}", json.dumps({"command": given}, ensure_ascii=False)):
+        shown = redact(text)
+        assert SECRET not in shown
+        assert redact(shown) == shown
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the default password is required",
+        "enter the login and the password below",
+        "password reset works, and the password field is empty",
+        "users are identified by their id",
+        "run `cargo login` first, cargo login and publish",
+        "the login page\nlogin works",
+        "cat <<< hello",
+        "printf '%s' hello | tee log",
+        "printf '%s' \"$PASS\" | sudo -S ls",
+        "List<Token> read(Map<Secret, Key> x) { return null; }",
+        "=== 12 passed, inside: side=1, passes=2, passing=3 ===",
+        "smbclient -U ada //h/x",
+        "ssh-keygen -t ed25519 -f k",
+    ],
+)
+def test_what_only_looks_like_a_command_with_a_secret_is_shown(text: str) -> None:
+    assert redact(text) == text
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "machine a login b password ", "machine a login ", "'token=", "'token=a ", "<password>", "<password a ",
+        "htpasswd -b ", "echo 'a", "echo a | sudo ", "printf '%s' ", "identified by '", "create identified by ",
+        "password '", "password for ", "sudo <<<", "login <<< ", "secret set a=", "secret set ", "cargo login --a ",
+        ";token=", "a=b;token=", "smbclient -U a", "--from-literal=a='", "mysqladmin ", '\\"token=', "token=a;b",
+    ],
+)  # fmt: skip
+def test_a_text_that_is_all_beginnings_of_secrets_is_redacted_in_time(piece: str) -> None:
+    redact(piece * (100_000 // len(piece)))
