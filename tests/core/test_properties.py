@@ -269,7 +269,7 @@ def test_written_items_keep_the_order_of_the_input_and_others_stay_between_them(
     history: list[Step], first: Replace, added: list[str], second: Replace
 ) -> None:
     state = ListState(wrote(lived(history), first).state.todos)
-    theirs = [f"{text} from Ada {number}" for number, text in enumerate(added)]
+    theirs = [f"{''.join(text.split())} from Ada {number}" for number, text in enumerate(added)]  # near to no other
     state = apply(state, Edit((Append(tuple(map(Entry, theirs))),)), PLAIN, NOW, by="ada", own=False).state
     merged = wrote(state, second, replace(NARROW, wipe_finished=False)).state
     shown = [content for content, _, _ in visible(merged, NARROW)]

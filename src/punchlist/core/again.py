@@ -22,7 +22,7 @@ _rewritten = altering(TodoList, "items", "revision")
 def written_by(command: Replace, policy: Policy) -> Written | None:
     """What to remember of a write that changed nothing but statuses; None where the policy has a say in those.
 
-    Nor is it remembered where it hides an item from its own dialect: written again, that is another item.
+    Nor is it remembered where its own dialect does not see an item as it was written: written again, that is a change.
     """
     as_given = policy.focus == "accept" and not policy.promote and not policy.lead_with_focus
     if not as_given or any(_hides(policy, entry.status) for entry in command.entries):
@@ -63,8 +63,8 @@ def written_again(
 
 
 def _hides(policy: Policy, status: Status) -> bool:
-    """Whether the dialect does not see items of this status."""
-    return policy.shown.get(status, status) is None
+    """Whether the dialect does not see items of this status, or sees them as something else."""
+    return policy.shown.get(status, status) is not status
 
 
 def _all_completed(entries: tuple[Entry, ...]) -> bool:

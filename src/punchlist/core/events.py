@@ -196,7 +196,7 @@ def _departures(before: TodoList, after: TodoList, gone: dict[str, TodoItem]) ->
     present = {item.id for item in after.items} if before.omitted or after.omitted else set[str]()
     stayed = [item for item in before.omitted if item.id in now_omitted]
     same = 0
-    while same < len(stayed) and stayed[same] == after.omitted[same]:
+    while same < min(len(stayed), len(after.omitted)) and stayed[same] == after.omitted[same]:
         same += 1
     for item in after.omitted[same:]:
         data: dict[str, Any] = {"id": item.id, "content": item.content}

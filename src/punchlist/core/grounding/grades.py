@@ -23,7 +23,7 @@ from typing import Final, Literal
 
 from punchlist.core.checks import Family
 from punchlist.core.grounding.calls import ToolCall
-from punchlist.core.grounding.tally import CheckSeen, Tally, combined
+from punchlist.core.grounding.tally import CheckSeen, End, Tally, combined
 
 Grade = Literal["verified", "worked", "contradicted", "asserted", "confirmed"]
 GRADES: Final[tuple[Grade, ...]] = ("verified", "worked", "contradicted", "asserted", "confirmed")
@@ -48,12 +48,17 @@ def grade(tally: Tally, *, confirmed: bool = False) -> Grade:
     if any(not _made_good(failed, tally.checks) for failed in tally.checks.values() if failed.outcome == "failed"):
         return "contradicted"
     passed = tally.passed
-    if any(end.failed and (passed is None or end.at > passed.finished) for end in tally.ends.values()):
+    if any(_counts(end, passed) for end in tally.ends.values()):
         return "contradicted"
     if passed is None:
         looked = tally.last_end if not tally.ends else None  # nothing else was done
         return "contradicted" if looked is not None and looked.failed else "worked"
     return "worked" if tally.last_change is not None and tally.last_change > passed.started else "verified"
+
+
+def _counts(end: End, passed: CheckSeen | None) -> bool:
+    """Whether work failed in the end, and no check has succeeded since."""
+    return end.failed and (passed is None or end.at > passed.finished)
 
 
 def against(tally: Tally) -> str:
@@ -63,11 +68,10 @@ def against(tally: Tally) -> str:
         return f"{max(failed).name} failed"
     if grade(tally) != "contradicted":
         return ""
-    ends = {end: signature for signature, end in tally.ends.items() if end.failed}
-    last = max(ends, default=None)
-    if last is None or (tally.passed is None and last != tally.last_end):
+    ends = {end: signature for signature, end in tally.ends.items() if _counts(end, tally.passed)}
+    if not ends:
         return "the last call failed"
-    tool, _, program = ends[last].partition(":")
+    tool, _, program = ends[max(ends)].partition(":")
     return f"{program or tool} failed"
 
 
