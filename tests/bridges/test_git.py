@@ -151,13 +151,73 @@ def test_a_folder_without_a_repository_and_a_git_that_is_missing_are_no_fault(
     assert git_facts(str(repository), LONG_AGO) is None
 
 
-def test_nothing_that_a_repository_is_configured_to_run_is_run(repository: Path) -> None:
+@pytest.fixture
+def trapped(repository: Path) -> Path:
+    """A program that leaves a trace when it is run, named in every place that a diff or a log may look at."""
     trap = repository / "trap"
-    trap.write_text(f"#!/bin/sh\ntouch {repository}/sprung\n")
+    trap.write_text(f"#!/bin/sh\ntouch {repository}/sprung\ncat\n")
     trap.chmod(0o755)
     for name in ("diff.external", "core.fsmonitor", "core.pager", "diff.trap.textconv", "diff.trap.command"):
         git(repository, "config", name, str(trap))
     (repository / ".gitattributes").write_text("* diff=trap\n")
-    (repository / "door.txt").write_text("other\n")
+    (repository / "door.txt").write_text("red\nblue\ngreen\n")
+    return trap
+
+
+def test_nothing_that_a_repository_is_configured_to_run_is_run(repository: Path, trapped: Path) -> None:
+    assert trapped.exists()
+    assert facts_of(repository).changed["door.txt"].lines == Lines(1, 0)
+    assert not (repository / "sprung").exists()
+
+
+@pytest.mark.parametrize("attributes", [".gitattributes", ".git/info/attributes"])
+@pytest.mark.parametrize("way", ["clean", "process"])
+def test_no_filter_of_a_repository_is_run(repository: Path, trapped: Path, attributes: str, way: str) -> None:
+    for name in ("trap", "With.Dots and blanks"):
+        git(repository, "config", f"filter.{name}.{way}", str(trapped))
+        git(repository, "config", f"filter.{name}.required", "true")
+    (repository / attributes).write_text("* filter=trap\n")
+    assert facts_of(repository).changed["door.txt"].lines == Lines(1, 0)
+    assert not (repository / "sprung").exists()
+
+
+@pytest.mark.parametrize("name", [b"a=b", b"\xff"])
+def test_a_filter_that_cannot_be_switched_off_costs_the_changes_that_are_not_committed(
+    repository: Path, trapped: Path, name: bytes
+) -> None:
+    with (repository / ".git" / "config").open("ab") as file:
+        file.write(b'[filter "%b"]\n\tclean = %b\n' % (name, bytes(trapped)))
+    (repository / ".gitattributes").write_bytes(b"* filter=%b\n" % name)
+    facts = facts_of(repository)
+    assert (len(facts.commits), "door.txt" in facts.changed) == (2, False)
+    assert not (repository / "sprung").exists()
+
+
+def test_a_filter_of_a_repository_within_the_repository_is_not_run(repository: Path, trapped: Path) -> None:
+    inner = repository / "inner"
+    inner.mkdir()
+    git(inner, "init")
+    (inner / "lock.txt").write_text("shut\n")
+    git(inner, "add", ".")
+    git(inner, "commit", "-m", "Lock")
+    git(repository, "add", "inner")
+    git(inner, "config", "filter.inner.clean", str(trapped))
+    (inner / ".gitattributes").write_text("* filter=inner\n")
+    (inner / "lock.txt").write_text("open\n")
+    (repository / "sprung").unlink(missing_ok=True)
     assert git_facts(str(repository), LONG_AGO) is not None
+    assert not (repository / "sprung").exists()
+
+
+def test_what_is_missing_of_a_partial_clone_is_not_fetched(repository: Path, trapped: Path) -> None:
+    git(repository, "config", "remote.origin.url", "ssh://nowhere.invalid/x")
+    git(repository, "config", "remote.origin.promisor", "true")
+    git(repository, "config", "core.sshCommand", str(trapped))
+    git(repository, "config", "core.repositoryFormatVersion", "1")
+    git(repository, "config", "extensions.partialClone", "origin")
+    blob = subprocess.run(["git", "-C", str(repository), "rev-parse", "HEAD:door.txt"], capture_output=True, check=True)
+    name = blob.stdout.decode().strip()
+    (repository / ".git" / "objects" / name[:2] / name[2:]).unlink()
+    (repository / "sprung").unlink(missing_ok=True)
+    git_facts(str(repository), LONG_AGO)
     assert not (repository / "sprung").exists()

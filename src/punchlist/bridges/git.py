@@ -1,19 +1,19 @@
 """What Git saw of the work: commits made in a span of time, and what is changed and not committed yet.
 
-Never in the way of an agent: asked when somebody wants a report. Nothing of the repository's own configuration is run
-(no pager, no external diff, no file monitor), and a Git that is slow or missing is no reason to fail.
+Never in the way of an agent: asked when somebody wants a report. Nothing that the repository's own configuration names
+is run (see `git_questions`), and a Git that is slow or missing is no reason to fail.
 """
 
 from __future__ import annotations
 
 import os
 import stat
-import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from punchlist.bridges.git_questions import GitQuestions
 from punchlist.bridges.git_shares import SLACK, Commit, Diffstat, Lines, Uncommitted, Work, shares
 
 TIMEOUT: Final = 5.0
@@ -43,45 +43,21 @@ class GitFacts:
 
 def git_facts(folder: str, since: datetime, *, timeout: float = TIMEOUT) -> GitFacts | None:
     """What Git knows of the work in a repository since then; None where there is none, or no answer in time."""
-    objects = _asked(folder, ["rev-parse", "--git-path", "objects"], timeout)
+    git = GitQuestions(folder, timeout)
+    objects = git.ask("rev-parse", "--git-path", "objects")
     if objects is None:
         return None
     stamp = f"--since={int(since.timestamp()) - 1}"
     mark = os.urandom(8).hex()  # nobody can have written it into a commit
-    form = f"--format={mark}%H%x00%ct%x00%s"
-    log = _asked(folder, ["log", "--no-show-signature", "-n", str(_MOST_COMMITS), stamp, form, *_NUMBERS], timeout)
-    changed = _asked(folder, ["diff", *_NUMBERS, _NO_TREE if log is None else "HEAD", "--"], timeout)
-    if changed is None:
-        return None
-    others = _asked(folder, ["ls-files", "--others", "--exclude-standard"], timeout)
+    log = git.log("-n", str(_MOST_COMMITS), stamp, f"--format={mark}%H%x00%ct%x00%s")
+    changed = git.diff(_NO_TREE if log is None else "HEAD")
+    others = git.ask("ls-files", "--others", "--exclude-standard")
     known = {
         path: Uncommitted(lines, _written(os.path.join(folder, path)))
-        for path, lines in _numbers(changed.split("\n")).items()
+        for path, lines in _numbers((changed or "").split("\n")).items()
     }
     commits = _commits(log or "", mark, os.path.join(folder, objects.strip()))
     return GitFacts(folder, tuple(reversed(commits)), known | _new(folder, (others or "").split("\n"), since))
-
-
-_NUMBERS: Final = ("--numstat", "--no-ext-diff", "--no-textconv", "--no-color", "--no-renames")
-
-
-def _asked(folder: str, words: list[str], timeout: float) -> str | None:
-    unset = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_EXTERNAL_DIFF")
-    environment = {name: value for name, value in os.environ.items() if name not in unset}
-    environment |= {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
-    safely = ["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.quotePath=false"]
-    try:
-        done = subprocess.run(
-            ["git", "-C", folder, "--no-pager", *safely, *words],
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=timeout,
-            check=False,
-        )
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return done.stdout.decode("utf-8", "replace") if done.returncode == 0 else None
 
 
 def _commits(log: str, mark: str, objects: str) -> list[Commit]:
