@@ -1,6 +1,7 @@
 """What Git saw of the work: asked carefully, and never a reason to fail."""
 
 import os
+import shutil
 import subprocess
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from punchlist.bridges.git import GitFacts, git_facts
-from punchlist.bridges.git_shares import Commit, Lines, Work, shares
+from punchlist.bridges.git_shares import Commit, Lines, Uncommitted, Work, shares
 
 LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
@@ -119,6 +120,56 @@ def test_a_new_file_and_one_that_a_shell_line_changed_have_a_diffstat(repository
     assert (wrote.files, wrote.lines) == (1, Lines(2, 0))
     assert (ran_a_line.files, ran_a_line.lines) == (1, Lines(1, 0))
     assert idle.is_empty
+
+
+def test_a_file_that_a_shell_line_took_away_counts_for_its_item(repository: Path) -> None:
+    begun = datetime.now(UTC)
+    (repository / "door.txt").unlink()
+    ran = (begun, datetime.now(UTC))
+    one, other = facts_of(repository, begun).shares([Work(begun, None, active=[ran]), Work(begun, None)])
+    assert (one.files, one.lines, other.is_empty) == (1, Lines(0, 2), True)
+
+
+def test_what_is_gone_with_its_folder_counts_for_who_took_that_away(repository: Path) -> None:
+    (repository / "rooms" / "hall").mkdir(parents=True)
+    (repository / "rooms" / "hall" / "wall.txt").write_text("white\n")
+    git(repository, "add", ".")
+    git(repository, "commit", "-m", "Hall")
+    begun = datetime.now(UTC)
+    shutil.rmtree(repository / "rooms")
+    ran = (begun, datetime.now(UTC))
+    assert facts_of(repository, begun).shares([Work(begun, None, active=[ran])])[0].lines == Lines(0, 1)
+
+
+@pytest.mark.parametrize(
+    "line", ["rm -f door.txt; ls", "git rm -- './door.txt'", "rm -r rooms", "rm $(ls rooms/door.txt)"]
+)
+def test_what_is_gone_counts_for_the_item_whose_shell_line_speaks_of_it(tmp_path: Path, line: str) -> None:
+    now = datetime.now(UTC)
+    changed = {"rooms/door.txt": Uncommitted(Lines(0, 2), now, is_gone=True)}
+    works = [Work(now, None, lines=[line]), Work(now, None, active=[(now, now + MINUTE)], lines=["make all rooms.txt"])]
+    one, other = shares(str(tmp_path), [], changed, works)
+    assert (one.lines, other.is_empty) == (Lines(0, 2), True)
+    still_there = {"rooms/door.txt": Uncommitted(Lines(0, 2), now)}
+    one, other = shares(str(tmp_path), [], still_there, works)
+    assert (one.is_empty, other.lines) == (True, Lines(0, 2))
+
+
+def test_a_commit_on_a_branch_that_is_not_checked_out_is_found(repository: Path) -> None:
+    git(repository, "checkout", "-b", "feature")
+    (repository / "roof.txt").write_text("red\n")
+    git(repository, "add", ".")
+    git(repository, "commit", "-m", "Roof", at="2026-03-01T12:00:00Z")
+    git(repository, "checkout", "main")
+    assert [commit.subject[:5] for commit in facts_of(repository).commits] == ["Paint", "Paint", "Roof"]
+    git(repository, "checkout", "--detach")
+    git(repository, "commit", "--allow-empty", "-m", "Nowhere", at="2026-03-01T13:00:00Z")
+    assert facts_of(repository).commits[-1].subject == "Nowhere"
+
+
+def test_a_commit_with_an_old_date_hides_none_behind_it(repository: Path) -> None:
+    git(repository, "commit", "--allow-empty", "-m", "Old", at="2001-01-01T00:00:00Z")
+    assert [commit.subject[:5] for commit in facts_of(repository).commits] == ["Paint", "Paint"]
 
 
 def test_a_file_that_two_items_touched_counts_once(repository: Path) -> None:

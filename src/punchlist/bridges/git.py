@@ -20,6 +20,9 @@ TIMEOUT: Final = 5.0
 """Seconds for one question to Git."""
 
 _MOST_COMMITS: Final = 1000
+_MOST_WALKED: Final = 10_000
+"""Commits that are counted, and that are looked at for them: those with an old date stand anywhere in a history."""
+
 _MOST_NEW: Final = 500
 _LARGEST: Final = 1 << 20
 """Files that nobody added yet: how many are counted, and up to how many bytes."""
@@ -47,22 +50,27 @@ def git_facts(folder: str, since: datetime, *, timeout: float = TIMEOUT) -> GitF
     objects = git.ask("rev-parse", "--git-path", "objects")
     if objects is None:
         return None
-    stamp = f"--since={int(since.timestamp()) - 1}"
-    mark = os.urandom(8).hex()  # nobody can have written it into a commit
-    log = git.log("-n", str(_MOST_COMMITS), stamp, f"--format={mark}%H%x00%ct%x00%s")
-    changed = git.diff(_NO_TREE if log is None else "HEAD")
+    head = git.ask("rev-parse", "--quiet", "--verify", "HEAD")
+    changed = git.diff(_NO_TREE if head is None else "HEAD")
     others = git.ask("ls-files", "--others", "--exclude-standard")
     known = {
-        path: Uncommitted(lines, _written(os.path.join(folder, path)))
+        path: Uncommitted(lines, _changed(os.path.join(folder, path)), not os.path.lexists(os.path.join(folder, path)))
         for path, lines in _numbers((changed or "").split("\n")).items()
     }
-    commits = _commits(log or "", mark, os.path.join(folder, objects.strip()))
+    commits = _commits(git, (head or "").strip(), since, os.path.join(folder, objects.strip()))
     return GitFacts(folder, tuple(reversed(commits)), known | _new(folder, (others or "").split("\n"), since))
 
 
-def _commits(log: str, mark: str, objects: str) -> list[Commit]:
+def _commits(git: GitQuestions, head: str, since: datetime, objects: str) -> list[Commit]:
+    """Those made since, on any branch and on what is checked out, newest first. Objects are kept in that folder."""
+    places = ["--branches", *([head] if head else [])]
+    walked = git.commits("-n", str(_MOST_WALKED), *places, "--", form="%ct %H") or ""
+    rows = (row.partition(" ") for row in walked.split("\n"))
+    wanted = [name for at, _, name in rows if at.isdigit() and int(at) >= since.timestamp() - 1][:_MOST_COMMITS]
+    mark = os.urandom(8).hex()  # nobody can have written it into a commit
+    log = git.numbers(wanted, form=f"{mark}%H%x00%ct%x00%s") if wanted else None
     found: list[Commit] = []
-    for part in log.split(mark)[1:]:
+    for part in (log or "").split(mark)[1:]:
         head, *rows = part.split("\n")
         name, _, rest = head.partition("\x00")
         at, _, subject = rest.partition("\x00")
@@ -93,6 +101,13 @@ def _written(path: str) -> datetime | None:
         return datetime.fromtimestamp(os.lstat(path).st_mtime, UTC)
     except (OSError, ValueError):
         return None
+
+
+def _changed(path: str) -> datetime | None:
+    """When a file was written, or, if it is gone, the folder from which it was taken."""
+    while (at := _written(path)) is None and (above := os.path.dirname(path)) != path:
+        path = above
+    return at
 
 
 def _lines(path: str) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 _UNSET: Final = frozenset({
@@ -56,9 +56,14 @@ class GitQuestions:
             return None
         return done.stdout.decode("utf-8", "replace") if done.returncode == 0 else None
 
-    def log(self, *words: str, told: str = "") -> str | None:
-        """Commits, with the lines that each changed in each file."""
-        return self.ask("log", "--no-show-signature", *_NUMBERS, *words, told=told)
+    def commits(self, *words: str, form: str) -> str | None:
+        """Commits in this form, newest first."""
+        return self.ask("log", "--no-show-signature", f"--format={form}", *words)
+
+    def numbers(self, commits: Iterable[str], form: str) -> str | None:
+        """These commits in this form, in their order, each with the lines that it changed in each file."""
+        words = ("log", "--no-show-signature", "--no-walk=unsorted", "--stdin", f"--format={form}", *_NUMBERS)
+        return self.ask(*words, told="".join(f"{commit}\n" for commit in commits))
 
     def diff(self, against: str) -> str | None:
         """The lines by which each file in the folder differs from a commit. None if that cannot be told safely."""

@@ -43,7 +43,7 @@ def changes_of(board: Board, items: Iterable[ItemReport]) -> Changes:
 def _shares(facts: GitFacts, entries: Sequence[ItemReport]) -> Iterator[tuple[Subject, Changed]]:
     """The share of each item of one agent; what belongs to no item is counted for none."""
     works = [
-        Work(item.started_at, item.finished_at, entry.tally.files, entry.tally.spans.kept)
+        Work(item.started_at, item.finished_at, entry.tally.files, entry.tally.spans.kept, entry.commands)
         for entry in entries
         if (item := entry.item).started_at is not None
     ]

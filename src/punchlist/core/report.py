@@ -43,7 +43,8 @@ class ItemReport:
 
     `grade` is None while it is not completed, and where nobody reported what its agent did. `elapsed` is from its start
     to its end, or to now; None if it was never started. `is_gone`: it was taken off its list, or left out, while open.
-    `touched` is the last event about it.
+    `touched` is the last event about it. `commands` are shell lines that perhaps changed something, as far as they were
+    kept.
     """
 
     subject: Subject
@@ -55,6 +56,7 @@ class ItemReport:
     elapsed: timedelta | None
     is_gone: bool = False
     touched: int = 0
+    commands: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +149,12 @@ class Reporting:
             watched = worker in seen or not tally.is_empty
             grade = regrade(known, tally, later) if watched and known != "confirmed" else known
         named = Subject(*worker, of.item)
-        return ItemReport(named, item, tally, later, grade, (), _elapsed(item, now), entry.is_gone, entry.touched)
+        return ItemReport(
+            named, item, tally, later, grade, (), _elapsed(item, now), entry.is_gone, entry.touched, self._commands(of)
+        )
+
+    def _commands(self, of: Subject) -> tuple[str, ...]:
+        return tuple(call.preview for call in self.work.calls(of) if call.changes and call.kind == "shell")
 
     def _list_event(self, event: Event) -> None:
         owner = (event.session or "", event.agent or "")
@@ -185,7 +192,9 @@ class Reporting:
             else:
                 grade = known
         touched = self._touched.get(of, 0)
-        return ItemReport(of, item, tally, later, grade, evidence, _elapsed(item, now), of in self._gone, touched)
+        return ItemReport(
+            of, item, tally, later, grade, evidence, _elapsed(item, now), of in self._gone, touched, self._commands(of)
+        )
 
     def _beside(self, of: Subject) -> Iterable[TodoItem]:
         """The items of the same plan."""
