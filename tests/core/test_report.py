@@ -140,6 +140,23 @@ def test_a_grade_is_looked_at_anew_when_later_facts_contradict() -> None:
     assert by_text(log.tool("pytest", FAILS, after=key).report())["a"].grade == "contradicted"
 
 
+def test_the_clock_of_an_item_stands_still_while_it_is_not_in_progress() -> None:
+    log = Log().list(write("a", "b")).start("1")
+    began = log.seconds
+    log.tool("ls").start("2")
+    paused = log.seconds
+    log.tool("ls").tool("ls").tool("ls")
+    first = by_text(log.report())["a"].elapsed
+    assert first is not None
+    assert first < timedelta(seconds=paused - began + 1)
+    log.tool("ls")
+    assert by_text(log.report())["a"].elapsed == first
+    log.start("1").tool("ls").done("1")
+    entry = by_text(log.report())["a"]
+    assert (len(entry.stints), [stint.end is None for stint in entry.stints]) == (2, [False, False])
+    assert entry.elapsed == sum(((stint.end or NOW) - stint.start for stint in entry.stints), timedelta(0)) > first
+
+
 def test_what_a_person_confirmed_stays_confirmed() -> None:
     log = Log().list(write("> a")).tool("pytest", FAILS).done("1")
     log.add("item.changed", {"id": "1", "content": "a", "set": {"grade": "confirmed"}})
