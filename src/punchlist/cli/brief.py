@@ -14,7 +14,7 @@ from punchlist.cli.terminal import look, show, show_json
 from punchlist.cli.work import changes_of
 from punchlist.config import project_of
 from punchlist.core.grounding.calls import todo_subject
-from punchlist.surfaces.brief_text import Around, brief_data, brief_lines, is_empty
+from punchlist.surfaces.brief_text import Around, brief_data, brief_lines, done, is_empty
 from punchlist.surfaces.report_values import Changes
 from punchlist.surfaces.spans import UNICODE, cut, plain
 
@@ -60,7 +60,7 @@ def run(options: Namespace) -> int:
         spent = sum(row.cost.tokens for row in board.costs(project=project))
         before = 0 if options.after is not None else board.store.read(lambda tx: tx.work.mark(f"{mark} tokens"))
         around = _around(board, project, max(0, spent - before))
-        told = (*found.verified, *found.worked, *found.doubtful, *found.unjudged, *found.failed, *found.under_way)
+        told = (*done(found), *found.failed, *found.under_way)
         code = _tell(found, around, changes_of(board, told), options)
         if code == OK and not options.keep and found.until > after:
             board.store.transact(lambda tx: _save(tx, mark, found.until, spent), lasting=False)
@@ -85,7 +85,8 @@ def _tell(found: Brief, around: Around, changes: Changes, options: Namespace) ->
         show_json(brief_data(found, around, changes))
     else:
         seen = look()
-        show(cut(line, seen.columns, seen.glyphs) for line in brief_lines(found, around, changes, seen.glyphs))
+        lines = brief_lines(found, around, changes, seen.glyphs, seen.columns or 0)
+        show(cut(line, seen.columns, seen.glyphs) for line in lines)
     return OK
 
 
