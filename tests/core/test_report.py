@@ -157,6 +157,21 @@ def test_the_clock_of_an_item_stands_still_while_it_is_not_in_progress() -> None
     assert entry.elapsed == sum(((stint.end or NOW) - stint.start for stint in entry.stints), timedelta(0)) > first
 
 
+def test_what_a_subagent_does_for_an_item_is_with_that_item_alone_and_the_item_is_under_way() -> None:
+    log = Log().list(write("a", "> b"))
+    plan = log.state.todos.plan_id
+    log.add("agent.spawned", {"child": "explore", "label": "a", "item": f"{plan}/1"})
+    for known in Script("").run("grep x", "1").events:
+        log.add(known.kind, dict(known.data), agent="explore")
+    report = log.report()
+    assert (by_text(report)["a"].helpers, by_text(report)["a"].tally.child_calls) == (("explore",), 1)
+    assert report.elsewhere == {}
+    assert texts(log.brief(0).under_way) == ["b", "a"]
+    log.add("agent.finished", {}, agent="explore")
+    assert by_text(log.report())["a"].helpers == ()
+    assert texts(log.brief(0).under_way) == ["b"]
+
+
 def test_what_a_person_confirmed_stays_confirmed() -> None:
     log = Log().list(write("> a")).tool("pytest", FAILS).done("1")
     log.add("item.changed", {"id": "1", "content": "a", "set": {"grade": "confirmed"}})

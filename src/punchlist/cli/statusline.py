@@ -17,6 +17,7 @@ from punchlist.cli.terminal import look
 if TYPE_CHECKING:
     from punchlist.board import Board
     from punchlist.core.todo import TodoList
+    from punchlist.surfaces.text import Helped
 
 _PATIENCE = 0.2
 """Seconds to wait for the first word on standard input, and for each next one."""
@@ -47,8 +48,8 @@ def run(options: Namespace) -> int:
         given: dict[str, Any] = {}
         with suppress(Exception):  # no standard input at all, nothing on it, or nothing that we understand
             given = _given()
-        todos = _todos(options, given)
-        line = "" if todos is None else status_line(todos, look())
+        todos, helped = _todos(options, given)
+        line = "" if todos is None else status_line(todos, look(), helped)
         if line:
             print(line)
     return OK
@@ -69,20 +70,24 @@ def _given() -> dict[str, Any]:
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
 
-def _todos(options: Namespace, given: dict[str, Any]) -> TodoList | None:
+def _todos(options: Namespace, given: dict[str, Any]) -> tuple[TodoList | None, Helped]:
+    """The list to show, and who is at work on its items beside its agent."""
     from punchlist.board import Board
     from punchlist.store import store_path
     from punchlist.store.sqlite import SqliteStore
 
     path = store_path(board_url(options))
     if not os.path.exists(path):
-        return None
+        return None, {}
     session = options.session or given.get("session_id") or os.environ.get("PUNCHLIST_SESSION")
     with Board(SqliteStore(path, lock_timeout=_LOCK_SECONDS)) as board:
         project = None if session else _folder(given)
         rows = board.lists(project=project, session=session, limit=1 if options.agent is None else 100)
-        kept = (row.todos for row in rows if row.todos.items and options.agent in (None, row.agent))
-        return next(kept, None) or _tasks(board, session, project, options.agent)
+        kept = (row for row in rows if row.todos.items and options.agent in (None, row.agent))
+        row = next(kept, None)
+        if row is None:
+            return _tasks(board, session, project, options.agent), {}
+        return row.todos, board.helpers(row.session).get(row.agent, {})
 
 
 def _tasks(board: Board, session: str | None, project: str | None, agent: str | None) -> TodoList | None:

@@ -80,7 +80,7 @@ def brief(events: Iterable[Event], *, after: int, now: datetime) -> Brief:
         unjudged=tuple(entry for entry in done if entry.grade is None),
         failed=_with(report, Status.FAILED),
         waiting=_with(report, Status.BLOCKED),
-        under_way=_with(report, Status.IN_PROGRESS),
+        under_way=_under_way(report),
         noticed=tuple(noticed.values()),
         work=_work_since(reporting, after),
         report=report,
@@ -90,6 +90,12 @@ def brief(events: Iterable[Event], *, after: int, now: datetime) -> Brief:
 
 def _with(report: Report, status: Status) -> tuple[ItemReport, ...]:
     return tuple(entry for entry in report.items if entry.item.status is status and not entry.is_gone)
+
+
+def _under_way(report: Report) -> tuple[ItemReport, ...]:
+    """What is in progress, and what waits its turn in its own list while a subagent is at work on it already."""
+    helped = tuple(entry for entry in _with(report, Status.PENDING) if entry.helpers)
+    return (*_with(report, Status.IN_PROGRESS), *helped)
 
 
 def _is_news(entry: ItemReport, after: int) -> bool:

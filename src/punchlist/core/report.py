@@ -45,7 +45,7 @@ class ItemReport:
     `grade` is None while it is not completed, and where nobody reported what its agent did. `elapsed` is how long it
     was in progress, in all its `stints`, and until now if it still is; None if it never was. `is_gone`: it was taken
     off its list, or left out, while open. `touched` is the last event about it. `commands` are shell lines that perhaps
-    changed something, as far as they were kept.
+    changed something, as far as they were kept. `helpers` are the subagents that are at work on it.
     """
 
     subject: Subject
@@ -59,6 +59,7 @@ class ItemReport:
     touched: int = 0
     commands: tuple[str, ...] = ()
     stints: tuple[Stint, ...] = ()
+    helpers: tuple[str, ...] = ()
 
     @property
     def last_check(self) -> CheckSeen | None:
@@ -106,7 +107,8 @@ class Totals:
 class Report:
     """`items` are those of lists, then tasks that somebody began, or that a session keeps as its list.
 
-    `elsewhere` is work that belongs to none of them, or to nothing (its `item` is empty).
+    `elsewhere` is work that belongs to none of them, or to nothing (its `item` is empty). What a subagent did for one
+    of them is with that one alone.
     """
 
     items: tuple[ItemReport, ...]
@@ -145,8 +147,13 @@ class Reporting:
         worked = {of for of in self.work.subjects() if not self.work.whole(of).is_empty}
         tasks = {of: entry for of, entry in self._tasks.entries.items() if entry.is_work or of in worked}
         items.extend(self._task(of, entry, seen, now) for of, entry in tasks.items())
-        elsewhere = {of: self.work.whole(of) for of in self.work.subjects() if of not in {*self.items, *tasks}}
-        return Report(tuple(items), elsewhere, self._totals(tuple(items)))
+        return Report(tuple(items), self._elsewhere({*self.items, *tasks}), self._totals(tuple(items)))
+
+    def _elsewhere(self, shown: set[Subject]) -> dict[Subject, Tally]:
+        """Work beside these, but for what subagents did for one of them with nothing of their own in focus."""
+        counted = {(child.session, child.name) for of in shown for child in self.work.family(of)}
+        found = (of for of in self.work.subjects() if of not in shown)
+        return {of: self.work.whole(of) for of in found if of.item or (of.session, of.agent) not in counted}
 
     def _task(self, of: Subject, entry: TaskEntry, seen: set[tuple[str, str]], now: datetime) -> ItemReport:
         """A task, under the name of who worked on it last."""
@@ -161,7 +168,23 @@ class Reporting:
         named = Subject(*worker, of.item)
         stints = self._stints.of(of) or _known_stints(item)
         time, commands = elapsed(stints, now), self._commands(of)
-        return ItemReport(named, item, tally, later, grade, (), time, entry.is_gone, entry.touched, commands, stints)
+        return ItemReport(
+            named,
+            item,
+            tally,
+            later,
+            grade,
+            (),
+            time,
+            entry.is_gone,
+            entry.touched,
+            commands,
+            stints,
+            self._helpers(of, item),
+        )
+
+    def _helpers(self, of: Subject, item: TodoItem) -> tuple[str, ...]:
+        return tuple(child.name for child in self.work.helpers(of)) if item.is_open else ()
 
     def _commands(self, of: Subject) -> tuple[str, ...]:
         return tuple(call.preview for call in self.work.calls(of) if call.changes and call.kind == "shell")
@@ -205,7 +228,20 @@ class Reporting:
                 grade = known
         stints, touched = self._stints.of(of) or _known_stints(item), self._touched.get(of, 0)
         time, commands = elapsed(stints, now), self._commands(of)
-        return ItemReport(of, item, tally, later, grade, evidence, time, of in self._gone, touched, commands, stints)
+        return ItemReport(
+            of,
+            item,
+            tally,
+            later,
+            grade,
+            evidence,
+            time,
+            of in self._gone,
+            touched,
+            commands,
+            stints,
+            self._helpers(of, item),
+        )
 
     def _beside(self, of: Subject) -> Iterable[TodoItem]:
         """The items of the same plan."""

@@ -10,6 +10,7 @@ from punchlist.surfaces.packing import packed
 from punchlist.surfaces.report_values import Changes
 from punchlist.surfaces.report_words import change_words, check_words, counted, span, work_words
 from punchlist.surfaces.spans import Glyphs, shown
+from punchlist.surfaces.text import at_it
 from punchlist.text import cut, fit, width
 
 _MARGIN: Final = 4
@@ -58,6 +59,7 @@ class ItemRows:
         owner, changed = (entry.subject.session, entry.subject.agent), self._changes.get(entry.subject)
         said = [
             entry.grade if entry.grade in ("contradicted", "asserted", "confirmed") else "",
+            at_it(entry.helpers) if entry.helpers else "",
             change_words(changed),
             check_words(entry),
             cut(self._names[owner], 2 * _SESSION, self._glyphs.ellipsis) if len(self._names) > 1 else "",

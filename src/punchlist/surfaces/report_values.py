@@ -56,6 +56,7 @@ def _item(entry: ItemReport, changed: Changed | None) -> dict[str, Any]:
         "seconds": None if entry.elapsed is None else entry.elapsed.total_seconds(),
         **_work(entry.tally),
         "last_check": _check(entry.last_check),
+        "helpers": list(entry.helpers),
         "later_calls": entry.later.calls,
         "evidence": [
             {

@@ -9,6 +9,7 @@ from punchlist.core.grounding import Tally, is_task, task_of
 from punchlist.core.grounding.evidence import Matched
 from punchlist.core.report import ItemReport, Share, Totals
 from punchlist.surfaces.report_values import Changed
+from punchlist.surfaces.text import at_it
 
 MOST_FILES: Final = 8
 """Names of files that are told of one item; what is beyond is counted."""
@@ -72,8 +73,8 @@ def check_words(entry: ItemReport) -> str:
 
 
 def item_words(entry: ItemReport) -> list[str]:
-    """What was seen of the work on an item, its check first."""
-    said = [check_words(entry), *work_words(entry.tally)]
+    """What was seen of the work on an item: who is at it and its check first."""
+    said = [at_it(entry.helpers) if entry.helpers else "", check_words(entry), *work_words(entry.tally)]
     if entry.later.calls:
         said.append(f"{entry.later.calls:,} more after it was called done")
     return [part for part in said if part]
