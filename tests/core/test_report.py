@@ -264,8 +264,28 @@ def test_who_has_finished_or_speaks_again_is_not_stalled(kind: str, data: dict[s
     assert [found.seen for found in log.add(kind, data).brief(0).noticed] == [*left, "other"]
 
 
-def test_findings_are_told_until_they_are_over() -> None:
-    data = {"detector": "stall", "level": "warning", "seen": "silent for 60 s", "count": 1, "subject": "main"}
-    log = Log().list(write("> a")).add("finding.raised", data)
-    assert [found.seen for found in log.brief(log.brief(0).until).noticed] == ["silent for 60 s"]
-    assert log.add("finding.cleared", data).brief(0).noticed == ()
+def raised(detector: str) -> dict[str, Any]:
+    return {"detector": detector, "level": "warning", "seen": detector, "count": 1, "subject": "main"}
+
+
+def test_a_silence_is_told_until_it_is_over_and_not_for_ever() -> None:
+    log = Log().list(write("> a")).add("finding.raised", raised("no_output"))
+    until = log.brief(0).until
+    assert [found.seen for found in log.brief(until).noticed] == ["no_output"]
+    assert brief(log.events, after=until, now=NOW + timedelta(hours=7)).noticed == ()
+    assert log.add("finding.cleared", raised("no_output")).brief(0).noticed == ()
+    log.add("finding.raised", raised("no_output")).add("finding.raised", raised("timed_out"))
+    assert [found.seen for found in log.brief(until).noticed] == ["timed_out"]
+    assert log.brief(log.brief(0).until).noticed == ()
+
+
+def test_any_other_finding_is_told_once_unless_the_agent_goes_on_like_that() -> None:
+    log = Log().list(write("> a")).add("finding.raised", raised("todo_storm"))
+    assert [found.seen for found in log.brief(0).noticed] == ["todo_storm"]
+    assert log.brief(log.brief(0).until).noticed == ()
+    until = log.brief(0).until
+    assert [found.seen for found in log.tool("ls").brief(until).noticed] == ["todo_storm"]
+    log.add("turn.ended", {"abandoned": 0}).tool("ls")
+    assert log.brief(until).noticed == ()
+    assert [found.seen for found in log.brief(0).noticed] == ["todo_storm"]
+    assert log.add("finding.cleared", raised("todo_storm")).brief(0).noticed == ()
