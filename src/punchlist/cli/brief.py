@@ -14,8 +14,10 @@ from punchlist.cli.terminal import look, show, show_json
 from punchlist.cli.work import changes_of
 from punchlist.config import project_of
 from punchlist.core.grounding.calls import todo_subject
+from punchlist.surfaces.brief_rows import names
 from punchlist.surfaces.brief_text import Around, brief_data, brief_lines, done, is_empty
 from punchlist.surfaces.report_values import Changes
+from punchlist.surfaces.silences import Silent
 from punchlist.surfaces.spans import UNICODE, cut, plain
 
 if TYPE_CHECKING:
@@ -113,7 +115,12 @@ def _push(found: Brief, around: Around, changes: Changes, command: str) -> int:
 
 
 def _around(board: Board, project: str | None, tokens: int) -> Around:
-    questions = [f"{row.agent} asks: {row.question.question}" for row in board.questions(project=project)]
-    plans = [f"{row.agent} proposes a plan; `punchlist plan show` shows it" for row in board.plans(project=project)]
-    stalls = [f"{one.agent}: {one.finding.seen}" for one in board.stalls(project=project)]
+    asked, proposed = board.questions(project=project), board.plans(project=project)
+    called = names({(row.session, row.agent) for row in (*asked, *proposed)})
+    questions = [f"{called[row.session, row.agent]} asks: {row.question.question}" for row in asked]
+    plans = [f"{called[row.session, row.agent]} proposes a plan; `punchlist plan show` shows it" for row in proposed]
+    now = board.now()
+    stalls = [
+        Silent(one.session, one.agent, one.finding.detector, now - one.since) for one in board.stalls(project=project)
+    ]
     return Around(questions, plans, stalls, tokens)

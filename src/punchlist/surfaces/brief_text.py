@@ -6,12 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from punchlist.core.brief import Brief
+from punchlist.core.brief import STALLS, Brief
 from punchlist.core.report import ItemReport
-from punchlist.surfaces.brief_rows import ItemRows, wrapped
+from punchlist.surfaces.brief_rows import ItemRows, names, wrapped
 from punchlist.surfaces.packing import packed
 from punchlist.surfaces.report_values import Changes, item_data
 from punchlist.surfaces.report_words import counted, work_words
+from punchlist.surfaces.silences import Silent, silence_words
 from punchlist.surfaces.spans import Glyphs, Line, Span, Style
 
 MOST: int = 4
@@ -24,7 +25,7 @@ class Around:
 
     questions: Sequence[str] = ()
     plans: Sequence[str] = ()
-    stalls: Sequence[str] = ()
+    stalls: Sequence[Silent] = ()
     tokens: int = 0
 
 
@@ -43,7 +44,7 @@ def brief_lines(brief: Brief, around: Around, changes: Changes, glyphs: Glyphs, 
         return _section(name, found, style, glyphs)
 
     waiting = [*around.questions, *around.plans, *(_blocked(entry) for entry in brief.waiting)]
-    stalled = dict.fromkeys((*around.stalls, *(f"{one.agent}: {one.seen}" for one in brief.noticed)))
+    stalled = noticed_words(brief, around)
     yield from section("Waiting on you", [wrapped(text, glyphs, columns) for text in waiting], "accent")
     yield from section("Done, but not borne out", rows.of(brief.doubtful), "bad")
     yield from section("Failed", rows.of(brief.failed), "bad")
@@ -55,6 +56,20 @@ def brief_lines(brief: Brief, around: Around, changes: Changes, glyphs: Glyphs, 
     cost = f"; the todo layer cost about {counted(around.tokens, 'token')}" if around.tokens else ""
     said = f"Work since: {', '.join(work_words(brief.work, kinds=False))}{cost}."
     yield from ((Span(line, "dim"),) for line in packed([said], columns, ""))
+
+
+def noticed_words(brief: Brief, around: Around) -> list[str]:
+    """Who is silent now, who was, and what else detectors found; agents of one name are told apart."""
+    owners = {(one.session, one.agent) for one in (*around.stalls, *brief.noticed)}
+    called, silent = names(owners), {(one.session, one.agent) for one in around.stalls}
+    said = [silence_words(called[one.session, one.agent], one) for one in around.stalls]
+    for one in brief.noticed:
+        owner = (one.session, one.agent)
+        if one.detector not in STALLS:
+            said.append(f"{called[owner]}: {one.seen}")
+        elif owner not in silent:
+            said.append(silence_words(called[owner], Silent(*owner, one.detector)))
+    return list(dict.fromkeys(said))
 
 
 def done(brief: Brief) -> tuple[ItemReport, ...]:
@@ -79,7 +94,7 @@ def brief_data(brief: Brief, around: Around, changes: Changes) -> dict[str, Any]
         ],
         "questions": list(around.questions),
         "plans": list(around.plans),
-        "stalled": list(around.stalls),
+        "stalled": [silence_words(one.agent, one) for one in around.stalls],
         "calls": brief.work.calls,
         "failures": brief.work.failures,
         "active_seconds": brief.work.active.total_seconds(),
