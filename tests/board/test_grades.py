@@ -119,6 +119,17 @@ def test_an_item_that_arrives_done_is_graded_too() -> None:
         assert agent.at(agent.todos.revision) == agent.todos
 
 
+def test_a_file_that_an_edit_failed_to_change_is_not_among_the_files_of_an_item() -> None:
+    with Board.open("memory:") as board:
+        agent = board.agent("main", session="s1")
+        agent.call("todo", {"set": ["Paint"]})
+        agent.tool_started("e1", "Edit", {"file_path": "/r/a.py"})
+        agent.tool_failed("e1", "String to replace not found")
+        agent.tool_started("e2", "Edit", {"file_path": "/r/b.py"})
+        agent.tool_finished("e2", result="ok")
+        assert agent.work_on("1").files == board.report().items[0].tally.files == ("/r/b.py",)
+
+
 def test_the_grade_of_a_list_that_is_wiped_is_in_the_log() -> None:
     with Board.open("memory:") as board:
         agent = board.agent("main", session="s1", dialect="claude-code")
