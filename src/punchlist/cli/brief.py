@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 from argparse import Namespace
 from dataclasses import replace
@@ -52,6 +53,9 @@ def parser() -> Parser:
 
 
 def run(options: Namespace) -> int:
+    problem = "" if options.push is None else _unusable(options.push)
+    if problem:
+        return complain(problem, UNUSABLE)
     with open_board(options) as board:
         project = here(options)
         mark = f"brief {author(options)} {'' if project is None else project_of(project)}"
@@ -81,7 +85,7 @@ def _without_asked(found: Brief, questions: Iterable[QuestionRow]) -> Brief:
 
 
 def _tell(found: Brief, around: Around, changes: Changes, options: Namespace) -> int:
-    if options.push:
+    if options.push is not None:
         return OK if is_empty(found, around) else _push(found, around, changes, options.push)
     if options.json:
         show_json(brief_data(found, around, changes))
@@ -94,15 +98,8 @@ def _tell(found: Brief, around: Around, changes: Changes, options: Namespace) ->
 
 def _push(found: Brief, around: Around, changes: Changes, command: str) -> int:
     """Runs the command of the user's, by their shell; the text is on its standard input, never in the line."""
-    import shlex
-
     text = "\n".join(plain(line).rstrip() for line in brief_lines(found, around, changes, UNICODE)) + "\n"
-    try:
-        words = shlex.split(command)
-    except ValueError as error:
-        return complain(f"`--push` cannot be read as a command: {error}.", UNUSABLE)
-    if not words:
-        return complain('`--push` needs a command, as in --push "mail -s Brief ada".', UNUSABLE)
+    words = shlex.split(command)
     try:
         done = subprocess.run(command, shell=True, input=text.encode(), timeout=_SECONDS, check=False)
     except OSError as error:
@@ -112,6 +109,14 @@ def _push(found: Brief, around: Around, changes: Changes, command: str) -> int:
     if done.returncode:
         return complain(f"`{words[0]}` ended with code {done.returncode}; your mark stays where it is.", FAILED)
     return OK
+
+
+def _unusable(command: str) -> str:
+    """Why a text is no command; empty if it is one."""
+    try:
+        return "" if shlex.split(command) else '`--push` needs a command, as in --push "mail -s Brief ada".'
+    except ValueError as error:
+        return f"`--push` cannot be read as a command: {error}."
 
 
 def _around(board: Board, project: str | None, tokens: int) -> Around:

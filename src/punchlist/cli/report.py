@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from argparse import Namespace
 from datetime import datetime
 
@@ -89,5 +90,9 @@ def _as_text(report: Report, changes: Changes, options: Namespace, now: datetime
 
 
 def _write(path: str, text: str) -> None:
-    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+    """Writes a file that the user alone can read, also over one that others could; a device is written to as it is."""
+    with open(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), "w", encoding="utf-8") as file:
+        if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            os.chmod(file.fileno(), 0o600)
+            file.truncate()
         file.write(text)
