@@ -99,7 +99,9 @@ def test_the_markdown_report_has_what_the_others_have(run: Run) -> None:
     assert "pytest -q (command, held)" in said
     assert "pytest -q (command, seen)" in said
     assert "1 more after it was called done" in said
-    assert re.search(r"## Beside the lists\n\n- main, nothing in focus: 1 call \(shell\), 1 failed\n", said)
+    assert re.search(
+        r"## Beside the lists\n\n- main, nothing in focus: pytest failed, 1 call \(shell\), 1 failed\n", said
+    )
 
 
 def test_agents_of_one_name_are_told_apart_by_their_sessions(run: Run, board: Board) -> None:

@@ -11,7 +11,7 @@ from punchlist.core.report import ItemReport
 from punchlist.surfaces.brief_rows import ItemRows, names, wrapped
 from punchlist.surfaces.packing import packed
 from punchlist.surfaces.report_values import Changes, item_data
-from punchlist.surfaces.report_words import counted, work_words
+from punchlist.surfaces.report_words import counted, tally_words
 from punchlist.surfaces.silences import Silent, silence_words
 from punchlist.surfaces.spans import Glyphs, Line, Span, Style
 
@@ -54,7 +54,7 @@ def brief_lines(brief: Brief, around: Around, changes: Changes, glyphs: Glyphs, 
     yield from section("Done, not judged", rows.of(brief.unjudged), "dim")
     yield from section("Under way", rows.of(brief.under_way), "focus")
     cost = f"; the todo layer cost about {counted(around.tokens, 'token')}" if around.tokens else ""
-    said = f"Work since: {', '.join(work_words(brief.work, kinds=False))}{cost}."
+    said = f"Work since: {', '.join(tally_words(brief.work, kinds=False))}{cost}."
     yield from ((Span(line, "dim"),) for line in packed([said], columns, ""))
 
 

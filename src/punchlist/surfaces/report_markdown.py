@@ -11,8 +11,8 @@ from punchlist.surfaces.report_words import (
     file_words,
     item_words,
     span,
+    tally_words,
     total_words,
-    work_words,
 )
 from punchlist.surfaces.spans import shown
 
@@ -43,7 +43,7 @@ def report_markdown(report: Report, changes: Changes, *, root: str = "") -> str:
     if report.elsewhere:
         lines += ["", "## Beside the lists", ""]
     for of, tally in report.elsewhere.items():
-        lines.append(f"- {escaped(f'{of.agent}, {beside(of.item)}')}: {escaped(', '.join(work_words(tally)))}")
+        lines.append(f"- {escaped(f'{of.agent}, {beside(of.item)}')}: {escaped(', '.join(tally_words(tally)))}")
     lines += ["", "## Totals", "", *(f"- {name}: {escaped(value)}" for name, value in total_words(report.totals))]
     return "\n".join(line for place, line in enumerate(lines) if line or (place and lines[place - 1])) + "\n"
 

@@ -18,8 +18,8 @@ from punchlist.surfaces.report_words import (
     file_words,
     item_words,
     span,
+    tally_words,
     total_words,
-    work_words,
 )
 from punchlist.surfaces.spans import shown
 
@@ -174,7 +174,7 @@ def _elsewhere(report: Report) -> Iterator[str]:
         return
     yield "<h2>Beside the lists</h2><ul>"
     for of, tally in report.elsewhere.items():
-        yield f"<li>{_text(f'{of.agent}, {beside(of.item)}')}: {_text(', '.join(work_words(tally)))}</li>"
+        yield f"<li>{_text(f'{of.agent}, {beside(of.item)}')}: {_text(', '.join(tally_words(tally)))}</li>"
     yield "</ul>"
 
 

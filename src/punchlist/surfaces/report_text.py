@@ -14,8 +14,8 @@ from punchlist.surfaces.report_words import (
     file_words,
     item_words,
     span,
+    tally_words,
     total_words,
-    work_words,
 )
 from punchlist.surfaces.spans import Glyphs, Line, Span, Style, shown
 from punchlist.text import fit
@@ -53,7 +53,7 @@ def report_lines(
         yield (Span("Beside the lists", "bold"),)
     for of, tally in report.elsewhere.items():
         yield (Span(f"  {shown(of.agent)}, {shown(beside(of.item))}"),)
-        yield from _indented(work_words(tally), f" {glyphs.dot} ", columns)
+        yield from _indented(tally_words(tally), f" {glyphs.dot} ", columns)
     yield ()
     for name, value in total_words(report.totals):
         lines = packed([f"{name}: {value}"], columns, "")

@@ -64,6 +64,14 @@ def work_words(tally: Tally, *, kinds: bool = True) -> list[str]:
     return said
 
 
+def tally_words(tally: Tally, *, kinds: bool = True) -> list[str]:
+    """All that was seen of work that is no item's."""
+    check = tally.last_check
+    said = [] if check is None else [f"{check.name} {check.outcome}"]
+    files = [counted(len(tally.files), "file")] if tally.files else []
+    return [*said, *work_words(tally, kinds=kinds), *files]
+
+
 def check_words(entry: ItemReport) -> str:
     """The check that was seen last, also one that came too late."""
     check = entry.last_check
