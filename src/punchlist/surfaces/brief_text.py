@@ -79,9 +79,10 @@ def done(brief: Brief) -> tuple[ItemReport, ...]:
 
 def brief_data(brief: Brief, around: Around, changes: Changes) -> dict[str, Any]:
     """The same as JSON values."""
-    names = ("verified", "worked", "doubtful", "unjudged", "failed", "waiting", "under_way")
+    parts = ("verified", "worked", "doubtful", "unjudged", "failed", "waiting", "under_way")
+    called = names({(one.session, one.agent) for one in around.stalls})
     return {
-        **{name: [item_data(entry, changes.get(entry.subject)) for entry in getattr(brief, name)] for name in names},
+        **{name: [item_data(entry, changes.get(entry.subject)) for entry in getattr(brief, name)] for name in parts},
         "noticed": [
             {
                 "session": one.session,
@@ -94,7 +95,7 @@ def brief_data(brief: Brief, around: Around, changes: Changes) -> dict[str, Any]
         ],
         "questions": list(around.questions),
         "plans": list(around.plans),
-        "stalled": [silence_words(one.agent, one) for one in around.stalls],
+        "stalled": [silence_words(called[one.session, one.agent], one) for one in around.stalls],
         "calls": brief.work.calls,
         "failures": brief.work.failures,
         "active_seconds": brief.work.active.total_seconds(),
