@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from punchlist.agent import Agent, AgentOptions
     from punchlist.agent.handle import Handle
+    from punchlist.agent.helping import Helpers
     from punchlist.agent.stalling import Stall
     from punchlist.core.brief import Brief
     from punchlist.core.report import Report
@@ -272,6 +273,14 @@ class Board(Observed):
         from punchlist.agent.stalling import stalled
 
         return stalled(self.store, self.now(), project=None if project is None else project_of(project))
+
+    def helpers(self, session: str) -> Helpers:
+        """Who is at work right now on the items of a session's agents: `{agent: {item id: (subagent, …)}}`."""
+        if not self.store.read(lambda tx: tx.work.children(session)):
+            return {}  # and who only shows a list loads no more for it
+        from punchlist.agent.helping import helpers
+
+        return helpers(self.store, self.now(), session)
 
     # What became of the work.
 

@@ -119,6 +119,17 @@ def test_an_item_that_arrives_done_is_graded_too() -> None:
         assert agent.at(agent.todos.revision) == agent.todos
 
 
+def test_a_file_that_an_edit_failed_to_change_is_not_among_the_files_of_an_item() -> None:
+    with Board.open("memory:") as board:
+        agent = board.agent("main", session="s1")
+        agent.call("todo", {"set": ["Paint"]})
+        agent.tool_started("e1", "Edit", {"file_path": "/r/a.py"})
+        agent.tool_failed("e1", "String to replace not found")
+        agent.tool_started("e2", "Edit", {"file_path": "/r/b.py"})
+        agent.tool_finished("e2", result="ok")
+        assert agent.work_on("1").files == board.report().items[0].tally.files == ("/r/b.py",)
+
+
 def test_the_grade_of_a_list_that_is_wiped_is_in_the_log() -> None:
     with Board.open("memory:") as board:
         agent = board.agent("main", session="s1", dialect="claude-code")
@@ -141,6 +152,32 @@ def test_a_person_confirms_and_that_stands_whatever_is_seen_later() -> None:
         assert grades(agent) == ["confirmed", None]
 
 
+def test_a_person_confirms_what_was_called_done_before_and_takes_that_back() -> None:
+    with Board.open("memory:") as board:
+        agent = board.agent("main", session="s1")
+        agent.call("todo", {"set": ["Paint", "Sand"]})
+        run(agent, result="1 failed", is_error=True)
+        agent.call("todo", {"done": "1"})
+        assert grades(agent) == ["contradicted", None]
+        agent.edit([{"op": "done", "item": "Paint", "evidence": "I looked at it"}], by="ada")
+        assert grades(agent) == ["confirmed", None]
+        assert board.report(session="s1").items[0].grade == "confirmed"
+        run(agent, result="1 failed", is_error=True)
+        assert grades(agent) == ["confirmed", None]
+        agent.undo(by="ada")
+        assert grades(agent) == ["contradicted", None]
+
+
+def test_who_calls_everything_done_confirms_only_what_was_open() -> None:
+    with Board.open("memory:") as board:
+        agent = board.agent("main", session="s1")
+        agent.call("todo", {"set": ["Paint", "Sand"]})
+        run(agent, result="1 failed", is_error=True)
+        agent.call("todo", {"done": "1"})
+        agent.edit([{"op": "done"}], by="ada")
+        assert grades(agent) == ["contradicted", "confirmed"]
+
+
 def test_another_agent_confirms_nothing() -> None:
     with Board.open("memory:") as board:
         agent = board.agent("main", session="s1")
@@ -149,6 +186,7 @@ def test_another_agent_confirms_nothing() -> None:
         other = agent.spawn("reviewer")
         agent.edit([{"op": "done", "item": "Sand"}], by=other.name)
         agent.edit([{"op": "done", "item": "Paint"}], by=agent.name)
+        agent.edit([{"op": "done", "item": "Sand"}], by=other.name)
         assert grades(agent) == ["verified", "asserted"]
 
 

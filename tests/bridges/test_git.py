@@ -1,6 +1,7 @@
 """What Git saw of the work: asked carefully, and never a reason to fail."""
 
 import os
+import shutil
 import subprocess
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from punchlist.bridges.git import GitFacts, git_facts
-from punchlist.bridges.git_shares import Commit, Lines, Work, shares
+from punchlist.bridges.git_shares import Commit, Lines, Uncommitted, Work, shares
 
 LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
@@ -121,6 +122,56 @@ def test_a_new_file_and_one_that_a_shell_line_changed_have_a_diffstat(repository
     assert idle.is_empty
 
 
+def test_a_file_that_a_shell_line_took_away_counts_for_its_item(repository: Path) -> None:
+    begun = datetime.now(UTC)
+    (repository / "door.txt").unlink()
+    ran = (begun, datetime.now(UTC))
+    one, other = facts_of(repository, begun).shares([Work(begun, None, active=[ran]), Work(begun, None)])
+    assert (one.files, one.lines, other.is_empty) == (1, Lines(0, 2), True)
+
+
+def test_what_is_gone_with_its_folder_counts_for_who_took_that_away(repository: Path) -> None:
+    (repository / "rooms" / "hall").mkdir(parents=True)
+    (repository / "rooms" / "hall" / "wall.txt").write_text("white\n")
+    git(repository, "add", ".")
+    git(repository, "commit", "-m", "Hall")
+    begun = datetime.now(UTC)
+    shutil.rmtree(repository / "rooms")
+    ran = (begun, datetime.now(UTC))
+    assert facts_of(repository, begun).shares([Work(begun, None, active=[ran])])[0].lines == Lines(0, 1)
+
+
+@pytest.mark.parametrize(
+    "line", ["rm -f door.txt; ls", "git rm -- './door.txt'", "rm -r rooms", "rm $(ls rooms/door.txt)"]
+)
+def test_what_is_gone_counts_for_the_item_whose_shell_line_speaks_of_it(tmp_path: Path, line: str) -> None:
+    now = datetime.now(UTC)
+    changed = {"rooms/door.txt": Uncommitted(Lines(0, 2), now, is_gone=True)}
+    works = [Work(now, None, lines=[line]), Work(now, None, active=[(now, now + MINUTE)], lines=["make all rooms.txt"])]
+    one, other = shares(str(tmp_path), [], changed, works)
+    assert (one.lines, other.is_empty) == (Lines(0, 2), True)
+    still_there = {"rooms/door.txt": Uncommitted(Lines(0, 2), now)}
+    one, other = shares(str(tmp_path), [], still_there, works)
+    assert (one.is_empty, other.lines) == (True, Lines(0, 2))
+
+
+def test_a_commit_on_a_branch_that_is_not_checked_out_is_found(repository: Path) -> None:
+    git(repository, "checkout", "-b", "feature")
+    (repository / "roof.txt").write_text("red\n")
+    git(repository, "add", ".")
+    git(repository, "commit", "-m", "Roof", at="2026-03-01T12:00:00Z")
+    git(repository, "checkout", "main")
+    assert [commit.subject[:5] for commit in facts_of(repository).commits] == ["Paint", "Paint", "Roof"]
+    git(repository, "checkout", "--detach")
+    git(repository, "commit", "--allow-empty", "-m", "Nowhere", at="2026-03-01T13:00:00Z")
+    assert facts_of(repository).commits[-1].subject == "Nowhere"
+
+
+def test_a_commit_with_an_old_date_hides_none_behind_it(repository: Path) -> None:
+    git(repository, "commit", "--allow-empty", "-m", "Old", at="2001-01-01T00:00:00Z")
+    assert [commit.subject[:5] for commit in facts_of(repository).commits] == ["Paint", "Paint"]
+
+
 def test_a_file_that_two_items_touched_counts_once(repository: Path) -> None:
     begun = datetime.now(UTC)
     (repository / "door.txt").write_text("red\nblue\ngreen\n")
@@ -151,13 +202,73 @@ def test_a_folder_without_a_repository_and_a_git_that_is_missing_are_no_fault(
     assert git_facts(str(repository), LONG_AGO) is None
 
 
-def test_nothing_that_a_repository_is_configured_to_run_is_run(repository: Path) -> None:
+@pytest.fixture
+def trapped(repository: Path) -> Path:
+    """A program that leaves a trace when it is run, named in every place that a diff or a log may look at."""
     trap = repository / "trap"
-    trap.write_text(f"#!/bin/sh\ntouch {repository}/sprung\n")
+    trap.write_text(f"#!/bin/sh\ntouch {repository}/sprung\ncat\n")
     trap.chmod(0o755)
     for name in ("diff.external", "core.fsmonitor", "core.pager", "diff.trap.textconv", "diff.trap.command"):
         git(repository, "config", name, str(trap))
     (repository / ".gitattributes").write_text("* diff=trap\n")
-    (repository / "door.txt").write_text("other\n")
+    (repository / "door.txt").write_text("red\nblue\ngreen\n")
+    return trap
+
+
+def test_nothing_that_a_repository_is_configured_to_run_is_run(repository: Path, trapped: Path) -> None:
+    assert trapped.exists()
+    assert facts_of(repository).changed["door.txt"].lines == Lines(1, 0)
+    assert not (repository / "sprung").exists()
+
+
+@pytest.mark.parametrize("attributes", [".gitattributes", ".git/info/attributes"])
+@pytest.mark.parametrize("way", ["clean", "process"])
+def test_no_filter_of_a_repository_is_run(repository: Path, trapped: Path, attributes: str, way: str) -> None:
+    for name in ("trap", "With.Dots and blanks"):
+        git(repository, "config", f"filter.{name}.{way}", str(trapped))
+        git(repository, "config", f"filter.{name}.required", "true")
+    (repository / attributes).write_text("* filter=trap\n")
+    assert facts_of(repository).changed["door.txt"].lines == Lines(1, 0)
+    assert not (repository / "sprung").exists()
+
+
+@pytest.mark.parametrize("name", [b"a=b", b"\xff"])
+def test_a_filter_that_cannot_be_switched_off_costs_the_changes_that_are_not_committed(
+    repository: Path, trapped: Path, name: bytes
+) -> None:
+    with (repository / ".git" / "config").open("ab") as file:
+        file.write(b'[filter "%b"]\n\tclean = %b\n' % (name, bytes(trapped)))
+    (repository / ".gitattributes").write_bytes(b"* filter=%b\n" % name)
+    facts = facts_of(repository)
+    assert (len(facts.commits), "door.txt" in facts.changed) == (2, False)
+    assert not (repository / "sprung").exists()
+
+
+def test_a_filter_of_a_repository_within_the_repository_is_not_run(repository: Path, trapped: Path) -> None:
+    inner = repository / "inner"
+    inner.mkdir()
+    git(inner, "init")
+    (inner / "lock.txt").write_text("shut\n")
+    git(inner, "add", ".")
+    git(inner, "commit", "-m", "Lock")
+    git(repository, "add", "inner")
+    git(inner, "config", "filter.inner.clean", str(trapped))
+    (inner / ".gitattributes").write_text("* filter=inner\n")
+    (inner / "lock.txt").write_text("open\n")
+    (repository / "sprung").unlink(missing_ok=True)
     assert git_facts(str(repository), LONG_AGO) is not None
+    assert not (repository / "sprung").exists()
+
+
+def test_what_is_missing_of_a_partial_clone_is_not_fetched(repository: Path, trapped: Path) -> None:
+    git(repository, "config", "remote.origin.url", "ssh://nowhere.invalid/x")
+    git(repository, "config", "remote.origin.promisor", "true")
+    git(repository, "config", "core.sshCommand", str(trapped))
+    git(repository, "config", "core.repositoryFormatVersion", "1")
+    git(repository, "config", "extensions.partialClone", "origin")
+    blob = subprocess.run(["git", "-C", str(repository), "rev-parse", "HEAD:door.txt"], capture_output=True, check=True)
+    name = blob.stdout.decode().strip()
+    (repository / ".git" / "objects" / name[:2] / name[2:]).unlink()
+    (repository / "sprung").unlink(missing_ok=True)
+    git_facts(str(repository), LONG_AGO)
     assert not (repository / "sprung").exists()

@@ -309,5 +309,25 @@ def test_a_brief_is_pushed_by_a_command_and_only_when_there_is_something(run: Ru
     assert target.read_text() == before
     assert run("brief", "--after", "0", "--push", f"cat > {target}").code == 0
     assert target.read_text() == before
-    for bad, code in (("/no/such/program", 1), ("'", 2), (" ", 2)):
+    for bad, code in (("/no/such/program", 1), ("'", 2), (" ", 2), ("", 2)):
         assert run("brief", "--after", "0", "--push", bad).code == code
+
+
+@pytest.mark.parametrize("push", ["", " ", "'"])
+def test_what_is_no_command_is_named_also_when_there_is_nothing_to_push(run: Run, push: str) -> None:
+    said = run("brief", "--push", push)
+    assert (said.code, said.out) == (2, "")
+    assert "--push" in said.err
+
+
+@pytest.mark.usefixtures("worked")
+def test_a_report_over_a_file_that_others_could_read_is_readable_by_its_user_alone(run: Run, project: Path) -> None:
+    file, link = project / "report.md", project / "link.md"
+    file.write_text("x" * 100_000)
+    file.chmod(0o644)
+    link.symlink_to(file)
+    assert run("report", "--format", "markdown", "-o", "link.md").code == 0
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert file.read_text() == run("report", "--format", "markdown").out
+    assert link.is_symlink()
+    assert run("report", "-o", "/dev/null").code == 0

@@ -208,3 +208,10 @@ def test_projects_of_one_name_get_sessions_of_their_own():
     assert own_session("/a/api") != own_session("/b/api")
     assert own_session("/a/api").startswith("api-")
     assert own_session("/").startswith("project-")
+
+
+@pytest.mark.usefixtures("three")
+def test_done_once_more_confirms(run: Run):
+    run("todo", "done", "docs")
+    assert run("todo", "done", "docs").out == "Confirmed: Fix the docs\n"
+    assert [item.grade for item in _todos().items if item.status is Status.COMPLETED] == ["confirmed"]

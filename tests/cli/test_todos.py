@@ -229,3 +229,23 @@ def test_the_lists_of_another_project_are_shown_by_its_folder(run: Run, tmp_path
     assert "Here" in run("todos", "--project", os.getcwd()).out
     assert "Here" not in run("todos", "--project", str(elsewhere)).out
     assert run("todos", "--project", str(elsewhere), "--all").code == 2
+
+
+def test_an_item_that_a_subagent_is_at_work_on_is_lit_up_until_that_has_finished(run: Run, board: Board):
+    agent = board.agent("main", session="s1")
+    agent.call("todo", {"set": ["Explore the code", "Fix the bug"]})
+    agent.call("todo", {"start": "2"})
+    child = agent.spawn("explore", label="explore the code")
+    child.tool_started("c1", "Bash", {"command": "grep -r foo"})
+    child.tool_finished("c1", result="a", exit_code=0)
+    assert board.helpers("s1") == {"main": {"1": ("explore",)}}
+    assert "Explore the code — explore is at it" in run("todos").out
+    (listed,) = json.loads(run("todos", "--json").out)
+    assert listed["helpers"] == {"1": ["explore"]}
+    assert run("statusline").out == "▸ Fix the bug (0/2, 1 subagent)\n"
+    assert "Explore the code — explore is at it" in run("brief", "--keep").out
+    assert "Beside the lists" not in run("report").out
+    child.finished("found it")
+    assert board.helpers("s1") == {}
+    assert "is at it" not in run("todos").out + run("report").out + run("brief").out
+    assert run("statusline").out == "▸ Fix the bug (0/2)\n"

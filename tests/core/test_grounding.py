@@ -55,6 +55,16 @@ def test_a_tally_holds_kinds_failures_files_and_the_last_check() -> None:
     assert tally.passed.call == "main-c5"
 
 
+def test_an_edit_that_failed_has_touched_no_file_however_late_that_is_known() -> None:
+    start = begun(0, "Edit", {"file_path": "a.py"}, call_id="a")
+    over, failed = event(1, "turn.ended"), ended(start, 2, "not found", is_error=True)
+    assert folded([start, failed]).tally(MINE).files == ()
+    assert folded([failed, start]).tally(MINE).files == ()
+    assert folded([start, over]).tally(MINE).files == ("a.py",)
+    assert folded([start, over, failed]).tally(MINE).files == ()
+    assert folded([start, over, ended(start, 2)]).tally(MINE).files == ("a.py",)
+
+
 def test_active_time_is_that_in_which_something_ran_and_wall_time_all_of_it() -> None:
     one = begun(0, "Bash", {"command": "a"}, call_id="1")
     two = begun(1, "Bash", {"command": "b"}, call_id="2")

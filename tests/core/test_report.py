@@ -140,6 +140,38 @@ def test_a_grade_is_looked_at_anew_when_later_facts_contradict() -> None:
     assert by_text(log.tool("pytest", FAILS, after=key).report())["a"].grade == "contradicted"
 
 
+def test_the_clock_of_an_item_stands_still_while_it_is_not_in_progress() -> None:
+    log = Log().list(write("a", "b")).start("1")
+    began = log.seconds
+    log.tool("ls").start("2")
+    paused = log.seconds
+    log.tool("ls").tool("ls").tool("ls")
+    first = by_text(log.report())["a"].elapsed
+    assert first is not None
+    assert first < timedelta(seconds=paused - began + 1)
+    log.tool("ls")
+    assert by_text(log.report())["a"].elapsed == first
+    log.start("1").tool("ls").done("1")
+    entry = by_text(log.report())["a"]
+    assert (len(entry.stints), [stint.end is None for stint in entry.stints]) == (2, [False, False])
+    assert entry.elapsed == sum(((stint.end or NOW) - stint.start for stint in entry.stints), timedelta(0)) > first
+
+
+def test_what_a_subagent_does_for_an_item_is_with_that_item_alone_and_the_item_is_under_way() -> None:
+    log = Log().list(write("a", "> b"))
+    plan = log.state.todos.plan_id
+    log.add("agent.spawned", {"child": "explore", "label": "a", "item": f"{plan}/1"})
+    for known in Script("").run("grep x", "1").events:
+        log.add(known.kind, dict(known.data), agent="explore")
+    report = log.report()
+    assert (by_text(report)["a"].helpers, by_text(report)["a"].tally.child_calls) == (("explore",), 1)
+    assert report.elsewhere == {}
+    assert texts(log.brief(0).under_way) == ["b", "a"]
+    log.add("agent.finished", {}, agent="explore")
+    assert by_text(log.report())["a"].helpers == ()
+    assert texts(log.brief(0).under_way) == ["b"]
+
+
 def test_what_a_person_confirmed_stays_confirmed() -> None:
     log = Log().list(write("> a")).tool("pytest", FAILS).done("1")
     log.add("item.changed", {"id": "1", "content": "a", "set": {"grade": "confirmed"}})
@@ -232,8 +264,28 @@ def test_who_has_finished_or_speaks_again_is_not_stalled(kind: str, data: dict[s
     assert [found.seen for found in log.add(kind, data).brief(0).noticed] == [*left, "other"]
 
 
-def test_findings_are_told_until_they_are_over() -> None:
-    data = {"detector": "stall", "level": "warning", "seen": "silent for 60 s", "count": 1, "subject": "main"}
-    log = Log().list(write("> a")).add("finding.raised", data)
-    assert [found.seen for found in log.brief(log.brief(0).until).noticed] == ["silent for 60 s"]
-    assert log.add("finding.cleared", data).brief(0).noticed == ()
+def raised(detector: str) -> dict[str, Any]:
+    return {"detector": detector, "level": "warning", "seen": detector, "count": 1, "subject": "main"}
+
+
+def test_a_silence_is_told_until_it_is_over_and_not_for_ever() -> None:
+    log = Log().list(write("> a")).add("finding.raised", raised("no_output"))
+    until = log.brief(0).until
+    assert [found.seen for found in log.brief(until).noticed] == ["no_output"]
+    assert brief(log.events, after=until, now=NOW + timedelta(hours=7)).noticed == ()
+    assert log.add("finding.cleared", raised("no_output")).brief(0).noticed == ()
+    log.add("finding.raised", raised("no_output")).add("finding.raised", raised("timed_out"))
+    assert [found.seen for found in log.brief(until).noticed] == ["timed_out"]
+    assert log.brief(log.brief(0).until).noticed == ()
+
+
+def test_any_other_finding_is_told_once_unless_the_agent_goes_on_like_that() -> None:
+    log = Log().list(write("> a")).add("finding.raised", raised("todo_storm"))
+    assert [found.seen for found in log.brief(0).noticed] == ["todo_storm"]
+    assert log.brief(log.brief(0).until).noticed == ()
+    until = log.brief(0).until
+    assert [found.seen for found in log.tool("ls").brief(until).noticed] == ["todo_storm"]
+    log.add("turn.ended", {"abandoned": 0}).tool("ls")
+    assert log.brief(until).noticed == ()
+    assert [found.seen for found in log.brief(0).noticed] == ["todo_storm"]
+    assert log.add("finding.cleared", raised("todo_storm")).brief(0).noticed == ()

@@ -150,6 +150,18 @@ def test_what_a_person_does_to_a_task_is_in_every_report_and_their_word_stands()
             assert (entry.item.status, entry.grade) == ("completed", "confirmed")
 
 
+def test_a_person_confirms_a_task_that_was_called_done_before() -> None:
+    with Board.open("memory:") as board:
+        agent = _working(board)
+        _test_run(agent, "c", passes=False)
+        _complete(agent)
+        assert _grade(board) == "contradicted"
+        task = board.tasks("session:s", by="ada").complete("1")
+        assert (task.grade, _grade(board)) == ("confirmed", "confirmed")
+        assert board.tasks("session:s", by="ada").complete("1").revision == task.revision
+        assert board.report().items[0].grade == "confirmed"
+
+
 def test_a_task_that_is_worked_through_its_list_is_graded_by_the_work_on_that() -> None:
     with Board.open("memory:") as board:
         agent = board.agent("main", session="s", grades="require")

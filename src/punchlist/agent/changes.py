@@ -19,11 +19,14 @@ from punchlist.store import AgentRow, Transaction
 
 _CLAIMS = frozenset({"item.completed", "item.added"})
 _EDITS = Policy(limits=Limits(items=10_000, characters=100_000, refuse_blank=True))
+_BY_A_PERSON = replace(_EDITS, confirms=True)
 
 
-def edited(state: ListState, command: Command, now: datetime, *, by: str, own: bool) -> Applied:
+def edited(
+    state: ListState, command: Command, now: datetime, *, by: str, own: bool, by_a_person: bool = False
+) -> Applied:
     """What a change that no model asked for makes of the list; raises `EditRefused`."""
-    applied = apply(state, command, _EDITS, now, by=by, own=own)
+    applied = apply(state, command, _BY_A_PERSON if by_a_person else _EDITS, now, by=by, own=own)
     if applied.refused:
         raise EditRefused(problem=" ".join(problem.text for problem in applied.problems))
     return applied
@@ -35,7 +38,8 @@ class Changes(Handle):
     def edit(self, ops: Any, *, by: str, revision: int | None = None) -> TodoList:
         """Applies targeted operations, all or none, in the name of a person or another agent; the new list.
 
-        With `revision`, only if the list is still at that revision. Raises `EditRefused` or `RevisionConflict`.
+        With `revision`, only if the list is still at that revision. Raises `EditRefused` or `RevisionConflict`. What a
+        person calls done is `confirmed`, also an item that was called done before.
         """
         return self._change(Edit(operations(ops)), by=by, revision=revision)
 
@@ -45,13 +49,15 @@ class Changes(Handle):
 
     def _change(self, command: Command, *, by: str, revision: int | None) -> TodoList:
         check_name("author", by)
+        within: list[tuple[Transaction, AgentRow]] = []
 
         def decide(state: ListState, now: datetime) -> Applied:
             if revision is not None and state.todos.revision != revision:
                 raise RevisionConflict(expected=revision, actual=state.todos.revision)
-            return edited(state, command, now, by=by, own=by == self.name)
+            by_a_person = _is_person(within[0][0], self.session, by)
+            return edited(state, command, now, by=by, own=by == self.name, by_a_person=by_a_person)
 
-        return self._write(decide, by=by, claims=True)
+        return self._write(decide, by=by, within=within, claims=True)
 
     def undo(self, *, by: str) -> TodoList:
         """Takes back this author's last change; refuses, and names it, if what it touched was changed again since."""
@@ -124,7 +130,12 @@ class Changes(Handle):
         """The change with its completions graded: those of another agent by what was seen, if anything was reported."""
         from punchlist.agent.grading import Judging, claims, graded
 
-        if by not in tx.names(self.session):
+        if _is_person(tx, self.session, by):
             return graded(applied, [(claim, "confirmed") for claim in claims(row.state.todos, applied.events)])
         watched = self._accounts.tally(row.ledger).watched
         return graded(applied, Judging().judged(tx, row, applied)) if watched else applied
+
+
+def _is_person(tx: Transaction, session: str, by: str) -> bool:
+    """Whether an author is none of the agents of a session."""
+    return by not in tx.names(session)

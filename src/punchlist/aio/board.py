@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from punchlist.agent import AgentOptions
     from punchlist.agent.handle import Handle
+    from punchlist.agent.helping import Helpers
     from punchlist.agent.stalling import Stall
     from punchlist.aio.agent import Agent
     from punchlist.aio.flows import Flows
@@ -193,6 +194,9 @@ class Board:
 
     async def stalls(self, *, project: str | os.PathLike[str] | None = None) -> Sequence[Stall]:
         return await self._run(self.synchronous.stalls, project=project)
+
+    async def helpers(self, session: str) -> Helpers:
+        return await self._run(self.synchronous.helpers, session)
 
     async def report(self, *, session: str | None = None, project: str | os.PathLike[str] | None = None) -> Report:
         return await self._run(self.synchronous.report, session=session, project=project)

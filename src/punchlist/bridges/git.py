@@ -1,25 +1,28 @@
 """What Git saw of the work: commits made in a span of time, and what is changed and not committed yet.
 
-Never in the way of an agent: asked when somebody wants a report. Nothing of the repository's own configuration is run
-(no pager, no external diff, no file monitor), and a Git that is slow or missing is no reason to fail.
+Never in the way of an agent: asked when somebody wants a report. Nothing that the repository's own configuration names
+is run (see `git_questions`), and a Git that is slow or missing is no reason to fail.
 """
 
 from __future__ import annotations
 
 import os
 import stat
-import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from punchlist.bridges.git_questions import GitQuestions
 from punchlist.bridges.git_shares import SLACK, Commit, Diffstat, Lines, Uncommitted, Work, shares
 
 TIMEOUT: Final = 5.0
 """Seconds for one question to Git."""
 
 _MOST_COMMITS: Final = 1000
+_MOST_WALKED: Final = 10_000
+"""Commits that are counted, and that are looked at for them: those with an old date stand anywhere in a history."""
+
 _MOST_NEW: Final = 500
 _LARGEST: Final = 1 << 20
 """Files that nobody added yet: how many are counted, and up to how many bytes."""
@@ -43,50 +46,31 @@ class GitFacts:
 
 def git_facts(folder: str, since: datetime, *, timeout: float = TIMEOUT) -> GitFacts | None:
     """What Git knows of the work in a repository since then; None where there is none, or no answer in time."""
-    objects = _asked(folder, ["rev-parse", "--git-path", "objects"], timeout)
+    git = GitQuestions(folder, timeout)
+    objects = git.ask("rev-parse", "--git-path", "objects")
     if objects is None:
         return None
-    stamp = f"--since={int(since.timestamp()) - 1}"
-    mark = os.urandom(8).hex()  # nobody can have written it into a commit
-    form = f"--format={mark}%H%x00%ct%x00%s"
-    log = _asked(folder, ["log", "--no-show-signature", "-n", str(_MOST_COMMITS), stamp, form, *_NUMBERS], timeout)
-    changed = _asked(folder, ["diff", *_NUMBERS, _NO_TREE if log is None else "HEAD", "--"], timeout)
-    if changed is None:
-        return None
-    others = _asked(folder, ["ls-files", "--others", "--exclude-standard"], timeout)
+    head = git.ask("rev-parse", "--quiet", "--verify", "HEAD")
+    changed = git.diff(_NO_TREE if head is None else "HEAD")
+    others = git.ask("ls-files", "--others", "--exclude-standard")
     known = {
-        path: Uncommitted(lines, _written(os.path.join(folder, path)))
-        for path, lines in _numbers(changed.split("\n")).items()
+        path: Uncommitted(lines, _changed(os.path.join(folder, path)), not os.path.lexists(os.path.join(folder, path)))
+        for path, lines in _numbers((changed or "").split("\n")).items()
     }
-    commits = _commits(log or "", mark, os.path.join(folder, objects.strip()))
+    commits = _commits(git, (head or "").strip(), since, os.path.join(folder, objects.strip()))
     return GitFacts(folder, tuple(reversed(commits)), known | _new(folder, (others or "").split("\n"), since))
 
 
-_NUMBERS: Final = ("--numstat", "--no-ext-diff", "--no-textconv", "--no-color", "--no-renames")
-
-
-def _asked(folder: str, words: list[str], timeout: float) -> str | None:
-    unset = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_EXTERNAL_DIFF")
-    environment = {name: value for name, value in os.environ.items() if name not in unset}
-    environment |= {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
-    safely = ["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.quotePath=false"]
-    try:
-        done = subprocess.run(
-            ["git", "-C", folder, "--no-pager", *safely, *words],
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=timeout,
-            check=False,
-        )
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return done.stdout.decode("utf-8", "replace") if done.returncode == 0 else None
-
-
-def _commits(log: str, mark: str, objects: str) -> list[Commit]:
+def _commits(git: GitQuestions, head: str, since: datetime, objects: str) -> list[Commit]:
+    """Those made since, on any branch and on what is checked out, newest first. Objects are kept in that folder."""
+    places = ["--branches", *([head] if head else [])]
+    walked = git.commits("-n", str(_MOST_WALKED), *places, "--", form="%ct %H") or ""
+    rows = (row.partition(" ") for row in walked.split("\n"))
+    wanted = [name for at, _, name in rows if at.isdigit() and int(at) >= since.timestamp() - 1][:_MOST_COMMITS]
+    mark = os.urandom(8).hex()  # nobody can have written it into a commit
+    log = git.numbers(wanted, form=f"{mark}%H%x00%ct%x00%s") if wanted else None
     found: list[Commit] = []
-    for part in log.split(mark)[1:]:
+    for part in (log or "").split(mark)[1:]:
         head, *rows = part.split("\n")
         name, _, rest = head.partition("\x00")
         at, _, subject = rest.partition("\x00")
@@ -117,6 +101,13 @@ def _written(path: str) -> datetime | None:
         return datetime.fromtimestamp(os.lstat(path).st_mtime, UTC)
     except (OSError, ValueError):
         return None
+
+
+def _changed(path: str) -> datetime | None:
+    """When a file was written, or, if it is gone, the folder from which it was taken."""
+    while (at := _written(path)) is None and (above := os.path.dirname(path)) != path:
+        path = above
+    return at
 
 
 def _lines(path: str) -> int:

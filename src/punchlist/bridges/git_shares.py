@@ -3,13 +3,15 @@
 A commit belongs to the call whose result names it, else to the line of Git that ran when it was made, whichever agent's
 that is. Where neither is known it belongs to the item for which a call ran then, else to the one that was in progress,
 of each agent. A file that is changed and not committed belongs to the item that named it last, else to the one for
-which a call ran when it was written: a shell line names no files.
+which a call ran when it was written: a shell line names no files. One that is gone belongs to the item whose shell
+lines speak of it, else to the one for which a call ran when its folder was written.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final, NamedTuple
@@ -21,6 +23,7 @@ Span = tuple[datetime, datetime]
 SLACK: Final = timedelta(milliseconds=20)
 """So much the clock of a file system may be behind."""
 
+_WORDS: Final = re.compile(r"[\s'\"`;&|()<>]+")
 _NONE: Final = timedelta(0)
 _LATEST: Final = datetime.max.replace(tzinfo=UTC)
 
@@ -55,12 +58,16 @@ class Commit:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """The work on one item: when it was in progress, the files that it named, and when calls ran for it."""
+    """The work on one item: when it was in progress, the files that it named, and when calls ran for it.
+
+    `lines` are shell lines that perhaps changed something.
+    """
 
     start: datetime
     end: datetime | None = None
     files: Sequence[str] = ()
     active: Sequence[Span] = ()
+    lines: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +84,11 @@ class Diffstat:
 
 
 class Uncommitted(NamedTuple):
-    """A file that differs from the last commit, and when it was written, if it is still there."""
+    """A file that differs from the last commit, and when it was written; of one that is gone, when its folder was."""
 
     lines: Lines
     at: datetime | None = None
+    is_gone: bool = False
 
 
 def makers(commit: Commit, calls: Sequence[Committing]) -> list[Committing]:
@@ -113,7 +121,10 @@ def shares(
             made[place].append(commit)
     beside: list[dict[str, Lines]] = [{} for _ in works]
     named = [{found for path in work.files if (found := _below(root, path, changed))} for work in works]
-    for path, (lines, at) in changed.items():
+    gone = [path for path, (_, _, is_gone) in changed.items() if is_gone]
+    for work, files in zip(works, named, strict=True):
+        files.update(_spoken_of(root, gone, work.lines))
+    for path, (lines, at, _) in changed.items():
         place = _writer([index for index, files in enumerate(named) if path in files], works, at)
         if place is not None:
             beside[place][path] = lines
@@ -160,6 +171,19 @@ def _below(root: str, path: str, known: Mapping[str, object]) -> str:
         return inside if inside in known else ""
     plain = os.path.normpath(path)
     return plain if plain in known else next((one for one in known if one.endswith(f"/{plain}")), "")
+
+
+def _spoken_of(root: str, paths: Sequence[str], lines: Sequence[str]) -> Iterator[str]:
+    """Those of these paths that shell lines have among their words, or a folder that they are in."""
+    if not paths or not lines:
+        return
+    words = {os.path.normpath(word).removeprefix(f"{root}/") for line in lines for word in _WORDS.split(line) if word}
+    for path in paths:
+        parts = path.split("/")
+        names = {"/".join(parts[place:]) for place in range(len(parts))}
+        names.update("/".join(parts[:place]) for place in range(1, len(parts)))
+        if not names.isdisjoint(words):
+            yield path
 
 
 def _stat(commits: Sequence[Commit], beside: Mapping[str, Lines]) -> Diffstat:

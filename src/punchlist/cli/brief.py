@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 from argparse import Namespace
 from dataclasses import replace
@@ -14,8 +15,10 @@ from punchlist.cli.terminal import look, show, show_json
 from punchlist.cli.work import changes_of
 from punchlist.config import project_of
 from punchlist.core.grounding.calls import todo_subject
-from punchlist.surfaces.brief_text import Around, brief_data, brief_lines, is_empty
+from punchlist.surfaces.brief_rows import names
+from punchlist.surfaces.brief_text import Around, brief_data, brief_lines, done, is_empty
 from punchlist.surfaces.report_values import Changes
+from punchlist.surfaces.silences import Silent
 from punchlist.surfaces.spans import UNICODE, cut, plain
 
 if TYPE_CHECKING:
@@ -50,6 +53,9 @@ def parser() -> Parser:
 
 
 def run(options: Namespace) -> int:
+    problem = "" if options.push is None else _unusable(options.push)
+    if problem:
+        return complain(problem, UNUSABLE)
     with open_board(options) as board:
         project = here(options)
         mark = f"brief {author(options)} {'' if project is None else project_of(project)}"
@@ -60,7 +66,7 @@ def run(options: Namespace) -> int:
         spent = sum(row.cost.tokens for row in board.costs(project=project))
         before = 0 if options.after is not None else board.store.read(lambda tx: tx.work.mark(f"{mark} tokens"))
         around = _around(board, project, max(0, spent - before))
-        told = (*found.verified, *found.worked, *found.doubtful, *found.unjudged, *found.failed, *found.under_way)
+        told = (*done(found), *found.failed, *found.under_way)
         code = _tell(found, around, changes_of(board, told, found.report.committing), options)
         if code == OK and not options.keep and found.until > after:
             board.store.transact(lambda tx: _save(tx, mark, found.until, spent), lasting=False)
@@ -79,27 +85,21 @@ def _without_asked(found: Brief, questions: Iterable[QuestionRow]) -> Brief:
 
 
 def _tell(found: Brief, around: Around, changes: Changes, options: Namespace) -> int:
-    if options.push:
+    if options.push is not None:
         return OK if is_empty(found, around) else _push(found, around, changes, options.push)
     if options.json:
         show_json(brief_data(found, around, changes))
     else:
         seen = look()
-        show(cut(line, seen.columns, seen.glyphs) for line in brief_lines(found, around, changes, seen.glyphs))
+        lines = brief_lines(found, around, changes, seen.glyphs, seen.columns or 0)
+        show(cut(line, seen.columns, seen.glyphs) for line in lines)
     return OK
 
 
 def _push(found: Brief, around: Around, changes: Changes, command: str) -> int:
     """Runs the command of the user's, by their shell; the text is on its standard input, never in the line."""
-    import shlex
-
     text = "\n".join(plain(line).rstrip() for line in brief_lines(found, around, changes, UNICODE)) + "\n"
-    try:
-        words = shlex.split(command)
-    except ValueError as error:
-        return complain(f"`--push` cannot be read as a command: {error}.", UNUSABLE)
-    if not words:
-        return complain('`--push` needs a command, as in --push "mail -s Brief ada".', UNUSABLE)
+    words = shlex.split(command)
     try:
         done = subprocess.run(command, shell=True, input=text.encode(), timeout=_SECONDS, check=False)
     except OSError as error:
@@ -111,8 +111,21 @@ def _push(found: Brief, around: Around, changes: Changes, command: str) -> int:
     return OK
 
 
+def _unusable(command: str) -> str:
+    """Why a text is no command; empty if it is one."""
+    try:
+        return "" if shlex.split(command) else '`--push` needs a command, as in --push "mail -s Brief ada".'
+    except ValueError as error:
+        return f"`--push` cannot be read as a command: {error}."
+
+
 def _around(board: Board, project: str | None, tokens: int) -> Around:
-    questions = [f"{row.agent} asks: {row.question.question}" for row in board.questions(project=project)]
-    plans = [f"{row.agent} proposes a plan; `punchlist plan show` shows it" for row in board.plans(project=project)]
-    stalls = [f"{one.agent}: {one.finding.seen}" for one in board.stalls(project=project)]
+    asked, proposed = board.questions(project=project), board.plans(project=project)
+    called = names({(row.session, row.agent) for row in (*asked, *proposed)})
+    questions = [f"{called[row.session, row.agent]} asks: {row.question.question}" for row in asked]
+    plans = [f"{called[row.session, row.agent]} proposes a plan; `punchlist plan show` shows it" for row in proposed]
+    now = board.now()
+    stalls = [
+        Silent(one.session, one.agent, one.finding.detector, now - one.since) for one in board.stalls(project=project)
+    ]
     return Around(questions, plans, stalls, tokens)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from argparse import Namespace
 from datetime import datetime
 
@@ -56,36 +57,42 @@ def run(options: Namespace) -> int:
         from punchlist.surfaces.report_text import report_lines
 
         seen = look()
+        root = project_of(options.project)
         show(
             cut(line, seen.columns, seen.glyphs)
-            for line in report_lines(report, changes, seen.glyphs, seen.columns or 0)
+            for line in report_lines(report, changes, seen.glyphs, seen.columns or 0, root=root)
         )
     return OK
 
 
 def _as_text(report: Report, changes: Changes, options: Namespace, now: datetime) -> str:
+    root = project_of(options.project)
     match options.format:
         case "json":
             import msgspec
 
             return msgspec.json.format(msgspec.json.encode(report_data(report, changes)), indent=2).decode() + "\n"
         case "markdown":
-            from punchlist.surfaces.report_text import report_markdown
+            from punchlist.surfaces.report_markdown import report_markdown
 
-            return report_markdown(report, changes)
+            return report_markdown(report, changes, root=root)
         case "html":
             from punchlist.surfaces.report_page import report_page
 
-            where = "all projects" if options.all else os.path.basename(project_of(options.project))
+            where = "all projects" if options.all else os.path.basename(root)
             whose = f"session {options.session}" if options.session else where
-            return report_page(report, changes, title=f"Work report: {whose}", now=now)
+            return report_page(report, changes, title=f"Work report: {whose}", now=now, root=root)
         case _:
             from punchlist.surfaces.report_text import report_lines
             from punchlist.surfaces.spans import UNICODE
 
-            return "\n".join(plain(line).rstrip() for line in report_lines(report, changes, UNICODE)) + "\n"
+            return "\n".join(plain(line).rstrip() for line in report_lines(report, changes, UNICODE, root=root)) + "\n"
 
 
 def _write(path: str, text: str) -> None:
-    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+    """Writes a file that the user alone can read, also over one that others could; a device is written to as it is."""
+    with open(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), "w", encoding="utf-8") as file:
+        if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            os.chmod(file.fileno(), 0o600)
+            file.truncate()
         file.write(text)

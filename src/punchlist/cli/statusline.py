@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from punchlist.board import Board
     from punchlist.core.todo import TodoList
     from punchlist.store import ListRow
+    from punchlist.surfaces.text import Helped
 
 _PATIENCE = 0.2
 """Seconds to wait for the first word on standard input, and for each next one."""
@@ -48,8 +49,8 @@ def run(options: Namespace) -> int:
         given: dict[str, Any] = {}
         with suppress(Exception):  # no standard input at all, nothing on it, or nothing that we understand
             given = _given()
-        todos = _todos(options, given)
-        line = "" if todos is None else status_line(todos, look())
+        todos, helped = _todos(options, given)
+        line = "" if todos is None else status_line(todos, look(), helped)
         if line:
             print(line)
     return OK
@@ -70,26 +71,30 @@ def _given() -> dict[str, Any]:
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
 
-def _todos(options: Namespace, given: dict[str, Any]) -> TodoList | None:
+def _todos(options: Namespace, given: dict[str, Any]) -> tuple[TodoList | None, Helped]:
+    """The list to show, and who is at work on its items beside its agent."""
     from punchlist.board import Board
     from punchlist.store import store_path
     from punchlist.store.sqlite import SqliteStore
 
     path = store_path(board_url(options))
     if not os.path.exists(path):
-        return None
+        return None, {}
     session = options.session or given.get("session_id") or os.environ.get("PUNCHLIST_SESSION")
     with Board(SqliteStore(path, lock_timeout=_LOCK_SECONDS)) as board:
         project = None if session else _folder(given)
-        return _list(board, session, project, options.agent) or _tasks(board, session, project, options.agent)
+        row = _list(board, session, project, options.agent)
+        if row is None:
+            return _tasks(board, session, project, options.agent), {}
+        return row.todos, board.helpers(row.session).get(row.agent, {})
 
 
-def _list(board: Board, session: str | None, project: str | None, agent: str | None) -> TodoList | None:
+def _list(board: Board, session: str | None, project: str | None, agent: str | None) -> ListRow | None:
     """The first list that is wanted. That of a child which has finished is not, while who started it has not."""
     for limit in (1, 100) if agent is None else (100,):
         for row in board.lists(project=project, session=session, limit=limit):
             if row.todos.items and (agent == row.agent or (agent is None and not _is_gone(board, row))):
-                return row.todos
+                return row
     return None
 
 

@@ -12,7 +12,7 @@ from punchlist.cli.arguments import Parser, add_db, command_parser, open_board
 from punchlist.cli.target import add_target, author, chosen_agent
 from punchlist.core import commands as do
 from punchlist.core.commands import Entry, Target
-from punchlist.core.todo import Evidence, TodoItem, TodoList
+from punchlist.core.todo import Evidence, Status, TodoItem, TodoList
 from punchlist.errors import EditRefused, RevisionConflict
 from punchlist.surfaces.matching import addition, find_item, find_phase, tokens
 from punchlist.surfaces.spans import shown
@@ -185,6 +185,10 @@ def _start(todos: TodoList, options: Namespace) -> Change:
 
 def _done(todos: TodoList, options: Namespace) -> Change:
     proof = () if options.evidence is None else (Evidence(repair(options.evidence)),)
+    target, name = _item_or_phase(todos, options.words)
+    known = None if target.item is None else todos.find(target.item)
+    if known is not None and known.status is Status.COMPLETED:
+        return Change(do.Done(target, proof), f"Confirmed: {name}")
     return _marked(todos, options, lambda target: do.Done(target, proof), "completed")
 
 

@@ -13,6 +13,7 @@ from punchlist.cli.terminal import look, show, show_json
 if TYPE_CHECKING:
     from punchlist.board import Board
     from punchlist.store import ListRow
+    from punchlist.surfaces.text import Helped
 
 _EXAMPLES = """\
   punchlist todos                      the lists of this project, the latest first
@@ -42,17 +43,24 @@ def run(options: Namespace) -> int:
             for row in board.lists(project=where, session=options.session, limit=most)
             if row.todos.items and options.agent in (None, row.agent)
         ][: options.limit]
+        helped = _helped(board, rows)
         now = board.now()
         instead = "" if rows or not options.session else _tasks_of(board, options.session)
     if options.json:
-        show_json([list_data(row, rows) for row in rows])
+        show_json([{**list_data(row, rows), "helpers": helped.get(row.number, {})} for row in rows])
     elif rows:
         from punchlist.surfaces.text import board_lines
 
-        show(board_lines(rows, look(), now=now, projects=options.all, ids=options.ids))
+        show(board_lines(rows, look(), now=now, projects=options.all, ids=options.ids, helped=helped))
     else:
         print(instead or _nothing(options))
     return OK
+
+
+def _helped(board: Board, rows: Sequence[ListRow]) -> dict[int, Helped]:
+    """For each agent the items that subagents are at work on."""
+    by_session = {session: board.helpers(session) for session in dict.fromkeys(row.session for row in rows)}
+    return {row.number: by_session[row.session].get(row.agent, {}) for row in rows}
 
 
 def _tasks_of(board: Board, session: str) -> str:

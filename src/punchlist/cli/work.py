@@ -79,7 +79,7 @@ def _changes(
 def _works(entries: Iterable[ItemReport]) -> list[Work]:
     """The work on items that were begun."""
     return [
-        Work(at, entry.item.finished_at, entry.tally.files, entry.tally.spans.kept)
+        Work(at, entry.item.finished_at, entry.tally.files, entry.tally.spans.kept, entry.commands)
         for entry in entries
         if (at := entry.item.started_at) is not None
     ]

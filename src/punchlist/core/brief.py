@@ -4,25 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 
 from punchlist.core.events import Event
 from punchlist.core.grounding.counting import tally_of
 from punchlist.core.grounding.tally import Tally
-from punchlist.core.grounding.work import TURN_ENDS
+from punchlist.core.grounding.work import REPORTS, TURN_ENDS
 from punchlist.core.report import ItemReport, Report, Reporting
 from punchlist.core.todo import Status
 
 STALLS: Final = frozenset({"nothing_submitted", "no_runtime_event", "no_output", "silent_after_output", "timed_out"})
 """Detectors of silence, which output ends, and the end of a turn."""
 
+WATCHED: Final = timedelta(hours=6)
+"""So long a silence is told of again: afterwards nobody waits for its end."""
+
 _RESUMED: Final = "resumed"
+_OVER: Final = "timed_out"
 
 
 @dataclass(frozen=True, slots=True)
 class Noticed:
-    """A finding of a detector that still holds."""
+    """A finding of a detector that is news, or still holds. `seq` is its event."""
 
     session: str
     agent: str
@@ -30,6 +34,7 @@ class Noticed:
     seen: str
     subject: str
     at: datetime
+    seq: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +69,11 @@ def brief(events: Iterable[Event], *, after: int, now: datetime) -> Brief:
     Needs the whole log of what is asked about: a completion is judged by all that was seen. `until` is where to go on
     the next time.
     """
-    reporting = Reporting()
-    noticed: dict[tuple[str, str, str, str], Noticed] = {}
+    reporting, findings = Reporting(), Findings()
     until = after
     for event in events:
         reporting.add(event)
-        _notice(noticed, event)
+        findings.add(event)
         until = max(until, event.seq)
     report = reporting.report(now)
     done = [entry for entry in _with(report, Status.COMPLETED) if _is_news(entry, after)]
@@ -80,8 +84,8 @@ def brief(events: Iterable[Event], *, after: int, now: datetime) -> Brief:
         unjudged=tuple(entry for entry in done if entry.grade is None),
         failed=_with(report, Status.FAILED),
         waiting=_with(report, Status.BLOCKED),
-        under_way=_with(report, Status.IN_PROGRESS),
-        noticed=tuple(noticed.values()),
+        under_way=_under_way(report),
+        noticed=findings.told(after, now),
         work=_work_since(reporting, after),
         report=report,
         until=until,
@@ -90,6 +94,12 @@ def brief(events: Iterable[Event], *, after: int, now: datetime) -> Brief:
 
 def _with(report: Report, status: Status) -> tuple[ItemReport, ...]:
     return tuple(entry for entry in report.items if entry.item.status is status and not entry.is_gone)
+
+
+def _under_way(report: Report) -> tuple[ItemReport, ...]:
+    """What is in progress, and what waits its turn in its own list while a subagent is at work on it already."""
+    helped = tuple(entry for entry in _with(report, Status.PENDING) if entry.helpers)
+    return (*_with(report, Status.IN_PROGRESS), *helped)
 
 
 def _is_news(entry: ItemReport, after: int) -> bool:
@@ -102,26 +112,49 @@ def _work_since(reporting: Reporting, after: int) -> Tally:
     return tally_of(call for call in calls if (call.finished or call.started or (None, 0))[1] > after)
 
 
-def _notice(noticed: dict[tuple[str, str, str, str], Noticed], event: Event) -> None:
-    """Takes in what a detector says, and what ends it: nobody who has finished is stalled, or goes in circles."""
-    owner = (event.session or "", event.agent or "")
-    if event.kind in TURN_ENDS:
-        _forget(noticed, owner, STALLS if event.kind == "turn.ended" else None)
-    if event.kind not in ("finding.raised", "finding.cleared"):
-        return
-    detector, seen, subject = (str(event.data.get(name, "")) for name in ("detector", "seen", "subject"))
-    if event.kind == "finding.raised":
-        noticed[*owner, detector, subject] = Noticed(*owner, detector, seen, subject, event.at)
-    elif detector == _RESUMED:
-        _forget(noticed, owner, STALLS)
-    else:
-        noticed.pop((*owner, detector, subject), None)
+class Findings:
+    """What detectors said, in the order of the log, and what became of it."""
 
+    def __init__(self) -> None:
+        self._open: dict[tuple[str, str, str, str], Noticed] = {}
+        self._heard: dict[tuple[str, str], int] = {}
+        self._ended: dict[tuple[str, str], int] = {}
 
-def _forget(
-    noticed: dict[tuple[str, str, str, str], Noticed], owner: tuple[str, str], detectors: Container[str] | None
-) -> None:
-    """What these detectors, or all, said of an agent is over."""
-    over = [key for key in noticed if key[:2] == owner and (detectors is None or key[2] in detectors)]
-    for key in over:
-        del noticed[key]
+    def add(self, event: Event) -> None:
+        """Takes in what a detector says, and what ends it: nobody who has finished is stalled, or goes in circles."""
+        owner = (event.session or "", event.agent or "")
+        if event.kind in REPORTS:
+            self._heard[owner] = event.seq
+        elif event.kind in TURN_ENDS:
+            self._ended[owner] = event.seq
+            self._forget(owner, STALLS if event.kind == "turn.ended" else None)
+        elif event.kind in ("finding.raised", "finding.cleared"):
+            self._finding(event, owner)
+
+    def told(self, after: int, now: datetime) -> tuple[Noticed, ...]:
+        """What somebody has to know who has seen everything up to `after`: what is new, and what still matters."""
+        return tuple(one for one in self._open.values() if one.seq > after or self._matters(one, after, now))
+
+    def _matters(self, one: Noticed, after: int, now: datetime) -> bool:
+        """Whether a finding is told once more: a silence that lasts, or an agent that goes on in the same turn."""
+        if one.detector in STALLS:
+            return one.detector != _OVER and now - one.at < WATCHED
+        owner = (one.session, one.agent)
+        return self._heard.get(owner, 0) > after and self._ended.get(owner, 0) < one.seq
+
+    def _finding(self, event: Event, owner: tuple[str, str]) -> None:
+        detector, seen, subject = (str(event.data.get(name, "")) for name in ("detector", "seen", "subject"))
+        if event.kind == "finding.raised":
+            if detector in STALLS:
+                self._forget(owner, STALLS)  # one silence, however far it has come
+            self._open[*owner, detector, subject] = Noticed(*owner, detector, seen, subject, event.at, event.seq)
+        elif detector == _RESUMED:
+            self._forget(owner, STALLS)
+        else:
+            self._open.pop((*owner, detector, subject), None)
+
+    def _forget(self, owner: tuple[str, str], detectors: Container[str] | None) -> None:
+        """What these detectors, or all, said of an agent is over."""
+        over = [key for key in self._open if key[:2] == owner and (detectors is None or key[2] in detectors)]
+        for key in over:
+            del self._open[key]

@@ -45,6 +45,7 @@ class Policy:
     in progress stands before every pending one. `hide_closed_after`: so many seconds after it was closed, the dialect
     no longer sees an item (at once, where it is not known when that was); below 0 it always does. `one_line`: a
     content is a row of text, its blanks as one. `orphans`: the name of the phase that items without one seem to have.
+    `confirms`: who calls an item done is a person, and that is its grade, also if it was called done before.
     `secrets` finds what is taken out of evidence beside the secrets that are known anyway.
     """
 
@@ -61,6 +62,7 @@ class Policy:
     hide_closed_after: float = -1.0
     orphans: str | None = None
     one_line: bool = False
+    confirms: bool = False
     secrets: re.Pattern[str] | None = None
     shown: Mapping[Status, Status | None] = field(default_factory=dict[Status, Status | None])
 

@@ -301,6 +301,8 @@ class Editing:
     ) -> None:
         def ended(item: TodoItem) -> TodoItem:
             item = with_status(item, status, self.now)
+            if self.policy.confirms and status is Status.COMPLETED:
+                item = replace(item, grade="confirmed")
             if proofs:
                 item = replace(item, evidence=(*item.evidence, *proofs))
             return replace(item, notes=(*item.notes, note)) if note else item

@@ -79,7 +79,7 @@ KINDS: Mapping[str, str] = {
     "task.waiting": "a task waits for a time, an event or a person: {list, id, subject, set, fence}",
     "task.resumed": "the wait of a task is over: {list, id, subject, set}",
     "task.completed": "a task is done: {list, id, subject, set, readied, fence}",
-    "task.graded": "later facts changed how a completed task is graded: {list, id, subject, set}",
+    "task.graded": "later facts, or a person's word, changed how a completed task is graded: {list, id, subject, set}",
     "task.late": "a worker came too late; what it brought is kept: {list, id, subject, set}, or {…, fence, result}",
     "task.failed": "a task failed and is still owed: {list, id, subject, set, fence}",
     "task.retrying": "an attempt failed, the next one follows after a rest: {list, id, subject, set, fence}",

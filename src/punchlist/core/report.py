@@ -21,8 +21,9 @@ from punchlist.core.grounding.commits import Committing
 from punchlist.core.grounding.counting import work_during
 from punchlist.core.grounding.evidence import Matched, completion_before, grounded_by, match_evidence, with_unclaimed
 from punchlist.core.grounding.grades import GRADES, SOUND, Grade, regrade
-from punchlist.core.grounding.tally import NOTHING, Tally, combined
+from punchlist.core.grounding.tally import NOTHING, CheckSeen, Tally, combined, last_check
 from punchlist.core.grounding.work import Grounding
+from punchlist.core.stints import Stint, Stints, elapsed
 from punchlist.core.task_books import TaskBooks, TaskEntry
 from punchlist.core.todo import Status, TodoItem, TodoList
 
@@ -42,9 +43,10 @@ class Share(NamedTuple):
 class ItemReport:
     """One item. `tally` holds the work of subagents too, `later` what was seen after it was called done.
 
-    `grade` is None while it is not completed, and where nobody reported what its agent did. `elapsed` is from its start
-    to its end, or to now; None if it was never started. `is_gone`: it was taken off its list, or left out, while open.
-    `touched` is the last event about it.
+    `grade` is None while it is not completed, and where nobody reported what its agent did. `elapsed` is how long it
+    was in progress, in all its `stints`, and until now if it still is; None if it never was. `is_gone`: it was taken
+    off its list, or left out, while open. `touched` is the last event about it. `commands` are shell lines that perhaps
+    changed something, as far as they were kept. `helpers` are the subagents that are at work on it.
     """
 
     subject: Subject
@@ -56,6 +58,14 @@ class ItemReport:
     elapsed: timedelta | None
     is_gone: bool = False
     touched: int = 0
+    commands: tuple[str, ...] = ()
+    stints: tuple[Stint, ...] = ()
+    helpers: tuple[str, ...] = ()
+
+    @property
+    def last_check(self) -> CheckSeen | None:
+        """The check that was seen last, before or after it was called done."""
+        return last_check(self.tally.last_check, self.later.last_check)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +108,8 @@ class Totals:
 class Report:
     """`items` are those of lists, then tasks that somebody began, or that a session keeps as its list.
 
-    `elsewhere` is work that belongs to none of them, or to nothing (its `item` is empty). `committing` are calls that
-    make commits, so that each commit finds its item.
+    `elsewhere` is work that belongs to none of them, or to nothing (its `item` is empty). What a subagent did for one
+    of them is with that one alone. `committing` are calls that make commits, so that each commit finds its item.
     """
 
     items: tuple[ItemReport, ...]
@@ -118,6 +128,7 @@ class Reporting:
         self._touched: dict[Subject, int] = {}
         self._lists: dict[tuple[str, str], TodoList] = {}
         self._tasks = TaskBooks()
+        self._stints = Stints()
         for event in events:
             self.add(event)
 
@@ -127,7 +138,9 @@ class Reporting:
         if event.kind.startswith(("item.", "list.", "plan.started")) and event.kind != "list.refused":
             self._list_event(event)
         elif event.kind.startswith("task."):
-            self._tasks.add(event)
+            of = self._tasks.add(event)
+            if of is not None:
+                self._stints.add(of, self._tasks.entries[of].item.status, event.at)
 
     def report(self, now: datetime) -> Report:
         """All that is known by now."""
@@ -136,8 +149,14 @@ class Reporting:
         worked = {of for of in self.work.subjects() if not self.work.whole(of).is_empty}
         tasks = {of: entry for of, entry in self._tasks.entries.items() if entry.is_work or of in worked}
         items.extend(self._task(of, entry, seen, now) for of, entry in tasks.items())
-        elsewhere = {of: self.work.whole(of) for of in self.work.subjects() if of not in {*self.items, *tasks}}
+        elsewhere = self._elsewhere({*self.items, *tasks})
         return Report(tuple(items), elsewhere, self._totals(tuple(items)), tuple(self.work.committing()))
+
+    def _elsewhere(self, shown: set[Subject]) -> dict[Subject, Tally]:
+        """Work beside these, but for what subagents did for one of them with nothing of their own in focus."""
+        counted = {(child.session, child.name) for of in shown for child in self.work.family(of)}
+        found = (of for of in self.work.subjects() if of not in shown)
+        return {of: self.work.whole(of) for of in found if of.item or (of.session, of.agent) not in counted}
 
     def _task(self, of: Subject, entry: TaskEntry, seen: set[tuple[str, str]], now: datetime) -> ItemReport:
         """A task, under the name of who worked on it last."""
@@ -150,7 +169,28 @@ class Reporting:
             watched = worker in seen or not tally.is_empty
             grade = regrade(known, tally, later) if watched and known != "confirmed" else known
         named = Subject(*worker, of.item)
-        return ItemReport(named, item, tally, later, grade, (), _elapsed(item, now), entry.is_gone, entry.touched)
+        stints = self._stints.of(of) or _known_stints(item)
+        time, commands = elapsed(stints, now), self._commands(of)
+        return ItemReport(
+            named,
+            item,
+            tally,
+            later,
+            grade,
+            (),
+            time,
+            entry.is_gone,
+            entry.touched,
+            commands,
+            stints,
+            self._helpers(of, item),
+        )
+
+    def _helpers(self, of: Subject, item: TodoItem) -> tuple[str, ...]:
+        return tuple(child.name for child in self.work.helpers(of)) if item.is_open else ()
+
+    def _commands(self, of: Subject) -> tuple[str, ...]:
+        return tuple(call.preview for call in self.work.calls(of) if call.changes and call.kind == "shell")
 
     def _list_event(self, event: Event) -> None:
         owner = (event.session or "", event.agent or "")
@@ -165,9 +205,11 @@ class Reporting:
         of = todo_subject(*owner, todos.plan_id, item_id)
         self._touched[of] = event.seq
         item = next((item for item in (*todos.items, *todos.omitted) if item.id == item_id), None)
+        left = event.kind in ("item.removed", "item.omitted")
+        self._stints.add(of, None if item is None or left else item.status, event.at)
         if item is not None:
             self.items[of] = item
-        if event.kind in ("item.removed", "item.omitted") and of in self.items and self.items[of].is_open:
+        if left and of in self.items and self.items[of].is_open:
             self._gone.add(of)
         else:
             self._gone.discard(of)
@@ -187,8 +229,22 @@ class Reporting:
                 grade = regrade(known, own, later)
             else:
                 grade = known
-        touched = self._touched.get(of, 0)
-        return ItemReport(of, item, tally, later, grade, evidence, _elapsed(item, now), of in self._gone, touched)
+        stints, touched = self._stints.of(of) or _known_stints(item), self._touched.get(of, 0)
+        time, commands = elapsed(stints, now), self._commands(of)
+        return ItemReport(
+            of,
+            item,
+            tally,
+            later,
+            grade,
+            evidence,
+            time,
+            of in self._gone,
+            touched,
+            commands,
+            stints,
+            self._helpers(of, item),
+        )
 
     def _beside(self, of: Subject) -> Iterable[TodoItem]:
         """The items of the same plan."""
@@ -231,8 +287,8 @@ def _grade(name: str | None) -> Grade | None:
     return None
 
 
-def _elapsed(item: TodoItem, now: datetime) -> timedelta | None:
-    if item.started_at is None:
-        return None
-    end = item.finished_at or (now if item.is_open else item.started_at)
-    return max(end - item.started_at, timedelta(0))
+def _known_stints(item: TodoItem) -> tuple[Stint, ...]:
+    """Of a log whose beginning is missing: what the item itself knows."""
+    if item.started_at is None or (item.finished_at is None and item.status is not Status.IN_PROGRESS):
+        return ()
+    return (Stint(item.started_at, item.finished_at),)

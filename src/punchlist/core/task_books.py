@@ -62,18 +62,20 @@ class TaskBooks:
     def __init__(self) -> None:
         self.entries: dict[Subject, TaskEntry] = {}
 
-    def add(self, event: Event) -> None:
+    def add(self, event: Event) -> Subject | None:
+        """The task that the event is about, if it is about one."""
         name, number, subject = (event.data.get(part) for part in ("list", "id", "subject"))
         if not (isinstance(name, str) and isinstance(number, str) and isinstance(subject, str)):
-            return
+            return None
         of = task_subject(name, number)
         known = self.entries.get(of) or TaskEntry(Task(list=name, id=number, subject=subject))
         worker = (event.session or "", event.agent) if event.agent else known.worker
         if event.kind == "task.deleted":
             gone = known.task.status not in (TaskStatus.COMPLETED, TaskStatus.CANCELLED)
             self.entries[of] = replace(known, is_gone=gone, touched=event.seq)
-            return
+            return of
         self.entries[of] = TaskEntry(_folded(known.task, event), worker, touched=event.seq)
+        return of
 
 
 def _folded(task: Task, event: Event) -> Task:

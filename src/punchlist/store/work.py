@@ -35,6 +35,14 @@ class WatchedRow(NamedTuple):
     timings: bytes | None = None
 
 
+class ChildRow(NamedTuple):
+    """An agent that another one started; `parent` is the name of that one."""
+
+    number: int
+    name: str
+    parent: str
+
+
 class Hinted(NamedTuple):
     """An event with what was stored beside it."""
 
@@ -75,6 +83,10 @@ class WorkTable(Protocol):
     def save_mark(self, name: str, seq: int) -> None: ...
     def parent_of(self, number: int) -> str | None:
         """The name of the agent that started this one."""
+        ...
+
+    def children(self, session: str) -> Sequence[ChildRow]:
+        """The agents of a session that others started, in the order in which they were."""
         ...
 
     def log(self, session: str | None, project: str | None, after: int, limit: int = 1000) -> Sequence[Event]:
@@ -202,6 +214,9 @@ class WorkRows(LateRows[tuple[int, str]]):
     def parent_of(self, number: int) -> str | None:
         found = self._rows.one("parent_of_agent", (number,))
         return None if found is None else found[0]
+
+    def children(self, session: str) -> Sequence[ChildRow]:
+        return [ChildRow(*row) for row in self._rows.all("children_of_session", (session,))]
 
     def log(self, session: str | None, project: str | None, after: int, limit: int = 1000) -> Sequence[Event]:
         name = "log_of_project" if session is None else "log_of_session"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from base64 import b64encode
 from collections.abc import Iterable, Iterator
 from datetime import datetime
@@ -9,31 +10,58 @@ from hashlib import sha256
 from html import escape
 
 from punchlist.core.report import ItemReport, Report
-from punchlist.surfaces.report_values import Changes, beside, changed_words, span, total_words, work_words
+from punchlist.surfaces.report_values import Changes
+from punchlist.surfaces.report_words import (
+    beside,
+    changed_words,
+    evidence_words,
+    file_words,
+    item_words,
+    span,
+    tally_words,
+    total_words,
+)
 from punchlist.surfaces.spans import shown
 
 _STYLE = """
 :root { color-scheme: light dark; --line: #8885; --verified: #2a9d5c; --worked: #3b82c4; --asserted: #c98a1b;
   --contradicted: #d1453b; --none: #8889; }
-body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 70rem; padding: 0 1rem; }
+body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 76rem; padding: 0 1rem;
+  overflow-wrap: break-word }
 h1 { font-size: 1.4rem } h2 { font-size: 1.1rem; margin-top: 2rem }
-table { border-collapse: collapse; width: 100% } td, th { border-bottom: 1px solid var(--line); padding: .35rem .5rem;
-  text-align: left; vertical-align: top; overflow-wrap: anywhere } th { font-weight: 600 }
+table { border-collapse: collapse; width: 100% } th { font-weight: 600; white-space: nowrap }
+td, th { border-bottom: 1px solid var(--line); padding: .35rem .5rem; text-align: left; vertical-align: top }
+td div { overflow-wrap: anywhere } .item { min-width: 14rem } .said { min-width: 9rem } .few { white-space: nowrap }
+td div + div { margin-top: .2rem } .kind { opacity: .75 }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .2rem 1rem } dt { font-weight: 600 } dd { margin: 0 }
-.grade { white-space: nowrap; font-weight: 600 }
+.grade { font-weight: 600 }
 .verified, .confirmed { color: var(--verified) } .worked { color: var(--worked) } .asserted { color: var(--asserted) }
 .contradicted { color: var(--contradicted) }
-svg { width: 100%; height: auto; display: block } svg text { font: 11px system-ui, sans-serif; fill: currentColor }
+.row, .axis { display: grid; grid-template-columns: minmax(8rem, 32%) 1fr; column-gap: 1rem; align-items: center }
+.label { overflow: hidden; text-overflow: ellipsis; white-space: nowrap }
+svg { display: block; width: 100%; height: 16px; border-left: 1px solid var(--line) }
 rect { fill: var(--none) } rect.verified, rect.confirmed { fill: var(--verified) } rect.worked { fill: var(--worked) }
-rect.asserted { fill: var(--asserted) } rect.contradicted { fill: var(--contradicted) }
-rect.span { opacity: .35 } .axis { stroke: var(--line) } .scroll { overflow-x: auto }
+rect.asserted { fill: var(--asserted) } rect.contradicted { fill: var(--contradicted) } rect.span { opacity: .35 }
+.times { grid-column: 2; display: flex; flex-wrap: wrap; justify-content: space-between; column-gap: 1rem;
+  font-size: 12px; opacity: .75 }
+.scroll { overflow-x: auto }
+@media (max-width: 60rem) {
+  thead { display: none } table, tbody, tr, td { display: block } tr { border-bottom: 1px solid var(--line);
+    padding: .5rem 0 } td { border: 0; padding: .1rem 0 } td:empty { display: none } td.item { font-weight: 600 }
+  td[data-name] { display: grid; grid-template-columns: 6rem 1fr } td[data-name]::before { content: attr(data-name);
+    opacity: .75 } .cell { min-width: 0 }
+}
+@media (max-width: 40rem) {
+  .row, .axis { display: block; margin-top: .4rem } dl { display: block } dt { margin-top: .4rem }
+}
 """
-_WIDTH, _LEFT, _ROW = 1000, 320, 22
+_PLACES = re.compile(r"((?<=\w)[/_:?=]+)(?=\w)")
 _MOST_ROWS = 400
+_COLUMNS = ("item", "status", "grade", "time", "work", "files", "changes", "evidence")
 
 
-def report_page(report: Report, changes: Changes, *, title: str, now: datetime) -> str:
-    """The whole page."""
+def report_page(report: Report, changes: Changes, *, title: str, now: datetime, root: str = "") -> str:
+    """The whole page. Files below `root` are named from there."""
     allowed = b64encode(sha256(_STYLE.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{allowed}'; base-uri 'none'; form-action 'none'"
     parts = [
@@ -49,7 +77,7 @@ def report_page(report: Report, changes: Changes, *, title: str, now: datetime) 
         *(f"<dt>{_text(name)}</dt><dd>{_text(value)}</dd>" for name, value in total_words(report.totals)),
         "</dl>",
         *_timeline(report.items, now),
-        *_tables(report.items, changes),
+        *_tables(report.items, changes, root),
         *_elsewhere(report),
         "</body></html>",
     ]
@@ -57,77 +85,97 @@ def report_page(report: Report, changes: Changes, *, title: str, now: datetime) 
 
 
 def _timeline(items: Iterable[ItemReport], now: datetime) -> Iterator[str]:
-    begun = [(entry, start) for entry in items if (start := entry.item.started_at) is not None][:_MOST_ROWS]
+    """A row for each item: its name, and on a common axis when it was in progress and when calls ran for it.
+
+    Places are shares of the axis, so that neither letters nor bars are scaled with the page.
+    """
+    every = [entry for entry in items if entry.stints]
+    begun = every[:_MOST_ROWS]
     if not begun:
         return
-    first = min(start for _, start in begun)
-    last = max(max(entry.item.finished_at or now, start) for entry, start in begun)
-    scale = (_WIDTH - _LEFT - 10) / max((last - first).total_seconds(), 1.0)
+    first = min(stint.start for entry in begun for stint in entry.stints)
+    last = max(max(stint.end or now, stint.start) for entry in begun for stint in entry.stints)
+    whole = max((last - first).total_seconds(), 1.0)
 
     def place(at: datetime) -> float:
-        return _LEFT + max(0.0, (at - first).total_seconds()) * scale
+        return 100 * min(max((at - first).total_seconds() / whole, 0.0), 1.0)
 
-    height = _ROW * (len(begun) + 1)
+    def bar(begin: datetime, stop: datetime) -> str:
+        left, wide = place(begin), max(place(stop) - place(begin), 0.3)
+        return f'x="{min(left, 99.7):.2f}%" width="{wide:.2f}%"'
+
     yield "<h2>Timeline</h2>"
-    yield f'<div class="scroll"><svg viewBox="0 0 {_WIDTH} {height}" role="img" aria-label="Timeline of the items">'
-    yield f'<line class="axis" x1="{_LEFT}" y1="0" x2="{_LEFT}" y2="{height - _ROW}"/>'
-    for row, (entry, start) in enumerate(begun):
-        top, end = row * _ROW, max(entry.item.finished_at or now, start)
-        grade = entry.grade or "none"
-        what = f"{shown(entry.item.content)} ({grade if entry.grade else entry.item.status.value}, {span(end - start)})"
-        yield f'<text x="0" y="{top + 15}">{_text(_cut(entry.item.content, 48))}</text>'
-        wide = max(place(end) - place(start), 2.0)
-        yield (
-            f'<rect class="span {grade}" x="{place(start):.1f}" y="{top + 4}" width="{wide:.1f}" height="14">'
-            f"<title>{_text(what)}</title></rect>"
-        )
+    for entry in begun:
+        grade, state = entry.grade or "none", entry.grade or entry.item.status.value.replace("_", " ")
+        what = _text(f"{entry.item.content} ({state}, {span(entry.elapsed)})")
+        yield f'<div class="row"><div class="label" dir="auto" title="{what}">{_text(entry.item.content)}</div>'
+        yield f'<svg role="img" aria-label="{what}"><title>{what}</title>'
+        for begin, stop in entry.stints:
+            yield f'<rect class="span {grade}" {bar(begin, stop or now)} y="1" height="14"/>'
         for begin, stop in entry.tally.spans.kept:
-            busy = max(place(min(stop, last)) - place(begin), 1.0)
-            yield f'<rect class="{grade}" x="{place(begin):.1f}" y="{top + 7}" width="{busy:.1f}" height="8"/>'
-    base = height - 6
-    yield f'<text x="{_LEFT}" y="{base}">{first:%Y-%m-%d %H:%M:%S}</text>'
-    yield f'<text x="{_WIDTH - 10}" y="{base}" text-anchor="end">{last:%Y-%m-%d %H:%M:%S} UTC</text>'
-    yield "</svg></div>"
+            yield f'<rect class="{grade}" {bar(begin, min(stop, last))} y="4" height="8"/>'
+        yield "</svg></div>"
+    yield f'<div class="axis"><div class="times"><span>{first:%Y-%m-%d %H:%M:%S}</span>'
+    yield f"<span>{last:%Y-%m-%d %H:%M:%S} UTC</span></div></div>"
+    if len(begun) < len(every):
+        yield f"<p>The first {len(begun)} of {len(every)} items.</p>"
 
 
-def _tables(items: Iterable[ItemReport], changes: Changes) -> Iterator[str]:
+def _tables(items: Iterable[ItemReport], changes: Changes, root: str) -> Iterator[str]:
     owner = None
     for entry in items:
-        of, item = entry.subject, entry.item
+        of = entry.subject
         if (of.session, of.agent) != owner:
             if owner is not None:
                 yield "</tbody></table></div>"
             owner = (of.session, of.agent)
             yield f"<h2>{_text(of.agent)}, session {_text(of.session)}</h2>"
             yield '<div class="scroll"><table><thead><tr>'
-            names = ("item", "status", "grade", "time", "work", "changes", "evidence")
-            yield "".join(f'<th scope="col">{name}</th>' for name in names) + "</tr></thead><tbody>"
-        evidence = "<br>".join(
-            _text(f"{match.evidence.text} ({'held' if match.holds else 'seen' if match.is_seen else 'not seen'})")
-            for match in entry.evidence
-        )
-        grade = f'<span class="grade {entry.grade}">{entry.grade}</span>' if entry.grade else ""
-        yield (
-            f"<tr><td>{_text(item.content)}</td><td>{item.status.value.replace('_', ' ')}</td><td>{grade}</td>"
-            f"<td>{_text(span(entry.elapsed))}</td><td>{_text(', '.join(work_words(entry.tally)))}</td>"
-            f"<td>{_text(changed_words(changes.get(of)))}</td><td>{evidence}</td></tr>"
-        )
+            yield "".join(f'<th scope="col">{name}</th>' for name in _COLUMNS) + "</tr></thead><tbody>"
+        yield f"<tr>{''.join(_cells(entry, changes, root))}</tr>"
     if owner is not None:
         yield "</tbody></table></div>"
+
+
+def _cells(entry: ItemReport, changes: Changes, root: str) -> Iterator[str]:
+    status = "left out" if entry.is_gone else entry.item.status.value.replace("_", " ")
+    grade = f'<span class="grade {entry.grade}">{entry.grade}</span>' if entry.grade else ""
+    yield f'<td class="item" dir="auto"><div>{_breakable(entry.item.content)}</div></td>'
+    yield _cell("status", status, few=True)
+    yield _cell("grade", grade, few=True)
+    yield _cell("time", _text(span(entry.elapsed)), few=True)
+    yield _cell("work", _rows(item_words(entry)))
+    yield _cell("files", _rows(file_words(entry.tally, root)))
+    yield _cell("changes", _rows(changed_words(changes.get(entry.subject)).split(", ")))
+    evidence = (
+        f'<div>{_breakable(match.evidence.text)} <span class="kind">({_text(evidence_words(match))})</span></div>'
+        for match in entry.evidence
+    )
+    yield _cell("evidence", "".join(evidence))
+
+
+def _cell(name: str, inside: str, *, few: bool = False) -> str:
+    """A cell with its name, which stands before it where there is no room for columns; nothing in an empty one."""
+    kind = "few" if few else "said"
+    return f'<td class="{kind}" data-name="{name}"><div class="cell">{inside}</div></td>' if inside else "<td></td>"
+
+
+def _rows(texts: Iterable[str]) -> str:
+    return "".join(f"<div>{_breakable(text)}</div>" for text in texts if text)
+
+
+def _breakable(text: str) -> str:
+    """A text with places at which a path or an address may go on in the next line."""
+    return _PLACES.sub(r"\1<wbr>", _text(text))
 
 
 def _elsewhere(report: Report) -> Iterator[str]:
     if not report.elsewhere:
         return
-    yield "<h2>Work beside the lists</h2><ul>"
+    yield "<h2>Beside the lists</h2><ul>"
     for of, tally in report.elsewhere.items():
-        what = beside(of.item)
-        yield f"<li>{_text(f'{of.agent} {what}'.strip())}: {_text(', '.join(work_words(tally)))}</li>"
+        yield f"<li>{_text(f'{of.agent}, {beside(of.item)}')}: {_text(', '.join(tally_words(tally)))}</li>"
     yield "</ul>"
-
-
-def _cut(text: str, length: int) -> str:
-    return text if len(text) <= length else f"{text[: length - 1]}…"
 
 
 def _text(text: str) -> str:

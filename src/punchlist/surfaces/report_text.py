@@ -1,11 +1,22 @@
-"""A report for a terminal, and as Markdown."""
+"""A report for a terminal."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from punchlist.core.report import ItemReport, Report
-from punchlist.surfaces.report_values import Changes, beside, changed_words, span, total_words, work_words
+from punchlist.surfaces.packing import packed
+from punchlist.surfaces.report_values import Changes
+from punchlist.surfaces.report_words import (
+    beside,
+    changed_words,
+    evidence_words,
+    file_words,
+    item_words,
+    span,
+    tally_words,
+    total_words,
+)
 from punchlist.surfaces.spans import Glyphs, Line, Span, Style, shown
 from punchlist.text import fit
 
@@ -16,10 +27,16 @@ GRADE_STYLES: dict[str | None, Style] = {
     "asserted": "warning",
     "contradicted": "bad",
 }
+_IN, _DEEPER = "    ", "      "
 
 
-def report_lines(report: Report, changes: Changes, glyphs: Glyphs, columns: int = 0) -> Iterator[Line]:
-    """Two lines for each item, under the agent that it belongs to; then the totals. In so many `columns`, if any."""
+def report_lines(
+    report: Report, changes: Changes, glyphs: Glyphs, columns: int = 0, *, root: str = ""
+) -> Iterator[Line]:
+    """Each item under the agent that it belongs to, with all that is known of it below; then the totals.
+
+    In so many `columns`, if any: only an item's text is cut. Files below `root` are named from there.
+    """
     owner = None
     for entry in report.items:
         of = entry.subject
@@ -29,14 +46,20 @@ def report_lines(report: Report, changes: Changes, glyphs: Glyphs, columns: int 
             owner = (of.session, of.agent)
             yield (Span(shown(of.agent), "bold"), Span(f" {glyphs.dot} session {shown(of.session)}", "dim"))
         yield item_line(entry, glyphs, columns)
-        yield (Span(f"    {details(entry, changes, glyphs)}", "dim"),)
+        for parts, between in _details(entry, changes, glyphs, root):
+            yield from _indented(parts, between, columns)
+    if report.elsewhere:
+        yield ()
+        yield (Span("Beside the lists", "bold"),)
     for of, tally in report.elsewhere.items():
-        what = beside(of.item)
-        said = f" {glyphs.dot} ".join(work_words(tally))
-        yield (Span(f"Beside the lists ({shown(f'{of.agent} {what}'.strip())}): "), Span(shown(said), "dim"))
+        yield (Span(f"  {shown(of.agent)}, {shown(beside(of.item))}"),)
+        yield from _indented(tally_words(tally), f" {glyphs.dot} ", columns)
     yield ()
     for name, value in total_words(report.totals):
-        yield (Span(f"{name}: ", "dim"), Span(value))
+        lines = packed([f"{name}: {value}"], columns, "")
+        for place, line in enumerate(lines):
+            head = f"{name}: " if place == 0 and line.startswith(f"{name}: ") else ""
+            yield (Span(head, "dim"), Span(f"{'' if place == 0 else '  '}{line.removeprefix(head)}"))
 
 
 def item_line(entry: ItemReport, glyphs: Glyphs, columns: int = 0) -> Line:
@@ -48,41 +71,18 @@ def item_line(entry: ItemReport, glyphs: Glyphs, columns: int = 0) -> Line:
     return (Span(text), Span(grade, GRADE_STYLES.get(entry.grade, "dim")))
 
 
-def details(entry: ItemReport, changes: Changes, glyphs: Glyphs) -> str:
-    """What else is known of an item, in one line."""
-    said = [span(entry.elapsed), *work_words(entry.tally), changed_words(changes.get(entry.subject))]
-    if entry.later.calls:
-        said.append(f"{entry.later.calls} more after it was called done")
+def _details(entry: ItemReport, changes: Changes, glyphs: Glyphs, root: str) -> Iterator[tuple[list[str], str]]:
+    """What else is known of an item: groups of words, and what stands between them."""
+    said = [span(entry.elapsed), changed_words(changes.get(entry.subject)), *item_words(entry)]
+    yield [part for part in said if part], f" {glyphs.dot} "
+    files = file_words(entry.tally, root)
+    if files:
+        yield [f"files: {files[0]}", *files[1:]], ", "
     for match in entry.evidence:
-        state = "held" if match.holds else "seen" if match.is_seen else "not seen"
-        said.append(f"evidence ({match.kind}, {state}): {match.evidence.text}")
-    return shown(f" {glyphs.dot} ".join(part for part in said if part))
+        yield [f"evidence ({evidence_words(match)}): {match.evidence.text}"], ""
 
 
-def report_markdown(report: Report, changes: Changes) -> str:
-    """The same as a page of Markdown: a table for each agent."""
-    lines = ["# Work report", ""]
-    owner = None
-    for entry in report.items:
-        of = entry.subject
-        if (of.session, of.agent) != owner:
-            owner = (of.session, of.agent)
-            lines += ["", f"## {escaped(of.agent)}, session {escaped(of.session)}", ""]
-            lines += ["| item | status | grade | time | work | changes | evidence |", "|---|---|---|---|---|---|---|"]
-        cells = [
-            entry.item.content,
-            entry.item.status.value.replace("_", " "),
-            entry.grade or "",
-            span(entry.elapsed),
-            ", ".join(work_words(entry.tally)),
-            changed_words(changes.get(of)),
-            "; ".join(f"{match.evidence.text} ({'seen' if match.is_seen else 'not seen'})" for match in entry.evidence),
-        ]
-        lines.append(f"| {' | '.join(escaped(cell) for cell in cells)} |")
-    lines += ["", "## Totals", "", *(f"- {name}: {escaped(value)}" for name, value in total_words(report.totals))]
-    return "\n".join(line for place, line in enumerate(lines) if line or (place and lines[place - 1])) + "\n"
-
-
-def escaped(text: str) -> str:
-    """A text from a board as one cell of Markdown, in which nothing means anything."""
-    return "".join(f"\\{char}" if char in "\\`*_{}[]<>#|!~&" else char for char in shown(text))
+def _indented(parts: Iterable[str], between: str, columns: int) -> Iterator[Line]:
+    room = max(1, columns - len(_DEEPER)) if columns else 0
+    for place, line in enumerate(packed(map(shown, parts), room, between)):
+        yield (Span(f"{_IN if place == 0 else _DEEPER}{line}", "dim"),)

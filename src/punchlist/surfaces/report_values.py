@@ -1,13 +1,14 @@
-"""A report as plain values, for programs; and the words for them that all its forms share."""
+"""A report as plain values, for programs."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, NamedTuple
 
-from punchlist.core.grounding import Subject, Tally, is_task, task_of
-from punchlist.core.report import ItemReport, Report, Share, Totals
+from punchlist.core.grounding import Subject, Tally
+from punchlist.core.grounding.tally import CheckSeen
+from punchlist.core.report import ItemReport, Report, Totals
 
 
 class Changed(NamedTuple):
@@ -21,11 +22,6 @@ class Changed(NamedTuple):
 
 
 Changes = Mapping[Subject, Changed]
-
-
-def beside(key: str) -> str:
-    """What work belongs to that stands beside the items."""
-    return "/".join(task_of(key)) if is_task(key) else key or "nothing in focus"
 
 
 def report_data(report: Report, changes: Changes) -> dict[str, Any]:
@@ -45,76 +41,6 @@ def item_data(entry: ItemReport, changed: Changed | None) -> dict[str, Any]:
     return _item(entry, changed)
 
 
-def span(length: timedelta | None) -> str:
-    """A length of time as a person says it: `45 s`, `3 min`, `2 h 5 min`."""
-    if length is None:
-        return ""
-    seconds = int(length.total_seconds())
-    if seconds < 60:
-        return f"{seconds} s"
-    minutes = seconds // 60
-    if minutes < 60:
-        return f"{minutes} min"
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes} min" if minutes else f"{hours} h"
-
-
-def counted(number: int, what: str, many: str = "") -> str:
-    return f"{number:,} {what if number == 1 else many or what + 's'}"
-
-
-def work_words(tally: Tally) -> list[str]:
-    """What was seen of some work, in a few words each."""
-    if tally.is_empty:
-        return ["nothing seen"]
-    said = [counted(tally.calls, "call")]
-    if tally.child_calls:
-        said[0] += f" ({tally.child_calls:,} by subagents)"
-    if tally.failures:
-        said.append(f"{tally.failures:,} failed")
-    if tally.running:
-        said.append(f"{tally.running:,} running")
-    if tally.active:
-        said.append(f"{span(tally.active)} active")
-    if tally.files:
-        said.append(counted(len(tally.files), "file"))
-    if tally.last_check is not None:
-        said.append(f"{tally.last_check.name} {tally.last_check.outcome}")
-    return said
-
-
-def changed_words(changed: Changed | None) -> str:
-    if changed is None or not (changed.files or changed.commits):
-        return ""
-    said = f"+{changed.added} -{changed.removed} in {counted(changed.files, 'file')}"
-    if not changed.commits:
-        return said
-    shared = f" ({changed.shared} shared with others)" if changed.shared else ""
-    return f"{said}, {counted(len(changed.commits), 'commit')}{shared}"
-
-
-def share_words(share: Share) -> str:
-    return "nothing to judge" if share.percent is None else f"{share.percent} % ({share.part} of {share.of})"
-
-
-def total_words(totals: Totals) -> list[tuple[str, str]]:
-    """The totals, each with its name."""
-    done = f"{totals.completed} of {totals.items - totals.cancelled} done"
-    items = f"{done}, {totals.open} open" + (f", {totals.cancelled} given up" if totals.cancelled else "")
-    judged = share_words(totals.honest)
-    if totals.unjudged:
-        judged += f"; {totals.unjudged} not judged, because nobody reported what was done"
-    grades = ", ".join(f"{count} {grade}" for grade, count in totals.grades.items()) or "none"
-    work = f"{counted(totals.calls, 'call')}, {totals.failures:,} failed, {span(totals.active)} active"
-    return [
-        ("items", items),
-        ("grades", grades),
-        ("honest completion", judged),
-        ("checked or confirmed", share_words(totals.verified)),
-        ("work", work),
-    ]
-
-
 def _item(entry: ItemReport, changed: Changed | None) -> dict[str, Any]:
     item, of = entry.item, entry.subject
     return {
@@ -130,6 +56,8 @@ def _item(entry: ItemReport, changed: Changed | None) -> dict[str, Any]:
         "finished_at": _time(item.finished_at),
         "seconds": None if entry.elapsed is None else entry.elapsed.total_seconds(),
         **_work(entry.tally),
+        "last_check": _check(entry.last_check),
+        "helpers": list(entry.helpers),
         "later_calls": entry.later.calls,
         "evidence": [
             {
@@ -146,7 +74,6 @@ def _item(entry: ItemReport, changed: Changed | None) -> dict[str, Any]:
 
 
 def _work(tally: Tally) -> dict[str, Any]:
-    check = tally.last_check
     return {
         "calls": tally.calls,
         "calls_by_kind": dict(tally.kinds),
@@ -155,8 +82,12 @@ def _work(tally: Tally) -> dict[str, Any]:
         "abandoned": tally.abandoned,
         "active_seconds": tally.active.total_seconds(),
         "files": list(tally.files),
-        "last_check": None if check is None else {"name": check.name, "family": check.family, "outcome": check.outcome},
+        "last_check": _check(tally.last_check),
     }
+
+
+def _check(check: CheckSeen | None) -> dict[str, str] | None:
+    return None if check is None else {"name": check.name, "family": check.family, "outcome": check.outcome}
 
 
 def _totals(totals: Totals) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -32,28 +32,45 @@ GRADES: dict[str, Style] = {
 }
 """The style of what was seen of a completion."""
 
+Helped = Mapping[str, Sequence[str]]
+"""The subagents that are at work on an item, by its id."""
+
+NOBODY: Helped = {}
 DOUBTFUL = frozenset({"asserted", "contradicted"})
 
 _LONE_PHASE = "Todos"
 """The phase that stands for none; alone on a list it needs no heading."""
 
 
-def item_line(item: TodoItem, look: Look, *, indent: int = 0, ids: bool = False, remarks: bool = True) -> Line:
-    """One row: box, text (what is being done, for an item in progress), why it waits or its grade, number of notes."""
-    box, style = STYLES[item.status]
+def item_line(
+    item: TodoItem,
+    look: Look,
+    *,
+    indent: int = 0,
+    ids: bool = False,
+    remarks: bool = True,
+    helpers: Sequence[str] = (),
+) -> Line:
+    """One row: box, text (what is being done, for an item in progress), why it waits or its grade, number of notes.
+
+    An item that subagents are at work on is lit up, whatever its own list says, and they are named.
+    """
+    box, style = STYLES[Status.IN_PROGRESS if helpers and item.status is Status.PENDING else item.status]
     start = (Span(" " * indent), Span(look.glyphs.boxes[item.status.value], box), Span(" "))
     if ids:
         start = (*start, Span(f"{shown(item.id)} ", "dim"))
     text = shown(item.label if item.status is Status.IN_PROGRESS else item.content)
-    rest = _remarks(item, look.glyphs) if remarks else ()
+    rest = _remarks(item, look.glyphs, helpers) if remarks else ()
     if look.columns is not None:
         room = look.columns - cells(start)
         text = fit(text, max(room - cells(rest), room // 2), look.glyphs.ellipsis)
     return cut((*start, Span(text, style), *rest), look.columns, look.glyphs)
 
 
-def _remarks(item: TodoItem, glyphs: Glyphs) -> Line:
+def _remarks(item: TodoItem, glyphs: Glyphs, helpers: Sequence[str]) -> Line:
     remarks: list[Span] = []
+    if helpers:
+        remarks.append(Span(f" {glyphs.dash} {at_it(helpers)}", "accent"))
     if why := waiting(item):
         remarks.append(Span(f" {glyphs.dash} {why}", "warning"))
     if grade := graded(item):
@@ -61,6 +78,11 @@ def _remarks(item: TodoItem, glyphs: Glyphs) -> Line:
     if item.notes:
         remarks.append(Span(f" (+{plural(len(item.notes), 'note')})", "dim"))
     return tuple(remarks)
+
+
+def at_it(helpers: Sequence[str]) -> str:
+    """Which subagents are at work on an item."""
+    return f"{shown(helpers[0])} is at it" if len(helpers) == 1 else f"{len(helpers)} subagents are at it"
 
 
 def waiting(item: TodoItem) -> str:
@@ -76,34 +98,44 @@ def graded(item: TodoItem) -> str:
     return shown(item.grade) if item.status is Status.COMPLETED and item.grade else ""
 
 
-def list_lines(todos: TodoList, look: Look, *, indent: int = 0, ids: bool = False) -> Iterator[Line]:
+def list_lines(
+    todos: TodoList, look: Look, *, indent: int = 0, ids: bool = False, helped: Helped = NOBODY
+) -> Iterator[Line]:
     """The rows of a list, under the headings of its phases if it has any."""
     margin = Span(" " * indent)
     headed = bool(todos.phases) and [phase.name for phase in todos.phases] != [_LONE_PHASE]
     known = {phase.id for phase in todos.phases}
     for item in todos.items:
         if item.phase_id not in known:
-            yield item_line(item, look, indent=indent, ids=ids)
+            yield item_line(item, look, indent=indent, ids=ids, helpers=helped.get(item.id, ()))
     for phase in todos.phases:
         if headed:
             yield cut((margin, Span(shown(phase.name), "bold")), look.columns, look.glyphs)
         for item in todos.items:
             if item.phase_id == phase.id:
-                yield item_line(item, look, indent=indent + 2 * headed, ids=ids)
+                deeper = indent + 2 * headed
+                yield item_line(item, look, indent=deeper, ids=ids, helpers=helped.get(item.id, ()))
     if todos.omitted:
         said = f"left out by rewrites: {plural(len(todos.omitted), 'item')}: `punchlist todo restore` brings them back"
         yield cut((margin, Span(said, "dim")), look.columns, look.glyphs)
 
 
 def board_lines(
-    rows: Sequence[ListRow], look: Look, *, now: datetime, projects: bool = False, ids: bool = False
+    rows: Sequence[ListRow],
+    look: Look,
+    *,
+    now: datetime,
+    projects: bool = False,
+    ids: bool = False,
+    helped: Mapping[int, Helped] | None = None,
 ) -> Iterator[Line]:
     """All lists: one alone as `3 todos:` and its rows; several by session, each agent with its `Tasks (1/3)`."""
+    helped = helped or {}
     if len(rows) == 1 and not projects:
         label = (Span(f" {shown(rows[0].label)}", "dim"),) if rows[0].label else ()
         head = (Span(f"{plural(len(rows[0].todos.items), 'todo')}:", "bold"), *label)
         yield cut(head, look.columns, look.glyphs)
-        yield from list_lines(rows[0].todos, look, indent=2, ids=ids)
+        yield from list_lines(rows[0].todos, look, indent=2, ids=ids, helped=helped.get(rows[0].number, NOBODY))
         return
     sessions: dict[str, list[ListRow]] = {}
     for row in rows:
@@ -117,10 +149,13 @@ def board_lines(
         head = (Span(f"Session {shown(session)}", "bold"), Span(f"{where}{dot}{when}", "dim"))
         yield cut(head, look.columns, look.glyphs)
         for depth, row in tree(members):
-            yield from agent_lines(row, look, indent=2 + 2 * depth, ids=ids)
+            others = helped.get(row.number, NOBODY)
+            yield from agent_lines(row, look, indent=2 + 2 * depth, ids=ids, helped=others)
 
 
-def agent_lines(row: ListRow, look: Look, *, indent: int = 0, ids: bool = False) -> Iterator[Line]:
+def agent_lines(
+    row: ListRow, look: Look, *, indent: int = 0, ids: bool = False, helped: Helped = NOBODY
+) -> Iterator[Line]:
     """An agent's `Tasks (done/total)` and its rows."""
     done, total, _ = row.todos.progress
     name = (Span(" " * indent), Span(shown(row.agent), "accent"))
@@ -128,7 +163,7 @@ def agent_lines(row: ListRow, look: Look, *, indent: int = 0, ids: bool = False)
     mode = (Span(" [plan mode]", "warning"),) if row.mode == "plan" else ()
     head = (*name, *label, Span(f" {look.glyphs.dash} "), Span(f"Tasks ({done}/{total})", "bold"), *mode)
     yield cut(head, look.columns, look.glyphs)
-    yield from list_lines(row.todos, look, indent=indent + 2, ids=ids)
+    yield from list_lines(row.todos, look, indent=indent + 2, ids=ids, helped=helped)
 
 
 def tree(rows: Sequence[ListRow]) -> Iterator[tuple[int, ListRow]]:
@@ -144,16 +179,22 @@ def tree(rows: Sequence[ListRow]) -> Iterator[tuple[int, ListRow]]:
         waiting.extend((depth + 1, child) for child in reversed(children.get(row.number, [])))
 
 
-def status_line(todos: TodoList, look: Look) -> str:
-    """A list in one line for a status bar: what is being done, else what is next, how far it is, what is doubtful."""
+def status_line(todos: TodoList, look: Look, helped: Helped = NOBODY) -> str:
+    """A list in one line for a status bar: what is being done, else what is next, how far it is, what is doubtful.
+
+    Subagents that are at work on items are counted.
+    """
     done, total, _ = todos.progress
     if not todos.items:
         return ""
     boxes = look.glyphs.boxes
     pending = next((item for item in todos.items if item.status is Status.PENDING), None)
+    lit = next((item for item in todos.items if item.status is Status.PENDING and item.id in helped), None)
     waiting = next((item for item in todos.items if item.is_open), None)
     if todos.focus is not None:
         said = f"{look.glyphs.arrow} {shown(todos.focus.label)}"
+    elif lit is not None:
+        said = f"{look.glyphs.arrow} {shown(lit.label)}"
     elif pending is not None:
         said = f"{boxes['pending']} Next: {shown(pending.content)}"
     elif waiting is not None:
@@ -161,7 +202,13 @@ def status_line(todos: TodoList, look: Look) -> str:
     else:
         said = f"{boxes['completed']} All done"
     doubtful = sum(graded(item) in DOUBTFUL for item in todos.items)
-    count = f" ({done}/{total}, {doubtful} doubtful)" if doubtful else f" ({done}/{total})"
+    others = len({name for names in helped.values() for name in names})
+    said_of = [
+        f"{done}/{total}",
+        f"{doubtful} doubtful" if doubtful else "",
+        plural(others, "subagent") if others else "",
+    ]
+    count = f" ({', '.join(part for part in said_of if part)})"
     if look.columns is None:
         return said + count
     return fit(said, look.columns - len(count), look.glyphs.ellipsis) + count

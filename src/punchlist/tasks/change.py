@@ -126,11 +126,15 @@ class Change:
         self.tell(saved, draft, by=by, whose=whose)
         return saved
 
+    def is_person(self, fence: int | None) -> bool:
+        """Whether a person speaks: who has a name, shows no fence and is no agent."""
+        return self.agent is None and fence is None and bool(self.by)
+
     def _graded(self, row: TaskRow, after: Task, fence: int | None) -> Task:
-        """The task with the grade of its completion; who has a name, shows no fence and is no agent is a person."""
+        """The task with the grade of its completion."""
         if after.status is not _DONE:
             return altered(after, grade=None)
-        if self.agent is None and fence is None and self.by:
+        if self.is_person(fence):
             return altered(after, grade="confirmed")
         worker = row.agent if self.agent is None else self.agent.number
         if worker is None or (self.grades == "show" and not is_watched(self.tx, worker)):

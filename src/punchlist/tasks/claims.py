@@ -167,6 +167,8 @@ class Claims(Reservations):
         if late is not None:
             return late
         rules.check_revision(row.task, revision)
+        if row.task.status is TaskStatus.COMPLETED and row.task.grade is not None and self.is_person(fence):
+            return self.write(row, altered(row.task, grade="confirmed"), "task.graded").task
         done = rules.completed(ticked(self.tx, row), self.now, result, fence=fence)
         return self.write(row, done, "task.completed", fence=fence).task
 

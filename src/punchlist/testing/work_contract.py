@@ -116,6 +116,7 @@ class WorkContract:
                     tx.add_events(one, [Draft("agent.output", {"characters": 1})], by=one.name, at=clock())
                 assert tx.work.parent_of(child.number) == "main"
                 assert tx.work.parent_of(row.number) is None
+                assert [(one.number, one.parent) for one in tx.work.children(row.session)] == [(child.number, "main")]
 
             store.transact(more)
             names = [one.agent for one in store.read(lambda tx: tx.work.watched())]

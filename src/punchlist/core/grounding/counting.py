@@ -109,7 +109,8 @@ class Growing:
     def _not_ended(self, call: ToolCall) -> None:
         begun = call.started
         self._made = None
-        self._files.update(call.files)
+        if call.kind != "edit" or call.outcome == "abandoned":  # of an edit it is not known yet whether it touches them
+            self._files.update(call.files)
         self._running += call.outcome == "running"
         self._abandoned += call.outcome == "abandoned"
         self._saw(begun or call.finished, begun)
@@ -125,7 +126,8 @@ class Growing:
     def _ended(self, call: ToolCall, at: Moment, check_outcome: Outcome | None, *, failed: bool) -> None:
         begun, kind = call.started, call.kind
         self._made = None
-        self._files.update(call.files)
+        if call.files and not (failed and kind == "edit"):
+            self._files.update(call.files)
         self._failures += failed or check_outcome == "failed"  # its exit code may have been swallowed
         self._saw(begun or at, at)
         if begun is not None:
@@ -200,6 +202,8 @@ def _goes_on(before: ToolCall, after: ToolCall) -> bool:
     """Whether a call that was open or given up goes on, as what it was."""
     if (before.item, before.after, before.kind) != (after.item, after.after, after.kind):
         return False
+    if before.outcome == "abandoned" and before.files and after.outcome == "failed" and after.kind == "edit":
+        return False  # its files were counted
     return before.started == after.started and before.outcome not in ("ok", "failed")
 
 

@@ -37,7 +37,10 @@ class CallKey(NamedTuple):
 
 @dataclass(slots=True)
 class _Agent:
-    """`given_up` and `ends` are for reports that come late: calls that were given up, and ends of turns."""
+    """`given_up` and `ends` are for reports that come late: calls that were given up, and ends of turns.
+
+    `rests`: its turn is over, and it has begun nothing since.
+    """
 
     pairing: Pairing = field(default_factory=Pairing)
     calls: dict[str, ToolCall] = field(default_factory=dict[str, ToolCall])
@@ -46,6 +49,7 @@ class _Agent:
     ends: deque[Moment] = field(default_factory=lambda: deque[Moment](maxlen=_ENDS_KEPT))
     children: list[tuple[Subject, AgentKey]] = field(default_factory=list[tuple[Subject, AgentKey]])
     has_parent: bool = False
+    rests: bool = False
 
 
 class Grounding:
@@ -53,6 +57,7 @@ class Grounding:
 
     def __init__(self, events: Iterable[Event] = ()) -> None:
         self._agents: dict[AgentKey, _Agent] = {}
+        self._started_for: dict[Subject, list[AgentKey]] = {}
         self._work = Book(self._call)
         self._later = Book(self._call)
         for event in events:
@@ -82,6 +87,20 @@ class Grounding:
     def whole(self, of: Subject) -> Tally:
         """The work on this, that of subagents which were started for it included."""
         return combined(self.tally(of), self._work_of_children(of), as_children=True)
+
+    def helpers(self, of: Subject) -> list[AgentKey]:
+        """The subagents that were started for this and are at work."""
+        return [child for child in self._children(of) if not self._agents[child].rests]
+
+    def family(self, of: Subject) -> set[AgentKey]:
+        """The subagents whose work counts for this: those that were started for it, and those that they started."""
+        found, waiting = set[AgentKey](), self._children(of)
+        while waiting:
+            child = waiting.pop()
+            if child not in found:
+                found.add(child)
+                waiting += [deeper for _, deeper in self._agents[child].children]
+        return found
 
     def calls(self, of: Subject) -> list[ToolCall]:
         """The calls that belong to this, in the order in which they were first heard of."""
@@ -124,19 +143,15 @@ class Grounding:
         return self._agents[key.agent].calls[key.id]
 
     def _work_of_children(self, of: Subject) -> Iterator[Tally]:
-        waiting = [child for state in self._agents.values() for parent, child in state.children if parent == of]
-        seen: set[AgentKey] = set()
-        while waiting:
-            child = waiting.pop()
-            if child not in seen:
-                seen.add(child)
-                state = self._agents[child]
-                yield tally_of(state.calls.values())
-                waiting += [deeper for _, deeper in state.children]
+        return (tally_of(self._agents[child].calls.values()) for child in self.family(of))
+
+    def _children(self, of: Subject) -> list[AgentKey]:
+        return self._started_for.get(of, [])[:]
 
     def _report(self, agent: AgentKey, event: Event) -> None:
         state = self._agent(agent)
         report = call_from(event.kind, event.data, event.at, event.seq)
+        state.rests = state.rests and event.kind != "tool.started"
         found = state.pairing.id_of(report)
         if not found:
             return
@@ -153,6 +168,7 @@ class Grounding:
         """Calls that are still open are given up; who says later how they went is heard all the same."""
         state = self._agent(agent)
         state.ends.append(at)
+        state.rests = True
         closed: set[str] = set()
         for name in (*state.open, *state.given_up):
             call = state.calls[name]
@@ -172,6 +188,8 @@ class Grounding:
             child.has_parent = True
             of = subject(agent.session, agent.name, item if isinstance(item, str) else "")
             self._agent(agent).children.append((of, AgentKey(agent.session, name)))
+            self._started_for.setdefault(of, []).append(AgentKey(agent.session, name))
+        child.rests = False
 
     def _put(self, agent: AgentKey, state: _Agent, before: ToolCall | None, call: ToolCall) -> None:
         if before == call:

@@ -20,6 +20,10 @@ WHERE w.part = '' AND (:project IS NULL OR a.project = :project) ORDER BY a.id;
 -- name: parent_of_agent
 SELECT p.name FROM agents a JOIN agents p ON p.id = a.parent WHERE a.id = ?;
 
+-- name: children_of_session
+-- Agents of a session that were started by another, with the name of that one.
+SELECT c.id, c.name, p.name FROM agents c JOIN agents p ON p.id = c.parent WHERE c.session = ? ORDER BY c.id;
+
 -- name: find_mark
 SELECT seq FROM marks WHERE name = ?;
 

@@ -1,0 +1,47 @@
+"""A brief in words: who is silent, and which of those who have one name."""
+
+from datetime import UTC, datetime, timedelta
+
+from punchlist.core.brief import STALLS, brief
+from punchlist.core.events import Event
+from punchlist.surfaces.brief_text import Around, brief_lines
+from punchlist.surfaces.silences import Silent, silence_words
+from punchlist.surfaces.spans import UNICODE, plain
+
+NOW = datetime(2026, 3, 1, 10, tzinfo=UTC)
+NOTICE = "main has ACP runtime activity but no visible assistant output for 60s."
+
+
+def raised(session: str, seq: int, detector: str = "no_output") -> Event:
+    data = {"detector": detector, "level": "warning", "seen": NOTICE, "count": 60, "subject": "main"}
+    return Event(seq, NOW, "finding.raised", by="main", project="/p", session=session, agent="main", data=data)
+
+
+def told(around: Around, *events: Event) -> list[str]:
+    found = brief(events, after=0, now=NOW + timedelta(minutes=3))
+    return [plain(line) for line in brief_lines(found, around, {}, UNICODE)]
+
+
+def test_a_silence_is_told_once_in_words_for_people_and_says_of_which_session() -> None:
+    silent = [Silent(session, "main", "no_output", timedelta(minutes=3)) for session in ("s1", "s2")]
+    assert told(Around(stalls=silent), raised("s1", 1), raised("s2", 2))[:3] == [
+        "Stalled or going in circles (2)",
+        "  · main in s1 has shown no sign of life for 3 min, and has said nothing yet; perhaps a tool still runs.",
+        "  · main in s2 has shown no sign of life for 3 min, and has said nothing yet; perhaps a tool still runs.",
+    ]
+
+
+def test_a_silence_that_only_the_log_knows_of_is_told_in_the_same_words() -> None:
+    assert told(Around(), raised("s1", 1, "timed_out"))[1] == (
+        "  · main has come to no end, and is no longer waited for."
+    )
+
+
+def test_what_another_detector_says_is_told_as_it_is() -> None:
+    assert told(Around(), raised("s1", 1, "todo_storm"))[1] == f"  · main: {NOTICE}"
+
+
+def test_there_are_words_for_every_silence() -> None:
+    said = {silence_words("main", Silent("s1", "main", detector, timedelta(minutes=2))) for detector in STALLS}
+    assert len(said) == len(STALLS)
+    assert not [text for text in said if "ACP" in text or "{" in text]
