@@ -2,6 +2,7 @@
 
 import signal
 import sqlite3
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from punchlist.errors import StoreClosed, StoreFailed
 from punchlist.store import Transaction
 from punchlist.store.commit import GroupCommit, Request, parted
 from punchlist.store.sqlite import SqliteStore
+from tests.sizes import size
 from tests.store.writers import PATIENCE, operation, operations_of, run
 
 
@@ -60,6 +62,30 @@ def test_those_who_come_during_a_commit_share_the_next() -> None:
         thread.join(PATIENCE)
     assert sorted(results) == list(range(5))
     assert batches.sizes == [1, 5]
+
+
+def test_nobody_fails_because_others_come_while_a_batch_is_made_up() -> None:
+    def settle(batch: list[Request]) -> None:
+        for request in batch:
+            request.result, request.settled = request.work(None), True
+
+    def work() -> None:
+        for number in range(size(3_000, 100_000)):
+            results.append(commits.submit(lambda _, number=number: number) == number)
+
+    commits, results = GroupCommit(settle), list[bool]()
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(PATIENCE)
+    finally:
+        sys.setswitchinterval(interval)
+    assert len(results) == 8 * size(3_000, 100_000)
+    assert all(results)
 
 
 class Patient(GroupCommit):
@@ -205,6 +231,7 @@ def test_closing_while_threads_write_settles_every_call(tmp_path: Path) -> None:
 _INTERRUPTED = """
 import os, signal, sys, threading
 from punchlist import Board
+from tests.sizes import size
 from tests.store.writers import operation, operations_of
 
 board = Board.open(sys.argv[1], durability="normal")

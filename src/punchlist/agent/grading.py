@@ -97,7 +97,7 @@ class Judging:
                 since = completion_before(item, row.state.todos.items)
                 tally = unclaimed[key] = with_unclaimed(NOTHING, item, calls.all(), since=since)
             given.append((claim, grade(_with_evidence(calls, item, key, tally))))
-        if not strict or refusal(given) is None:
+        if unclaimed and (not strict or refusal(given) is None):
             attribute(tx, row.number, unclaimed)
         return given
 

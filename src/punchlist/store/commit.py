@@ -71,6 +71,22 @@ def _open(gate: threading.Lock) -> None:
         return  # it was open: whoever is called has been called before, and has not come yet
 
 
+def _first(queue: deque[Request]) -> list[Request]:
+    """Those at its head. Others may come just now, between the look at the queue and the first step along it."""
+    while True:
+        try:
+            return list(islice(queue, MOST))
+        except RuntimeError:
+            continue
+
+
+def _leave(queue: deque[Request], request: Request) -> None:
+    try:
+        queue.remove(request)
+    except ValueError:
+        return  # its thread was interrupted, and has taken it out itself
+
+
 def parted(batch: list[Request]) -> list[list[Request]]:
     """The batch in up to two parts: first what need not wait for the disk, then the rest.
 
@@ -193,9 +209,9 @@ class GroupCommit:
         self._called = None
         batch: list[Request] = []
         try:
-            batch.extend(islice(queue, MOST))  # first, so that an interruption loses none of them
-            for _ in batch:
-                queue.popleft()
+            batch.extend(_first(queue))  # before they leave it, so that an interruption loses none of them
+            for request in batch:
+                _leave(queue, request)
             self._run(batch)
             self._expected = self._coming(batch, own)
         except BaseException:
@@ -212,7 +228,7 @@ class GroupCommit:
         """How many are worth waiting for next time: those who came, and those who wait already for the disk."""
         if own is None or not own.lasting or not self._syncs:
             return len(batch) - sum([request.soon for request in batch])
-        return sum([request.lasting for request in (*batch, *self._queue)])
+        return sum([request.lasting for request in (*batch, *_first(self._queue))])
 
     def _let_go(self) -> None:
         self._leader = 0

@@ -74,7 +74,8 @@ class Followed(Reads):
             left = _LOOK_AGAIN if ends is None else min(_LOOK_AGAIN, ends - monotonic())
             if left <= 0:
                 return False
-            self._take_over()
+            if self._backlog is not None and self._backlog.has_others:
+                self._take_over()
             with self._rung:
                 self._waiting += 1  # first, so that whoever rings from now on calls; then a last look
                 try:
