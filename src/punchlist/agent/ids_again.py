@@ -42,10 +42,8 @@ def _id_of(tx: Transaction, known: Kept, call_id: str, name: str, hash: str) -> 
 
 def _contents(tx: Transaction, known: Kept, call_id: str) -> Contents:
     """With what a call that has ended was told to begin; nothing if that was too long ago."""
-    if call_id not in known.told_of:
-        found: dict[str, Contents] = {call_id: _NONE}
+    if known.told_of is None:
+        known.told_of = {}
         for facts in tx.work.begun_calls(known.number, PAST):
-            key = facts.get("call_id", "")
-            found[key] = found.get(key, _NONE) | {(facts.get("name", ""), facts.get("hash", ""))}
-        known.told_of = found
-    return known.told_of[call_id]
+            known.begun(facts.get("call_id", ""), facts)
+    return known.told_of.get(call_id, _NONE)

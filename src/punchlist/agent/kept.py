@@ -95,7 +95,7 @@ class Kept:
     Reports are taken in in place, by `watcher`, `window` and `guidance`; all others take what they need as a value,
     which is `head`, `record` or a tally. `is_due`: it has to be written; at first it is, because the first report of a
     process may be its only one. `bodies` are the rows of all its parts: what is not there is nowhere. `told_of` are
-    beginnings that were looked for in the log, by id.
+    the beginnings of calls, by id, once they were looked for in the log.
     """
 
     __slots__ = (
@@ -117,7 +117,7 @@ class Kept:
         self._recorded: Record = record
         self._unwritten: set[str] = set()
         self._past: set[str] | None = None
-        self.told_of: Mapping[str, Contents] = {}
+        self.told_of: dict[str, Contents] | None = None
 
     @property
     def head(self) -> Head:
@@ -157,6 +157,12 @@ class Kept:
         if past is None or len(past) > 8 * PAST:
             past = self._past = tx.work.ended_calls(self.number, PAST)
         return call_id in past
+
+    def begun(self, call_id: str, facts: Mapping[str, Any]) -> None:
+        """Takes in that a call began, for those who look for it later."""
+        if self.told_of is not None:
+            content = (facts.get("name", ""), facts.get("hash", ""))
+            self.told_of[call_id] = self.told_of.get(call_id, frozenset()) | {content}
 
     def tally(self, tx: Transaction, part: str) -> Tally:
         growing = self._growing.get(part)

@@ -156,6 +156,7 @@ class Watching:
             known.stall = still_alive(known.stall, row, now, seen.name)
             drafts += self._upkeep.worked(tx, row, self.standing(row.state.todos).focus, now)
             self._report(tx, row, known, "tool.started", facts, now, hint)
+            known.begun(call_id, facts)
         self._add(tx, row, drafts, now)
         if outcome.settled:
             known.count(tx, outcome.settled)
