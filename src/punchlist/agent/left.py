@@ -16,6 +16,7 @@ from punchlist.store.work import Hinted
 def take_in(tx: Transaction, events: Sequence[LeftEvent], now: datetime) -> None:
     """Adds these events, counts what they tell, and looks anew at the grades that they may bear on."""
     touched: dict[int, LeftEvent] = {}
+    renamed: dict[tuple[int, str], str] = {}
     for event in events:
         row = tx.agent(event.session, event.agent)
         if row is None:
@@ -23,8 +24,9 @@ def take_in(tx: Transaction, events: Sequence[LeftEvent], now: datetime) -> None
         known = kept(tx, row.number)
         if _was_told(tx, known, event):
             continue
-        seq = tx.add_report(row, event.kind, event.data, by=event.by, at=event.at, hint=event.hint)
-        known.take_in(tx, Hinted(seq, event.at, event.kind, event.data, event.hint))
+        data = {**event.data, "call_id": _own_id(known, event, renamed)}
+        seq = tx.add_report(row, event.kind, data, by=event.by, at=event.at, hint=event.hint)
+        known.take_in(tx, Hinted(seq, event.at, event.kind, data, event.hint))
         touched[row.number] = event
     for event in touched.values():
         row = tx.agent(event.session, event.agent)  # as those before it have left it
@@ -33,6 +35,15 @@ def take_in(tx: Transaction, events: Sequence[LeftEvent], now: datetime) -> None
             known.write(tx)
             regraded(tx, row, None, known.watcher.open.values(), now)
             regraded_above(tx, row, now)
+
+
+def _own_id(known: Kept, event: LeftEvent, renamed: dict[tuple[int, str], str]) -> str:
+    """The id of a call: another one where it is one that we made up, and have given to others since."""
+    call_id: str = event.data["call_id"]
+    key = (known.number, call_id)
+    if event.kind == "tool.started" and is_made(call_id) and int(call_id[1:]) <= known.watcher.made:
+        renamed[key] = f"#{known.watcher.made + 1}"  # which it takes once it is taken in
+    return renamed.get(key, call_id)
 
 
 def _was_told(tx: Transaction, known: Kept, event: LeftEvent) -> bool:

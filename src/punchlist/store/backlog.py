@@ -101,6 +101,10 @@ class Backlog:
             self._begin()
         return True
 
+    def has(self, work: Callable[[Any], object]) -> bool:
+        """Whether this is the report that was taken in last."""
+        return bool(self.waiting) and self.waiting[-1][0] is work
+
     def committed(self) -> None:
         """All that waited is committed; to be called after each transaction."""
         if not self._closed:

@@ -34,6 +34,7 @@ _END = b"\0\0\0\0"
 _ASIDE = ".unread"
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(list[tuple[int, int, str, str, int, int, bytes, bytes]]).decode
+_decode_old = msgspec.msgpack.Decoder(list[tuple[int, int, str, str, int, None, int, bytes, bytes]]).decode
 
 
 class Spool:
@@ -120,7 +121,7 @@ class Leftover:
             try:
                 if number != first or len(body) != length or crc32(body, number) != total:
                     raise ValueError("a record is not what was written")
-                found.extend(_decode(body))
+                found.extend(_rows_in(body))
             except (ValueError, msgspec.MsgspecError):  # or it is by a later version of this program
                 self.is_read = False
                 break
@@ -138,6 +139,13 @@ class Leftover:
 
     def close(self) -> None:
         os.close(self._handle)
+
+
+def _rows_in(body: bytes) -> list[tuple[Any, ...]]:
+    try:
+        return list(_decode(body))
+    except msgspec.ValidationError:  # as they were before: with a revision that none of them has
+        return [(*row[:5], *row[6:]) for row in _decode_old(body)]
 
 
 def leftovers(folder: str) -> list[Leftover]:

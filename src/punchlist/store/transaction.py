@@ -350,6 +350,7 @@ class Rows(LogRows):
 
     def prune(self, before: datetime, *, limit: int) -> int:
         """Deletes up to `limit` agents of sessions that nobody wrote to since; how many it deleted."""
+        self.flush()  # what others of the same transaction have put off
         self._agents.clear()
         self.guidance.forget()
         self.work.forget()

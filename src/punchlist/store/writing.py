@@ -101,8 +101,15 @@ class Writing(Followed):
                     if not request.settled:
                         request.error = _ours(error, self.path)
                         request.settled = True
+            except BaseException as error:  # an interruption, wherever it struck
+                self._take_back(error)
+                raise
             finally:
-                self._unlock()
+                try:
+                    self._unlock()
+                except BaseException:  # a Ctrl-C on the way in: first let go, then obey
+                    self._unlock()
+                    raise
 
     def _unlock(self) -> None:
         """Lets the next process write, and tells those who follow of what was committed."""
@@ -126,29 +133,32 @@ class Writing(Followed):
         What does more is committed at once, and done again if another process was quicker.
         """
         with self._write_lock:
-            result, is_done = None, False
             rows, backlog = self._writer, self._backlog
-            if rows is not None and backlog is not None and not self._closed:
-                try:
+            request: Request | None = None
+            try:
+                if rows is not None and backlog is not None and not self._closed:
                     rows.opens = self._begin_within
-                    result = work(rows)
-                    if rows.opens is not None and (events := rows.drawn()) is not None:
-                        if not events or backlog.keep(work, events):
-                            rows.opens = None
-                            return result
-                        rows.put_back(events)
-                    is_done = True
-                except _Outdated as error:
+                    try:
+                        result = work(rows)
+                        if rows.opens is not None and (events := rows.drawn()) is not None:
+                            if not events or backlog.keep(work, events):
+                                rows.opens = None
+                                return result
+                            rows.put_back(events)
+                        request = Request(work, lasting=False, soon=True)
+                        request.result, request.is_done = result, True
+                    except _Outdated as error:
+                        self._take_back(error)
+                request = request or Request(work, lasting=False, soon=True)
+                self._commit([request])
+            except BaseException as error:  # also an interruption, wherever it strikes: nothing is left begun
+                try:
                     self._take_back(error)
-                except BaseException as error:
-                    self._take_back(error)
+                finally:
                     self._unlock()
-                    if isinstance(error, sqlite3.Error):
-                        raise fault(error, self.path, seconds=self._timeout) from error
-                    raise
-            request = Request(work, lasting=False, soon=True)
-            request.result, request.is_done = result, is_done
-            self._commit([request])
+                if isinstance(error, sqlite3.Error):
+                    raise fault(error, self.path, seconds=self._timeout) from error
+                raise
         return request.outcome()
 
     def _begin(self, rows: Rows, *, lasting: bool, within: bool = False) -> bool:
@@ -226,6 +236,10 @@ class Writing(Followed):
             if committed and not isinstance(error, Exception):
                 self._committed(lasting=any(request.lasting for request in batch))  # once more, if it was begun
                 _settle(batch)
+                raise
+            if soon and self._backlog is not None and self._backlog.has(batch[0].work):
+                self._take_back(error)
+                _settle(batch)  # it is acknowledged, whatever came then
                 raise
             self._take_back(error)
             batch[0].is_done = False
