@@ -256,6 +256,24 @@ def test_a_lint_that_repaired_all_has_passed_and_one_that_hides_its_exit_code_ha
     assert judged(checked("ruff check --exit-zero"), "Found 3 errors.", exit_code=0) == "failed"
 
 
+@pytest.mark.parametrize(
+    ("found", "outcome"),
+    [
+        ("no offenses detected", "passed"),
+        ("3 offenses detected, 3 offenses corrected", "passed"),
+        ("1 offense detected, 1 offense corrected", "passed"),
+        ("3 offenses detected, 2 offenses corrected", "failed"),
+        ("13 offenses detected, 1 offense corrected, 3 more offenses can be corrected with `rubocop -A`", "failed"),
+        ("3 offenses detected, 3 offenses autocorrectable", "failed"),
+        ("1 offense detected", "failed"),
+    ],
+)
+def test_offenses_that_were_all_corrected_are_none(found: str, outcome: str) -> None:
+    output = f"Inspecting 12 files\n............\n\n12 files inspected, {found}\n"
+    assert judged(checked("bundle exec rubocop -a"), output, exit_code=0) == outcome
+    assert judged(checked("rubocop -a | tail -1"), output, exit_code=0) == outcome
+
+
 @pytest.mark.parametrize(("output", "outcome"), [("12/13 tests passed", "failed"), ("13 of 13 passed", "passed")])
 def test_a_part_of_all_is_a_failure(output: str, outcome: str) -> None:
     assert said(output) == outcome
