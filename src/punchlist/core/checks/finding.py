@@ -190,6 +190,7 @@ def _together(run: list[Command], found: list[Found | None], *, cut: bool) -> Ch
         return None
     places = [place for place, check in enumerate(found) if check is not None]
     names = list(dict.fromkeys(name for name, _ in named))
+    may_tell = not cut and len(places) == 1 and not ends_with_zero(run[places[0]].words)
     return Check(
         name=" + ".join(names[:4]) + (" + …" if len(names) > 4 else ""),
         family=strongest(family for _, family in named),
@@ -197,7 +198,7 @@ def _together(run: list[Command], found: list[Found | None], *, cut: bool) -> Ch
         failure_counts=not cut and _failure_counts(run, found, places[0]),
         silent=all(program(run[place].words) in _SILENT for place in places),
         several=len(places) > 1,
-        echo=None if cut or len(places) > 1 or ends_with_zero(run[places[0]].words) else echo_of(run, places[0]),
+        echo=echo_of(run, places[0], names[0]) if may_tell else None,
     )
 
 
