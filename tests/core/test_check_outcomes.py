@@ -256,6 +256,24 @@ def test_a_lint_that_repaired_all_has_passed_and_one_that_hides_its_exit_code_ha
     assert judged(checked("ruff check --exit-zero"), "Found 3 errors.", exit_code=0) == "failed"
 
 
+@pytest.mark.parametrize(
+    ("found", "outcome"),
+    [
+        ("no offenses detected", "passed"),
+        ("3 offenses detected, 3 offenses corrected", "passed"),
+        ("1 offense detected, 1 offense corrected", "passed"),
+        ("3 offenses detected, 2 offenses corrected", "failed"),
+        ("13 offenses detected, 1 offense corrected, 3 more offenses can be corrected with `rubocop -A`", "failed"),
+        ("3 offenses detected, 3 offenses autocorrectable", "failed"),
+        ("1 offense detected", "failed"),
+    ],
+)
+def test_offenses_that_were_all_corrected_are_none(found: str, outcome: str) -> None:
+    output = f"Inspecting 12 files\n............\n\n12 files inspected, {found}\n"
+    assert judged(checked("bundle exec rubocop -a"), output, exit_code=0) == outcome
+    assert judged(checked("rubocop -a | tail -1"), output, exit_code=0) == outcome
+
+
 @pytest.mark.parametrize(("output", "outcome"), [("12/13 tests passed", "failed"), ("13 of 13 passed", "passed")])
 def test_a_part_of_all_is_a_failure(output: str, outcome: str) -> None:
     assert said(output) == outcome
@@ -325,6 +343,10 @@ def test_a_check_that_says_why_it_could_not_run_has_failed(command: str, output:
         ("make test; echo EXIT=$?", "fine\nEXIT=0", "passed"),
         ('npx tsc --noEmit; echo "exit $?"', "exit 0", "passed"),
         ("npx tsc --noEmit\necho $?", "2", "failed"),
+        ('npx tsc --noEmit; echo "tsc exit $?"', "tsc exit 0", "passed"),
+        ("npx tsc --noEmit; echo TSC_EXIT=$?", "TSC_EXIT=2", "failed"),
+        ('npm run lint; echo "npm run lint exit: $?"', "> eslint .\nnpm run lint exit: 0", "passed"),
+        ('npx tsc --noEmit; echo "hunter2 exit $?"', "hunter2 exit 0", "unknown"),
         ("make test 2>&1 | tail -5; echo ${PIPESTATUS[0]}", "boom\n2", "failed"),
         ('set -o pipefail; make test | tail -5; echo "exit code: $?"', "boom\nexit code: 2", "failed"),
         ("make test; echo EXIT=$?", "EXIT=0\nboom\nEXIT=1", "failed"),

@@ -214,6 +214,59 @@ def test_an_exit_code_that_is_given_goes_before_what_the_text_says() -> None:
     assert (found["is_error"], found["exit_code"], found["check_outcome"]) == (True, 1, "failed")
 
 
+@pytest.mark.parametrize(
+    ("command", "printed", "outcome"),
+    [
+        ("pytest -q -s", "exit code: 2\n4 passed in 0.1s", "passed"),
+        ("make test", "Process exited with code 1 (as expected)\nPASS", "passed"),
+        ("curl -fsS localhost/api", '{"code":200,"message":"ok"}', "passed"),
+        ("curl -fsS localhost/api/jobs/1", '{"id":1,"status":"failed"}', "passed"),
+        ("curl -fsS localhost/health", '{"status":"running"}', "passed"),
+        ("cat locales/de.json", '{"error":"Fehler","ok":"OK"}', None),
+        ("python migrate.py", '{"ok": true, "code": 201}', None),
+        ("cat mcp.log", "MCP error -32000: closed", None),
+    ],
+)
+def test_beside_an_exit_code_what_a_program_printed_says_nothing_of_the_call(
+    command: str, printed: str, outcome: str | None
+) -> None:
+    facts = start_facts("Bash", {"command": command}, kind="shell")
+    found = end_facts(printed, exit_code=0, started=facts)
+    assert (found["is_error"], found["exit_code"], found.get("check_outcome")) == (False, 0, outcome)
+
+
+@pytest.mark.parametrize(
+    ("kind", "shown", "failed"),
+    [
+        ("read", '{"error":"Fehler","ok":"OK"}', False),
+        ("read", '{"status":"failed","code":7}', False),
+        ("read", "exit code: 2\nis what it ends with", False),
+        ("shell", '{"status":"failed","run":7}', False),
+        ("shell", '{"exit_code":1,"output":""}', True),
+        ("shell", '{"output":"","metadata":{"exit_code":1}}', True),
+        ("shell", '{"stdout":"","interrupted":true}', True),
+        ("shell", "Exit code: 2\nOutput:\nboom", True),
+        ("edit", '{"success":false,"error":"not found"}', True),
+        ("unknown", '{"success":false,"error":"not found"}', True),
+    ],
+)
+def test_a_text_that_is_shown_is_no_answer_of_a_host_that_said_all_went_well(
+    kind: str, shown: str, failed: bool
+) -> None:
+    facts = start_facts("tool", {"command": "./show"}, kind=kind)
+    assert end_facts(shown, is_error=False, started=facts)["is_error"] is failed
+
+
+def test_a_probe_that_shows_how_another_runs_has_come_to_its_end() -> None:
+    facts = start_facts("Bash", {"command": "curl -fsS localhost/health"}, kind="shell")
+    assert end_facts('{"status":"running"}', is_error=False, started=facts)["check_outcome"] == "passed"
+
+
+def test_a_number_that_no_program_ends_with_is_no_exit_code() -> None:
+    assert read_result({"code": 200, "message": "ok"})[1:3] == (None, None)
+    assert read_result('{"exit": 404}')[1:3] == (None, None)
+
+
 def test_a_hash_does_not_depend_on_the_order_of_keys() -> None:
     assert fingerprint({"a": 1, "b": [2]}) == fingerprint({"b": [2], "a": 1}) != fingerprint({"a": 1, "b": [3]})
     ring: list[Any] = []

@@ -10,15 +10,20 @@ from typing import Final
 from punchlist.core.checks.exits import pipes_fail
 from punchlist.core.checks.shell import Command
 
-_LABEL: Final = r"(?i)(?:exit|code|rc|ret|return|returned|status|result|tests?|pytest|done|with|was|is|[\W_])*"
-"""What may stand before the code. It is kept with the call, and so may hold nothing else."""
+_LABEL: Final = (
+    r"(?i)(?:exit|code|rc|ret|return|returned|status|result|tests?|pytest|build|lint|check|done|with|was|is|[\W_])*"
+)
+"""What may stand before the code, beside words of the check's name. It is kept with the call: no more than that."""
 
 _CODE: Final = r"\$\?|\$\{PIPESTATUS(?:\[0\])?\}|\$PIPESTATUS"
 _LONGEST: Final = 40
 
 
-def echo_of(run: Sequence[Command], place: int) -> str | None:
-    """What the line prints before the exit code of this command, at once behind it; None if it does not."""
+def echo_of(run: Sequence[Command], place: int, name: str) -> str | None:
+    """What the line prints before the exit code of this command, a check of this name, at once behind it.
+
+    None if it does not.
+    """
     end = place
     while end + 1 < len(run) and run[end].joint == "|" and run[end + 1].scope == run[place].scope:
         end += 1
@@ -32,14 +37,21 @@ def echo_of(run: Sequence[Command], place: int) -> str | None:
     starts_pipe = place == 0 or run[place - 1].joint != "|"
     is_its_own = starts_pipe if "PIPESTATUS" in code else end == place or pipes_fail(run, place)
     label = before.rpartition("\\n")[2].lstrip()
-    is_plain = len(label) <= _LONGEST and "$" not in label and _compiled(_LABEL).fullmatch(label) is not None
-    return label if code and is_its_own and is_plain and not behind.strip(" \"'.)]-=") else None
+    return label if code and is_its_own and _is_plain(label, name) and not behind.strip(" \"'.)]-=") else None
 
 
 def echoed_code(label: str, output: str) -> int | None:
     """The exit code that stands behind the label, in the last line that has one."""
     found = _compiled(rf"(?m)^[ \t]*{re.escape(label.rstrip())}[ \t]*(\d{{1,3}})[ \t.)\]=-]*$").findall(output[-2_000:])
     return int(found[-1]) if found else None
+
+
+def _is_plain(label: str, name: str) -> bool:
+    if len(label) > _LONGEST or "$" in label:
+        return False
+    own = "|".join(re.escape(word) for word in sorted(name.split(), key=len, reverse=True))
+    others = re.sub(rf"(?i)(?<![^\W_])(?:{own})(?![^\W_])", "", label)
+    return _compiled(_LABEL).fullmatch(others) is not None
 
 
 def _parts(said: str) -> tuple[str, str, str]:

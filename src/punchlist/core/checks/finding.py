@@ -31,6 +31,9 @@ _DEEPEST: Final = 3
 _SILENT: Final = frozenset({"gofmt", "goimports"})
 """These say by their output what they found, and end with 0 all the same."""
 
+_RATED: Final = "pylint --fail-under"
+"""This succeeds for a good mark, whatever single findings it prints."""
+
 _QUIET: Final = frozenset(
     {"echo", "printf", "true", ":", "date", "tail", "head", "cat", "tee", "wc", "sort", "set", "cd"}
 )
@@ -121,7 +124,8 @@ def judged(check: Check, output: str, *, exit_code: int | None = None, is_error:
         exit_code, check = code, replace(check, zero_counts=True, failure_counts=True, echo=None)
     trusted = exit_code == 0 and check.zero_counts and not is_error
     vouched = is_error is False and exit_code is None and check.zero_counts
-    told = said(output, Run(check.programs, check.several, trusted, check.family != "test", vouched))
+    by_rating = vouched and check.name == _RATED
+    told = said(output, Run(check.programs, check.several, trusted or by_rating, check.family != "test", vouched))
     if told in ("failed", "empty"):
         return told
     if told is None and ran_nothing(check.name, output):
@@ -130,7 +134,7 @@ def judged(check: Check, output: str, *, exit_code: int | None = None, is_error:
         return "unknown" if trusted else "failed"
     failed = True if is_error else exit_code != 0 if exit_code is not None else is_error
     counts = failed is not None and (check.failure_counts if failed else check.zero_counts)
-    broken = mishap(output) if told is None and (exit_code is None or not counts) else None
+    broken = mishap(output, vouched=vouched) if told is None and (exit_code is None or not counts) else None
     if not counts or broken is not None:
         return told or broken or "unknown"
     return "failed" if failed or (check.silent and output.strip()) else "passed"
@@ -161,6 +165,8 @@ def _found(command: Command, patterns: Patterns) -> Found | None:
     if not words or is_idle(words):
         return None
     found = patterns.find(words) or find_script(words, patterns)
+    if found is not None and found.name == "pylint" and any(word.startswith("--fail-under") for word in words):
+        return Found(_RATED, found.family)
     if found is None or found.family != "test":
         return found
     if not DRY.isdisjoint(words):
@@ -184,6 +190,7 @@ def _together(run: list[Command], found: list[Found | None], *, cut: bool) -> Ch
         return None
     places = [place for place, check in enumerate(found) if check is not None]
     names = list(dict.fromkeys(name for name, _ in named))
+    may_tell = not cut and len(places) == 1 and not ends_with_zero(run[places[0]].words)
     return Check(
         name=" + ".join(names[:4]) + (" + …" if len(names) > 4 else ""),
         family=strongest(family for _, family in named),
@@ -191,7 +198,7 @@ def _together(run: list[Command], found: list[Found | None], *, cut: bool) -> Ch
         failure_counts=not cut and _failure_counts(run, found, places[0]),
         silent=all(program(run[place].words) in _SILENT for place in places),
         several=len(places) > 1,
-        echo=None if cut or len(places) > 1 or ends_with_zero(run[places[0]].words) else echo_of(run, places[0]),
+        echo=echo_of(run, places[0], names[0]) if may_tell else None,
     )
 
 

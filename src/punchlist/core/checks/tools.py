@@ -12,14 +12,16 @@ _PLACED: Final = r"[^\s:][^:\n]{0,400}:\d+:"
 
 _FINDINGS: Final = "(?:errors?|diagnostics|problems|issues)"
 
+_ALL_CORRECTED: Final = r"(?P<offenses>[1-9]\d{0,8}) offenses? detected, (?P=offenses) offenses? corrected\b"
+
 TOOLS: Final = (
     # mypy, Ruff, Pyright, tsc, ESLint, Biome, Black, Prettier, RuboCop, Pylint
     Framework(
         """mypy dmypy ruff pyright basedpyright tsc vue-tsc tsgo eslint eslint_d biome oxlint black prettier rubocop
         pylint svelte-check stylelint flake8 pycodestyle pydocstyle pyflakes""",
         (
-            "error", "problem", "issues", "All checks passed", "All matched", "ould ", "offenses", "Oh no!", "Oops!",
-            "already formatted", "too many warnings",
+            "error", "problem", "issues", "All checks passed", "All matched", "ould ", " inspected, ", "Oh no!",
+            "Oops!", "already formatted", "too many warnings",
         ),
         failed=(
             rf"Found {_SOME} {_FINDINGS}(?:\.|$| in (?:{_SOME} (?:\w+ )?files?|the same file|\S+:\d+)\b)",
@@ -33,7 +35,7 @@ TOOLS: Final = (
             "Would reformat: ",
             "Oh no! 💥",
             r"\[warn\] Code style issues",
-            rf"\d+ files? inspected, {_SOME} offenses?",
+            rf"\d+ files? inspected, (?!{_ALL_CORRECTED}){_SOME} offenses?",
             rf"svelte-check found {_SOME} errors?",
             r"\S[^\n]{0,400}?(?:\(\d+,\d+\):|:\d+:\d+ -) error TS\d+:",
             r"error TS\d+: ",
@@ -48,7 +50,7 @@ TOOLS: Final = (
             r"[ \t]*✖ \d+ problems? \(0 errors, ",
             r"\d+ files? (?:already formatted|would be left unchanged\.)$",
             "All matched files use Prettier",
-            r"\d+ files? inspected, no offenses",
+            rf"\d+ files? inspected, (?:no offenses|{_ALL_CORRECTED})",
             "svelte-check found 0 errors",
         ),
     ),

@@ -135,7 +135,7 @@ def end_facts(
     known = started if isinstance(started, ToolCall) else call_from("tool.started", started or {}, None)
     if exit_code is not None and type(exit_code) is not int:
         exit_code = exit_code_of(exit_code)  # a host may hand on what it got
-    read = read_result(result, is_error)
+    read = read_result(result, is_error, coded=exit_code is not None, kind=known.kind)
     code = read.exit_code if exit_code is None else exit_code
     failed = bool(read.failed) or (exit_code is not None and exit_code != 0)
     if failed and code == 1 and known.check is None and _may_say_no(known):

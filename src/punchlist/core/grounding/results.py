@@ -2,7 +2,8 @@
 
 Agents put these in different places: a string with the code in its first or last lines, an object with `exit_code`,
 `returncode` or `metadata`, a list of content parts, or JSON as text. With nothing of that kind nobody said how the call
-went. Never raises; looks at a bounded part.
+went. What a program printed, or a file holds, may look the same: where the host said how the call went, a text is that,
+and an object is the host's own. Never raises; looks at a bounded part.
 """
 
 from __future__ import annotations
@@ -39,6 +40,13 @@ _CODES: Final = (
     "code",
     "exit",
 )
+_LOOSE_CODES: Final = frozenset({"code", "exit"})
+"""Names that others use as well."""
+
+_HIGHEST: Final = 255
+_OF_HTTP: Final = range(200, 227)
+"""What a `code` is that tells of an answer over HTTP, as far as an exit code could be it too."""
+
 _FAILURES: Final = frozenset({"error", "failed", "failure", "timeout", "timed_out", "cancelled", "killed", "rejected"})
 _SUCCESSES: Final = frozenset({"ok", "success", "succeeded", "passed"})
 _UNFINISHED: Final = frozenset({"running", "in_progress", "pending", "started", "background", "queued"})
@@ -46,10 +54,16 @@ _UNFINISHED: Final = frozenset({"running", "in_progress", "pending", "started", 
 
 _BROKEN_OFF: Final = ("interrupted", "timed_out", "timedOut", "aborted", "cancelled", "killed")
 _BEHIND: Final = ("backgroundTaskId", "background_task_id", "shellId", "bash_id")
+_OF_HOSTS: Final = ("stdout", "isError", *_BEHIND)
+"""Names that make a JSON text the answer of a host, as an exit code does that is called so."""
+
 _DEEPEST: Final = 4
 _MOST_PARTS: Final = 64
 _EDGE: Final = 600
 """Characters at either end of a text in which an exit code is looked for."""
+
+_SHOWING: Final = frozenset({"shell", "read"})
+"""Kinds of tools that show what others wrote."""
 
 _LONGEST_JSON: Final = 262_144
 _EXIT: Final = r"""(?mix) ^[\[(<\s]{0,4} (?: error:\ )? (?:
@@ -81,16 +95,22 @@ class Result(NamedTuple):
     runs_on: bool = False
 
 
-def read_result(result: Any, is_error: bool | None = None) -> Result:
+def read_result(result: Any, is_error: bool | None = None, *, coded: bool = False, kind: str = "") -> Result:
     """What a result says. `is_error` is what the host said of it: True is believed, False is looked into.
 
-    None is "not told": then the result has to say so itself, by an exit code or as an object.
+    None is "not told": then the result has to say so itself, by an exit code or as an object. `coded`: the host gave an
+    exit code, and a text beside it says nothing of the call. `kind` is that of the tool: what a program prints, or a
+    file holds, is not the tool's own answer where the host said that all went well.
     """
     value = _decoded(result)
     is_text = isinstance(value, str)
     text = (value if is_text else _text(value, 0))[-WINDOW:]
+    if coded and isinstance(result, str):
+        return Result(text, None, is_error)
+    if is_error is False and not is_text and isinstance(result, str) and kind in _SHOWING:
+        is_text = not _is_of_host(value)
     code = None if is_text else _code(value, 0)
-    if code is None and isinstance(result, str):
+    if code is None and isinstance(result, str) and not (kind == "read" and is_error is False):
         code = _written_code(text)
     said = None if is_text else _said(value)
     if is_error or (code is not None and code != 0) or said is False or text.startswith(_REFUSED):
@@ -135,19 +155,29 @@ def _text(value: Any, depth: int) -> str:
     return ""
 
 
-def _code(value: Any, depth: int) -> int | None:
+def _code(value: Any, depth: int, *, strict: bool = False) -> int | None:
+    """The exit code in an object; `strict`: only under a name that nothing else has."""
     if not isinstance(value, Mapping) or depth == _DEEPEST:
         return None
     fields = cast("Mapping[Any, Any]", value)
     for name in _CODES:
         code = exit_code_of(fields.get(name)) if name in fields else None
-        if code is not None and not (name == "code" and isinstance(fields[name], str)):  # that may be any text
+        if code is None or (name in _LOOSE_CODES and (strict or code > _HIGHEST)):
+            continue
+        if not (name == "code" and (isinstance(fields[name], str) or code in _OF_HTTP)):  # a text may be any
             return code
     for name in ("metadata", "result", "details", "output"):
-        code = _code(fields.get(name), depth + 1)
+        code = _code(fields.get(name), depth + 1, strict=strict)
         if code is not None:
             return code
     return None
+
+
+def _is_of_host(value: Any) -> bool:
+    """Whether what was JSON in a text is a host's answer about a call, and not what the call brought to light."""
+    if not isinstance(value, Mapping):
+        return False
+    return any(name in value for name in _OF_HOSTS) or _code(cast("object", value), 0, strict=True) is not None
 
 
 def _written_code(text: str) -> int | None:
