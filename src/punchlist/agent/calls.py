@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from functools import cached_property, partial
+from functools import partial
 from hashlib import blake2b
 from importlib import import_module
 from types import ModuleType
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from punchlist.agent.once import once
 from punchlist.agent.turns import Turns
 from punchlist.core.apply import Applied, apply
 from punchlist.core.commands import Command, Elsewhere, Problem, Query, Replace
@@ -218,11 +219,11 @@ class Calls(Turns):
             pace, found = rules.called(pace, now, self._staleness)
         return pace, [Draft(one.kind, one.data()) for one in found] if found else []
 
-    @cached_property
+    @once
     def _paces(self) -> ModuleType:
         return import_module("punchlist.detect.pace")  # not for those who call nothing
 
-    @cached_property
+    @once
     def _staleness(self) -> StalenessOptions:
         from punchlist.detect.list_rules import DEFAULT
 
@@ -259,7 +260,7 @@ class Calls(Turns):
         applied = known if isinstance(parsed, Query) else apply(row.state, parsed, self._policy, now, by=self.name)
         return self._said(row, parsed, applied, now)
 
-    @cached_property
+    @once
     def _judging(self) -> Judging:
         from punchlist.agent.grading import Judging
 

@@ -6,9 +6,9 @@ from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, cast, get_args
 
+from punchlist.agent.once import once
 from punchlist.config import redaction, task_list, todos_offered
 from punchlist.core.commands import Focus, Policy
 from punchlist.core.events import Draft
@@ -144,7 +144,7 @@ class Handle:
     def dialect(self) -> str:
         return self._dialect.name
 
-    @cached_property
+    @once
     def _lane(self) -> str:
         """What tells the agent from all others of the board: its transactions keep their order."""
         return f"{self.session}\n{self.name}"
@@ -189,13 +189,13 @@ class Handle:
         row = self._row()
         return "plan" if row is not None and row.mode == "plan" else "execute"
 
-    @cached_property
+    @once
     def _own_tools(self) -> OwnTools:
         from punchlist.guidance.tools import OwnTools  # not needed where an agent is only asked for its list
 
         return OwnTools.named(self._options.get("reading_tools", ()), self._options.get("changing_tools", ()))
 
-    @cached_property
+    @once
     def _rules(self) -> Rules:
         from punchlist.guidance.settings import rules, settings_from, without_reminders
 
@@ -204,7 +204,7 @@ class Handle:
         silent = found.rhythm.main_only and self._options.get("subagent", False)
         return without_reminders(found) if silent or (layers is not None and "reminder" not in layers) else found
 
-    @cached_property
+    @once
     def _accounts(self) -> Accounts:
         from punchlist.agent.accounts import Accounts
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cache, cached_property, lru_cache
+from functools import cache, lru_cache
 from hashlib import blake2b
 from typing import TYPE_CHECKING, TypeVar
 
@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from punchlist.agent.asking import take_answers
 from punchlist.agent.kept import kept
+from punchlist.agent.once import once
 from punchlist.agent.telling import hear, hear_contradicted
 from punchlist.core.commands import Policy
 from punchlist.core.events import Draft
@@ -273,7 +274,7 @@ class Steps:
         answer = Injection("answer", answers, role=self._ground.rules.rhythm.role)
         return outcome._replace(said=(answer, *outcome.said))
 
-    @cached_property
+    @once
     def _descriptions(self) -> Size:
         """What every request carries because the tools are offered."""
         return size_of_tools(self._ground.tools)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from punchlist.agent.handle import Handle
+from punchlist.agent.once import once
 
 if TYPE_CHECKING:
     from punchlist.agent.reports import Reports
@@ -39,7 +39,7 @@ class Turns(Handle):
         """
         return self._steps.stop(last_text, background)
 
-    @cached_property
+    @once
     def _steps(self) -> Reports:
         from punchlist.agent.reports import Reports  # a command that only shows a list has no use for it
         from punchlist.agent.settling import settle, wanted
@@ -67,7 +67,7 @@ class Turns(Handle):
         )
         return Reports(ground)
 
-    @cached_property
+    @once
     def _watching(self) -> Watching:
         from punchlist.agent.watch_options import watch_settings
         from punchlist.agent.watching import Watching
