@@ -141,6 +141,41 @@ def test_what_only_looks_like_a_command_with_a_secret_is_shown(text: str) -> Non
 
 
 @pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ('-DB_PASSWORD = "{}"', '-DB_PASSWORD = "***"'),
+        ('--- a\n-DB_PASSWORD : "{}"', '--- a\n-DB_PASSWORD : "***"'),
+        ("-token => {}", "-token => ***"),
+        ("--token =={}", "--token ==***"),
+        ("if password == '{}':", "if password == '***':"),
+        ("if (password === '{}') {", "if (password === '***') {"),
+        ('[ "$PASSWORD" != "{}" ]', '[ "$PASSWORD" != "***" ]'),
+        ("if ($password -eq '{}')", "if ($password -eq '***')"),
+        ("password !== '{}'", "password !== '***'"),
+        ("where password <> '{}'", "where password <> '***'"),
+        ('password <- "{}"', 'password <- "***"'),
+        ('password ||= "{}"', 'password ||= "***"'),
+        ("PASSWORD ?= {}", "PASSWORD ?= ***"),
+        ("PASSWORD ::= {}", "PASSWORD ::= ***"),
+        ("PASSWORD += {}", "PASSWORD += ***"),
+        ('password                   = "{}"', 'password                   = "***"'),
+        ("FROM x\nENV DB_PASSWORD {}", "FROM x\nENV DB_PASSWORD ***"),
+        ("ENV DB_PASSWORD two {}\nRUN x", "ENV DB_PASSWORD ***\nRUN x"),
+        ("-ENV DB_PASSWORD {}", "-ENV DB_PASSWORD ***"),
+        ("ARG TOKEN {}", "ARG TOKEN ***"),
+        ("-sshpass -p {} ssh h", "-sshpass -p *** ssh h"),
+        ("@@ -1 +1 @@\n-curl -u ada:{} h", "@@ -1 +1 @@\n-curl -u ada:*** h"),
+        ("if token == None or token != null", "if token == None or token != null"),
+    ],
+)
+def test_a_sign_is_never_taken_for_the_value_behind_it(text: str, shown: str) -> None:
+    given = text.replace("{}", "hunter2")
+    assert redact(given) == shown
+    assert redact(shown) == shown
+    assert "hunter2" not in redact(json.dumps({"content": given}, ensure_ascii=False))
+
+
+@pytest.mark.parametrize(
     "piece",
     [
         "machine a login b password ", "machine a login ", "'token=", "'token=a ", "<password>", "<password a ",

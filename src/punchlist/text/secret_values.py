@@ -4,6 +4,7 @@ import re
 from functools import cache
 from typing import Final, NamedTuple
 
+from punchlist.text.secret_commands import FREE
 from punchlist.text.secret_shapes import MARK
 
 _BELOW: Final = r"(?:[|>][-+]?)?[^\S\n]{0,8}(?:\n|\\{1,3}n)[^\S\n]{1,32}(?:-[^\S\n]{1,8})?(?![\w.-]{1,128}:)"
@@ -33,6 +34,10 @@ _MORE_FIELDS: Final = r"""[^;"'\n=]{0,256};[A-Za-z][A-Za-z ]{0,31}="""
 """Last words of names before, and what stands behind a value in a connection string: `User Id=sa;Password=…;`. It may
 have blanks in it."""
 
+INSTRUCTION: Final = rf"{FREE}(?:ENV|ARG)[ \t]{{1,8}}"
+"""What stands before a name in a Dockerfile; all that the line has behind the name is its value."""
+
+_INSTRUCTED: Final = rf"{INSTRUCTION}\Z"
 _NEAR: Final = 256
 _FAR: Final = 4096
 """Characters before a name, and of an element, that are looked at."""
@@ -58,6 +63,9 @@ def value_behind(text: str, head: re.Match[str], done: int = 0) -> Value | None:
     if found is None or _is_reference(found[0]):
         return None
     end = found.end() if found["many"] is None else _closed(text, found.start())
+    if head["set"] is not None and _compiled(_INSTRUCTED).search(text, max(0, head.start() - _NEAR), head.start()):
+        rest = _compiled(r"""[^\n"']*+""").match(text, end)
+        return Value(found.start(), end if rest is None else rest.end(), _masked(found))
     if found["open"] is None and below is None and head["name"] is not None and head["field"] is None:
         return _reaching(text, done, head.start(), found.start()) or Value(found.start(), end, MARK)
     return Value(found.start(), end, _masked(found))
