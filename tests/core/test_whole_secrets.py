@@ -176,12 +176,57 @@ def test_a_sign_is_never_taken_for_the_value_behind_it(text: str, shown: str) ->
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "docker login; docker run -p 80:80 x",
+        "cd login && mkdir -p src/components",
+        "unzip a.zip && mkdir -p b",
+        "openssl version && make -k test",
+        "wget x && docker run --user 1000:1000 img",
+        "useradd bob; mkdir -p x",
+        "python login.py -p 8000; ls src/login -p",
+        'echo "building" && docker build . | tee log && cat /etc/passwd',
+        "echo hello | tee log && sudo -S ls",
+        "the cargo login command failed",
+    ],
+)
+def test_what_another_command_is_given_is_shown(text: str) -> None:
+    assert redact(text) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "docker login; mysql -p{}",
+        "mysql; sshpass -p {} ssh h; mkdir -p x",
+        'mysql -e "select 1; select 2" -p{}',
+        "mysql -e 'a && b' -p{}",
+        'ssh h "mysql" -e "a; b" -p{}',
+        "curl 'http://h/a; b' -u ada:{}",
+        "curl http://h/a;b?c=1&&d=2 -u ada:{}",
+        "curl $(echo a; echo b) -u ada:{}",
+        "find . -exec curl x \\; -u ada:{}",
+        "echo a && echo {} | sudo -S ls",
+        "(echo {}; echo {}) | passwd bob",
+        "echo root:{} | sudo chpasswd",
+        "echo {} | ssh h 'cd x && sudo -S ls'",
+        "echo {} | while read p; do docker login --password-stdin; done",
+    ],
+)
+def test_a_sign_within_a_command_does_not_end_it(text: str) -> None:
+    given = text.replace("{}", SECRET)
+    assert SECRET not in redact(given)
+    assert SECRET not in redact(json.dumps({"command": given}, ensure_ascii=False))
+
+
+@pytest.mark.parametrize(
     "piece",
     [
         "machine a login b password ", "machine a login ", "'token=", "'token=a ", "<password>", "<password a ",
         "htpasswd -b ", "echo 'a", "echo a | sudo ", "printf '%s' ", "identified by '", "create identified by ",
         "password '", "password for ", "sudo <<<", "login <<< ", "secret set a=", "secret set ", "cargo login --a ",
         ";token=", "a=b;token=", "smbclient -U a", "--from-literal=a='", "mysqladmin ", '\\"token=', "token=a;b",
+        "login; -p a", "login; ", "echo a | x; sudo -S ", "curl ' ; ", "mysql ; -p",
     ],
 )  # fmt: skip
 def test_a_text_that_is_all_beginnings_of_secrets_is_redacted_in_time(piece: str) -> None:
