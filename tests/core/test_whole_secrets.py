@@ -220,6 +220,42 @@ def test_a_sign_within_a_command_does_not_end_it(text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        'rg -n "token=" src | head -20',
+        "grep -E 'secret=|token=' -r src && make test",
+        '{"pattern": "token:", "path": "src"}',
+        '{"pattern":"password=","path":"src"}',
+        '{"command": "rg \\"token=\\" src | head", "path": "src"}',
+        '{"command": "rg \'token=\'"}',
+        '{"pattern": "token: "}',
+    ],
+)
+def test_a_name_that_its_quote_closes_has_no_value(text: str) -> None:
+    assert redact(text) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'echo "password:" {}',
+        'echo "password="{}',
+        'url = "token=" + {}',
+        'grep "token="{} src',
+        'grep x f; echo "token:" {}',
+        'rg "token=" src; curl -d "token={}" h',
+        "TOKEN='{}' rg 'token=' src",
+        'token="{}"',
+        "'token': '{}'",
+        '\'{"token": "{}"}\'',
+        "'a'+token='{}'",
+    ],
+)
+def test_what_may_be_the_value_behind_a_quoted_name_is_redacted(text: str) -> None:
+    assert SECRET not in redact(text.replace("{}", SECRET))
+
+
+@pytest.mark.parametrize(
     "piece",
     [
         "machine a login b password ", "machine a login ", "'token=", "'token=a ", "<password>", "<password a ",
@@ -227,6 +263,7 @@ def test_a_sign_within_a_command_does_not_end_it(text: str) -> None:
         "password '", "password for ", "sudo <<<", "login <<< ", "secret set a=", "secret set ", "cargo login --a ",
         ";token=", "a=b;token=", "smbclient -U a", "--from-literal=a='", "mysqladmin ", '\\"token=', "token=a;b",
         "login; -p a", "login; ", "echo a | x; sudo -S ", "curl ' ; ", "mysql ; -p",
+        "grep 'token=' ", "rg 'token='", "'token=',",
     ],
 )  # fmt: skip
 def test_a_text_that_is_all_beginnings_of_secrets_is_redacted_in_time(piece: str) -> None:
