@@ -255,6 +255,13 @@ def test_what_may_be_the_value_behind_a_quoted_name_is_redacted(text: str) -> No
     assert SECRET not in redact(text.replace("{}", SECRET))
 
 
+@pytest.mark.parametrize("text", ["secrets.yaml:3:password: {}", "secret: password = {}", "token: token: 'two {}'"])
+def test_a_name_that_is_the_value_of_another_hides_its_own_value(text: str) -> None:
+    shown = redact(text.replace("{}", SECRET))
+    assert SECRET not in shown
+    assert redact(shown) == shown
+
+
 @pytest.mark.parametrize(
     "piece",
     [

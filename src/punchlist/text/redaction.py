@@ -171,11 +171,11 @@ def _secrecy(name: str) -> Secrecy:
 
 
 def _without_named(text: str, lowered: str, signs: tuple[str, ...]) -> str:
-    """The text without values that stand behind a secret name. A name is looked at even within another's value."""
+    """The text without values that stand behind a secret name, also where that name is another's value."""
     kept: list[str] = []
     done = 0
     for head in _heads(text, lowered, signs):
-        if head.start() < done or not _hides(head, text):
+        if head.end() <= done or not _hides(head, text):
             continue
         value = value_behind(text, head, done)
         if value is not None:
