@@ -255,6 +255,43 @@ def test_what_may_be_the_value_behind_a_quoted_name_is_redacted(text: str) -> No
     assert SECRET not in redact(text.replace("{}", SECRET))
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "src/auth/token.ts:12:3 - error TS2345",
+        "src/auth/token.py:12",
+        '{"evidence": ["src/auth/token.py:12-15", "test_password.go:7"]}',
+        "tests/test_token.py: 12 passed",
+        "see token.py:12, secrets.rs:3: warning, and api_key.tsx:120.",
+        "FAILED tests/test_token.py::test_login[a] - assert 1 == 2",
+    ],
+)
+def test_a_place_in_a_source_file_is_no_secret(text: str) -> None:
+    assert redact(text) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "src/token.py:{}",
+        "src/token.py: {}",
+        "src/token.py:12:{}",
+        "src/token.py:12{}",
+        "src/token.py:1234567890123",
+        "token.value: 12",
+        "token: 12",
+        '{"token.py": 12}',
+        "token.py=12",
+        'src/token.py:12:token = "{}"',
+        "src/token.py: :{}",
+    ],
+)
+def test_behind_a_file_that_sounds_secret_only_a_place_is_shown(text: str) -> None:
+    shown = redact(text.replace("{}", SECRET))
+    assert SECRET not in shown
+    assert MARK in shown
+
+
 @pytest.mark.parametrize("text", ["secrets.yaml:3:password: {}", "secret: password = {}", "token: token: 'two {}'"])
 def test_a_name_that_is_the_value_of_another_hides_its_own_value(text: str) -> None:
     shown = redact(text.replace("{}", SECRET))

@@ -46,6 +46,15 @@ _SETS: Final = rf"""
 """
 """What stands before a name whose value follows behind a blank: `npm config set //registry/:`, `ENV`."""
 
+_FILE: Final = r"""
+    .*\.(?:py|pyi|ipynb|[cm]?[jt]sx?|vue|svelte|go|rs|java|kts?|scala|groovy|rb|erb|php|c|h|cc|hh|cpp|hpp|cs|fs|swift
+    |dart|exs?|erl|hs|ml|lua|pl|r|jl|zig|sh|sql|md|rst|html|s?css|proto|tf)
+"""
+_LINE: Final = r"""
+    (?<=:):\w | \d{1,6}(?:[:-]\d{1,6})?(?=[:.]?(?:[\s,;)\]}"'\\]|\Z))
+"""
+"""A name that is a source file's, and what stands behind it and a colon that is no secret: a line, a number, a test."""
+
 _NUMBER: Final = r"[\d.,:%]+[)}\]]*"
 _NEAR: Final = 128
 """Characters behind a name that only sounds secret, and before one that may be set, that are looked at."""
@@ -187,7 +196,7 @@ def _without_named(text: str, lowered: str, signs: tuple[str, ...]) -> str:
 def _hides(head: re.Match[str], text: str) -> bool:
     """Whether what comes behind this name is a secret."""
     how = secrecy(head["tag"] or head["option"] or head["name"])
-    if how == "none":
+    if how == "none" or (head["said"] is not None and head["field"] is None and _is_place(head, text)):
         return False
     if head["set"] is not None:
         sets = _compiled(_SETS).search(text, max(0, head.start() - _NEAR), head.start())
@@ -200,6 +209,11 @@ def _hides(head: re.Match[str], text: str) -> bool:
         return _compiled(_NUMBER).fullmatch(first) is None
     value = _compiled(_FIRST).match(near)
     return value is not None and looks_secret(value[0])
+
+
+def _is_place(head: re.Match[str], text: str) -> bool:
+    """Whether this is a place in a source file, or what a program says of one: `src/token.ts:12:3`."""
+    return _compiled(_FILE).fullmatch(head["name"]) is not None and _compiled(_LINE).match(text, head.end()) is not None
 
 
 def _heads(text: str, lowered: str, signs: tuple[str, ...]) -> Iterator[re.Match[str]]:
