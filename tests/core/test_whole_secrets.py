@@ -198,6 +198,9 @@ def test_what_another_command_is_given_is_shown(text: str) -> None:
     "text",
     [
         "docker login; mysql -p{}",
+        "cargo login --registry command {}",
+        "the cargo login command {}",
+        "-token !=\\ {}",
         "mysql; sshpass -p {} ssh h; mkdir -p x",
         'mysql -e "select 1; select 2" -p{}',
         "mysql -e 'a && b' -p{}",
@@ -284,6 +287,9 @@ def test_a_place_in_a_source_file_is_no_secret(text: str) -> None:
         "token.py=12",
         'src/token.py:12:token = "{}"',
         "src/token.py: :{}",
+        "src/token.py::{}",
+        "'src/token.py :12 {}'",
+        "'src/token.py:12]{}'",
     ],
 )
 def test_behind_a_file_that_sounds_secret_only_a_place_is_shown(text: str) -> None:

@@ -51,9 +51,9 @@ _FILE: Final = r"""
     |dart|exs?|erl|hs|ml|lua|pl|r|jl|zig|sh|sql|md|rst|html|s?css|proto|tf)
 """
 _LINE: Final = r"""
-    (?<=:):\w | \d{1,6}(?:[:-]\d{1,6})?(?=[:.]?(?:[\s,;)\]}"'\\]|\Z))
+    :(?::[Tt]est | [ ]?\d{1,6}(?:[:-]\d{1,6})?[:.]?(?=\s|\\{1,3}[nrt]|(?:\\{0,3}["']|[,;)\]}])+(?:\s|\Z)|\Z))
 """
-"""A name that is a source file's, and what stands behind it and a colon that is no secret: a line, a number, a test."""
+"""A name that is a source file's, and what stands behind it that is no secret: a line, a number, a test."""
 
 _NUMBER: Final = r"[\d.,:%]+[)}\]]*"
 _NEAR: Final = 128
@@ -213,7 +213,10 @@ def _hides(head: re.Match[str], text: str) -> bool:
 
 def _is_place(head: re.Match[str], text: str) -> bool:
     """Whether this is a place in a source file, or what a program says of one: `src/token.ts:12:3`."""
-    return _compiled(_FILE).fullmatch(head["name"]) is not None and _compiled(_LINE).match(text, head.end()) is not None
+    return (
+        _compiled(_FILE).fullmatch(head["name"]) is not None
+        and _compiled(_LINE).match(text, head.end("name")) is not None
+    )
 
 
 def _heads(text: str, lowered: str, signs: tuple[str, ...]) -> Iterator[re.Match[str]]:

@@ -37,10 +37,8 @@ _TAKERS: Final = (
 """What reads a secret from its input."""
 
 _LOGINS: Final = "cargo[ ]login|wandb[ ]login|vault[ ]login|ngrok[ ]authtoken|snyk[ ]auth"
-_PROSE: Final = "|".join((
-    "and", "or", "to", "with", "in", "is", "was", "first", "before", "again", "failed", "fails", "works", "needs",
-    "command", "commands", "call", "step", "page", "succeeded", "then", "for",
-))  # fmt: skip
+_PROSE: Final = r"""(?:and|or|to|with|in|is|was|first|before|again|failed)\b
+    | (?:commands?|calls?|steps?|page|fails|works|needs|succeeded)\b(?![^\n]{0,200}\d)"""
 _SPOKEN: Final = ("passw",)
 
 ROWS: Final[tuple[Row, ...]] = (
@@ -105,14 +103,14 @@ ROWS: Final[tuple[Row, ...]] = (
     (
         "",
         ("<<<",),
-        _given(rf"(?:{_TAKERS}|\b(?:secret|login|auth)\b)(?P<way>[^\n|]{{0,200}}?)<<<[ \t]{{0,8}}", r"(?![\s$])"),
+        _given(rf"(?:{_TAKERS}|\b(?:secret|login|auth)\b)[^\n|]{{0,200}}?<<<[ \t]{{0,8}}", r"(?![\s$])"),
     ),
     (
         "",
         ("cargo login", "wandb login", "ault login", "ngrok authtoken", "snyk auth"),
-        rf"""({FREE}(?:{_LOGINS})
+        rf"""({FREE}(?:{_LOGINS})(?![ \t]{{1,8}}(?:{_PROSE}))
         (?:[ \t]{{1,8}}--?\w[\w-]{{0,32}}(?:=[^\s"']{{0,128}})?){{0,4}}[ \t]{{1,8}})
-        (?!(?:{_PROSE})\b|["']?\$|-){_REST}""",
+        (?!["']?\$|-){_REST}""",
     ),
     (
         "",

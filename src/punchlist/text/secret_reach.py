@@ -4,7 +4,9 @@ import re
 from functools import cache
 from typing import Final
 
-_MARKS: Final = r"""\\*["'] | \\. | [({`] | \b(?:while|until|for|if)\b | ;(?=\s) | (?<=\s)&& | &&(?=\s) | \|\|"""
+_MARKS: Final = (
+    r"""\\*["'] | \\+[^"'] | [({`] | \b(?:while|until|for|if)\b | ;(?=\s|\Z) | (?<=\s)&& | &&(?=\s|\Z) | \|\|"""
+)
 _QUOTES: Final = ('"', "'")
 
 
