@@ -141,12 +141,179 @@ def test_what_only_looks_like_a_command_with_a_secret_is_shown(text: str) -> Non
 
 
 @pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ('-DB_PASSWORD = "{}"', '-DB_PASSWORD = "***"'),
+        ('--- a\n-DB_PASSWORD : "{}"', '--- a\n-DB_PASSWORD : "***"'),
+        ("-token => {}", "-token => ***"),
+        ("--token =={}", "--token ==***"),
+        ("if password == '{}':", "if password == '***':"),
+        ("if (password === '{}') {", "if (password === '***') {"),
+        ('[ "$PASSWORD" != "{}" ]', '[ "$PASSWORD" != "***" ]'),
+        ("if ($password -eq '{}')", "if ($password -eq '***')"),
+        ("password !== '{}'", "password !== '***'"),
+        ("where password <> '{}'", "where password <> '***'"),
+        ('password <- "{}"', 'password <- "***"'),
+        ('password ||= "{}"', 'password ||= "***"'),
+        ("PASSWORD ?= {}", "PASSWORD ?= ***"),
+        ("PASSWORD ::= {}", "PASSWORD ::= ***"),
+        ("PASSWORD += {}", "PASSWORD += ***"),
+        ('password                   = "{}"', 'password                   = "***"'),
+        ("FROM x\nENV DB_PASSWORD {}", "FROM x\nENV DB_PASSWORD ***"),
+        ("ENV DB_PASSWORD two {}\nRUN x", "ENV DB_PASSWORD ***\nRUN x"),
+        ("-ENV DB_PASSWORD {}", "-ENV DB_PASSWORD ***"),
+        ("ARG TOKEN {}", "ARG TOKEN ***"),
+        ("-sshpass -p {} ssh h", "-sshpass -p *** ssh h"),
+        ("@@ -1 +1 @@\n-curl -u ada:{} h", "@@ -1 +1 @@\n-curl -u ada:*** h"),
+        ("if token == None or token != null", "if token == None or token != null"),
+    ],
+)
+def test_a_sign_is_never_taken_for_the_value_behind_it(text: str, shown: str) -> None:
+    given = text.replace("{}", "hunter2")
+    assert redact(given) == shown
+    assert redact(shown) == shown
+    assert "hunter2" not in redact(json.dumps({"content": given}, ensure_ascii=False))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "docker login; docker run -p 80:80 x",
+        "cd login && mkdir -p src/components",
+        "unzip a.zip && mkdir -p b",
+        "openssl version && make -k test",
+        "wget x && docker run --user 1000:1000 img",
+        "useradd bob; mkdir -p x",
+        "python login.py -p 8000; ls src/login -p",
+        'echo "building" && docker build . | tee log && cat /etc/passwd',
+        "echo hello | tee log && sudo -S ls",
+        "the cargo login command failed",
+    ],
+)
+def test_what_another_command_is_given_is_shown(text: str) -> None:
+    assert redact(text) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "docker login; mysql -p{}",
+        "cargo login --registry command {}",
+        "the cargo login command {}",
+        "-token !=\\ {}",
+        "mysql; sshpass -p {} ssh h; mkdir -p x",
+        'mysql -e "select 1; select 2" -p{}',
+        "mysql -e 'a && b' -p{}",
+        'ssh h "mysql" -e "a; b" -p{}',
+        "curl 'http://h/a; b' -u ada:{}",
+        "curl http://h/a;b?c=1&&d=2 -u ada:{}",
+        "curl $(echo a; echo b) -u ada:{}",
+        "find . -exec curl x \\; -u ada:{}",
+        "echo a && echo {} | sudo -S ls",
+        "(echo {}; echo {}) | passwd bob",
+        "echo root:{} | sudo chpasswd",
+        "echo {} | ssh h 'cd x && sudo -S ls'",
+        "echo {} | while read p; do docker login --password-stdin; done",
+    ],
+)
+def test_a_sign_within_a_command_does_not_end_it(text: str) -> None:
+    given = text.replace("{}", SECRET)
+    assert SECRET not in redact(given)
+    assert SECRET not in redact(json.dumps({"command": given}, ensure_ascii=False))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'rg -n "token=" src | head -20',
+        "grep -E 'secret=|token=' -r src && make test",
+        '{"pattern": "token:", "path": "src"}',
+        '{"pattern":"password=","path":"src"}',
+        '{"command": "rg \\"token=\\" src | head", "path": "src"}',
+        '{"command": "rg \'token=\'"}',
+        '{"pattern": "token: "}',
+    ],
+)
+def test_a_name_that_its_quote_closes_has_no_value(text: str) -> None:
+    assert redact(text) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'echo "password:" {}',
+        'echo "password="{}',
+        'url = "token=" + {}',
+        'grep "token="{} src',
+        'grep x f; echo "token:" {}',
+        'rg "token=" src; curl -d "token={}" h',
+        "TOKEN='{}' rg 'token=' src",
+        'token="{}"',
+        "'token': '{}'",
+        '\'{"token": "{}"}\'',
+        "'a'+token='{}'",
+    ],
+)
+def test_what_may_be_the_value_behind_a_quoted_name_is_redacted(text: str) -> None:
+    assert SECRET not in redact(text.replace("{}", SECRET))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "src/auth/token.ts:12:3 - error TS2345",
+        "src/auth/token.py:12",
+        '{"evidence": ["src/auth/token.py:12-15", "test_password.go:7"]}',
+        "tests/test_token.py: 12 passed",
+        "see token.py:12, secrets.rs:3: warning, and api_key.tsx:120.",
+        "FAILED tests/test_token.py::test_login[a] - assert 1 == 2",
+    ],
+)
+def test_a_place_in_a_source_file_is_no_secret(text: str) -> None:
+    assert redact(text) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "src/token.py:{}",
+        "src/token.py: {}",
+        "src/token.py:12:{}",
+        "src/token.py:12{}",
+        "src/token.py:1234567890123",
+        "token.value: 12",
+        "token: 12",
+        '{"token.py": 12}',
+        "token.py=12",
+        'src/token.py:12:token = "{}"',
+        "src/token.py: :{}",
+        "src/token.py::{}",
+        "'src/token.py :12 {}'",
+        "'src/token.py:12]{}'",
+    ],
+)
+def test_behind_a_file_that_sounds_secret_only_a_place_is_shown(text: str) -> None:
+    shown = redact(text.replace("{}", SECRET))
+    assert SECRET not in shown
+    assert MARK in shown
+
+
+@pytest.mark.parametrize("text", ["secrets.yaml:3:password: {}", "secret: password = {}", "token: token: 'two {}'"])
+def test_a_name_that_is_the_value_of_another_hides_its_own_value(text: str) -> None:
+    shown = redact(text.replace("{}", SECRET))
+    assert SECRET not in shown
+    assert redact(shown) == shown
+
+
+@pytest.mark.parametrize(
     "piece",
     [
         "machine a login b password ", "machine a login ", "'token=", "'token=a ", "<password>", "<password a ",
         "htpasswd -b ", "echo 'a", "echo a | sudo ", "printf '%s' ", "identified by '", "create identified by ",
         "password '", "password for ", "sudo <<<", "login <<< ", "secret set a=", "secret set ", "cargo login --a ",
         ";token=", "a=b;token=", "smbclient -U a", "--from-literal=a='", "mysqladmin ", '\\"token=', "token=a;b",
+        "login; -p a", "login; ", "echo a | x; sudo -S ", "curl ' ; ", "mysql ; -p",
+        "grep 'token=' ", "rg 'token='", "'token=',",
     ],
 )  # fmt: skip
 def test_a_text_that_is_all_beginnings_of_secrets_is_redacted_in_time(piece: str) -> None:

@@ -12,22 +12,26 @@ from functools import cache, lru_cache
 from itertools import pairwise
 from typing import Final, Literal
 
+from punchlist.text.secret_commands import FREE
 from punchlist.text.secret_shapes import BARE_SIGNS, MARK, NAMED, has_any, may_have_shapes, without_shapes
-from punchlist.text.secret_values import value_behind
+from punchlist.text.secret_values import INSTRUCTION, value_behind
 from punchlist.text.signs import any_of
 
 Secrecy = Literal["sure", "assigned", "likely", "none"]
 """How secret what goes by a name is: always; where it is assigned or a field; only if it looks like chance; not."""
 
-_HEAD: Final = r"""
-    (?:(?<=<)|(?<=<\w:)|(?<=<\w{2}:)|(?<=<\w{3}:)|(?<=<\w{4}:)|(?<=<\w{5}:)|(?<=<\w{6}:))(?P<tag>[A-Za-z0-9_.-]++)(?:\s[^<>]{0,256}(?<!/))?>
-  | (?<![A-Za-z0-9_-])--?(?P<option>[A-Za-z][A-Za-z0-9_-]++)[^\S\n]{1,8}(?:<<<[^\S\n]{0,8})?(?!--|\s)
+_SIGN: Final = r"(?::{1,3}=|[=!]==?|=>|=~(?=\s)|<[>-]|-[ci]?(?:eq|ne)\b|(?:\|\||&&|\?\?|[?+.|&])?=)"
+"""What assigns a value to a name or compares the two, but for a single colon; it is no value itself."""
+
+_HEAD: Final = rf"""
+    (?:(?<=<)|(?<=<\w:)|(?<=<\w{{2}}:)|(?<=<\w{{3}}:)|(?<=<\w{{4}}:)|(?<=<\w{{5}}:)|(?<=<\w{{6}}:))(?P<tag>[A-Za-z0-9_.-]++)(?:\s[^<>]{{0,256}}(?<!/))?>
+  | (?<![A-Za-z0-9_-])--?(?P<option>[A-Za-z][A-Za-z0-9_-]++)[^\S\n]{{1,8}}(?!:|{_SIGN})(?:<<<[^\S\n]{{0,8}})?(?!--|\s)
   | (?<![A-Za-z0-9_.-])(?P<name>[A-Za-z0-9_.-]++)(?:
-        (?P<field>\\{0,3}["'])?\]?[^\S\n]{0,8}(?:(?P<said>:(?!=))|=>|:=|=)[^\S\n]{0,8}
-      | \\{0,3}["'][^\S\n]{0,8},\s{0,8}\\{0,3}["'](?i:value)\\{0,3}["'][^\S\n]{0,8}:[^\S\n]{0,8}
-      | (?P<pair>\\{0,3}["'])[^\S\n]{0,8},\s{0,8}(?=\\{0,3}["'])
-      | \\{0,3}["'][^\S\n]{1,8}(?i:value)[^\S\n]{0,4}=[^\S\n]{0,4}
-      | (?P<set>["']?)[^\S\n]{1,8}(?![-=:])
+        (?P<field>\\{{0,3}}["'])?\]?[^\S\n]{{0,32}}(?:(?P<said>:(?!:{{0,2}}=))|{_SIGN})[^\S\n]{{0,32}}
+      | \\{{0,3}}["'][^\S\n]{{0,8}},\s{{0,8}}\\{{0,3}}["'](?i:value)\\{{0,3}}["'][^\S\n]{{0,8}}:[^\S\n]{{0,8}}
+      | (?P<pair>\\{{0,3}}["'])[^\S\n]{{0,8}},\s{{0,8}}(?=\\{{0,3}}["'])
+      | \\{{0,3}}["'][^\S\n]{{1,8}}(?i:value)[^\S\n]{{0,4}}=[^\S\n]{{0,4}}
+      | (?P<set>["']?)[^\S\n]{{1,8}}(?!-|:|{_SIGN})
     )
 """
 """A name and what comes between it and its value: a sign, a blank behind an option or a command that sets it.
@@ -36,10 +40,20 @@ A header may be given as a pair, `["X-Api-Key", "…"]`, or as `{"name": "X-Api-
 has its name in a tag, `<password>…</password>`, or in a field, `<add key="password" value="…"/>`.
 """
 
-_SETS: Final = r"""
-    (?<![\w-])(?:set|setx|setenv|config|configure)(?:[^\S\n]{1,8}-[\w-]{1,32}){0,4}[^\S\n]{1,8}[^\s=]{0,128}\Z
+_SETS: Final = rf"""
+    (?:{FREE}(?:set|setx|setenv|config|configure)(?:[^\S\n]{{1,8}}-[\w-]{{1,32}}){{0,4}}[^\S\n]{{1,8}}[^\s=]{{0,128}}
+    | {INSTRUCTION})\Z
 """
-"""What stands before a name whose value follows behind a blank: `npm config set //registry/:`."""
+"""What stands before a name whose value follows behind a blank: `npm config set //registry/:`, `ENV`."""
+
+_FILE: Final = r"""
+    .*\.(?:py|pyi|ipynb|[cm]?[jt]sx?|vue|svelte|go|rs|java|kts?|scala|groovy|rb|erb|php|c|h|cc|hh|cpp|hpp|cs|fs|swift
+    |dart|exs?|erl|hs|ml|lua|pl|r|jl|zig|sh|sql|md|rst|html|s?css|proto|tf)
+"""
+_LINE: Final = r"""
+    :(?::[Tt]est | [ ]?\d{1,6}(?:[:-]\d{1,6})?[:.]?(?=\s|\\{1,3}[nrt]|(?:\\{0,3}["']|[,;)\]}])+(?:\s|\Z)|\Z))
+"""
+"""A name that is a source file's, and what stands behind it that is no secret: a line, a number, a test."""
 
 _NUMBER: Final = r"[\d.,:%]+[)}\]]*"
 _NEAR: Final = 128
@@ -77,8 +91,8 @@ _HARMLESS: Final = {"pass": "(?:ed|es|ing)(?![a-z])", "sid": "[a-z]"}
 """What comes behind a sign in words that are no secret names and in many texts: `passed`, `inside`."""
 
 _PAIRED: Final = ('",', "',")
-_SETTERS: Final = ("set", "config")
-"""A name has one of these behind it, or before it, unless it is an option, or has `=` or `:` behind it."""
+"""A name has one of these behind it, or one of those in `_is_marked` before it, unless it is an option, or has `=` or
+`:` behind it."""
 
 _PIECE: Final = r"""[^\s"',;:()\[\]{}<>&|\\]{8,}"""
 _FIRST: Final = r"""(?:\[[^\]]*+|\{[^}]*+|\([^)]*+|\\*["'][^"'\\\n]*+|[^\s;|&,]*+)"""
@@ -106,7 +120,7 @@ def redacted(text: str, own: re.Pattern[str] | None = None) -> tuple[str, bool]:
     if own is not None:
         text = own.sub(_own_mark, text)
     lowered = text.lower()
-    is_marked = _is_marked(lowered)
+    is_marked = _is_marked(text, lowered)
     sign = (_any_sign() if is_marked else _any_bare_sign()).search(lowered)
     if sign is None and not may_have_shapes(text, lowered):
         return text, own is None
@@ -117,13 +131,14 @@ def redacted(text: str, own: re.Pattern[str] | None = None) -> tuple[str, bool]:
     return kept, False
 
 
-def _is_marked(lowered: str) -> bool:
+def _is_marked(text: str, lowered: str) -> bool:
     """Whether a name in this text could have a value."""
     if ":" in lowered or "=" in lowered or "-" in lowered:
         return True
-    for setter in _SETTERS:
-        if setter in lowered:
-            return True
+    if "set" in lowered or "config" in lowered:
+        return True
+    if ("V" in text and "ENV" in text) or ("G" in text and "ARG" in text):  # a single character is found in no time
+        return True
     return "<" in lowered or ("," in lowered and has_any(lowered, _PAIRED))
 
 
@@ -165,11 +180,11 @@ def _secrecy(name: str) -> Secrecy:
 
 
 def _without_named(text: str, lowered: str, signs: tuple[str, ...]) -> str:
-    """The text without values that stand behind a secret name. A name is looked at even within another's value."""
+    """The text without values that stand behind a secret name, also where that name is another's value."""
     kept: list[str] = []
     done = 0
     for head in _heads(text, lowered, signs):
-        if head.start() < done or not _hides(head, text):
+        if head.end() <= done or not _hides(head, text):
             continue
         value = value_behind(text, head, done)
         if value is not None:
@@ -181,7 +196,7 @@ def _without_named(text: str, lowered: str, signs: tuple[str, ...]) -> str:
 def _hides(head: re.Match[str], text: str) -> bool:
     """Whether what comes behind this name is a secret."""
     how = secrecy(head["tag"] or head["option"] or head["name"])
-    if how == "none":
+    if how == "none" or (head["said"] is not None and head["field"] is None and _is_place(head, text)):
         return False
     if head["set"] is not None:
         sets = _compiled(_SETS).search(text, max(0, head.start() - _NEAR), head.start())
@@ -194,6 +209,14 @@ def _hides(head: re.Match[str], text: str) -> bool:
         return _compiled(_NUMBER).fullmatch(first) is None
     value = _compiled(_FIRST).match(near)
     return value is not None and looks_secret(value[0])
+
+
+def _is_place(head: re.Match[str], text: str) -> bool:
+    """Whether this is a place in a source file, or what a program says of one: `src/token.ts:12:3`."""
+    return (
+        _compiled(_FILE).fullmatch(head["name"]) is not None
+        and _compiled(_LINE).match(text, head.end("name")) is not None
+    )
 
 
 def _heads(text: str, lowered: str, signs: tuple[str, ...]) -> Iterator[re.Match[str]]:

@@ -4,8 +4,12 @@ from typing import Final
 
 Row = tuple[str, tuple[str, ...], str]
 """A character that every match has in it, or none; what the lower-cased text has to hold, one of these; and a pattern
-whose first group stays, while what comes behind it is the secret. A character is found in no time, and most texts have
+whose first group stays, while what comes behind it is the secret; its group `way`, if it has one, has to be of a single
+command. A character is found in no time, and most texts have
 few of these; what has none is looked for in every text, so its signs are rare ones."""
+
+FREE: Final = r"""(?:(?<![\w-])|(?<=["'\n]-)|(?<=\A-)|(?<=\\n)|(?<=\\n-))"""
+"""Where a program's name may begin: not within another, but behind the `-` of a line that a change took out."""
 
 _QUOTE: Final = r"""(?P<quote>\\{0,3}["'])?"""
 _INSIDE: Final = r"(?:(?!(?P=quote))[^\n]|(?<=\\)(?P=quote))++"
@@ -25,13 +29,16 @@ def _given(head: str, before: str = "") -> str:
     return rf"""({head}{_QUOTE}{before})(?(quote){_INSIDE}|{bare})"""
 
 
-_CURL: Final = r"(?<![\w-])(?:curl|wget|https?)\b[^\n|]{0,400}?"
+_CURL: Final = FREE + r"(?:curl|wget|https?)\b(?P<way>[^\n|]{0,400}?)"
 _CURLS: Final = ("curl", "wget", "http ", "https ")
-_TAKERS: Final = r"--password-stdin|--with-token|sudo\b[^\n|]{0,80}?[ ]-\w{0,8}S|passwd|--passphrase-fd"
+_TAKERS: Final = (
+    r"--password-stdin|--with-token|sudo\b[^\n|]{0,80}?[ ]-\w{0,8}S|(?<!/etc/)passwd(?![\w.])|--passphrase-fd"
+)
 """What reads a secret from its input."""
 
 _LOGINS: Final = "cargo[ ]login|wandb[ ]login|vault[ ]login|ngrok[ ]authtoken|snyk[ ]auth"
-_PROSE: Final = "|".join(("and", "or", "to", "with", "in", "is", "was", "first", "before", "again", "failed"))
+_PROSE: Final = r"""(?:and|or|to|with|in|is|was|first|before|again|failed)\b
+    | (?:commands?|calls?|steps?|page|fails|works|needs|succeeded)\b(?![^\n]{0,200}\d)"""
 _SPOKEN: Final = ("passw",)
 
 ROWS: Final[tuple[Row, ...]] = (
@@ -45,17 +52,22 @@ ROWS: Final[tuple[Row, ...]] = (
         "-",
         (" -p",),
         _given(
-            r"""(?<![\w-])
-            (?:mysql\w*|mariadb\w*|mongo\w*|sshpass|7z\w?|(?:un)?zip|login|twine|sqlcmd|bcp|useradd|usermod)\b
-            [^\n|]{0,400}?[ \t]-(?:p|P)[ \t=]{0,2}""",
+            FREE
+            + r"""(?:mysql\w*|mariadb\w*|mongo\w*|sshpass|7z\w?|(?:un)?zip
+                |(?<![/.])login(?![/.])|twine|sqlcmd|bcp|useradd|usermod)\b
+            (?P<way>[^\n|]{0,400}?)[ \t]-(?:p|P)[ \t=]{0,2}""",
             r"(?![-\s])",
         ),
     ),
-    ("-", ("-cli",), _given(r"(?<![\w-])(?:redis|valkey|keydb)-cli\b[^\n|]{0,400}?[ \t](?:-a|--pass)[ \t=]{1,4}")),
-    ("-", ("pass:",), _given(r"(?<![\w-])--?pass\w{0,16}[ \t=]{1,4}", "pass:")),
-    ("-", ("openssl",), _given(r"(?<![\w-])openssl\b[^\n|]{0,400}?[ \t]-k[ \t]{1,4}")),
-    ("-", ("ldap",), _given(r"(?<![\w-])ldap\w++[^\n|]{0,400}?[ \t]-w[ \t]{1,4}")),
-    ("-", ("ssh-keygen",), _given(r"(?<![\w-])ssh-keygen\b[^\n|]{0,400}?[ \t]-[NP][ \t]{0,4}")),
+    (
+        "-",
+        ("-cli",),
+        _given(FREE + r"(?:redis|valkey|keydb)-cli\b(?P<way>[^\n|]{0,400}?)[ \t](?:-a|--pass)[ \t=]{1,4}"),
+    ),
+    ("-", ("pass:",), _given(FREE + r"--?pass\w{0,16}[ \t=]{1,4}", "pass:")),
+    ("-", ("openssl",), _given(FREE + r"openssl\b(?P<way>[^\n|]{0,400}?)[ \t]-k[ \t]{1,4}")),
+    ("-", ("ldap",), _given(FREE + r"ldap\w++(?P<way>[^\n|]{0,400}?)[ \t]-w[ \t]{1,4}")),
+    ("-", ("ssh-keygen",), _given(FREE + r"ssh-keygen\b(?P<way>[^\n|]{0,400}?)[ \t]-[NP][ \t]{0,4}")),
     (
         "-",
         ("--from-literal",),
@@ -65,28 +77,28 @@ ROWS: Final[tuple[Row, ...]] = (
     (
         "-",
         ("secret",),
-        _given(r"(?<![\w-])secrets?\b[^\n|]{0,400}?[ \t](?:-b|--body|--value|--plaintext)[ \t=]{1,4}"),
+        _given(FREE + r"secrets?\b(?P<way>[^\n|]{0,400}?)[ \t](?:-b|--body|--value|--plaintext)[ \t=]{1,4}"),
     ),
     (
         "=",
         ("secret",),
-        rf"""((?<![\w-])secrets?[ \t:]{{1,8}}set(?:[ \t]{{1,8}}-[\w-]{{1,32}}(?:[ \t=][^\s"'=]{{1,128}})?){{0,8}}
+        rf"""({FREE}secrets?[ \t:]{{1,8}}set(?:[ \t]{{1,8}}-[\w-]{{1,32}}(?:[ \t=][^\s"'=]{{1,128}})?){{0,8}}
         [ \t]{{1,8}}["']?\w{{1,128}}=)(?!["']?\$){_REST}""",
     ),
     (
         "-",
         ("htpasswd",),
-        rf"""((?<![\w-])htpasswd(?=[^\n]{{0,80}}?[ \t]-\w{{0,8}}b)(?:[ \t]{{1,8}}-\w{{1,16}}){{1,8}}
+        rf"""({FREE}htpasswd(?=[^\n]{{0,80}}?[ \t]-\w{{0,8}}b)(?:[ \t]{{1,8}}-\w{{1,16}}){{1,8}}
         [ \t]{{1,8}}[^\s"']{{1,256}}[ \t]{{1,8}}){_REST}""",
     ),
     (
         "|",
         ("stdin", "--with-token", "sudo", "passwd", "-fd"),
-        rf"""((?<![\w-])(?:echo|printf)[ \t]{{1,8}}(?:-\w{{1,8}}[ \t]{{1,8}}){{0,2}}
+        rf"""({FREE}(?:echo|printf)[ \t]{{1,8}}(?:-\w{{1,8}}[ \t]{{1,8}}){{0,2}}
         (?:\\{{0,3}}["']?%[^\s"'\\]{{1,16}}(?:\\{{1,3}}n)?\\{{0,3}}["']?[ \t]{{1,8}})?+)
         (?!\\{{0,3}}["']?\$)(?:\\{{0,3}}"[^"\n]{{0,512}}" | '[^'\n]{{0,512}}' | [^\s|"'])
         (?:\\{{0,3}}"[^"\n]{{0,512}}" | '[^'\n]{{0,512}}' | [^\n|"']){{0,512}}?
-        (?=[ \t]{{0,8}}\|[^\n]{{0,200}}?(?:{_TAKERS}))""",
+        (?=[ \t]{{0,8}}\|(?P<way>[^\n]{{0,200}}?(?:{_TAKERS})))""",
     ),
     (
         "",
@@ -96,15 +108,16 @@ ROWS: Final[tuple[Row, ...]] = (
     (
         "",
         ("cargo login", "wandb login", "ault login", "ngrok authtoken", "snyk auth"),
-        rf"""((?<![\w-])(?:{_LOGINS})
+        rf"""({FREE}(?:{_LOGINS})(?![ \t]{{1,8}}(?:{_PROSE}))
         (?:[ \t]{{1,8}}--?\w[\w-]{{0,32}}(?:=[^\s"']{{0,128}})?){{0,4}}[ \t]{{1,8}})
-        (?!(?:{_PROSE})\b|["']?\$|-){_REST}""",
+        (?!["']?\$|-){_REST}""",
     ),
     (
         "",
         ("smbclient", "sqlplus"),
         _given(
-            r"""(?<![\w-])(?:smbclient\b[^\n|]{0,400}?[ \t](?:-U|--user)[ \t=]{0,4}
+            FREE
+            + r"""(?:smbclient\b(?P<way>[^\n|]{0,400}?)[ \t](?:-U|--user)[ \t=]{0,4}
             | sqlplus(?:[ \t]{1,8}-\w{1,8}){0,4}[ \t]{1,8})""",
             r"""[^\s%/"']{1,128}[%/]""",
         ),
@@ -115,7 +128,7 @@ ROWS: Final[tuple[Row, ...]] = (
         rf"""((?:
             (?:\bmachine{_BLANKS}[^\s"'\\]{{1,256}}{_BLANKS}|\bdefault{_BLANKS}|(?:\A|\n|\\n)[ \t]{{0,16}})
             (?:(?:login|account){_BLANKS}[^\s"'\\]{{1,256}}{_BLANKS}){{1,2}}password{_BLANKS}
-          | (?<![\w-])(?:mysqladmin|nmcli)\b[^\n|]{{0,400}}?[ \t]password[ \t]{{1,8}}
+          | {FREE}(?:mysqladmin|nmcli)\b(?P<way>[^\n|]{{0,400}}?)[ \t]password[ \t]{{1,8}}
         ){_QUOTE})(?(quote){_INSIDE}|(?![\s-])(?:\\[^\n]|[^\s"'\\])++)""",
     ),
     (

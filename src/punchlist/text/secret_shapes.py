@@ -11,6 +11,7 @@ from operator import itemgetter
 from typing import Final
 
 from punchlist.text.secret_commands import ROWS, Row
+from punchlist.text.secret_reach import end_of_command
 
 MARK: Final = "***"
 """What stands where a secret stood."""
@@ -138,7 +139,7 @@ def without_shapes(text: str, lowered: str) -> str:
                 for sign in signs:
                     if sign in lowered:
                         for pattern in patterns:
-                            text = _compiled(pattern).sub(rf"\1{MARK}", text)
+                            text = _without(_compiled(pattern), text)
                         break
     words = _long_words(text)
     if words and _compiled(_SHAPE_SIGNS).search(words) is not None:
@@ -146,6 +147,22 @@ def without_shapes(text: str, lowered: str) -> str:
             if has_any(words, signs):
                 text = _compiled(rf"(?<![A-Za-z0-9])(?:{shape})[A-Za-z0-9_-]*+").sub(MARK, text)
     return text
+
+
+def _without(pattern: re.Pattern[str], text: str) -> str:
+    """The text with `***` for what comes behind the first group, unless another command is on the way to it."""
+    if "way" not in pattern.groupindex:
+        return pattern.sub(rf"\1{MARK}", text)
+    kept: list[str] = []
+    done = start = 0
+    while (found := pattern.search(text, start)) is not None:
+        end = -1 if found["way"] is None else end_of_command(found["way"])
+        if end < 0:
+            kept += (text[done : found.end(1)], MARK)
+            done = start = found.end()
+        else:
+            start = min(found.end(1), found.start("way") + end + 1)
+    return "".join((*kept, text[done:])) if kept else text
 
 
 def _long_words(text: str) -> str:

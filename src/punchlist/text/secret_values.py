@@ -4,6 +4,7 @@ import re
 from functools import cache
 from typing import Final, NamedTuple
 
+from punchlist.text.secret_commands import FREE
 from punchlist.text.secret_shapes import MARK
 
 _BELOW: Final = r"(?:[|>][-+]?)?[^\S\n]{0,8}(?:\n|\\{1,3}n)[^\S\n]{1,32}(?:-[^\S\n]{1,8})?(?![\w.-]{1,128}:)"
@@ -14,7 +15,7 @@ _VALUE: Final = r"""
   | (?P<open>\\*["']) (?: (?<=")(?<!\\")(?P<double>(?:[^"\\]|\\.)*+)" | (?<=')(?<!\\')(?P<single>(?:[^'\\]|\\.)*+)'
                         | (?<=\\["'])[^"'\\]*+(?P<close>\\++["'])? | [^\n]*+ )
   | (?P<many>[\[{(])
-  | [^\s;|&"'](?:\\[^\S\n]|[^\s;|&])*+
+  | (?:\\[^\S\n]|[^\s;|&"'])(?:\\[^\S\n]|[^\s;|&])*+
 """
 _BRACKET: Final = r"""\\.|["'\[\](){}]"""
 _GLUED: Final = r"""[^\s;|&"',)}\]\\@]++"""
@@ -25,6 +26,13 @@ _REFERENCE: Final = r"""["']?(?:\$\{?\w+\}?|\$\(.*|%\w+%|true|false|null|none|un
 _LINE: Final = r"""(?:[\s"']-\w{0,4}c | (?:command|cmd|script)\\{0,3}["'][ \t]{0,8}:)[ \t]{0,8}\Z"""
 """What stands before the quotes of a command line, which goes on behind a value: `sh -c "TOKEN=… make"`."""
 
+_SEARCHES: Final = r"""(?<![\w-])(?:[a-z]{0,4}grep|rg|ag|ack)[ \t][^\n|;&]{0,200}\Z"""
+"""What stands before the pattern of a search."""
+
+_CLOSED: Final = r"""\\*["'](?:[\s\\"'}\]),;]*(?:\n|\Z) | ,\s{0,8}\\*["'][\w-]{1,64}\\*["']\s{0,8}:)"""
+_CLOSED_SEARCH: Final = r"""\\*["'](?=[\s|;&)]|\Z)"""
+"""A quote that closes, with nothing behind it that could be the value, or another field; or one in a search."""
+
 _FIELDS: Final = frozenset({
     "server", "host", "source", "address", "port", "user", "username", "id", "uid", "database", "catalog", "driver",
     "endpoint",
@@ -33,6 +41,10 @@ _MORE_FIELDS: Final = r"""[^;"'\n=]{0,256};[A-Za-z][A-Za-z ]{0,31}="""
 """Last words of names before, and what stands behind a value in a connection string: `User Id=sa;Password=…;`. It may
 have blanks in it."""
 
+INSTRUCTION: Final = rf"{FREE}(?:ENV|ARG)[ \t]{{1,8}}"
+"""What stands before a name in a Dockerfile; all that the line has behind the name is its value."""
+
+_INSTRUCTED: Final = rf"{INSTRUCTION}\Z"
 _NEAR: Final = 256
 _FAR: Final = 4096
 """Characters before a name, and of an element, that are looked at."""
@@ -55,12 +67,28 @@ def value_behind(text: str, head: re.Match[str], done: int = 0) -> Value | None:
         return _in_element(text, head)
     below = _compiled(_BELOW).match(text, head.end()) if head["said"] else None
     found = _compiled(_VALUE).match(text, head.end() if below is None else below.end())
-    if found is None or _is_reference(found[0]):
+    if found is None or _is_reference(found[0]) or (found["open"] and _is_empty(text, head, found, done)):
         return None
     end = found.end() if found["many"] is None else _closed(text, found.start())
+    if head["set"] is not None and _compiled(_INSTRUCTED).search(text, max(0, head.start() - _NEAR), head.start()):
+        rest = _compiled(r"""[^\n"']*+""").match(text, end)
+        return Value(found.start(), end if rest is None else rest.end(), _masked(found))
     if found["open"] is None and below is None and head["name"] is not None and head["field"] is None:
         return _reaching(text, done, head.start(), found.start()) or Value(found.start(), end, MARK)
     return Value(found.start(), end, _masked(found))
+
+
+def _is_empty(text: str, head: re.Match[str], value: re.Match[str], done: int) -> bool:
+    """Whether the quote behind a name closes one that was opened right before it: `rg "token=" src`."""
+    near = text[max(done, head.start() - _NEAR) : head.start()]
+    word = "" if not near or near[-1].isspace() else near.split()[-1]
+    opened = _opened(word)
+    if head["field"] is not None or opened is None or opened[0] != value["open"]:
+        return False
+    if _compiled(_CLOSED).match(text, value.start()) is not None:
+        return True
+    is_search = _compiled(_SEARCHES).search(near[: len(near) - len(word) + opened.start()]) is not None
+    return is_search and _compiled(_CLOSED_SEARCH).match(text, value.start()) is not None
 
 
 def _reaching(text: str, done: int, name: int, value: int) -> Value | None:
