@@ -331,3 +331,17 @@ def test_a_report_over_a_file_that_others_could_read_is_readable_by_its_user_alo
     assert file.read_text() == run("report", "--format", "markdown").out
     assert link.is_symlink()
     assert run("report", "-o", "/dev/null").code == 0
+
+
+@pytest.mark.parametrize("command", ["brief", "report"])
+def test_who_only_looks_makes_no_board_where_the_path_is_mistyped(run: Run, tmp_path: Path, command: str) -> None:
+    path = tmp_path / "typo.db"
+    said = run(command, "--db", str(path))
+    assert said.code == 2
+    assert "There is no board" in said.err
+    assert not path.exists()
+
+
+def test_an_empty_report_on_everything_does_not_send_people_to_everything(run: Run) -> None:
+    assert "--all" in run("report").out
+    assert "--all" not in run("report", "--all").out

@@ -56,7 +56,7 @@ def run(options: Namespace) -> int:
     problem = "" if options.push is None else _unusable(options.push)
     if problem:
         return complain(problem, UNUSABLE)
-    with open_board(options) as board:
+    with open_board(options, reads=True) as board:
         project = here(options)
         mark = f"brief {author(options)} {'' if project is None else project_of(project)}"
         after = options.after

@@ -52,7 +52,8 @@ def run(options: Namespace) -> int:
     elif options.format != "text":
         print(_as_text(report, changes, options, now), end="")
     elif not report.items and not report.elsewhere:
-        print("Nothing to report here yet; `punchlist report --all` looks at every project.")
+        more = "" if options.all else "; `punchlist report --all` looks at every project"
+        print(f"Nothing to report here yet{more}.")
     else:
         from punchlist.surfaces.report_text import report_lines
 
