@@ -31,7 +31,8 @@ _ENDS = 64
 _SAFE_INTEGER = 2**53
 _LARGEST = 4096
 """Bits of an integer that is written out."""
-_SCALARS = frozenset({"datetime", "decimal", "fractions", "ipaddress", "pathlib", "pathlib._local", "uuid"})
+SCALARS = frozenset({"datetime", "decimal", "fractions", "ipaddress", "pathlib", "pathlib._local", "uuid"})
+"""Modules of types that are told by their text."""
 _EXPONENT = re.compile(r"(-?)(\d)(?:\.(\d+))?e([+-])0*(\d+)")
 
 
@@ -127,7 +128,7 @@ class _Writer:
             self.array(sorted(digest(entry) for entry in entries) if few else [len(entries)], depth)
         elif isinstance(value, BaseException):
             self.object({"name": type(value).__name__, "message": str(value)}, depth)
-        elif type(value).__module__ in _SCALARS:
+        elif type(value).__module__ in SCALARS:
             self.text(str(value))
         else:
             self.text(f"[{type(value).__name__}]")

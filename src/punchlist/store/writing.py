@@ -133,18 +133,16 @@ class Writing(Followed):
         What does more is committed at once, and done again if another process was quicker.
         """
         with self._write_lock:
-            rows, backlog = self._writer, self._backlog
+            rows = self._writer
             request: Request | None = None
             try:
-                if rows is not None and backlog is not None and not self._closed:
+                if rows is not None and not self._closed:
                     rows.opens = self._begin_within
                     try:
                         result = work(rows)
-                        if rows.opens is not None and (events := rows.drawn()) is not None:
-                            if not events or backlog.keep(work, events):
-                                rows.opens = None
-                                return result
-                            rows.put_back(events)
+                        if rows.opens is not None and self._waits(rows, work):
+                            rows.opens = None
+                            return result
                         request = Request(work, lasting=False, soon=True)
                         request.result, request.is_done = result, True
                     except _Outdated as error:
@@ -225,7 +223,7 @@ class Writing(Followed):
                     if wrote or isinstance(error, sqlite3.Error):
                         raise
                     request.error = error
-            if rows.opens is None or batch[0].is_done or not self._waits(rows, batch[0]):
+            if rows.opens is None or batch[0].is_done or not self._waits(rows, batch[0].work):
                 rows.flush()
                 committing = True
                 connection.execute("COMMIT")
@@ -254,12 +252,12 @@ class Writing(Followed):
         _settle(batch)
         return True
 
-    def _waits(self, rows: Rows, request: Request) -> bool:
+    def _waits(self, rows: Rows, work: Callable[[Rows], object]) -> bool:
         """Whether all that work came to, done without a transaction, is in the backlog now."""
         events = rows.drawn()
         if events is None or self._backlog is None:
             return False
-        if not events or self._backlog.keep(request.work, events):
+        if not events or self._backlog.keep(work, events):
             return True
         rows.put_back(events)
         return False

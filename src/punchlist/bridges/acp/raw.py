@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
-from math import isfinite
 from typing import Any, Final, cast
 
+from punchlist.core.json_values import json_value
+from punchlist.detect.stable import SCALARS
 from punchlist.text import repair
 
 DEEPEST: Final = 64
@@ -16,8 +17,6 @@ CHARACTERS: Final = 262_144
 """Of all texts together, names of fields among them."""
 
 _MORE: Final = "…"
-_LEAST, _MOST = -(2**63), 2**64 - 1
-_SCALARS: Final = frozenset({"datetime", "decimal", "fractions", "ipaddress", "pathlib", "pathlib._local", "uuid"})
 
 
 def raw(value: Any) -> Any:
@@ -75,7 +74,7 @@ class _Copy:
             return self._object((("name", type(value).__name__), ("message", str(value))), depth)
         if is_dataclass(value) and not isinstance(value, type):
             return self._object(((field.name, getattr(value, field.name)) for field in fields(value)), depth)
-        if type(value).__module__ in _SCALARS:
+        if type(value).__module__ in SCALARS:
             return self._text(str(value))
         dump = None if isinstance(value, type) else getattr(value, "model_dump", None)
         if callable(dump):  # the results of MCP's SDK are such models
@@ -111,14 +110,11 @@ class _Copy:
 
 
 def _number(value: float) -> float | None:
-    """What is not finite is null, as JavaScript writes it; a whole number beyond 64 bits is rounded."""
-    if isinstance(value, int) and _LEAST <= value <= _MOST:
-        return int(value)
+    """What is not finite, or too large, is null, as JavaScript writes it; a whole number beyond 64 bits is rounded."""
     try:
-        rounded = float(value)
-    except OverflowError:
+        return json_value(value)
+    except ValueError:
         return None
-    return rounded if isfinite(rounded) else None
 
 
 def _name(key: object) -> str:
