@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from punchlist.core.report import Report
     from punchlist.flows import Flows
     from punchlist.guidance.ledger import AgentCost
-    from punchlist.store.contract import LeftEvent
     from punchlist.store.task_contract import TaskListRow
     from punchlist.store.waiting import PlanRow, QuestionRow
     from punchlist.tasks import Tasks
@@ -52,12 +51,6 @@ class Board(Observed):
         self._gates: list[Gate] = []
         for on, command in gate_commands().items():
             self.gate(on, command)
-        store.take_over(self._take_in)
-
-    def _take_in(self, tx: Transaction, left: Sequence[LeftEvent]) -> None:
-        from punchlist.agent.left import take_in  # seldom: somebody was killed
-
-        take_in(tx, left, self.now())
 
     @classmethod
     def open(
@@ -187,10 +180,8 @@ class Board(Observed):
 
     def events(self, after: int | str = 0) -> Iterator[Event]:
         """All events behind a cursor, oldest first, up to now."""
-        return self._events(cursor_of(after), settled=True)
-
-    def _events(self, cursor: int, *, settled: bool) -> Iterator[Event]:
-        while page := self.store.events_after(cursor, _PAGE, settled=settled):
+        cursor = cursor_of(after)
+        while page := self.store.events_after(cursor, _PAGE):
             yield from page
             if len(page) < _PAGE:
                 return
@@ -205,7 +196,7 @@ class Board(Observed):
         try:
             while True:
                 looked = monotonic()
-                for event in self._events(cursor, settled=False):  # who waits for its commit tells us then
+                for event in self.events(cursor):
                     yield event
                     cursor = event.seq
                 if not self.store.wait(cursor, timeout):

@@ -28,12 +28,10 @@ class GatedStore(SqliteStore):
         self.gate = threading.Event()
         self.arrived = threading.Semaphore(0)
 
-    def transact(
-        self, work: Callable[[Transaction], T], *, lasting: bool = True, lane: str = "", soon: bool = False
-    ) -> T:
+    def transact(self, work: Callable[[Transaction], T], *, lasting: bool = True, lane: str = "") -> T:
         self.arrived.release()
         assert self.gate.wait(60)
-        return super().transact(work, lasting=lasting, lane=lane, soon=soon)
+        return super().transact(work, lasting=lasting, lane=lane)
 
 
 async def _arrival(store: GatedStore) -> None:

@@ -199,13 +199,11 @@ class Overtaking(FaultyStore):
         super().__init__(store)
         self.times = 0
 
-    def transact(
-        self, work: Callable[[Transaction], T], *, lasting: bool = True, lane: str = "", soon: bool = False
-    ) -> T:
+    def transact(self, work: Callable[[Transaction], T], *, lasting: bool = True, lane: str = "") -> T:
         def overtaken(tx: Transaction) -> T:
             return work(cast("Any", OvertakenTransaction(tx, self)))
 
-        return super().transact(overtaken, lasting=lasting, lane=lane, soon=soon)
+        return super().transact(overtaken, lasting=lasting, lane=lane)
 
 
 def test_a_change_that_was_overtaken_is_tried_once_more(desk: Desk) -> None:

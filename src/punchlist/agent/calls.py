@@ -87,8 +87,6 @@ class Calls(Turns):
                 tx.save_call(row, call_id, kept(fingerprint, reply), at=now)
             return reply
 
-        if not reads:
-            self.board.store.wait_for_others()  # what is called done is held against all that was reported before
         transact = partial(self.board.store.transact, work, lasting=lasting, lane=self._lane)
         while True:
             try:

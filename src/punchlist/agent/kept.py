@@ -213,16 +213,16 @@ class Kept:
     def reported(self, tx: Transaction) -> None:
         """To be called once a report is in."""
         if self.is_due or self.behind >= BEHIND:
-            self.write(tx, again=not self.is_due)
+            self.write(tx)
 
-    def write(self, tx: Transaction, *, again: bool = False) -> None:
-        """Brings the rows up to date. `again`: with what the hints in the log say, and nothing else."""
+    def write(self, tx: Transaction) -> None:
+        """Brings the rows up to date."""
         number, record, tallies = self.number, self.record, self.tallies
-        tx.work.save(number, encode(replace(self.head, upto=self.upto)), again=again)
+        tx.work.save(number, encode(replace(self.head, upto=self.upto)))
         for part in self._unwritten:
-            tx.work.save(number, encode(tallies[part]), part, again=again)
+            tx.work.save(number, encode(tallies[part]), part)
         if record is not self._recorded:
-            tx.guidance.save(number, encode_record(record), again=again)
+            tx.guidance.save(number, encode_record(record))
             self._recorded = record
         self.is_due = False
         self.behind = 0

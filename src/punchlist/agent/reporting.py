@@ -49,8 +49,7 @@ def _is_over(tx: Transaction, storm: Noticed, now: datetime) -> bool:
 
 
 def _log(board: Board, session: str | None, project: Folder) -> Iterator[Event]:
-    """The events of the agents of a session or a project, or all events; what was reported just now is among them."""
-    board.store.wait_for_others()
+    """The events of the agents of a session or a project, or all events."""
     if session is None and project is None:
         yield from board.events()
         return

@@ -68,7 +68,7 @@ class Reports(Steps):
             self._ground.watching.turn_ended(tx, row, self._ground.board.now(), Draft("agent.finished", _given(data)))
             return record, None
 
-        self._step(decide, None, ends=True)
+        self._step(decide, None)
 
     def compacted(self) -> None:
         def decide(tx: Transaction, row: AgentRow, record: Record) -> tuple[Record, None]:
@@ -97,7 +97,7 @@ class Reports(Steps):
         """Takes in a report on a tool call."""
         ground = self._ground
         try:
-            result, settled = ground.board.store.transact(report, lasting=False, lane=self._lane, soon=True)
+            result, settled = ground.board.store.transact(report, lasting=False, lane=self._lane)
             for name in settled:
                 ground.board.tasks_changed(name)
             return result
@@ -125,40 +125,31 @@ class Reports(Steps):
 
 
 class _Report(Generic[T]):
-    """A report, to be decided within a transaction; what is decided anew happened when it was first told.
+    """A report, to be decided within a transaction."""
 
-    An object, and no function within another: it waits until it is committed, and is a tenth as many things to keep.
-    """
-
-    __slots__ = ("_at", "_call_id", "_steps")
+    __slots__ = ("_call_id", "_steps")
 
     def __init__(self, steps: Reports, call_id: str) -> None:
         self._steps = steps
         self._call_id = short(call_id)
-        self._at: datetime | None = None
 
     def __call__(self, tx: Transaction) -> tuple[T, list[str]]:
-        at = self._at
-        if at is None or not tx.is_anew:
-            at = self._at = self._steps.now()
-        return self._steps.take_in(self, tx, at)
+        return self._steps.take_in(self, tx, self._steps.now())
 
     def decide(self, tx: Transaction, row: AgentRow, known: Kept, ground: Ground, now: datetime) -> T:
         raise NotImplementedError
 
 
 class _Beginning(_Report[Verdict]):
-    __slots__ = ("_item", "_seen")
+    __slots__ = ("_seen",)
 
     def __init__(self, steps: Reports, call_id: str, seen: Look) -> None:
         super().__init__(steps, call_id)
         self._seen = seen
-        self._item: str | None = None
 
     def decide(self, tx: Transaction, row: AgentRow, known: Kept, ground: Ground, now: datetime) -> Verdict:
-        watching, seen, item = ground.watching, self._seen, self._item
-        if item is None or not tx.is_anew:
-            item = self._item = watching.focus(tx, row)
+        watching, seen = ground.watching, self._seen
+        item = watching.focus(tx, row)
         key, verdict = watching.started(tx, row, known, self._call_id, seen, now, item)
         if watching.beside:
             verdict = watching.guarded(tx, row, key, seen, verdict, now)

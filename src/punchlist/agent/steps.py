@@ -97,7 +97,7 @@ class Steps:
             self._over(tx, row, asked=True)
             return replace(record, memory=person_spoke(record.memory)), None
 
-        self._step(decide, None, ends=True)
+        self._step(decide, None)
 
     def turn(self, tools_used: Iterable[str]) -> list[Injection]:
         def decide(tx: Transaction, row: AgentRow, record: Record) -> tuple[Record, list[Injection]]:
@@ -129,7 +129,7 @@ class Steps:
             self._tell(tx, row, outcome)
             return self._account(record, outcome), outcome.said[0] if outcome.said else None
 
-        return self._step(decide, None, looks=True, ends=True)
+        return self._step(decide, None, looks=True)
 
     def gave(self, kind: str, text: str) -> None:
         """A text was handed out that is no injection; it is counted all the same."""
@@ -177,11 +177,8 @@ class Steps:
         tx.save_ledger(row, ledger)
         return row._replace(ledger=ledger)
 
-    def _step(self, decide: Decide[T], otherwise: T, *, looks: bool = False, ends: bool = False) -> T:
-        """Decides and remembers, about work as it stands by now; `looks`: also as it was changed outside the board.
-
-        `ends`: the turn is over, also for calls whose beginning another process has still to commit.
-        """
+    def _step(self, decide: Decide[T], otherwise: T, *, looks: bool = False) -> T:
+        """Decides and remembers, about work as it stands by now; `looks`: also as it was changed outside the board."""
         ground = self._ground
 
         def work(tx: Transaction) -> tuple[T, list[str]]:
@@ -205,8 +202,6 @@ class Steps:
         try:
             if looks:
                 ground.look()
-            if ends:
-                ground.board.store.wait_for_others()
             result, settled = ground.board.store.transact(work, lasting=False, lane=self._lane)
             for name in settled:
                 ground.board.tasks_changed(name)

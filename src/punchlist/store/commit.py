@@ -8,7 +8,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from itertools import islice
 from threading import get_ident
-from time import monotonic
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -19,29 +18,22 @@ _INSIDE = "A transaction was started inside another one; use the one that is ope
 _PATIENCE = 1.0
 """Seconds after which a waiting thread looks itself whether it can lead, should nobody have called it."""
 
-_OVERDUE = 0.005
-"""Seconds after which those who wait are served by whoever has the turn: a thread waits as long for the interpreter."""
-
 _ONE_COMES, _ALL_COME = 0.000_040, 0.000_320
 """Seconds to wait for one of the last batch to come again, and for all of them: no longer than an fsync takes."""
 
 
 class Request:
-    """One piece of work, and what became of it. `soon` says that its events may wait for their commit.
+    """One piece of work, and what became of it."""
 
-    `is_done`: there is a result, but what the work has written is still to be committed.
-    """
+    __slots__ = ("error", "gate", "lane", "lasting", "result", "settled", "work")
 
-    __slots__ = ("error", "gate", "is_done", "lane", "lasting", "result", "settled", "soon", "work")
-
-    def __init__(self, work: Callable[[Any], Any], *, lasting: bool = True, lane: str = "", soon: bool = False) -> None:
+    def __init__(self, work: Callable[[Any], Any], *, lasting: bool = True, lane: str = "") -> None:
         self.work = work
         self.lasting = lasting
         self.lane = lane
-        self.soon = soon
         self.result: Any = None
         self.error: Exception | None = None
-        self.settled = self.is_done = False
+        self.settled = False
         self.gate: threading.Lock | None = None
 
     def wait(self) -> None:
@@ -122,7 +114,6 @@ class GroupCommit:
         self._leader = 0
         self._expected = 0
         self._wanted = 0
-        self._called: float | None = None
         self._all_here = threading.Lock()
 
     def submit(self, work: Callable[[Any], T], *, lasting: bool = True, lane: str = "") -> T:
@@ -139,7 +130,7 @@ class GroupCommit:
             while not request.settled:
                 if self._turn.acquire(blocking=False):
                     if not request.settled:
-                        if self._expected > 1 and not request.soon:
+                        if self._expected > 1:
                             self._linger(self._expected)
                         self._lead(request)
                     self._let_go()
@@ -150,51 +141,6 @@ class GroupCommit:
             raise
         return request.outcome()
 
-    def submit_soon(self, work: Callable[[Any], T], run: Callable[[Callable[[Any], T]], T], *, lane: str = "") -> T:
-        """The same for work whose events may wait for their commit: if nobody is at work, `run` does it at once."""
-        me = get_ident()
-        if self._leader == me:
-            raise RuntimeError(_INSIDE)
-        try:
-            if not self._turn.acquire(blocking=False):
-                return self._queued(Request(work, lasting=False, lane=lane, soon=True))
-            self._leader = me
-            result = run(work)
-            if self._queue:
-                self._serve()
-            self._leader = 0
-            self._turn.release()
-            if self._queue:
-                self._call_next()
-        except BaseException:
-            self._step_down(None)
-            raise
-        return result
-
-    def _serve(self) -> None:
-        """Leads for those who were called a while ago and have found the turn taken whenever they came."""
-        now = monotonic()
-        if self._called is None:
-            self._called = now
-        elif now - self._called >= _OVERDUE:
-            self._lead(None)
-
-    def lead_within(self, run: Callable[[], None], *, timeout: float) -> None:
-        """Runs something as a leader would, unless others lead for so long."""
-        try:
-            if self._turn.acquire(timeout=timeout):
-                self._leader = get_ident()
-                run()
-                self._let_go()
-        except BaseException:
-            self._step_down(None)
-            raise
-
-    @property
-    def is_mine(self) -> bool:
-        """Whether this thread is at work within a transaction."""
-        return self._leader == get_ident()
-
     def _linger(self, expected: int) -> None:
         """Lets those of the last batch come again; they are under way, or away."""
         self._all_here.acquire(blocking=False)
@@ -203,10 +149,9 @@ class GroupCommit:
             self._all_here.acquire(timeout=min(expected * _ONE_COMES, _ALL_COME))
         self._wanted = 0
 
-    def _lead(self, own: Request | None) -> None:
+    def _lead(self, own: Request) -> None:
         queue = self._queue
         self._leader = get_ident()
-        self._called = None
         batch: list[Request] = []
         try:
             batch.extend(_first(queue))  # before they leave it, so that an interruption loses none of them
@@ -224,10 +169,10 @@ class GroupCommit:
                 if request.settled and request is not own:
                     request.wake()
 
-    def _coming(self, batch: list[Request], own: Request | None) -> int:
+    def _coming(self, batch: list[Request], own: Request) -> int:
         """How many are worth waiting for next time: those who came, and those who wait already for the disk."""
-        if own is None or not own.lasting or not self._syncs:
-            return len(batch) - sum([request.soon for request in batch])
+        if not own.lasting or not self._syncs:
+            return len(batch)
         return sum([request.lasting for request in (*batch, *_first(self._queue))])
 
     def _let_go(self) -> None:
@@ -241,12 +186,11 @@ class GroupCommit:
         with suppress(IndexError):
             self._queue[0].wake()
 
-    def _step_down(self, request: Request | None) -> None:
+    def _step_down(self, request: Request) -> None:
         """After an interruption, wherever it struck: lets go of the lead, and of work that nobody has begun."""
         self._leader = 0 if self._leader == get_ident() else self._leader
         with suppress(RuntimeError):
             self._turn.release()
         with suppress(ValueError):
-            if request is not None:
-                self._queue.remove(request)
+            self._queue.remove(request)
         self._call_next()

@@ -75,9 +75,7 @@ class GuidanceTable(Protocol):
     """What guidance remembers of an agent, as bytes that the store does not read."""
 
     def get(self, number: int) -> bytes | None: ...
-    def save(self, number: int, body: bytes, *, again: bool = False) -> None:
-        """`again`: what it says can be had again, from the hints in the log."""
-        ...
+    def save(self, number: int, body: bytes) -> None: ...
 
     def costs(self, *, project: str | None = None, session: str | None = None) -> Sequence[CostRow]: ...
 
@@ -119,11 +117,6 @@ class Transaction(Protocol):
     def flows(self) -> FlowTable: ...
     @property
     def history(self) -> ListHistory: ...
-    @property
-    def is_anew(self) -> bool:
-        """Whether work is decided once more that was acknowledged before, since another process has written."""
-        ...
-
     @property
     def guidance(self) -> GuidanceTable: ...
     @property
@@ -206,21 +199,6 @@ class Transaction(Protocol):
     def prune(self, before: datetime, *, limit: int) -> int: ...
 
 
-class LeftEvent(NamedTuple):
-    """An event of an agent that a process acknowledged, and was killed before it committed it."""
-
-    session: str
-    agent: str
-    at: datetime
-    kind: str
-    by: str
-    data: Mapping[str, Any]
-    hint: bytes
-
-
-TakeIn = Callable[[Transaction, Sequence[LeftEvent]], None]
-
-
 class Store(Protocol):
     """A board's state. Calls come from any thread; `transact` runs one piece of work at a time."""
 
@@ -228,36 +206,20 @@ class Store(Protocol):
     def path(self) -> str: ...
     @property
     def durable(self) -> bool: ...
-    def transact(
-        self, work: Callable[[Transaction], T], *, lasting: bool = True, lane: str = "", soon: bool = False
-    ) -> T:
+    def transact(self, work: Callable[[Transaction], T], *, lasting: bool = True, lane: str = "") -> T:
         """Runs the work in a transaction and returns once that is committed. An exception takes it all back.
 
         What is not `lasting` is safe against the end of the process at once, against power loss within a second.
         It is for what was seen at runtime; lists, plans and tasks last. It does not wait for the disk because something
         else lasts, unless that came before it in the same `lane` (an agent, say) or in none.
 
-        What only adds events with hints may come `soon` after: such work is safe against the end of the process when
-        this returns, who uses this store sees it at once, and other processes some milliseconds later.
-
         The work may be run again from its start, when what it was to be committed together with failed; only its
         last run counts. A transaction cannot be started inside another one.
         """
         ...
 
-    def take_over(self, take_in: TakeIn) -> None:
-        """Has what other processes left behind taken in: now, and from now on whenever somebody waits."""
-        ...
-
-    def wait_for_others(self) -> None:
-        """Until what other processes have acknowledged so far can be seen, or for a quarter of a second."""
-        ...
-
-    def read(self, what: Callable[[Transaction], T], *, settled: bool = True) -> T:
-        """Runs a piece of work that only reads. It waits for no writer, and sees what was committed.
-
-        With `settled` what waits for its commit is committed first, if that can be done at once.
-        """
+    def read(self, what: Callable[[Transaction], T]) -> T:
+        """Runs a piece of work that only reads. It waits for no writer, and sees what was committed."""
         ...
 
     def agent(self, session: str, name: str) -> AgentRow | None: ...
@@ -266,7 +228,7 @@ class Store(Protocol):
         self, *, project: str | None = None, session: str | None = None, limit: int = 20
     ) -> Sequence[ListRow]: ...
     def sessions(self, *, project: str | None = None, limit: int = 50) -> Sequence[SessionRow]: ...
-    def events_after(self, after: int, limit: int = 1000, *, settled: bool = True) -> Sequence[Event]:
+    def events_after(self, after: int, limit: int = 1000) -> Sequence[Event]:
         """Events behind a cursor, in order."""
         ...
 

@@ -1,4 +1,4 @@
-"""What processes hear of each other: that something was committed, and what is still to be.
+"""What processes hear of each other: that something was committed.
 
 Who waits is woken in this process by a condition, in others by the bell.
 """
@@ -8,10 +8,8 @@ from __future__ import annotations
 import threading
 from time import monotonic
 
-from punchlist.store.backlog import Backlog, take_over
 from punchlist.store.bell import Bell, Listener
 from punchlist.store.commit import GroupCommit
-from punchlist.store.contract import TakeIn
 from punchlist.store.reads import Reads
 from punchlist.store.transaction import Rows
 
@@ -29,27 +27,7 @@ class Followed(Reads):
     _rung: threading.Condition
     _rings: int
     _waiting: int
-    _backlog: Backlog | None
     _commits: GroupCommit
-    _spools: str
-    _take_in: TakeIn | None
-
-    # What other processes have still to commit.
-
-    def take_over(self, take_in: TakeIn) -> None:
-        self._take_in = take_in
-        self._take_over()
-
-    def _take_over(self) -> None:
-        if self._file and self._take_in is not None:
-            take_over(self._spools, self._commits.submit, self._take_in)
-
-    def wait_for_others(self) -> None:
-        if self._backlog is not None and self._backlog.has_others:
-            self._take_over()
-            self._backlog.wait_for_others()
-
-    # What they and this one have committed.
 
     def _announce(self) -> None:
         if self._bell is not None:
@@ -69,13 +47,11 @@ class Followed(Reads):
                 if self._file and self._listener is None and not self._closed:
                     self._listener = Listener(f"{self._file}.bell", self._ring)
                 rings = self._rings
-            if self._closed or self.read(_last_seq, settled=False) > after:
+            if self._closed or self.read(_last_seq) > after:
                 return not self._closed
             left = _LOOK_AGAIN if ends is None else min(_LOOK_AGAIN, ends - monotonic())
             if left <= 0:
                 return False
-            if self._backlog is not None and self._backlog.has_others:
-                self._take_over()
             with self._rung:
                 self._waiting += 1  # first, so that whoever rings from now on calls; then a last look
                 try:

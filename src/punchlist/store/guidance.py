@@ -8,18 +8,23 @@ from typing import TYPE_CHECKING, Any
 from punchlist.store import codec
 from punchlist.store.contract import CostRow
 from punchlist.store.faults import RowDamaged
-from punchlist.store.late import LateRows
 
 if TYPE_CHECKING:
-    pass
+    from punchlist.store.transaction import Rows
 
 _CACHED = 512
 
 
-class GuidanceRows(LateRows[int]):
+class GuidanceRows:
     """One row an agent."""
 
-    query = "add_guidance"
+    def __init__(self, rows: Rows, *, keeps: bool) -> None:
+        self._rows = rows
+        self._keeps = keeps
+        self._known: dict[int, bytes] = {}
+
+    def forget(self) -> None:
+        self._known.clear()
 
     def get(self, number: int) -> bytes | None:
         body = self._known.get(number)
@@ -31,15 +36,9 @@ class GuidanceRows(LateRows[int]):
             self._keep(number, body)
         return body
 
-    def save(self, number: int, body: bytes, *, again: bool = False) -> None:
-        total = codec.checksum(f"guidance {number}", body)
-        self.saved += 1
-        self.firm = self.firm or not again
-        self.late[number] = (number, total, body)
-        if self._keeps:
-            self._keep(number, body)
-        else:
-            self.flush()
+    def save(self, number: int, body: bytes) -> None:
+        self._rows.run("add_guidance", (number, codec.checksum(f"guidance {number}", body), body))
+        self._keep(number, body)
 
     def _keep(self, number: int, body: bytes) -> None:
         if self._keeps:

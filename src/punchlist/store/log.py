@@ -75,18 +75,6 @@ class LogRows(Parts):
         if self._keeps:
             self._last_seq = seq
 
-    def put_back(self, reports: list[ReportRow]) -> None:
-        """Reports that were just drawn, and cannot wait after all."""
-        self._late_reports = reports
-
-    def put_in(self, reports: Sequence[ReportRow]) -> None:
-        """Reports that were drawn before: numbered anew if the numbers they had are no longer theirs."""
-        if self._last_seq is None:
-            last = self.last_seq()
-            reports = [_numbered(report, seq) for seq, report in enumerate(reports, last + 1)]
-            self._last_seq = last + len(reports)
-        self._late_reports = [*reports, *self._late_reports]
-
     def _write_reports(self) -> None:
         """Some at a time, which takes a third off."""
         reports, query, start = self._late_reports, queries()["add_report"], 0
@@ -109,9 +97,3 @@ class LogRows(Parts):
 
     def last_seq(self) -> int:
         return self.one("last_seq", ())[0]
-
-
-def _numbered(report: ReportRow, seq: int) -> ReportRow:
-    _, now, kind, by, number, _, body, hint = report
-    total = codec.checksum(event_head(seq, now, kind, by, number, None, 1), body)
-    return seq, now, kind, by, number, total, body, hint

@@ -16,7 +16,7 @@ T = TypeVar("T")
 class Reads:
     """Stands on `read`."""
 
-    def read(self, what: Callable[[Rows], T], *, settled: bool = True) -> T:
+    def read(self, what: Callable[[Rows], T]) -> T:
         raise NotImplementedError
 
     def agent(self, session: str, name: str) -> AgentRow | None:
@@ -31,8 +31,8 @@ class Reads:
     def sessions(self, *, project: str | None = None, limit: int = 50) -> Sequence[SessionRow]:
         return self.read(lambda rows: rows.sessions(project=project, limit=limit))
 
-    def events_after(self, after: int, limit: int = 1000, *, settled: bool = True) -> Sequence[Event]:
-        return self.read(lambda rows: rows.events_after(after, limit), settled=settled)
+    def events_after(self, after: int, limit: int = 1000) -> Sequence[Event]:
+        return self.read(lambda rows: rows.events_after(after, limit))
 
     def last_events(self, limit: int) -> Sequence[Event]:
         return self.read(lambda rows: rows.last_events(limit))

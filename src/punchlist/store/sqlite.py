@@ -10,15 +10,13 @@ from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from typing import TypeVar
 
 from punchlist.errors import StoreClosed, StoreError
-from punchlist.store.backlog import Backlog
 from punchlist.store.bell import Bell, Listener
 from punchlist.store.commit import GroupCommit
-from punchlist.store.contract import Durability, TakeIn
+from punchlist.store.contract import Durability
 from punchlist.store.faults import fault, faults, os_fault
 from punchlist.store.forks import follow_forks, never_close
 from punchlist.store.format import connect, make_private_file
 from punchlist.store.lock import SidecarLock
-from punchlist.store.pulse import Pulse
 from punchlist.store.syncing import Syncing
 from punchlist.store.transaction import Rows
 from punchlist.store.writing import Writing
@@ -33,15 +31,12 @@ class SqliteStore(Writing):
         self.path = path or "memory:"
         self.durable = bool(path)
         self._file = os.path.realpath(path) if path else ""  # a link and its target need the same lock
-        self._spools = f"{self._file}.reports"
         self._durability: Durability = durability
         self._timeout = lock_timeout
         self._closed = False
         self._lock: SidecarLock | None = None
         self._bell: Bell | None = None
         self._syncing = Syncing(f"{self._file}-wal") if path and durability == "full" else None
-        self._backlog: Backlog | None = None
-        self._take_in: TakeIn | None = None
         self._listener: Listener | None = None
         self._writer: Rows | None = None
         self._reader: Rows | None = None
@@ -56,9 +51,6 @@ class SqliteStore(Writing):
                 undo.callback(self._lock.close)
                 self._bell = Bell(f"{self._file}.bell")
                 undo.callback(self._bell.close)
-                self._backlog = self._make_backlog()
-                if self._backlog is not None:
-                    undo.callback(self._backlog.close)
             with self._exclusive():
                 self._writer = self._open()
             undo.pop_all()
@@ -79,17 +71,9 @@ class SqliteStore(Writing):
         """Alone among all processes."""
         return nullcontext() if self._lock is None else self._lock.held()
 
-    def _make_backlog(self) -> Backlog | None:
-        """None where the system lacks what it takes: then each report is committed by itself."""
-        with suppress(OSError, AttributeError):
-            return Backlog(self._spools, Pulse(f"{self._file}.pulse"), self._settle_backlog)
-        return None
-
     # Reading.
 
-    def read(self, what: Callable[[Rows], T], *, settled: bool = True) -> T:
-        if settled and self._backlog is not None and self._backlog.waiting:
-            self._settle_to_read()
+    def read(self, what: Callable[[Rows], T]) -> T:
         with self._read_lock:
             if self._closed:
                 raise StoreClosed(path=self.path)
@@ -111,9 +95,6 @@ class SqliteStore(Writing):
     # The end.
 
     def close(self) -> None:
-        if self._backlog is not None and self._backlog.waiting and not self._closed:
-            with suppress(StoreError):  # the next to open the board takes it over
-                self._settle_backlog()
         with self._rung:
             if self._closed:
                 return
@@ -125,7 +106,7 @@ class SqliteStore(Writing):
             if self._syncing is not None:
                 self._syncing.settle()
             self._disconnect(wait=True)
-            for part in (self._backlog, self._lock, self._bell):
+            for part in (self._lock, self._bell):
                 if part is not None:
                     part.close()
 
@@ -161,9 +142,6 @@ class SqliteStore(Writing):
             return
         self._listener = None
         self._waiting = 0
-        if self._backlog is not None:
-            self._backlog.leave()
-            self._backlog = None if self._closed else self._make_backlog()
         if self._syncing is not None:
             self._syncing = Syncing(f"{self._file}-wal")  # its thread stayed with the parent
         self._make_locks()

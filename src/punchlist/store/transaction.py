@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -33,8 +33,6 @@ class Rows(LogRows):
 
     Lists are decoded once: equal bytes give the same object. The writer also keeps the rows of agents from one
     transaction to the next; `begin` forgets them when another connection wrote meanwhile.
-
-    `opens`, where it is given, begins the transaction, once a statement needs one.
     """
 
     def __init__(self, connection: sqlite3.Connection, *, keeps: bool = False, shared: bool = True) -> None:
@@ -52,8 +50,6 @@ class Rows(LogRows):
         self._late_lists: list[tuple[Any, ...]] = []
         self._late_events: list[tuple[Any, ...]] = []
         self._late_reports: list[ReportRow] = []
-        self.opens: Callable[[], None] | None = None
-        self.is_anew = False
         self.guidance = GuidanceRows(self, keeps=keeps)
         self.history = HistoryRows(self)
         self.leases = Leases(self)
@@ -64,15 +60,13 @@ class Rows(LogRows):
             self._execute(f"PRAGMA synchronous = {'FULL' if wanted else 'NORMAL'}")
             self._syncs = wanted
 
-    def begin(self) -> bool:
-        """To be called first in each transaction; whether all was forgotten, because another connection wrote."""
+    def begin(self) -> None:
+        """To be called first in each transaction: forgets what another connection may have changed."""
         if self._shared:
             (version,) = self._execute("PRAGMA data_version").fetchone()
             if version != self._version:
                 self.forget()
                 self._version = version
-                return True
-        return False
 
     def take_back(self) -> None:
         """To be called when a transaction is taken back."""
@@ -98,9 +92,6 @@ class Rows(LogRows):
 
         To be called before the commit; every other statement calls it first.
         """
-        if self.opens is not None:
-            opens, self.opens = self.opens, None
-            opens()
         if self._late_wholes:
             self.connection.executemany(self._sql["save_whole"], self._late_wholes)
             self._late_wholes.clear()
@@ -112,29 +103,11 @@ class Rows(LogRows):
             self._late_events.clear()
         if self._late_reports:
             self._write_reports()
-        if self.guidance.late:
-            self.guidance.flush()
-        if self._work is not None:
-            self._work.flush()
 
     @property
     def put_off(self) -> int:
         """A number that everything put off changes, and that falls by as many rows as a flush writes."""
-        late = len(self._late_wholes) + len(self._late_lists) + len(self._late_events) + len(self._late_reports)
-        late += self.guidance.put_off
-        return late if self._work is None else late + self._work.put_off
-
-    def drawn(self) -> list[ReportRow] | None:
-        """The reports that were put off, which they are no longer then.
-
-        None if anything else was, but for what follows from the hints of reports.
-        """
-        if self._late_events or self._late_lists or self._late_wholes or self.guidance.firm:
-            return None
-        if self._work is not None and self._work.firm:
-            return None
-        reports, self._late_reports = self._late_reports, []
-        return reports
+        return len(self._late_wholes) + len(self._late_lists) + len(self._late_events) + len(self._late_reports)
 
     def many(self, name: str, rows: Iterable[Any]) -> None:
         """Runs a named statement for each of these rows."""

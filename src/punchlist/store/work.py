@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from punchlist.core.events import Event
 from punchlist.store import codec
 from punchlist.store.faults import RowDamaged, check_row, readable
-from punchlist.store.late import LateRows
 from punchlist.store.values import event_head
 
 if TYPE_CHECKING:
@@ -63,9 +62,7 @@ class WorkTable(Protocol):
     held: dict[int, Any]
 
     def get(self, number: int, part: str = "") -> bytes | None: ...
-    def save(self, number: int, body: bytes, part: str = "", *, again: bool = False) -> None:
-        """`again`: what it says can be had again, from the hints in the log."""
-        ...
+    def save(self, number: int, body: bytes, part: str = "") -> None: ...
 
     def drop(self, number: int, part: str) -> None: ...
     def parts(self, number: int) -> Mapping[str, bytes]:
@@ -137,18 +134,18 @@ class WorkTable(Protocol):
         ...
 
 
-class WorkRows(LateRows[tuple[int, str]]):
+class WorkRows:
     """A row a part."""
 
-    query = "add_work"
-
     def __init__(self, rows: Rows, *, keeps: bool) -> None:
-        super().__init__(rows, keeps=keeps)
+        self._rows = rows
+        self._keeps = keeps
+        self._known: dict[tuple[int, str], bytes] = {}
         self.held: dict[int, Any] = {}
         self._ended: dict[int, tuple[int, set[str]]] = {}
 
     def forget(self) -> None:
-        super().forget()
+        self._known.clear()
         self.held.clear()
 
     def forget_ended(self) -> None:
@@ -171,19 +168,12 @@ class WorkRows(LateRows[tuple[int, str]]):
             self._keep(number, part, body)
         return body
 
-    def save(self, number: int, body: bytes, part: str = "", *, again: bool = False) -> None:
-        total = codec.checksum(f"work {number} {part}", body)
-        self.saved += 1
-        self.firm = self.firm or not again
-        self.late[number, part] = (number, part, total, body)
-        if self._keeps:
-            self._keep(number, part, body)
-        else:
-            self.flush()
+    def save(self, number: int, body: bytes, part: str = "") -> None:
+        self._rows.run("add_work", (number, part, codec.checksum(f"work {number} {part}", body), body))
+        self._keep(number, part, body)
 
     def drop(self, number: int, part: str) -> None:
         self._known.pop((number, part), None)
-        self.late.pop((number, part), None)
         self._rows.run("delete_part_of_work", (number, part))
 
     def parts(self, number: int) -> Mapping[str, bytes]:

@@ -11,7 +11,6 @@ from punchlist.core.events import Event
 from punchlist.core.todo import TodoList
 from punchlist.errors import StoreFailed
 from punchlist.store import AgentRow, ListRow, SessionRow, Store, Transaction
-from punchlist.store.contract import TakeIn
 
 T = TypeVar("T")
 Fault = Literal["fail_before", "fail_after", "delay"]
@@ -62,24 +61,16 @@ class FaultyStore:
         self.met.append(fault)
         return fault
 
-    def transact(
-        self, work: Callable[[Transaction], T], *, lasting: bool = True, lane: str = "", soon: bool = False
-    ) -> T:
+    def transact(self, work: Callable[[Transaction], T], *, lasting: bool = True, lane: str = "") -> T:
         fault = self._next()
         if fault == "fail_before":
             raise StoreFailed(path=self.path, problem="a planned fault before the write")
         if fault == "delay":
             self._sleep(self._seconds)
-        result = self.store.transact(work, lasting=lasting, lane=lane, soon=soon)
+        result = self.store.transact(work, lasting=lasting, lane=lane)
         if fault == "fail_after":
             raise StoreFailed(path=self.path, problem="a planned fault after the write")
         return result
-
-    def take_over(self, take_in: TakeIn) -> None:
-        self.store.take_over(take_in)
-
-    def wait_for_others(self) -> None:
-        self.store.wait_for_others()
 
     @property
     def path(self) -> str:
@@ -89,8 +80,8 @@ class FaultyStore:
     def durable(self) -> bool:
         return self.store.durable
 
-    def read(self, what: Callable[[Transaction], T], *, settled: bool = True) -> T:
-        return self.store.read(what, settled=settled)
+    def read(self, what: Callable[[Transaction], T]) -> T:
+        return self.store.read(what)
 
     def agent(self, session: str, name: str) -> AgentRow | None:
         return self.store.agent(session, name)
@@ -104,8 +95,8 @@ class FaultyStore:
     def sessions(self, *, project: str | None = None, limit: int = 50) -> Sequence[SessionRow]:
         return self.store.sessions(project=project, limit=limit)
 
-    def events_after(self, after: int, limit: int = 1000, *, settled: bool = True) -> Sequence[Event]:
-        return self.store.events_after(after, limit, settled=settled)
+    def events_after(self, after: int, limit: int = 1000) -> Sequence[Event]:
+        return self.store.events_after(after, limit)
 
     def last_events(self, limit: int) -> Sequence[Event]:
         return self.store.last_events(limit)

@@ -47,10 +47,3 @@ SELECT sum, fingerprint, reply FROM calls WHERE agent = ? AND call_id = ?;
 INSERT INTO calls (agent, call_id, at, sum, fingerprint, reply) VALUES (?, ?, ?, ?, ?, ?)
 ON CONFLICT (agent, call_id)
 DO UPDATE SET at = excluded.at, sum = excluded.sum, fingerprint = excluded.fingerprint, reply = excluded.reply;
-
--- name: lacks_event
--- The agent that lacks an event which cannot have a smaller number; nothing if it has it, or is gone itself.
-SELECT a.session, a.name FROM agents a WHERE a.id = :agent AND NOT EXISTS (
-  SELECT 1 FROM events e WHERE e.agent = a.id AND e.revision IS NULL
-    AND e.seq >= :seq AND e.at = :at AND e.kind = :kind AND e.data = :data
-);

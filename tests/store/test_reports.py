@@ -1,11 +1,9 @@
-"""Reports that come thick and fast wait for their commit in a spool; nobody loses one, and nobody sees one twice."""
+"""Reports on tool calls: each is committed before its call returns, whatever else the board is doing."""
 
-import os
-import stat
 import threading
 from collections.abc import Callable
 from contextlib import closing, suppress
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 
@@ -13,41 +11,64 @@ import pytest
 
 from punchlist import Agent, Board
 from punchlist.errors import StoreClosed
-from punchlist.store import backlog
+from punchlist.store import Transaction
 from punchlist.store.lock import SidecarLock
 from punchlist.store.sqlite import SqliteStore
-from punchlist.testing import FakeClock
-from tests.store.reporters import call, ended, numbers, reporter, waiting
+from tests.store.reporters import call, ended, killed, numbers, reporter
 from tests.store.writers import run
 
-pytestmark = pytest.mark.usefixtures("patient")
+
+def test_all_reports_of_a_process_that_was_killed_are_there(tmp_path: Path) -> None:
+    path = tmp_path / "board.db"
+    with Board.open(path) as board:
+        agent = reporter(board)
+        killed(path, calls=20)
+        assert ended(board) == ["first", *(f"k{number}" for number in range(20))]
+        assert agent.work_on("1").calls == board.report(session="s").items[0].tally.calls == 21
 
 
-def test_reports_wait_and_the_process_itself_sees_them_at_once(tmp_path: Path) -> None:
+def test_calls_without_an_id_of_a_killed_process_stay_apart_from_those_of_others(tmp_path: Path) -> None:
+    path = tmp_path / "board.db"
+    with Board.open(path) as board:
+        agent = reporter(board)
+        killed(path, calls=4, ids=False)
+        for number in range(3):
+            agent.tool_started(None, "Read", {"file_path": f"b{number}"})
+        begun = [event.data["call_id"] for event in board.events() if event.kind == "tool.started"]
+        assert len(begun) == len(set(begun)) == 8
+        assert agent.work_on("1").calls == board.report(session="s").items[0].tally.calls == 8
+
+
+def test_a_call_that_fails_takes_no_report_with_it(tmp_path: Path) -> None:
     with Board.open(tmp_path / "board.db") as board:
         agent = reporter(board)
         call(agent, "second")
-        assert waiting(board) == 2
-        assert ended(board) == ["first", "second"]
-        assert waiting(board) == 0
+
+        def fail(tx: Transaction) -> None:
+            row = tx.agent("s", "main")
+            assert row is not None
+            tx.save_ledger(row, b"broken")
+            raise ArithmeticError
+
+        with pytest.raises(ArithmeticError):
+            board.store.transact(fail, lasting=False)
         call(agent, "third")
+        assert ended(board) == ["first", "second", "third"]
         assert agent.work_on("1").calls == 3
 
 
-def test_a_list_is_written_behind_the_reports_that_came_before_it(tmp_path: Path) -> None:
+def test_a_list_is_written_after_the_reports_that_came_before_it(tmp_path: Path) -> None:
     with Board.open(tmp_path / "board.db") as board:
         agent = reporter(board)
         call(agent, "second")
         agent.call("TodoWrite", {"todos": []})
-        assert waiting(board) == 0
         kinds = [event.kind for event in board.events()]
         assert kinds[-1] == "list.replaced"
         assert kinds.count("tool.finished") == 2
         assert numbers(board) == list(range(1, len(kinds) + 1))
 
 
-def test_another_process_sees_them_a_little_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(backlog, "WITHIN", 0.01)
+def test_another_process_sees_each_report(tmp_path: Path) -> None:
     with Board.open(tmp_path / "board.db") as board, Board.open(tmp_path / "board.db") as other:
         agent = reporter(board)
         last = other.store.last_seq()
@@ -57,7 +78,7 @@ def test_another_process_sees_them_a_little_later(tmp_path: Path, monkeypatch: p
         assert [event.seq for event in found] == list(range(last + 1, last + 41))
 
 
-def test_who_finds_that_another_process_wrote_gives_new_numbers(tmp_path: Path) -> None:
+def test_events_of_two_processes_are_numbered_in_one_order(tmp_path: Path) -> None:
     with Board.open(tmp_path / "board.db") as board, Board.open(tmp_path / "board.db") as other:
         agent = reporter(board)
         call(agent, "second")
@@ -86,60 +107,10 @@ def test_however_long_two_processes_report_in_turns_nothing_gets_lost(tmp_path: 
         assert agent.work_on("1").calls == len(told)
 
 
-def test_nothing_waits_while_another_process_writes_too(tmp_path: Path) -> None:
-    with Board.open(tmp_path / "board.db") as board, Board.open(tmp_path / "board.db") as other:
-        agent, theirs = reporter(board), other.agent("other", session="s")
-        for number in range(5):
-            theirs.call("todo", {"set": [f"Item {number}"]})
-            agent.tool_started(f"c{number}", "Edit", {})
-            assert waiting(board) == 0
-
-
-def test_no_more_wait_than_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(backlog, "MOST", 10)
-    with Board.open(tmp_path / "board.db") as board:
-        agent = reporter(board)
-        most = 0
-        for number in range(40):
-            call(agent, f"c{number}")
-            most = max(most, waiting(board))
-        assert 2 <= most <= 10
-        assert len(ended(board)) == 41
-
-
-def test_what_cannot_be_committed_stays_acknowledged_until_it_can(tmp_path: Path) -> None:
-    path = tmp_path / "board.db"
-    with Board.open(path) as board:
-        store, agent = board.store, reporter(board)
-        assert isinstance(store, SqliteStore)
-        assert store._writer is not None
-        store._writer.connection.execute("PRAGMA max_page_count = 1")
-        for number in range(20):
-            call(agent, f"c{number}")
-        assert ended(board) == ["first"]  # what is committed can be read
-        assert store._writer is None  # the next one has no such limit
-        assert ended(board) == ["first", *(f"c{number}" for number in range(20))]
-        assert agent.work_on("1").calls == 21
-
-
-def test_the_files_are_private_and_gone_when_the_board_is_closed(tmp_path: Path) -> None:
-    folder = tmp_path / "board.db.reports"
-    with Board.open(tmp_path / "board.db") as board:
-        agent = reporter(board)
-        assert list(folder.iterdir()) if waiting(board) else not folder.exists()
-        call(agent, "second")
-        (file,) = folder.iterdir()
-        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-        assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    assert not folder.exists()
-
-
-def test_a_forked_child_leaves_what_waits_to_its_parent(tmp_path: Path) -> None:
+def test_parent_and_forked_child_both_report(tmp_path: Path) -> None:
     script = """
 import os, sys
 from punchlist import Board
-from punchlist.store import backlog
-backlog.WITHIN = 3600.0
 board = Board.open(sys.argv[1])
 agent = board.agent("main", session="s")
 for number in range(10):
@@ -160,7 +131,6 @@ print("fine")
     with Board.open(path) as board:
         begun = [event.data["call_id"] for event in board.events() if event.kind == "tool.started"]
         assert sorted(begun) == sorted(f"{who}{number}" for who in "cp" for number in range(10))
-    assert not Path(f"{path}.reports").exists()
 
 
 def test_threads_that_report_and_write_lists_lose_nothing(tmp_path: Path) -> None:
@@ -184,10 +154,9 @@ def test_threads_that_report_and_write_lists_lose_nothing(tmp_path: Path) -> Non
         events = list(board.events())
         assert [event.seq for event in events] == list(range(1, len(events) + 1))
         assert sum(event.kind == "tool.finished" for event in events) == 4 * 31
-    assert "board.db.reports" not in os.listdir(tmp_path)
 
 
-def test_a_reader_waits_neither_for_the_lock_nor_for_room_on_the_disk(tmp_path: Path) -> None:
+def test_a_reader_does_not_wait_for_the_lock(tmp_path: Path) -> None:
     path = tmp_path / "board.db"
     with Board.open(path) as board:
         agent = reporter(board)
@@ -195,11 +164,11 @@ def test_a_reader_waits_neither_for_the_lock_nor_for_room_on_the_disk(tmp_path: 
         lock = SidecarLock(f"{path}.lock")
         with closing(lock), lock.held():
             assert [item.content for item in agent.todos.items] == ["Paint"]
-            assert ended(board) == ["first"]
+            assert ended(board) == ["first", "second"]
         assert ended(board) == ["first", "second"]
 
 
-def test_an_interruption_behind_the_commit_commits_nothing_twice(tmp_path: Path) -> None:
+def test_an_interruption_after_the_commit_commits_nothing_twice(tmp_path: Path) -> None:
     with Board.open(tmp_path / "board.db") as board:
         store, agent = board.store, reporter(board)
         assert isinstance(store, SqliteStore)
@@ -220,26 +189,7 @@ def test_an_interruption_behind_the_commit_commits_nothing_twice(tmp_path: Path)
         assert numbers(board) == list(range(1, len(numbers(board)) + 1))
 
 
-def test_what_waits_is_decided_anew_when_another_process_called_the_item_done(tmp_path: Path) -> None:
-    done = {"content": "Paint", "activeForm": "Painting", "status": "completed"}
-    with Board.open(tmp_path / "board.db") as board, Board.open(tmp_path / "board.db") as other:
-        agent = reporter(board)
-        agent.tool_started("check", "Bash", {"command": "pytest -q"})
-        agent.tool_finished("check", result="1 failed in 0.1s", is_error=True)
-        assert waiting(board) == 2
-        theirs = other.agent("main", session="s", dialect="claude-code")
-        more = {"content": "Sand", "activeForm": "Sanding", "status": "pending"}
-        theirs.call("TodoWrite", {"todos": [done, more]})
-        assert theirs.todos.items[0].grade == "worked"
-        assert ended(board) == ["first", "check"]
-        assert agent.todos.items[0].grade == theirs.todos.items[0].grade == "contradicted"
-
-
-def test_who_requires_proof_lets_other_processes_commit_what_they_saw(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(backlog, "_OTHERS", 60.0)
-    monkeypatch.setattr(backlog, "WITHIN", 0.01)
+def test_proof_counts_that_another_process_reported(tmp_path: Path) -> None:
     done = {"content": "Paint", "activeForm": "Painting", "status": "completed"}
     with Board.open(tmp_path / "board.db") as board, Board.open(tmp_path / "board.db") as other:
         agent = reporter(board)
@@ -281,25 +231,8 @@ def test_agents_that_were_pruned_meanwhile_begin_anew(tmp_path: Path) -> None:
         agent = reporter(board)
         call(agent, "second")
         other.prune(datetime(2100, 1, 1, tzinfo=UTC))
-        assert {event.session for event in board.events() if event.data.get("call_id") == "second"} == {"s"}
-
-
-def test_what_is_decided_anew_keeps_its_time_and_the_item_that_was_in_focus(tmp_path: Path) -> None:
-    clock, path = FakeClock(), tmp_path / "board.db"
-    with Board.open(path, clock=clock) as board, Board.open(path, clock=clock) as other:
-        agent = reporter(board)
-        agent.tool_started("check", "Bash", {"command": "pytest -q"})
-        clock.advance(2)
-        agent.tool_finished("check", result="3 passed in 1.9s", exit_code=0)
-        assert waiting(board) == 2
-        clock.advance(60)
-        done = {"content": "Paint", "activeForm": "Painting", "status": "completed"}
-        more = {"content": "Sand", "activeForm": "Sanding", "status": "in_progress"}
-        other.agent("main", session="s", dialect="claude-code").call("TodoWrite", {"todos": [done, more]})
-        start, end = [event for event in board.events() if event.data.get("call_id") == "check"]
-        assert (start.data["item"], end.data["seconds"]) == ("p1/1", 2.0)
-        assert clock() - end.at == timedelta(seconds=60)
-        assert [item.grade for item in agent.todos.items] == ["verified", None]
+        call(agent, "third")
+        assert {event.session for event in board.events() if event.data.get("call_id") == "third"} == {"s"}
 
 
 def test_who_reads_while_the_board_is_closed_is_told_so_and_nobody_hangs(tmp_path: Path) -> None:
