@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Literal
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from punchlist.core.apply import normalised
 from punchlist.core.commands import Policy
@@ -34,8 +36,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _UNSHOWN = {Status.BLOCKED: Status.IN_PROGRESS, Status.FAILED: Status.IN_PROGRESS}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MarkerSet:
+class MarkerSet(Struct, frozen=True, kw_only=True):
     """How one agent writes and reads a checklist.
 
     `written` says how each status is written, in the order in which an error names them; `policy.shown` maps the
@@ -248,8 +249,7 @@ def loads(text: str, markers: str = "oh-my-pi") -> tuple[TodoList, list[str]]:
     return reader.finish(), reader.errors
 
 
-@dataclass(slots=True)
-class _Reading:
+class _Reading(Struct):
     """An item while its lines come in; `phase` is an index, or None."""
 
     contents: list[str]

@@ -1,8 +1,7 @@
 """A list as an ACP plan. The rules are those of manifest.toml, section acp."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from punchlist.bridges.acp.plan import plan, plan_entries, plan_removed, plan_text, plan_update
 from punchlist.core.todo import Blocker, Evidence, Status, TodoItem, TodoList

@@ -1,12 +1,12 @@
 """The events of a board as the updates of an ACP session."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from punchlist import Board
 from punchlist.bridges.acp.calls import Calls

@@ -1,10 +1,9 @@
 """What just changed in a list, as crush says it; and lists followed through events."""
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from punchlist.bridges.changes import Change, change, changes
 from punchlist.bridges.lists import Lists, looking_into

@@ -3,11 +3,11 @@
 import os
 import shutil
 import subprocess
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from punchlist.bridges.git import GitFacts, git_facts
 from punchlist.bridges.git_shares import Commit, Lines, Uncommitted, Work, shares

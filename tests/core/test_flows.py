@@ -1,13 +1,13 @@
 """The rules of flows: six statuses, exactly nexo's transitions, a sticky cancel, a shallow merge, and waits."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from punchlist.core import flow as rules
 from punchlist.core.flow import LEGAL, TERMINAL, Flow, FlowStatus, moved, owner_key, rfc3339

@@ -171,7 +171,7 @@ def test_a_check_that_began_before_the_change_ended_does_not_cover_it() -> None:
 
 
 def test_equal_times_are_told_apart_by_their_place_in_the_log() -> None:
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     script = Script().edit().run("pytest", PASSES)
     still = [replace(event, at=script.events[0].at, seq=number) for number, event in enumerate(script.events)]

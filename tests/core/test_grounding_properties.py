@@ -1,10 +1,10 @@
 """What holds for any reports of any calls."""
 
-from dataclasses import replace
 from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from punchlist.core.events import Event
 from punchlist.core.grounding import (

@@ -1,8 +1,7 @@
 """A whole list against what its author last saw and what others did since."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from punchlist.core.commands import (
     Append,

@@ -1,8 +1,7 @@
 """Policies as values: each dialect states its own."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from punchlist.core.commands import (
     Append,

@@ -1,18 +1,16 @@
 """What holds for whatever comes in: core is arithmetic, so its rules can be asked by the thousand."""
 
 import json
-from dataclasses import replace
 from datetime import datetime
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from punchlist.core.apply import Applied, apply
-from punchlist.core.change import Cleaner
 from punchlist.core.commands import Append, Command, Edit, Entry, Policy, Replace
 from punchlist.core.events import KINDS, Draft, diff, fold, header
 from punchlist.core.identity import match, match_key
-from punchlist.core.merge import _Merge, _statuses_only
 from punchlist.core.records import item_data, item_from
 from punchlist.core.todo import ListState, Progress, Status, TodoItem, TodoList
 from punchlist.core.undo import undo
@@ -316,24 +314,6 @@ def test_an_open_item_that_a_write_drops_can_be_restored(history: list[Step], fi
     after = wrote(state, first, replace(NARROW, wipe_finished=False)).state.todos
     kept = {item.id for item in (*after.items, *after.omitted)}
     assert {item.id for item in state.todos.items if item.is_open} <= kept
-
-
-@examples
-@given(histories, some.plain_writes)
-def test_the_quick_path_of_a_write_gives_what_the_whole_merge_gives(history: list[Step], command: Replace) -> None:
-    todos = lived(history).todos
-    for written in (command, read_back(ListState(todos), NARROW), finished(read_back(ListState(todos), NARROW))):
-        quick = _statuses_only(todos, written, NARROW, NOW)
-        if quick is not None:
-            assert quick == _Merge(todos, None, written, NARROW, NOW, "agent", Cleaner()).run()
-
-
-def finished(command: Replace) -> Replace:
-    """The same texts with every other item completed."""
-    changed = (
-        entry._replace(status=Status.COMPLETED) if index % 2 else entry for index, entry in enumerate(command.entries)
-    )
-    return Replace(tuple(changed))
 
 
 @examples

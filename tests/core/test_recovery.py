@@ -1,9 +1,8 @@
 """Lists from elsewhere, for any list that was there before."""
 
-from dataclasses import replace
-
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from punchlist.core.commands import Policy, Replace
 from punchlist.core.recovery import adopted, recovered

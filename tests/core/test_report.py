@@ -1,12 +1,12 @@
 """Report and brief: values made from the log alone."""
 
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from punchlist.core.brief import Brief, brief
 from punchlist.core.commands import Block, Command, Done, Edit, Policy, Remove, Start

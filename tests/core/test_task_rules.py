@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from punchlist.core import task_rules as rules
-from punchlist.core.task import ENDED, Blocking, Check, Task, TaskStatus, Wait, altered, own_progress
+from punchlist.core.task import ENDED, Blocking, Check, Task, TaskStatus, Wait, own_progress
 from punchlist.core.task_records import changed, created, fold, task_data, task_from
 from punchlist.core.task_waits import HORIZON, wait_for
 from punchlist.errors import (
@@ -33,7 +34,7 @@ _S = TaskStatus
 
 
 def task(**fields: Any) -> Task:
-    return altered(Task(list="l", id="1", subject="Ship it", created_at=NOW), **fields)
+    return replace(Task(list="l", id="1", subject="Ship it", created_at=NOW), **fields)
 
 
 def claimed(**fields: Any) -> Task:
@@ -83,7 +84,7 @@ def test_a_task_is_complete_when_its_checklist_is() -> None:
         rules.completed(half, NOW, None, fence=None)
     assert "docs" in str(refused.value)
     assert "tests" not in str(refused.value.data["open"])
-    whole = altered(half, checklist=(Check("tests", True), Check("docs", True)))
+    whole = replace(half, checklist=(Check("tests", True), Check("docs", True)))
     assert rules.completed(whole, NOW, None, fence=None).status is _S.COMPLETED
 
 
@@ -147,7 +148,7 @@ def test_a_failed_attempt_is_followed_by_the_next_after_a_rest_that_doubles() ->
     assert max(rests) == rules.LONGEST_BACKOFF
     once = rules.failed(claimed(max_attempts=2), NOW, "no luck")
     assert (once.status, once.not_before) == (_S.PENDING, NOW + timedelta(seconds=30))
-    again = rules.failed(rules.claimed(altered(once, not_before=None), "w", NOW, LEASE), NOW, "none")
+    again = rules.failed(rules.claimed(replace(once, not_before=None), "w", NOW, LEASE), NOW, "none")
     assert (again.status, again.failure) == (_S.FAILED, "none")
     assert rules.failed(claimed(), NOW, "at once").status is _S.FAILED
 
@@ -236,7 +237,7 @@ def test_after_a_wait_a_claimed_task_is_free_and_one_without_a_lease_goes_on() -
     aside = rules.waiting(claimed(), Wait(kind="manual"), NOW)
     assert (aside.status, aside.lease_until, aside.fence) == (_S.WAITING, None, 2)
     assert rules.resumed(aside, NOW).status is _S.PENDING
-    started = altered(rules.moved(task(), _S.IN_PROGRESS, NOW), owner="ada")
+    started = replace(rules.moved(task(), _S.IN_PROGRESS, NOW), owner="ada")
     on = rules.resumed(rules.waiting(started, Wait(kind="manual"), NOW), NOW, {"answer": 42})
     assert (on.status, on.owner, on.state) == (_S.IN_PROGRESS, "ada", {"answer": 42})
     with pytest.raises(TransitionRefused):
@@ -323,5 +324,5 @@ def test_whatever_happens_a_task_stays_coherent_and_its_events_fold_to_it(
             folded = fold(folded, event.kind, event.data, NOW)
         now = after
     assert folded is not None
-    assert altered(folded, updated_at=None, lease_until=now.lease_until) == altered(now, progress=folded.progress)
-    assert task_from(task_data(now)) == altered(now, lease_until=None, progress=folded.progress)
+    assert replace(folded, updated_at=None, lease_until=now.lease_until) == replace(now, progress=folded.progress)
+    assert task_from(task_data(now)) == replace(now, lease_until=None, progress=folded.progress)

@@ -1,8 +1,7 @@
 """Taking an author's last change back, if nobody touched the same things since."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from punchlist.core.commands import Append, Done, Drop, Note, Operation, Remove, Replace, Restore, Reword, Start
 from punchlist.core.todo import ListState, TodoList

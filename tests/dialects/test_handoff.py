@@ -2,11 +2,11 @@
 
 import random
 from collections.abc import Iterable
-from dataclasses import replace
 from itertools import permutations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from punchlist import Agent, Board, TodoList
 from punchlist.core.commands import Policy

@@ -1,12 +1,12 @@
 """Open work after a compaction: what is in the block, in which form, and where it goes."""
 
 import copy
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from punchlist import Agent, Board
 from punchlist.core.todo import CLOSED, Blocker, Status, TodoItem, TodoList

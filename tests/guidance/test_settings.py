@@ -1,9 +1,9 @@
 """Settings: each part on its own, checked when the handle is made, and the budget over all of them."""
 
-from dataclasses import fields
 from typing import Any
 
 import pytest
+from msgspec.structs import fields
 from tools.check_docs import ROOT
 
 from punchlist.errors import ConfigInvalid

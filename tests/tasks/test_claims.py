@@ -4,10 +4,10 @@ from datetime import timedelta
 from typing import Any, cast
 
 import pytest
+from msgspec.structs import replace
 
 from punchlist import Board, TaskStatus
 from punchlist.core import task_rules as rules
-from punchlist.core.task import altered
 from punchlist.errors import (
     CallReused,
     CancelPending,
@@ -37,7 +37,7 @@ def test_the_statement_of_the_store_and_the_rule_agree(desk: Desk) -> None:
     before = desk.tasks.create("one", max_attempts=3)
     by_rule = rules.claimed(before, "worker", desk.clock(), timedelta(seconds=900))
     after = desk.taken()
-    assert after == altered(by_rule, revision=1, updated_at=desk.clock())
+    assert after == replace(by_rule, revision=1, updated_at=desk.clock())
     assert desk.tasks.get("1") == after
 
 

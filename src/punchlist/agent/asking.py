@@ -72,7 +72,7 @@ class Asking(Handle):
 
         Raises `NotAsked`, `AlreadyAnswered`, or `ItemGone` when the item is closed or no longer there.
         """
-        from dataclasses import replace
+        from msgspec.structs import replace
 
         from punchlist.core.question import one_text
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
+
+from msgspec.structs import replace
 
 from punchlist.agent.handle import Handle, check_name
 from punchlist.core.apply import Applied, apply, known_to_its_agent

@@ -6,6 +6,8 @@ from collections.abc import Collection, Iterable
 from datetime import datetime
 from typing import Final, NamedTuple
 
+from msgspec.structs import replace
+
 from punchlist.agent.family import above
 from punchlist.agent.kept import kept
 from punchlist.agent.kept_work import attribute, later, work_on
@@ -31,7 +33,7 @@ from punchlist.core.grounding import (
     with_unclaimed,
 )
 from punchlist.core.records import item_from, with_fields
-from punchlist.core.todo import ListState, Status, TodoItem, TodoList, altered, altered_list
+from punchlist.core.todo import ListState, Status, TodoItem, TodoList
 from punchlist.store import AgentRow, Transaction
 from punchlist.text import cut, for_prompt
 
@@ -73,8 +75,8 @@ def graded(applied: Applied, given: Collection[tuple[Claim, str]]) -> Applied:
         fields = claim.draft.data["item" if claim.draft.kind == "item.added" else "set"]
         fields["grade"] = one
     todos = applied.state.todos
-    items = tuple(altered(item, grade=grades[item.id]) if item.id in grades else item for item in todos.items)
-    state = ListState(altered_list(todos, items=items), applied.state.shown, applied.state.written)
+    items = tuple(replace(item, grade=grades[item.id]) if item.id in grades else item for item in todos.items)
+    state = ListState(replace(todos, items=items), applied.state.shown)
     return applied._replace(state=state)
 
 
@@ -159,8 +161,8 @@ def regraded_above(tx: Transaction, row: AgentRow, now: datetime) -> None:
 
 def _write(tx: Transaction, row: AgentRow, grades: dict[str, Grade], now: datetime) -> None:
     before = row.state.todos
-    items = tuple(altered(item, grade=grades[item.id]) if item.id in grades else item for item in before.items)
-    todos = altered_list(before, items=items, revision=before.revision + 1)
+    items = tuple(replace(item, grade=grades[item.id]) if item.id in grades else item for item in before.items)
+    todos = replace(before, items=items, revision=before.revision + 1)
     drafts = [
         Draft("item.changed", {"id": item.id, "content": item.content, "set": {"grade": item.grade}})
         for item in items
@@ -169,7 +171,7 @@ def _write(tx: Transaction, row: AgentRow, grades: dict[str, Grade], now: dateti
     drafts.append(header("list.graded", before, todos))
     for draft in drafts:
         draft.data.setdefault("revision", todos.revision)
-    state = ListState(todos, row.state.shown, row.state.written)
+    state = ListState(todos, row.state.shown)
     tx.save_list(row, state, unseen=row.unseen, at=now, events=drafts)
     tx.add_events(row, drafts, by="punchlist", at=now)
 

@@ -6,11 +6,12 @@ What it counts belongs to one turn: the next message of the person begins anew.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
 import msgspec
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from punchlist.agent.beside import Beside
 from punchlist.agent.kept import Raised, encode
@@ -35,8 +36,7 @@ class Begun(NamedTuple):
     refused: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Guarded:
+class Guarded(Struct, frozen=True):
     """What is known of a turn. `halted` is why it should have ended, `raised` what was said in it."""
 
     state: GuardrailState = field(default_factory=GuardrailState)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from contextlib import suppress
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, cast, get_args
+
+from msgspec.structs import replace
 
 from punchlist.agent.once import once
 from punchlist.config import redaction, task_list, todos_offered

@@ -8,11 +8,12 @@ the reports behind it. So what is in memory is never needed: it only saves that 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
 import msgspec
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from punchlist.core.grounding import NOTHING, Moment, Tally, ToolCall, call_from
 from punchlist.core.grounding.counting import Growing
@@ -45,8 +46,7 @@ Raised = tuple[tuple[str, str], ...]
 """Detectors that have something to say, each with what it is about."""
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+class Head(Struct, frozen=True):
     """What the next report needs. `raised` are findings about loops that still hold.
 
     `stall` says how far the agent got since a person last spoke to it; `upto`, in a row, which reports it knows.
@@ -56,7 +56,7 @@ class Head:
     loops: LoopState = field(default_factory=LoopState)
     raised: Raised = ()
     stall: StallState | None = None
-    upto: int = field(default=0, compare=False)
+    upto: int = 0
 
 
 class Begun(msgspec.Struct, frozen=True, array_like=True):

@@ -6,11 +6,11 @@ well, and the agent does not go in circles.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
 import msgspec
+from msgspec import Struct, field
 
 from punchlist.agent.beside import Beside
 from punchlist.agent.kept import Raised, encode
@@ -24,8 +24,7 @@ _LATEST: Final = 200
 """Events of an agent that are looked at for one round, the latest ones."""
 
 
-@dataclass(frozen=True, slots=True)
-class Counted:
+class Counted(Struct, frozen=True):
     """`upto` is the last event that was looked at, `places` where the items stood then."""
 
     state: RoundState = field(default_factory=RoundState)

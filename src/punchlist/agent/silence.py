@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
+
+from msgspec.structs import replace
 
 from punchlist.agent.kept import NEW, encode, kept, watch
 from punchlist.core.events import Draft

@@ -5,12 +5,12 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from datetime import datetime
 from functools import cache, lru_cache
 from hashlib import blake2b
 from typing import TYPE_CHECKING, TypeVar
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from punchlist.agent.asking import take_answers
@@ -52,8 +52,7 @@ _LONGEST = 200
 _NO_TURNS = Spent()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ground:
+class Ground(Struct, frozen=True, kw_only=True):
     """What the steps of a handle need to know of it.
 
     `join` gives the agent's row, made if it is not there yet; `tasks` those that are its work, once `settle` did what

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 import msgspec
+from msgspec import Struct, field
 
 from punchlist.agent.kept import Raised, encode
 from punchlist.agent.report_rules import event_of
@@ -28,8 +28,7 @@ _AT_WORK: Final = timedelta(minutes=1)
 """Within so long an item that is worked on need not be noted as such again."""
 
 
-@dataclass(frozen=True, slots=True)
-class Stale:
+class Stale(Struct, frozen=True):
     """What is known of how the list is kept, and the findings about it that still hold."""
 
     state: staleness.StalenessState = field(default_factory=staleness.StalenessState)

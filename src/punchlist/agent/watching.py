@@ -6,9 +6,10 @@ Everything here runs within a transaction of `Steps`; what can be found out befo
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from msgspec import Struct
 
 from punchlist.agent.beside import beside
 from punchlist.agent.grading import regraded, regraded_above
@@ -57,8 +58,7 @@ class Look(NamedTuple):
     flat: bytes | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class Settings(Struct, frozen=True, kw_only=True):
     """How an agent is watched."""
 
     watch: Watch

@@ -6,16 +6,16 @@ Items are told apart by their ids, so that two of the same text, and one whose t
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from punchlist.bridges.lists import Lists
 from punchlist.core.events import Event
 from punchlist.core.todo import Status, TodoList
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """`just_started` is what the item in progress is called while it is worked on; empty if none was begun.
 
     `total` is without cancelled items. `is_new`: there was no list before, or another plan has begun.

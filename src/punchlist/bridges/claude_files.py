@@ -25,8 +25,9 @@ import threading
 import weakref
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from typing import Any, NamedTuple
+
+from msgspec.structs import replace
 
 from punchlist.agent import Agent
 from punchlist.board import Board

@@ -9,9 +9,10 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Final
+
+from msgspec import Struct, field
 
 from punchlist.bridges.git_questions import GitQuestions
 from punchlist.bridges.git_shares import SLACK, Commit, Diffstat, Lines, Uncommitted, Work, shares
@@ -31,8 +32,7 @@ _NO_TREE: Final = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 """What Git calls a folder with nothing in it: the state before the first commit."""
 
 
-@dataclass(frozen=True, slots=True)
-class GitFacts:
+class GitFacts(Struct, frozen=True):
     """The commits of a repository since some time, oldest first, and its files that differ from the last one."""
 
     root: str

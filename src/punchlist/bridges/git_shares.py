@@ -12,9 +12,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final, NamedTuple
+
+from msgspec import Struct
 
 from punchlist.core.grounding.commits import Committing
 
@@ -41,8 +42,7 @@ class Lines(NamedTuple):
 NO_LINES: Final = Lines()
 
 
-@dataclass(frozen=True, slots=True)
-class Commit:
+class Commit(Struct, frozen=True):
     """`files` holds what it changed, by path. It was made at `at`, or within a second from then if not exact."""
 
     hash: str
@@ -56,8 +56,7 @@ class Commit:
         return _around(self.at) if self.is_exact else (self.at, self.at + timedelta(seconds=1))
 
 
-@dataclass(frozen=True, slots=True)
-class Work:
+class Work(Struct, frozen=True):
     """The work on one item: when it was in progress, the files that it named, and when calls ran for it.
 
     `lines` are shell lines that perhaps changed something.
@@ -70,8 +69,7 @@ class Work:
     lines: Sequence[str] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Diffstat:
+class Diffstat(Struct, frozen=True):
     """What an item changed: in so many commits, and beside them."""
 
     commits: tuple[Commit, ...] = ()

@@ -6,9 +6,10 @@ The rules are those of OpenClaw's auto-reply projector. Pure: times are passed i
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final, Literal, NamedTuple
+
+from msgspec import Struct
 
 from punchlist.bridges.pieces import LiveText, pieces
 from punchlist.bridges.projector_options import ProjectorOptions
@@ -23,8 +24,7 @@ _MOST_CALLS: Final = 4_096
 Type = Literal["text_delta", "status", "tool_call", "done", "error"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RuntimeEvent:
+class RuntimeEvent(Struct, frozen=True, kw_only=True):
     """Something that an agent's runtime tells. `stream` is `output` or another, `used` and `size` are of a context."""
 
     type: Type
@@ -46,8 +46,7 @@ class Message(NamedTuple):
     meta: dict[str, Any] | None = None
 
 
-@dataclass(slots=True)
-class _Call:
+class _Call(Struct):
     started: bool = False
     ended: bool = False
     last: str | None = None

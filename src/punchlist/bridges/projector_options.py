@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Final, Literal, cast, get_args
+
+from msgspec import Struct, field
 
 from punchlist.detect.settings import flag, mapping, refused, whole
 
@@ -34,8 +35,7 @@ _BOUNDS: Final = {
 _KNOWN: Final = ("delivery", "separator", "suppress_repeats", "tags", *_BOUNDS)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProjectorOptions:
+class ProjectorOptions(Struct, frozen=True, kw_only=True):
     """`delivery`: everything at the end of a turn, or as it comes. `separator` stands where a tool call is hidden.
 
     `output_characters` is for the text of one turn, `update_characters` for one line about a tool or a status,

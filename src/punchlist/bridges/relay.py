@@ -7,9 +7,11 @@ Text is gathered for 2.5 seconds and shown as at most 220 characters; silence is
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final, Literal, NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from punchlist.detect import stalls
 from punchlist.detect.findings import Finding
@@ -29,8 +31,7 @@ _MOST_ITEMS: Final = 256
 _SUMMARIES: Final[dict[Kind, str]] = {"start": "Started.", "resumed": "Resumed output."}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RelayOptions:
+class RelayOptions(Struct, frozen=True, kw_only=True):
     """`flush_after` is in seconds, 0 for only full snippets. `commentary`: the parent wants to see asides too.
 
     Without `stalls` the timings are those of the child, where it has some, else the usual ones.

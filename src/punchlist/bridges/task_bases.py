@@ -47,7 +47,7 @@ class Bases:
         return iter(self._known.items())
 
     def remember(self, number: int, base: Base) -> None:
-        if self._known.get(number) != base or self._known[number].file.more != base.file.more:
+        if self._known.get(number) != base:
             self._known[number] = base
             self._changed.add(number)
 

@@ -7,8 +7,9 @@ import os
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Any, cast
+
+from msgspec import Struct, field
 
 from punchlist.bridges.folder import Folder, Signature
 from punchlist.bridges.task_lock import HELD
@@ -26,8 +27,7 @@ Edges = tuple[tuple[str, ...], tuple[str, ...]]
 NO_EDGES: Edges = ((), ())
 
 
-@dataclass(frozen=True, slots=True)
-class TaskFile:
+class TaskFile(Struct, frozen=True):
     """A task as its file tells it. `more` is what else stands in the file: not ours, and kept."""
 
     subject: str
@@ -38,7 +38,7 @@ class TaskFile:
     blocks: tuple[str, ...] = ()
     blocked_by: tuple[str, ...] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    more: Mapping[str, Any] = field(default_factory=dict[str, Any], compare=False)
+    more: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
 def told(task: Task) -> TaskFile | None:

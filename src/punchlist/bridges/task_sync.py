@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from punchlist.bridges.task_bases import Base, Bases
 from punchlist.bridges.task_files import NO_EDGES, TaskFile, TaskFolder

@@ -82,7 +82,7 @@ def _answer(options: Namespace) -> int:
             agent, name = board.agent(row.agent, session=row.session, project=row.project), row.question.item
         answered = agent.answer(name, text, by=author(options))
     if options.json:
-        from dataclasses import asdict
+        from msgspec.structs import asdict
 
         show_json({"session": agent.session, "agent": agent.name, **asdict(answered)})
     else:
@@ -116,7 +116,7 @@ def _matching(rows: Sequence[QuestionRow], query: str) -> QuestionRow | None:
 
 def question_data(row: QuestionRow) -> dict[str, Any]:
     """A question as JSON values. Every key is always there."""
-    from dataclasses import asdict
+    from msgspec.structs import asdict
 
     return {"session": row.session, "agent": row.agent, "project": row.project, **asdict(row.question)}
 

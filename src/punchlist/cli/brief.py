@@ -5,8 +5,9 @@ from __future__ import annotations
 import shlex
 import subprocess
 from argparse import Namespace
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from punchlist.cli import FAILED, OK, UNUSABLE, complain
 from punchlist.cli.arguments import Parser, add_all, add_json, command_parser, count, here, open_board

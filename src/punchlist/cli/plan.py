@@ -189,7 +189,7 @@ def standing(plan: Plan, now: datetime) -> str:
 
 def plan_data(row: PlanRow, now: datetime) -> dict[str, Any]:
     """A plan as JSON values. Every key is always there."""
-    from dataclasses import asdict
+    from msgspec.structs import asdict
 
     place = {"session": row.session, "agent": row.agent, "project": row.project}
     return {**place, **asdict(row.plan), "waits": row.plan.waits(now)}

@@ -7,6 +7,8 @@ from argparse import Namespace
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import asdict
+
 from punchlist.cli.terminal import show_json
 from punchlist.errors import TaskError
 from punchlist.text import repair
@@ -104,7 +106,7 @@ def report(options: Namespace, task: Task, said: str) -> None:
 def task_data(task: Task) -> dict[str, Any]:
     """A task as JSON values, with what follows from its neighbours. Every key is always there."""
     return {
-        **{name: getattr(task, name) for name in type(task).__slots__},
+        **asdict(task),
         "held_by": [blocker._asdict() for blocker in task.held_by],
         "progress": task.progress._asdict(),
         "ready": task.is_ready,

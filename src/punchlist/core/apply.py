@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import datetime
 from typing import NamedTuple, assert_never
 
-from punchlist.core.again import written_again, written_by
+from msgspec.structs import replace
+
 from punchlist.core.change import Cleaner, with_status
 from punchlist.core.commands import Append, Command, Edit, Entry, Merge, Policy, Problem, Replace
 from punchlist.core.edit import Editing
@@ -15,7 +15,7 @@ from punchlist.core.identity import names_in
 from punchlist.core.limits import over_limit, too_many
 from punchlist.core.merge import Merged, merge
 from punchlist.core.phases import by_phase
-from punchlist.core.todo import ListState, Status, TodoItem, TodoList, Written
+from punchlist.core.todo import ListState, Status, TodoItem, TodoList
 from punchlist.text import cut, for_prompt
 
 
@@ -35,8 +35,6 @@ def apply(
     state: ListState, command: Command, policy: Policy, now: datetime, *, by: str = "", own: bool = True
 ) -> Applied:
     """What a command does to a list. `own` says that the list's agent itself speaks, not a person or another agent."""
-    if own and isinstance(command, Replace) and (quick := written_again(state, command, policy, now)) is not None:
-        return Applied(*quick)
     problem = over_limit(command, policy.limits)
     if problem is not None:
         return Applied(state, (), (problem,))
@@ -73,8 +71,7 @@ def _replace(
             drafts.append(Draft("list.wiped", {"ids": gone}))
             seen = None if seen is None else tuple(item for item in seen if item.id not in gone)
     problems = [*cleaner.problems(), *said, *_omissions(before, todos)]
-    written = written_by(command, policy) if own and merged.same_texts and todos is merged.todos else None
-    return _finish(state, todos, drafts, problems, kind="list.replaced", seen=seen, own=own, written=written)
+    return _finish(state, todos, drafts, problems, kind="list.replaced", seen=seen, own=own)
 
 
 def _begun(merged: Merged, command: Replace, now: datetime) -> TodoList:
@@ -239,21 +236,20 @@ def _finish(
     kind: str,
     seen: tuple[TodoItem, ...] | None,
     own: bool,
-    written: Written | None = None,
 ) -> Applied:
     before = state.todos
     same = not drafts and (todos.explanation, todos.phases) == (before.explanation, before.phases)
     if same:
         confirmed = Draft("list.confirmed", {"revision": before.revision})
         unseen = seen if own else state.shown
-        return Applied(ListState(before, unseen, written), (confirmed,), tuple(problems))
+        return Applied(ListState(before, unseen), (confirmed,), tuple(problems))
     todos = replace(todos, revision=before.revision + 1)
     drafts.append(header(kind, before, todos))
     for draft in drafts:
         draft.data.setdefault("revision", todos.revision)
     if not own:
         seen = known_to_its_agent(state, todos)
-    return Applied(ListState(todos, seen, written), tuple(drafts), tuple(problems))
+    return Applied(ListState(todos, seen), tuple(drafts), tuple(problems))
 
 
 def known_to_its_agent(state: ListState, todos: TodoList) -> tuple[TodoItem, ...]:

@@ -7,10 +7,12 @@ decides says which one was in front of them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from punchlist.core.events import Draft
 from punchlist.core.todo import TodoList
@@ -29,8 +31,7 @@ class PlanState(StrEnum):
     SUPERSEDED = "superseded"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class Plan(Struct, frozen=True, kw_only=True):
     """One revision of an agent's plan. `id` is unique on a board; `item` is its name in a stream, `{turn}-plan`.
 
     The text of a draft is empty: it comes in pieces, as events, and the whole of it with the proposal. `sent_bytes`

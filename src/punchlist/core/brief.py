@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
+
+from msgspec import Struct
 
 from punchlist.core.events import Event
 from punchlist.core.grounding.counting import tally_of
@@ -24,8 +25,7 @@ _RESUMED: Final = "resumed"
 _OVER: Final = "timed_out"
 
 
-@dataclass(frozen=True, slots=True)
-class Noticed:
+class Noticed(Struct, frozen=True):
     """A finding of a detector that is news, or still holds. `seq` is its event."""
 
     session: str
@@ -37,8 +37,7 @@ class Noticed:
     seq: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Brief:
+class Brief(Struct, frozen=True):
     """The first four were completed since, or something was seen since that bears on their grade; the rest stands now.
 
     `doubtful` are those contradicted or only asserted, `waiting` wait on somebody, `work` is what tools did since.

@@ -2,39 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from punchlist.core.records import Fields, changed_fields
-from punchlist.core.todo import WORDS, Blocker, Status, TodoItem, altering
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from punchlist.core.todo import Blocker, Status, TodoItem
 from punchlist.text import clean
 
 if TYPE_CHECKING:
     from punchlist.core.commands import Entry, Problem
 
-_STATUS_FIELDS = ("started_at", "finished_at", "status", "grade", "blocker", "evidence")
-STATUS_FIELDS = Fields(*_STATUS_FIELDS)
-"""What a new status may change."""
-
 ENDED = frozenset({Status.COMPLETED, Status.FAILED, Status.CANCELLED})
-
-_moved = altering(TodoItem, *_STATUS_FIELDS)
-_IN_PROGRESS, _BLOCKED = Status.IN_PROGRESS, Status.BLOCKED  # a member of an enumeration is slow to look up
-
-
-def status_fields(before: TodoItem, after: TodoItem) -> dict[str, Any]:
-    """`changed_fields` of an item that only has another status; the commonest change, and told without a search."""
-    if before.grade is not None or before.blocker is not None or before.evidence:
-        return changed_fields(before, after, STATUS_FIELDS)
-    fields: dict[str, Any] = {}
-    started, finished = after.started_at, after.finished_at
-    if started != before.started_at:
-        fields["started_at"] = started and started.isoformat()
-    if finished != before.finished_at:
-        fields["finished_at"] = finished and finished.isoformat()
-    fields["status"] = WORDS[after.status]
-    return fields
 
 
 def with_status(item: TodoItem, status: Status, now: datetime) -> TodoItem:
@@ -44,19 +24,18 @@ def with_status(item: TodoItem, status: Status, now: datetime) -> TodoItem:
         return item
     ended, earlier = status in ENDED, started or item.created_at
     at = now if earlier is None or earlier <= now else earlier  # a clock may be set back: nothing ends before it began
-    return _moved(
+    return replace(
         item,
-        at if started is None and status is _IN_PROGRESS else started,
-        at if ended else None,
-        status,
-        item.grade if ended else None,
-        None if ended or before is _BLOCKED else item.blocker,
-        item.evidence if ended else (),
+        status=status,
+        started_at=at if started is None and status is Status.IN_PROGRESS else started,
+        finished_at=at if ended else None,
+        grade=item.grade if ended else None,
+        blocker=None if ended or before is Status.BLOCKED else item.blocker,
+        evidence=item.evidence if ended else (),
     )
 
 
-@dataclass(slots=True)
-class Cleaner:
+class Cleaner(Struct):
     """Cleans texts and remembers what it took out, for one call."""
 
     removed: set[str] = field(default_factory=set[str])

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
+
+from msgspec import Struct, field
 
 from punchlist.core.todo import Blocker, Evidence, Status, TodoItem
-
-if TYPE_CHECKING:
-    import re
 
 Focus = Literal["first", "accept", "refuse"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class Limits(Struct, frozen=True, kw_only=True):
     """How much one write may hold. Lengths count the text as it was sent; both ends are inclusive.
 
     `characters` and `bytes` are for content, active form, notes and reasons; `other` is for every other text.
@@ -35,8 +33,7 @@ class Limits:
         return len(text) <= self.characters and (self.bytes is None or len(text.encode(errors="replace")) <= self.bytes)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Policy:
+class Policy(Struct, frozen=True, kw_only=True):
     """The rules of one dialect.
 
     `focus` says what happens to a second item in progress; `shown` maps a status to the nearest one that the
@@ -116,8 +113,7 @@ class Replace(NamedTuple):
     begin: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Patch:
+class Patch(Struct, frozen=True, kw_only=True):
     """Changes to the item that the dialect calls `alias`; what is None stays."""
 
     alias: str
@@ -126,16 +122,14 @@ class Patch:
     parent: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Merge:
+class Merge(Struct, frozen=True):
     """Items by id: known ones are changed, unknown ones appended, up to the limit; `placeholder` stands for no text."""
 
     patches: tuple[Patch, ...]
     placeholder: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(Struct, frozen=True):
     """An item, else a phase, else everything. `by` says how an item is named."""
 
     item: str | None = None
@@ -146,23 +140,20 @@ class Target:
 EVERYTHING = Target()
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(Struct, frozen=True):
     """Entries of one phase; None stands for no phase."""
 
     phase: str | None
     entries: tuple[Entry, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Init:
+class Init(Struct, frozen=True):
     """A fresh list. What was open and is not in it counts as omitted."""
 
     groups: tuple[Group, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Append:
+class Append(Struct, frozen=True):
     """Entries at the end of a phase, which is made if missing; None is the last phase.
 
     `unique` refuses the first entry whose text is on the list already, and all after it.
@@ -173,79 +164,67 @@ class Append:
     unique: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Start:
+class Start(Struct, frozen=True):
     """Puts an item in progress; whatever else is in progress goes back to pending, unless `beside`."""
 
     target: Target
     beside: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Done:
+class Done(Struct, frozen=True):
     target: Target = EVERYTHING
     evidence: tuple[Evidence, ...] = ()
     advance: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Fail:
+class Fail(Struct, frozen=True):
     target: Target
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Drop:
+class Drop(Struct, frozen=True):
     target: Target = EVERYTHING
 
 
-@dataclass(frozen=True, slots=True)
-class Reopen:
+class Reopen(Struct, frozen=True):
     target: Target
 
 
-@dataclass(frozen=True, slots=True)
-class Remove:
+class Remove(Struct, frozen=True):
     """Takes items off the list. With `phases`, a phase that is removed whole goes too."""
 
     target: Target = EVERYTHING
     phases: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
+class Note(Struct, frozen=True):
     target: Target
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(Struct, frozen=True):
     target: Target
     reason: str = ""
     on: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Unblock:
+class Unblock(Struct, frozen=True):
     target: Target = EVERYTHING
 
 
-@dataclass(frozen=True, slots=True)
-class Reword:
+class Reword(Struct, frozen=True):
     target: Target
     content: str
     active_form: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Restore:
+class Restore(Struct, frozen=True):
     """Brings omitted items back, as pending; everything when the target names nothing."""
 
     target: Target = EVERYTHING
 
 
-@dataclass(frozen=True, slots=True)
-class Refuse:
+class Refuse(Struct, frozen=True):
     """An operation that cannot be meant: refused in its turn, with the text that its dialect has for it."""
 
     text: str
@@ -256,8 +235,7 @@ Operation = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
+class Edit(Struct, frozen=True):
     """Targeted operations, in order, after the list was written whole if `first` says so.
 
     `view` asks for the whole list in the reply.
@@ -272,20 +250,17 @@ class Edit:
 Command = Replace | Merge | Edit
 
 
-@dataclass(frozen=True, slots=True)
-class Query:
+class Query(Struct, frozen=True):
     """A read: changes nothing."""
 
 
-class Elsewhere:
+class Elsewhere(Struct, frozen=True):
     """A command for another layer than the list of todos; that layer knows what it means. `reads`: changes nothing."""
 
-    __slots__ = ()
     reads: ClassVar[bool] = False
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(Struct, frozen=True):
     """Something to tell the caller. `fatal` means the call, or that operation, was refused.
 
     `text` is our sentence; a dialect may say it in its own words, from `code`, `at` (the index of the entry

@@ -6,9 +6,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from punchlist.core.records import changed_fields, item_data, item_from, with_fields
 from punchlist.core.todo import Phase, Status, TodoItem, TodoList
@@ -113,8 +115,7 @@ class Draft(NamedTuple):
     data: dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(Struct, frozen=True):
     """One thing that happened. `seq` orders all events of a board; numbers may jump, never repeat."""
 
     seq: int

@@ -7,10 +7,12 @@ only when those before it are finished.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Literal
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from punchlist.core.task_rules import merged_state
 from punchlist.errors import FlowCancelPending, FlowEnded, FlowHeld, FlowStarted, FlowTransitionRefused
@@ -43,8 +45,7 @@ LEGAL: Mapping[FlowStatus, frozenset[FlowStatus]] = {
 TERMINAL = frozenset(status for status, ways in LEGAL.items() if not ways)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Flow:
+class Flow(Struct, frozen=True, kw_only=True):
     """One flow. `id` is a UUID; `state` and `wait` are any JSON, `wait` what a waiting flow waits for.
 
     `owner_session_key` says whose it is (see `owner_key`), `requester_origin` who asked for it. `after` are the flows
@@ -76,8 +77,7 @@ StepRuntime = Literal["managed", "mirrored"]
 StepStatus = Literal["pending", "running", "succeeded", "failed", "cancelled"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FlowStep:
+class FlowStep(Struct, frozen=True, kw_only=True):
     """A piece of a flow's work as it was seen: one run, by whoever runs it. `run_id` is unique within the flow."""
 
     id: str

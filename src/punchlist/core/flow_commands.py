@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
+
+from msgspec import field
 
 from punchlist.core.commands import Elsewhere, Problem
 from punchlist.core.flow import FIRST_STEP, Flow
@@ -11,8 +12,7 @@ from punchlist.core.flow_waits import WaitCondition
 from punchlist.errors import PunchlistError
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StartFlow(Elsewhere):
+class StartFlow(Elsewhere, frozen=True, kw_only=True):
     """A new flow that runs at once."""
 
     controller_id: str
@@ -21,51 +21,43 @@ class StartFlow(Elsewhere):
     state: Any = field(default_factory=dict[str, Any])
 
 
-@dataclass(frozen=True, slots=True)
-class ListFlows(Elsewhere):
+class ListFlows(Elsewhere, frozen=True):
     """The caller's own flows, the newest first."""
 
     reads: ClassVar[bool] = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OneFlow(Elsewhere):
+class OneFlow(Elsewhere, frozen=True, kw_only=True):
     """Something about one flow. `refused` is what is wrong with the rest, said once the flow is known to be there."""
 
     flow: str
     refused: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShowFlow(OneFlow):
+class ShowFlow(OneFlow, frozen=True, kw_only=True):
     reads: ClassVar[bool] = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AdvanceFlow(OneFlow):
+class AdvanceFlow(OneFlow, frozen=True, kw_only=True):
     patch: Any = field(default_factory=dict[str, Any])
     current_step: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WaitFlow(OneFlow):
+class WaitFlow(OneFlow, frozen=True, kw_only=True):
     condition: WaitCondition | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FinishFlow(OneFlow):
+class FinishFlow(OneFlow, frozen=True, kw_only=True):
     """`final_state` is in a tuple: it may be null."""
 
     final_state: tuple[Any] | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FailFlow(OneFlow):
+class FailFlow(OneFlow, frozen=True, kw_only=True):
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CancelFlow(OneFlow):
+class CancelFlow(OneFlow, frozen=True, kw_only=True):
     pass
 
 

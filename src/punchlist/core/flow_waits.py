@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, cast
+
+from msgspec import Struct
 
 from punchlist.core.flow import Flow, FlowStatus, rfc3339
 from punchlist.errors import FlowWaitRefused
@@ -20,8 +21,7 @@ Outcome = Literal["resume", "cancel", "wait", "skip"]
 _moment = re.compile(r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:\d\d)(?:\.(\d+))?(?:[Zz]|([+-]\d\d):?(\d\d))", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WaitCondition:
+class WaitCondition(Struct, frozen=True, kw_only=True):
     """A time, an event by topic and correlation id, or somebody's word."""
 
     kind: WaitKind

@@ -24,15 +24,11 @@ from punchlist.core.commands import (
     Target,
 )
 
-_UNSAID = (None,) * (len(Entry._fields) - 3)
-
 
 def over_limit(command: Command, limits: Limits) -> Problem | None:
     """The first limit that the input breaks: the count, then item by item, blank before long, then other texts."""
     if isinstance(command, Edit) and len(command.operations) > 4 * limits.items + 100:
         return _too_many_operations(len(command.operations), 4 * limits.items + 100)
-    if isinstance(command, Replace) and _plainly_within(command, limits):
-        return None
     texts = _texts(command.entries) if isinstance(command, Replace) else list(_texts_of(command))
     if len(texts) > limits.items and (count := _count(command)) > limits.items:
         return too_many(count, limits)
@@ -51,18 +47,6 @@ def over_limit(command: Command, limits: Limits) -> Problem | None:
             if problem is not None:
                 return problem
     return _other_too_long(command, limits)
-
-
-def _plainly_within(command: Replace, limits: Limits) -> bool:
-    """Whether a write of contents, statuses and active forms alone is within its limits; the quick way to say so."""
-    entries = command.entries
-    if limits.bytes is not None or limits.refuse_blank or command.explanation or command.phases:
-        return False
-    if not entries or len(entries) > limits.items:
-        return not entries
-    contents, _, forms, *rest = zip(*entries, strict=True)
-    lengths = [*map(len, contents), *(len(form) for form in forms if form)]
-    return max(lengths) <= limits.characters and not any(map(any, rest))
 
 
 def _other_too_long(command: Command, limits: Limits) -> Problem | None:
@@ -195,8 +179,6 @@ def _others_of_one(operation: Operation) -> Iterator[Named]:
 
 def _others(entries: Iterable[Entry]) -> Iterator[Named]:
     for entry in entries:
-        if entry[3:] == _UNSAID:
-            continue
         yield "id", entry.alias
         yield "phase", entry.phase
         yield "priority", entry.priority

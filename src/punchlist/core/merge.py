@@ -6,28 +6,25 @@ With nobody else at work the result is the input, to the letter, beside items th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from punchlist.core.change import ENDED, Cleaner, new_item, with_status
 from punchlist.core.commands import Entry, Policy, Replace
 from punchlist.core.identity import match, match_key
 from punchlist.core.phases import in_phase, phases_for, renewed_phases
-from punchlist.core.todo import Status, TodoItem, TodoList, altered
+from punchlist.core.todo import Status, TodoItem, TodoList
 
 
-@dataclass(frozen=True, slots=True)
-class Merged:
-    """`written` are the items that the input speaks of; `shown` is None where the author now knows the whole list.
-
-    `same_texts`: the input was one entry for each item, with the item's own texts.
-    """
+class Merged(Struct, frozen=True):
+    """`written` are the items that the input speaks of; `shown` is None where the author now knows the whole list."""
 
     todos: TodoList
     written: frozenset[str]
     shown: tuple[TodoItem, ...] | None
-    same_texts: bool = field(default=False, compare=False)
 
 
 def merge(
@@ -41,31 +38,7 @@ def merge(
     cleaner: Cleaner,
 ) -> Merged:
     """The list after a full write. `shown` is what the author last wrote or saw; None if that is the list itself."""
-    same_texts = _statuses_only(todos, command, policy, now) if shown is None else None
-    return same_texts or _Merge(todos, shown, command, policy, now, by, cleaner).run()
-
-
-def _statuses_only(todos: TodoList, command: Replace, policy: Policy, now: datetime) -> Merged | None:
-    """The merge of the commonest write: the same texts in the same places, some in another status; else None.
-
-    It gives what `_Merge` would give, in a quarter of the time.
-    """
-    entries, items = command.entries, list(todos.items)
-    if len(entries) != len(items) or not entries or command.phases is not None or command.explanation is not None:
-        return None
-    contents, statuses, forms, *rest = zip(*entries, strict=True)
-    unsaid = len(entries)
-    if any(column.count(None) != unsaid for column in rest) or contents != tuple([item.content for item in items]):
-        return None
-    if any(forms) and forms != tuple([item.active_form or item.content for item in items]):
-        return None
-    nearest = [policy.shown.get(item.status, item.status) for item in items]
-    if None in nearest:
-        return None
-    for place, (status, known) in enumerate(zip(statuses, nearest, strict=True)):
-        if status is not known:
-            items[place] = with_status(items[place], status, now)
-    return Merged(replace(todos, items=tuple(items)), frozenset([item.id for item in items]), None, same_texts=True)
+    return _Merge(todos, shown, command, policy, now, by, cleaner).run()
 
 
 class _Merge:
@@ -278,7 +251,7 @@ class _Merge:
         if not entry.keeps and self.policy.shows(status) is not entry.status:
             status = entry.status
         form, notes = self.cleaner.optional(entry.active_form), entry.notes
-        believed = altered(
+        believed = replace(
             item,
             content=text,
             status=status,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from punchlist.text import clean, fence
 
@@ -14,8 +15,7 @@ LONGEST = 10_000
 """Characters of a question, and of an answer."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class Question(Struct, frozen=True, kw_only=True):
     """`item` and `plan_id` name the item on its list; `content` is its text when it asked. `of`: whom it asks.
 
     `begun` says that the item was in progress when it asked.

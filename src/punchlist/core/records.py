@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from datetime import datetime
 from operator import attrgetter
 from typing import Any
+
+from msgspec.structs import replace
 
 from punchlist.core.todo import WORDS, Blocker, Evidence, Status, TodoItem
 
@@ -25,22 +26,15 @@ def item_from(data: Mapping[str, Any]) -> TodoItem:
     return with_fields(TodoItem(id=data["id"], content=data["content"]), data)
 
 
-class Fields:
-    """Some fields of an item, to look at in one go."""
-
-    def __init__(self, *names: str) -> None:
-        self.names = names
-        self.values = attrgetter(*names)
+_FIELDS = (*_PLAIN, *_TIMES, "status", "notes", "blocker", "aliases", "evidence")
+_values = attrgetter(*_FIELDS)
 
 
-_ALL = Fields(*_PLAIN, *_TIMES, "status", "notes", "blocker", "aliases", "evidence")
-
-
-def changed_fields(before: TodoItem, after: TodoItem, fields: Fields = _ALL) -> dict[str, Any]:
+def changed_fields(before: TodoItem, after: TodoItem) -> dict[str, Any]:
     """The fields in which two items differ, with the later value in JSON form."""
     return {
         name: _TO_PLAIN[name](new) if name in _TO_PLAIN and new is not None else new
-        for name, old, new in zip(fields.names, fields.values(before), fields.values(after), strict=True)
+        for name, old, new in zip(_FIELDS, _values(before), _values(after), strict=True)
         if new is not old and new != old
     }
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import datetime
+
+from msgspec.structs import replace
 
 from punchlist.core.apply import Applied, apply
 from punchlist.core.commands import Policy, Replace
 from punchlist.core.events import Draft, diff, header
-from punchlist.core.todo import ListState, TodoItem, TodoList, altered
+from punchlist.core.todo import ListState, TodoItem, TodoList
 
 
 def recovered(
@@ -44,7 +45,7 @@ def recovered(
 
 
 def _timeless(item: TodoItem) -> TodoItem:
-    return item if item.is_open else altered(item, finished_at=None)
+    return item if item.is_open else replace(item, finished_at=None)
 
 
 def adopted(state: ListState, other: ListState, *, source: str, written_at: datetime | None = None) -> Applied:

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple, cast
+
+from msgspec import Struct
 
 from punchlist.core.events import Event, fold
 from punchlist.core.grounding.calls import Subject, todo_subject
@@ -39,8 +40,7 @@ class Share(NamedTuple):
         return (200 * self.part + self.of) // (2 * self.of) if self.of else None
 
 
-@dataclass(frozen=True, slots=True)
-class ItemReport:
+class ItemReport(Struct, frozen=True):
     """One item. `tally` holds the work of subagents too, `later` what was seen after it was called done.
 
     `grade` is None while it is not completed, and where nobody reported what its agent did. `elapsed` is how long it
@@ -68,8 +68,7 @@ class ItemReport:
         return last_check(self.tally.last_check, self.later.last_check)
 
 
-@dataclass(frozen=True, slots=True)
-class Totals:
+class Totals(Struct, frozen=True):
     """Of items that are not gone. `active` is the time in which at least one call ran, of whichever agent."""
 
     items: int
@@ -104,8 +103,7 @@ class Totals:
         return Share(self.grades.get("verified", 0) + self.grades.get("confirmed", 0), self.judged)
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(Struct, frozen=True):
     """`items` are those of lists, then tasks that somebody began, or that a session keeps as its list.
 
     `elsewhere` is work that belongs to none of them, or to nothing (its `item` is empty). What a subagent did for one

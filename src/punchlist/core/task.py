@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from operator import attrgetter
 from typing import Any, Literal, NamedTuple
+
+from msgspec import Struct, field
 
 from punchlist.core.todo import Progress
 
@@ -42,8 +42,7 @@ FIRST, LAST, USUAL = 0, 4, 2
 NOT_DONE = Progress(0, 1, 0)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wait:
+class Wait(Struct, frozen=True, kw_only=True):
     """What a waiting task waits for. `then` is the status that it goes on in.
 
     `meant` says that its owner did not have it yet but is to have it, and keeps it when it goes on.
@@ -58,16 +57,14 @@ class Wait:
     meant: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(Struct, frozen=True):
     """One line of an acceptance checklist."""
 
     text: str
     done: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LateResult:
+class LateResult(Struct, frozen=True, kw_only=True):
     """What a worker brought after somebody else had taken its task."""
 
     fence: int
@@ -76,8 +73,7 @@ class LateResult:
     at: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Worked:
+class Worked(Struct, frozen=True, kw_only=True):
     """The todo list that is worked under a task: whose it is, and which plan of it."""
 
     session: str
@@ -92,8 +88,7 @@ class Blocking(NamedTuple):
     status: TaskStatus
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Task:
+class Task(Struct, frozen=True, kw_only=True):
     """One task of one list. `id` is a number as text, given in order within the list and never again.
 
     `lease_until`: when the claim of the owner ends by itself; None for one that does not. `fence` rises with every
@@ -173,21 +168,6 @@ class Task:
     def stuck_on(self) -> tuple[str, ...]:
         """Blockers that ended without being completed: nothing will release this task but a person, or a retry."""
         return tuple(blocker.id for blocker in self.held_by if blocker.status in ENDED)
-
-
-_values = attrgetter(*Task.__slots__)
-_setters = {name: getattr(Task, name).__set__ for name in Task.__slots__}
-_all_setters = tuple(_setters.values())
-
-
-def altered(task: Task, **changes: Any) -> Task:
-    """The task with other values: `dataclasses.replace`, in half its time."""
-    new = object.__new__(Task)
-    for put, value in zip(_all_setters, _values(task), strict=True):
-        put(new, value)
-    for name, value in changes.items():
-        _setters[name](new, value)
-    return new
 
 
 def own_progress(status: TaskStatus, checklist: tuple[Check, ...]) -> Progress:

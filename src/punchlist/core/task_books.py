@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from punchlist.core.events import Event
 from punchlist.core.grounding.calls import Subject, task_subject
@@ -21,8 +23,7 @@ _AS_ITEM = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class TaskEntry:
+class TaskEntry(Struct, frozen=True):
     """A task; `worker` is the session and the name of the agent that touched it last, empty where that was no agent.
 
     `is_gone`: it was deleted while open. `touched` is the last event about it.

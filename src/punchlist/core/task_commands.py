@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
+
+from msgspec import field
 
 from punchlist.core.commands import Elsewhere
 from punchlist.core.task import Task, TaskStatus
 from punchlist.errors import PunchlistError
 
 
-@dataclass(frozen=True, slots=True)
-class CreateTask(Elsewhere):
+class CreateTask(Elsewhere, frozen=True):
     """A new task. `fields` are those of `tasks.fields.NewTask`, text as sent."""
 
     subject: str
     fields: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
-@dataclass(frozen=True, slots=True)
-class UpdateTask(Elsewhere):
+class UpdateTask(Elsewhere, frozen=True):
     """Changes to one task. `fields` are those of `tasks.fields.TaskChanges`; `delete` takes the task off its list.
 
     In a status of `unless` the task already shows as it is asked to be, and its status is left alone.
@@ -32,16 +31,14 @@ class UpdateTask(Elsewhere):
     unless: frozenset[TaskStatus] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class GetTask(Elsewhere):
+class GetTask(Elsewhere, frozen=True):
     """One task, as it stands."""
 
     reads: ClassVar[bool] = True
     id: str
 
 
-@dataclass(frozen=True, slots=True)
-class ListTasks(Elsewhere):
+class ListTasks(Elsewhere, frozen=True):
     """All tasks of the list, by id."""
 
     reads: ClassVar[bool] = True

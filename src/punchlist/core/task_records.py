@@ -10,8 +10,10 @@ from datetime import datetime
 from operator import attrgetter
 from typing import Any, cast
 
+from msgspec.structs import replace
+
 from punchlist.core.events import Draft
-from punchlist.core.task import Check, LateResult, Task, TaskStatus, Wait, Worked, altered
+from punchlist.core.task import Check, LateResult, Task, TaskStatus, Wait, Worked
 
 _PLAIN = (
     "subject", "description", "active_form", "owner", "parent", "priority", "runs_after", "state", "attempts",
@@ -48,7 +50,7 @@ def changed_fields(before: Task, after: Task) -> dict[str, Any]:
 
 def with_fields(task: Task, fields: Mapping[str, Any]) -> Task:
     """The task with these fields, given in JSON form."""
-    return altered(task, **{name: _FROM_PLAIN[name](value) for name, value in fields.items() if name in _FROM_PLAIN})
+    return replace(task, **{name: _FROM_PLAIN[name](value) for name, value in fields.items() if name in _FROM_PLAIN})
 
 
 def created(task: Task) -> Draft:
@@ -75,7 +77,7 @@ def fold(task: Task | None, kind: str, data: Mapping[str, Any], at: datetime) ->
         return None
     if task is None or "set" not in data:
         return task
-    return altered(with_fields(task, data["set"]), updated_at=at)
+    return replace(with_fields(task, data["set"]), updated_at=at)
 
 
 def plain_wait(value: Wait) -> dict[str, Any]:

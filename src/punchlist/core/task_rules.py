@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, cast
 
-from punchlist.core.task import ENDED, Blocking, LateResult, RunsAfter, Task, TaskStatus, Wait, altered
+from msgspec.structs import replace
+
+from punchlist.core.task import ENDED, Blocking, LateResult, RunsAfter, Task, TaskStatus, Wait
 from punchlist.errors import (
     CancelPending,
     ChecklistOpen,
@@ -43,7 +44,7 @@ def moved(task: Task, to: TaskStatus, now: datetime, **more: Any) -> Task:
     Blockers and the checklist are asked on every path.
     """
     if task.status is to:
-        return altered(task, **more) if more else task
+        return replace(task, **more) if more else task
     if to is not _X:
         check_not_cancelling(task)
     if to not in LEGAL[task.status]:
@@ -68,7 +69,7 @@ def moved(task: Task, to: TaskStatus, now: datetime, **more: Any) -> Task:
         "result": task.result if ended or task.status not in ENDED else None,
         "failure": None if to is _C else task.failure,
     }
-    return altered(task, **{**changes, **more})
+    return replace(task, **{**changes, **more})
 
 
 def _not_earlier(earlier: datetime | None, now: datetime) -> datetime:
@@ -155,7 +156,7 @@ def claimed(task: Task, owner: str, now: datetime, lease: timedelta, reserve: tu
 
 def started(task: Task, owner: str | None, now: datetime) -> Task:
     """Begun without a lease, under a new fence; once more, if it had ended."""
-    fresh = altered(task, started_at=None) if task.status in ENDED else task
+    fresh = replace(task, started_at=None) if task.status in ENDED else task
     return moved(fresh, _I, now, owner=owner, fence=task.fence + 1)
 
 
@@ -165,7 +166,7 @@ def kept_alive(task: Task, owner: str | None, now: datetime, lease: timedelta) -
         task = moved(task, _I, now, owner=owner or task.owner)
     elif task.status is not _I or task.lease_until is None:
         raise nothing_to_keep(task)
-    return altered(task, lease=lease.total_seconds(), lease_until=now + lease)
+    return replace(task, lease=lease.total_seconds(), lease_until=now + lease)
 
 
 def nothing_to_keep(task: Task) -> TransitionRefused:
@@ -217,7 +218,7 @@ def late(task: Task, fence: int, result: Any, *, by: str, now: datetime) -> Task
     """With what a worker brought too late, kept beside the task; the same thing twice is kept once."""
     if any((known.fence, known.result) == (fence, result) for known in task.late_results):
         return task
-    return altered(task, late_results=(*task.late_results, LateResult(fence=fence, result=result, by=by, at=now)))
+    return replace(task, late_results=(*task.late_results, LateResult(fence=fence, result=result, by=by, at=now)))
 
 
 def failed(task: Task, now: datetime, reason: str) -> Task:
@@ -241,7 +242,7 @@ def retried(task: Task, now: datetime) -> Task:
     somebody claims the task; only then has a failed one the fence of a worker."""
     if task.status not in ENDED and task.not_before is None:
         raise TransitionRefused(id=task.id, status=task.status, to=_P, next="it has not ended")
-    fresh = altered(task, cancel_requested=False)
+    fresh = replace(task, cancel_requested=False)
     fence = task.fence + (task.status is not _F)
     return moved(fresh, _P, now, not_before=None, attempts=0, fence=fence, failure=None, started_at=None)
 
@@ -253,7 +254,7 @@ def cancelled(task: Task, now: datetime, reason: str | None = None) -> Task:
 
 def cancel_asked(task: Task) -> Task:
     """To be cancelled by whoever works on it; it stays so until it is. What has ended stays as it is."""
-    return task if task.status in ENDED else altered(task, cancel_requested=True)
+    return task if task.status in ENDED else replace(task, cancel_requested=True)
 
 
 # Waits.
@@ -284,7 +285,7 @@ def resumed(task: Task, now: datetime, patch: Any = None) -> Task:
 
 
 def with_state(task: Task, patch: Any) -> Task:
-    return altered(task, state=merged_state(task.state, patch))
+    return replace(task, state=merged_state(task.state, patch))
 
 
 def came_due(task: Task, now: datetime) -> tuple[str, Task]:
@@ -298,7 +299,7 @@ def came_due(task: Task, now: datetime) -> tuple[str, Task]:
         case TaskStatus.WAITING:
             return "task.resumed", resumed(task, now)
         case _:
-            return "task.due", altered(task, not_before=None)
+            return "task.due", replace(task, not_before=None)
 
 
 def merged_state(state: Any, patch: Any) -> Any:

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
-from operator import attrgetter
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from punchlist.core.commands import Entry, Policy
-
-
-R = TypeVar("R")
+from msgspec import Struct, field
 
 
 class Status(StrEnum):
@@ -40,8 +34,7 @@ SOMEBODY = "somebody else"
 """On whom a task waits that comes after another's."""
 
 
-@dataclass(frozen=True, slots=True)
-class Blocker:
+class Blocker(Struct, frozen=True):
     """Why an item waits, and on whom; `on` is a person, an agent or a thing, when known.
 
     A pending item has one too, where it is to be begun after others: its reason is then `after` and their names.
@@ -56,16 +49,14 @@ class Blocker:
         return self.on is None and self.reason.startswith("after ")
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(Struct, frozen=True):
     """What was offered as proof of a completion. Stored and shown, never believed alone."""
 
     text: str
     kind: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TodoItem:
+class TodoItem(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One thing to do. `id` is ours: short, unique within its plan, and the same in every dialect."""
 
     id: str
@@ -96,8 +87,7 @@ class TodoItem:
         return self.status not in CLOSED
 
 
-@dataclass(frozen=True, slots=True)
-class Phase:
+class Phase(Struct, frozen=True):
     """A named stretch of a list. Names may repeat; ids do not."""
 
     id: str
@@ -112,8 +102,7 @@ class Progress(NamedTuple):
     percent: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TodoList:
+class TodoList(Struct, frozen=True, kw_only=True):
     """The list of one agent at one revision. `next_id` numbers the items and phases of this plan."""
 
     items: tuple[TodoItem, ...] = ()
@@ -127,10 +116,7 @@ class TodoList:
     @property
     def focus(self) -> TodoItem | None:
         """The first item in progress."""
-        for item in self.items:  # half the time of a generator
-            if item.status is Status.IN_PROGRESS:
-                return item
-        return None
+        return next((item for item in self.items if item.status is Status.IN_PROGRESS), None)
 
     @property
     def progress(self) -> Progress:
@@ -151,66 +137,8 @@ class TodoList:
         return next((item for item in self.items if item.id == item_id), None)
 
 
-def altering(kind: type[R], *names: str) -> Callable[..., R]:
-    """A function that makes a record of a slotted class anew, with other values for these fields, in this order.
-
-    `dataclasses.replace` in a third of its time. Every write makes a few records anew.
-    """
-    kept = tuple(name for name in _slots(kind) if name not in names)
-    values, setters = attrgetter(*kept), tuple(getattr(kind, name).__set__ for name in (*kept, *names))
-    make = object.__new__
-
-    def altered(record: R, *changes: Any) -> R:
-        new = make(kind)
-        for put, value in zip(setters, (*values(record), *changes)):  # noqa: B905 - being strict costs as two fields
-            put(new, value)
-        return new
-
-    return altered
-
-
-def _altering_any(kind: type[R]) -> Callable[..., R]:
-    """The same for fields that are named in each call."""
-    names = _slots(kind)
-    values, setters = attrgetter(*names), {name: getattr(kind, name).__set__ for name in names}
-    all_setters = tuple(setters.values())
-
-    def altered(record: R, **changes: Any) -> R:
-        new = object.__new__(kind)
-        for put, value in zip(all_setters, values(record), strict=True):
-            put(new, value)
-        for name, value in changes.items():
-            setters[name](new, value)
-        return new
-
-    return altered
-
-
-def _slots(kind: Any) -> tuple[str, ...]:
-    return kind.__slots__
-
-
-altered = _altering_any(TodoItem)
-"""The item with other values."""
-
-altered_list = _altering_any(TodoList)
-"""The list with other values."""
-
-
-class Written(NamedTuple):
-    """The entries by which a list was last written, one for each item, and the policy under which they came."""
-
-    policy: Policy
-    entries: tuple[Entry, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ListState:
-    """A list, and what its agent last wrote or was shown of it; None when that is the list as it stands.
-
-    `written` says nothing new, and is not stored: it makes the next write quicker (see `again.py`).
-    """
+class ListState(Struct, frozen=True):
+    """A list, and what its agent last wrote or was shown of it; None when that is the list as it stands."""
 
     todos: TodoList
     shown: tuple[TodoItem, ...] | None = None
-    written: Written | None = field(default=None, compare=False, repr=False)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 Level = Literal["ok", "warning", "critical"]
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """What is thought of a tool call that is about to run, from the calls before it.
 
     `detector` names who thinks so, None when all is well; `count` is how often it has seen the like. `is_news` says

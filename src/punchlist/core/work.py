@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from punchlist.core.task import FLOWS, Task, TaskStatus
 from punchlist.core.todo import SOMEBODY, Blocker, Status, TodoItem, TodoList
@@ -12,8 +14,7 @@ _NEAREST = {TaskStatus.WAITING: Status.BLOCKED}
 _WAITS_ON = {"timer": "a time", "event": "an event", "manual": "a person"}
 
 
-@dataclass(frozen=True, slots=True)
-class CurrentWork:
+class CurrentWork(Struct, frozen=True):
     """The list as it stands, and the tasks in the order in which they were started, the last one last."""
 
     todos: TodoList = field(default_factory=TodoList)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from punchlist.core.verdict import Level, Verdict
 from punchlist.text import cut, for_prompt
@@ -12,8 +13,7 @@ LONGEST_NAME = 80
 """So many characters of a name that came from a model stand in a sentence."""
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """Something that a detector saw. `subject` is what it saw it of: a tool, an item's id, an agent.
 
     `seen` is a sentence that may be shown to a person or a model as it is. The level `ok` means that something seen

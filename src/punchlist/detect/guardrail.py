@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any, Literal, cast
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from punchlist.core.verdict import Level
 from punchlist.detect.findings import Finding, shown
@@ -29,16 +31,14 @@ _CONTROLS = ("list", "steer", "stop")
 _LEVELS: Mapping[Action, Level] = {"allow": "ok", "warn": "warning", "block": "critical", "halt": "critical"}
 
 
-@dataclass(frozen=True, slots=True)
-class Signature:
+class Signature(Struct, frozen=True):
     """A call without its arguments' values: the tool, and the SHA-256 of its sorted compact JSON arguments."""
 
     tool_name: str
     args_hash: str
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(Struct, frozen=True):
     """What is to be done about a call. `block` comes before it, `halt` after it; both end the turn."""
 
     action: Action
@@ -71,8 +71,7 @@ class Decision:
         return Finding(self.code, _LEVELS[self.action], self.message, self.count, shown(self.tool_name))
 
 
-@dataclass(frozen=True, slots=True)
-class GuardrailState:
+class GuardrailState(Struct, frozen=True):
     """What was counted in this turn. `failures` and `repeats` are by signature, `failing` by tool."""
 
     failures: Mapping[str, int] = field(default_factory=dict[str, int])

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from punchlist.detect.settings import flag, mapping, whole
 
@@ -24,8 +25,7 @@ MUTATING = frozenset(
 """Tools that change something: repeating them is never taken for a loop of reads."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GuardrailOptions:
+class GuardrailOptions(Struct, frozen=True, kw_only=True):
     """When the guardrail speaks, and when it stops a call. A cap of 0 is none."""
 
     warnings_enabled: bool = True

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from punchlist.detect.settings import flag, mapping, refused, whole
 
@@ -14,8 +15,7 @@ DETECTORS = ("generic_repeat", "known_poll_no_progress", "ping_pong")
 _NAME = "loop_detection"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoopOptions:
+class LoopOptions(Struct, frozen=True, kw_only=True):
     """When a repeated call is a loop.
 
     Ours beside the original's: `count_blocked` (a call judged critical counts as one more repetition, so that a

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from hashlib import blake2b
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from punchlist.core.verdict import Verdict
 from punchlist.detect.findings import shown
@@ -18,8 +20,7 @@ _STOP = "!"
 """Before the key of a critical verdict among the warnings that were given. There is at most one, the last of them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Guard:
+class Guard(Struct, frozen=True):
     """The watch after a compaction: whether the calls behind it are the same one, with the same result, again.
 
     `persisted`: they were, and are until another call has run. `told` is 0 until somebody heard of it, and then one
@@ -39,8 +40,7 @@ class Guard:
         return self.same.rpartition("=")[0] == call.key
 
 
-@dataclass(frozen=True, slots=True)
-class LoopState:
+class LoopState(Struct, frozen=True):
     """The calls of one agent that count, oldest first, and the warnings that were given: each with its last step.
 
     `held` are the latest calls that were judged critical, of which nobody has said yet whether they ran all the same.

@@ -7,7 +7,8 @@ limit the plan is due for another look, and counting begins anew.
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from punchlist.core.todo import TodoList
 from punchlist.detect.findings import Finding
@@ -21,8 +22,7 @@ _MOST_ITEMS = 512
 _ON = frozenset({"in_progress", "completed", "cancelled"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RoundOptions:
+class RoundOptions(Struct, frozen=True, kw_only=True):
     """`max_stalls` as in the original. `max_rounds` ends it all; 0 for no end."""
 
     max_stalls: int = 3
@@ -32,8 +32,7 @@ class RoundOptions:
 DEFAULT = RoundOptions()
 
 
-@dataclass(frozen=True, slots=True)
-class RoundState:
+class RoundState(Struct, frozen=True):
     """`stalls` is the count now, `rounds` how many there were, `replans` how often the limit was reached.
 
     `progressed` is about the round that is under way.

@@ -9,9 +9,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from punchlist.core.events import Event
 from punchlist.core.todo import WORDS, Status, TodoList
@@ -63,8 +65,7 @@ class Active(NamedTuple):
     told: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class StalenessState:
+class StalenessState(Struct, frozen=True):
     """What of one agent's list counts: at most 512 items, 32 of them in progress, and the last few writes.
 
     `writes` is the number of writes in a row behind which no item had moved on; `moved` is about the one under way.

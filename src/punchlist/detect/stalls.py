@@ -8,8 +8,10 @@ ends a stall; other signs of life put the next notice off.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from punchlist.detect.findings import Finding, shown
 from punchlist.detect.settings import mapping, seconds
@@ -18,8 +20,7 @@ from punchlist.text import cut
 LONGEST_LABEL = 40
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StallOptions:
+class StallOptions(Struct, frozen=True, kw_only=True):
     """In seconds. `notice_after` of silence there is a notice, 0 for none; after `lifetime` nobody watches any more."""
 
     notice_after: float = 60.0
@@ -39,8 +40,7 @@ def stall_options(given: object, otherwise: StallOptions = DEFAULT) -> StallOpti
     )
 
 
-@dataclass(frozen=True, slots=True)
-class StallState:
+class StallState(Struct, frozen=True):
     """How far an agent got, and when it last gave a sign of life. `label` is what it is called in a notice.
 
     `told_as` is the detector of the stall that was told about, and is not over yet.

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from punchlist.core.commands import Command, Elsewhere, Limits, Policy, Problem, Query
 from punchlist.core.todo import Status, TodoItem, TodoList
@@ -38,8 +40,7 @@ ONE_AT_A_TIME: Mapping[Status, Status | None] = {
 LOST_ONE_AT_A_TIME = ("blocked and failed show as pending", "cancelled items are not shown")
 
 
-@dataclass(frozen=True, slots=True)
-class Tool:
+class Tool(Struct, frozen=True):
     """A tool as a model is offered it. `annotations` are the original's own flags, under its own names.
 
     `verbose` is a longer description, for small models.
@@ -57,12 +58,7 @@ class Tool:
         return replace(self, description=self.verbose) if self.verbose else self
 
 
-class _Late:
-    __slots__ = ("_build",)
-
-
-@dataclass(frozen=True, slots=True)
-class Reply(_Late):
+class Reply(Struct, frozen=True):
     """The answer to a tool call. `text` is what the model reads, `data` the structured form beside it.
 
     `awaits` is the id of a plan on which a person has to decide before the call has its real answer.
@@ -75,36 +71,8 @@ class Reply(_Late):
     shows_list: bool = False
     awaits: str | None = None
 
-    @classmethod
-    def late(cls, text: str, build: Callable[[], Any], problems: tuple[Problem, ...] = ()) -> Reply:
-        """A reply whose `data` is built when it is first asked for, which a host that passes on the text never does.
 
-        `build` must give the same at any time: it may look only at what does not change.
-        """
-        reply = object.__new__(cls)
-        for name, value in (("text", text), ("problems", problems), *_PLAIN):
-            _put[name](reply, value)
-        _put["_build"](reply, build)
-        return reply
-
-    if not TYPE_CHECKING:  # else every misspelt attribute would be right
-
-        def __getattr__(self, name: str) -> Any:
-            """Called for a slot that is still empty: `data`, of a late reply."""
-            if name != "data":
-                raise AttributeError(name)
-            _put["data"](self, self._build())
-            return self.data
-
-
-_PLAIN = (("is_error", False), ("shows_list", False), ("awaits", None))
-_put: dict[str, Callable[[Any, Any], None]] = {
-    name: getattr(Reply, name).__set__ for name in (*Reply.__slots__, *_Late.__slots__)
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Invalid:
+class Invalid(Struct, frozen=True):
     """Arguments that the dialect refuses, in its own words; nothing is to be changed."""
 
     text: str
@@ -135,8 +103,7 @@ class Result(NamedTuple):
         return tuple(problem for problem in self.problems if problem.fatal) if self.problems else ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Dialect:
+class Dialect(Struct, frozen=True, kw_only=True):
     """One wire tool, to the letter.
 
     `refused_in_plan_mode` is the answer while plan mode is on, None where the tool may be used then too. `subagents`

@@ -6,10 +6,11 @@ They are offered with `board.agent(…, plan_tools=True)`; what they write is th
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from importlib import import_module
 from typing import Any, Protocol
+
+from msgspec import Struct
 
 from punchlist.core.approval import Plan, PlanState
 from punchlist.core.commands import Problem
@@ -18,22 +19,19 @@ from punchlist.errors import ConfigInvalid
 from punchlist.text import for_prompt
 
 
-@dataclass(frozen=True, slots=True)
-class EnterPlan:
+class EnterPlan(Struct, frozen=True):
     """The model wants to plan first."""
 
     reason: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class SubmitPlan:
+class SubmitPlan(Struct, frozen=True):
     """The model has a plan and wants to begin."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class ResolvePlan:
+class ResolvePlan(Struct, frozen=True):
     """An operator decides about a plan, by its id; without a reason it is approved."""
 
     id: str
@@ -43,8 +41,7 @@ class ResolvePlan:
 PlanCall = EnterPlan | SubmitPlan | ResolvePlan
 
 
-@dataclass(frozen=True, slots=True)
-class Entered:
+class Entered(Struct, frozen=True):
     """Plan mode is on: since when, and whether it was on before the call. `reason` is that of the call."""
 
     at: datetime
@@ -52,8 +49,7 @@ class Entered:
     reason: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Exit:
+class Exit(Struct, frozen=True):
     """How a submitted plan stands: waiting, decided, or too late. `required`: whether a person had to agree."""
 
     plan: Plan
@@ -87,8 +83,7 @@ class PlanTools(Protocol):
     def resolved(self, id: str, *, done: bool) -> Reply: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlanSettings:
+class PlanSettings(Struct, frozen=True, kw_only=True):
     """How plan tools behave on one handle. `interactive` None: unless the agent was spawned by another."""
 
     wire: PlanTools

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct, field
 
 from punchlist.core.flow import FlowStatus
 from punchlist.core.flow_waits import outcome
@@ -17,8 +18,7 @@ if TYPE_CHECKING:
 _Deed = Literal["resumed", "cancelled", "nothing"]
 
 
-@dataclass(frozen=True, slots=True)
-class TickReport:
+class TickReport(Struct, frozen=True):
     """How many flows waited, and what became of them. Those whose wait says nothing are counted only as scanned."""
 
     scanned: int = 0
@@ -28,8 +28,7 @@ class TickReport:
     errors: int = 0
 
 
-@dataclass(slots=True)
-class _Count:
+class _Count(Struct):
     resumed: int = 0
     cancelled: int = 0
     still_waiting: int = 0

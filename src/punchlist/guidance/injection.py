@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 Kind = Literal["reminder", "hint", "stop", "verify", "changed", "failed", "problems", "plan_mode", "answer", "finding"]
 Place = Literal["tail", "before_results"]
@@ -24,8 +25,7 @@ KINDS: dict[Kind, str] = {
 """Everything that guidance says, and why."""
 
 
-@dataclass(frozen=True, slots=True)
-class Injection:
+class Injection(Struct, frozen=True):
     """Text to append to the next request, and to that one alone: what a provider has cached stays as it was.
 
     `place` is the tail of the request, or in front of the tool results. With `once`, leave it out of the requests

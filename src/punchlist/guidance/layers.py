@@ -7,8 +7,9 @@ dialect and on settings, never on the list, so what a provider caches stays the 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final, Literal, get_args
+
+from msgspec import Struct
 
 from punchlist.dialects.base import Tool
 from punchlist.errors import ConfigInvalid
@@ -75,8 +76,7 @@ _VERBOSE: Final[dict[Name, str]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Layer:
+class Layer(Struct, frozen=True):
     """One piece: its name, its text, and where it belongs (system prompt, tool, a turn of its own, a tool's reply)."""
 
     name: Name

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
 
 from punchlist.core.identity import names_in
 from punchlist.core.todo import CLOSED, WORDS, Blocker, Status, TodoItem, TodoList
@@ -36,8 +37,7 @@ _MARKS: Final = {
 _header = re.compile(re.escape(HERMES_HEADER[1:-1]), re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OpenWork:
+class OpenWork(Struct, frozen=True, kw_only=True):
     """One piece of work that is still owed, or the finished parent of one.
 
     `name` is what its tool calls it by, None where it goes by its text; `depth` counts the parents above it.

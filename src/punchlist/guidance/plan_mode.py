@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final, Literal, cast, get_args
+
+from msgspec import Struct
 
 from punchlist.dialects.base import Dialect
 from punchlist.guidance.tools import NONE, Kind, OwnTools, changes, kind
@@ -37,8 +38,7 @@ _KINDS: Final[Mapping[Kind, tuple[str, str]]] = {
 """What plan mode refuses: nexo's word for the kind, and why, in ours."""
 
 
-@dataclass(frozen=True, slots=True)
-class PlanMode:
+class PlanMode(Struct, frozen=True):
     """That plan mode is on: since when, who wanted it, why, and who switched it on."""
 
     entered_at: datetime
@@ -75,8 +75,7 @@ def recorded(data: Mapping[str, Any]) -> PlanMode:
     return PlanMode(at, cast("Because", because), data.get("reason"), data.get("by", ""))
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(Struct, frozen=True):
     """Why a tool may not be called now. `text` is for the model; `data` is nexo's object, to the letter.
 
     Its hint names the tool as the dialect has it.

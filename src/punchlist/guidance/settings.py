@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
 from typing import Any, get_type_hints
+
+from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 from punchlist.errors import ConfigInvalid
 from punchlist.guidance.rhythms import NEVER, RHYTHMS, Rhythm, rhythm_of
@@ -12,8 +14,7 @@ from punchlist.guidance.rhythms import NEVER, RHYTHMS, Rhythm, rhythm_of
 MOST = 1_000_000_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GuidanceSettings:
+class GuidanceSettings(Struct, frozen=True, kw_only=True):
     """Each part on its own; None leaves it to the profile. The profile `off` says nothing, whatever is set here."""
 
     rhythm: str | None = None
@@ -57,8 +58,7 @@ MEANINGS: Mapping[str, str] = {
 """What each setting means, in the order of the record."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rules:
+class Rules(Struct, frozen=True, kw_only=True):
     """What applies to one handle. `speaks` is False in the profile `off`."""
 
     speaks: bool = True
@@ -107,7 +107,7 @@ def rules(dialect: str, profile: str, settings: GuidanceSettings) -> Rules:
             tell_failures=own.failed,
             tell_findings=own.finds,
         )
-    given = {field.name: getattr(settings, field.name) for field in fields(settings)}
+    given = asdict(settings)
     after, again = given.pop("remind_after"), given.pop("remind_again")
     del given["rhythm"]
     found = replace(found, **{name: value for name, value in given.items() if value is not None})

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any, Final, Literal, cast
+
+from msgspec import Struct
 
 from punchlist.text.arguments import as_object
 
@@ -104,8 +105,7 @@ _LONGEST_NAME: Final = 200
 _MOST_WORDS: Final = 1_000
 
 
-@dataclass(frozen=True, slots=True)
-class OwnTools:
+class OwnTools(Struct, frozen=True):
     """What a host says about tools of its own; it goes before what is known here. Made by `named`."""
 
     reading: frozenset[str] = frozenset()

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import MISSING, Field, fields
 from datetime import UTC, datetime, timedelta
-from operator import attrgetter
 from typing import Any
 from zlib import crc32
 
 import msgspec
 
-from punchlist.core.records import item_data
 from punchlist.core.todo import ListState, TodoItem, TodoList
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -21,20 +18,6 @@ _decode_list = msgspec.json.Decoder(TodoList).decode
 _decode_items = msgspec.json.Decoder(tuple[TodoItem, ...]).decode
 _decode_data = msgspec.json.Decoder(dict[str, Any]).decode
 decode_texts = msgspec.json.Decoder(tuple[str, ...]).decode
-
-_values = attrgetter(*TodoItem.__slots__)
-
-
-def _stored(field: Field[Any]) -> tuple[str, Any] | tuple[str, Any, Any]:
-    if field.default is not MISSING:
-        return field.name, Any, field.default
-    if field.default_factory is not MISSING:
-        return field.name, Any, msgspec.field(default_factory=field.default_factory)
-    return field.name, Any
-
-
-_Item = msgspec.defstruct("_Item", [_stored(field) for field in fields(TodoItem)], omit_defaults=True)
-"""An item as it is stored: what holds its default is left out. Quicker to make and to encode than a mapping."""
 
 
 def microseconds(at: datetime) -> int:
@@ -76,14 +59,14 @@ def unsealed(sealed_body: Any) -> bytes | None:
 
 
 def encode_list(todos: TodoList) -> bytes:
-    body: dict[str, Any] = {"items": [_Item(*_values(item)) for item in todos.items]}
+    body: dict[str, Any] = {"items": todos.items}
     body |= {"revision": todos.revision, "plan_id": todos.plan_id, "next_id": todos.next_id}
     if todos.explanation is not None:
         body["explanation"] = todos.explanation
     if todos.phases:
         body["phases"] = todos.phases
     if todos.omitted:
-        body["omitted"] = [item_data(item) for item in todos.omitted]
+        body["omitted"] = todos.omitted
     return encode(body)
 
 
@@ -92,7 +75,7 @@ def decode_list(body: bytes) -> TodoList:
 
 
 def encode_shown(state: ListState) -> bytes | None:
-    return None if state.shown is None else encode([item_data(item) for item in state.shown])
+    return None if state.shown is None else encode(state.shown)
 
 
 def decode_shown(body: bytes | None) -> tuple[TodoItem, ...] | None:

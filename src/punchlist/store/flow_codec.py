@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec.structs import replace
+
 from punchlist.core.flow import TERMINAL, Flow, FlowStatus
 from punchlist.core.flow_waits import condition_of
-from punchlist.core.task import Task, TaskStatus, Wait, altered
+from punchlist.core.task import Task, TaskStatus, Wait
 
 _STATUSES = {
     FlowStatus.CREATED: TaskStatus.PENDING,
@@ -35,7 +37,7 @@ def task_of(flow: Flow, known: Task | None, *, by: str = "", name: str | None = 
         told["wait"] = flow.wait
     task = known or Task(list="", id="", subject="", owner=name, created_at=flow.created_at, created_by=by)
     began = flow.status is FlowStatus.RUNNING and task.started_at is None
-    return altered(
+    return replace(
         task,
         subject=flow.goal,
         status=_STATUSES[flow.status],

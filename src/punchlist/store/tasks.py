@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from punchlist.core.task import Blocking, Task, TaskStatus, altered, share
+from msgspec.structs import replace
+
+from punchlist.core.task import Blocking, Task, TaskStatus, share
 from punchlist.core.task_rules import holds
 from punchlist.core.todo import Progress
 from punchlist.errors import TaskRevisionConflict
@@ -141,7 +143,7 @@ class TaskRows(TaskLog):
         if above is not None:
             self._rows.run("count_children", {"task": above})
         self._rows.leases.forget()
-        return TaskRow(number, where, place, above, agent, 0, altered(task, list=where.name, id=str(place)))
+        return TaskRow(number, where, place, above, agent, 0, replace(task, list=where.name, id=str(place)))
 
     def skip_ids(self, where: TaskListRow, id: int) -> bool:
         return self._rows.one("skip_task_ids", {"list": where.number, "id": id}) is not None

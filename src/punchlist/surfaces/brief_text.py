@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from punchlist.core.brief import STALLS, Brief
 from punchlist.core.report import ItemReport
@@ -19,8 +20,7 @@ MOST: int = 4
 """Rows of one section; what is beyond is counted."""
 
 
-@dataclass(frozen=True, slots=True)
-class Around:
+class Around(Struct, frozen=True):
     """What a brief shows beside what the log says: who waits for the reader, who is silent, and what it cost since."""
 
     questions: Sequence[str] = ()

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import datetime
 from typing import assert_never
+
+from msgspec.structs import replace
 
 from punchlist.agent.calls import Decide, Repeat
 from punchlist.agent.handle import Handle, grades_of, speaks

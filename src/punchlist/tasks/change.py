@@ -7,9 +7,10 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec.structs import replace
 
 from punchlist.core.events import Draft
-from punchlist.core.task import Task, TaskStatus, altered, own_progress
+from punchlist.core.task import Task, TaskStatus, own_progress
 from punchlist.core.task_records import changed
 from punchlist.core.task_rules import came_due
 from punchlist.errors import CallReused, InvalidInput, TaskUnknown
@@ -111,7 +112,7 @@ class Change:
         if (after.status is _DONE) is not (before.status is _DONE):
             after = self._graded(row, after, fence)
         parent = row.parent if parent is _SAME else parent
-        after = altered(
+        after = replace(
             after,
             revision=before.revision + 1,
             updated_at=self.now,
@@ -133,9 +134,9 @@ class Change:
     def _graded(self, row: TaskRow, after: Task, fence: int | None) -> Task:
         """The task with the grade of its completion."""
         if after.status is not _DONE:
-            return altered(after, grade=None)
+            return replace(after, grade=None)
         if self.is_person(fence):
-            return altered(after, grade="confirmed")
+            return replace(after, grade="confirmed")
         worker = row.agent if self.agent is None else self.agent.number
         if worker is None or (self.grades == "show" and not is_watched(self.tx, worker)):
             return after  # nobody reported what it did

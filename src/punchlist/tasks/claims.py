@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any, NamedTuple
 
+from msgspec.structs import replace
+
 from punchlist.core import task_rules as rules
 from punchlist.core.change import Cleaner
 from punchlist.core.events import Draft
-from punchlist.core.task import ENDED, Task, TaskStatus, altered
+from punchlist.core.task import ENDED, Task, TaskStatus
 from punchlist.core.task_records import fold
 from punchlist.errors import (
     CancelPending,
@@ -105,7 +107,7 @@ class Claims(Reservations):
         most = self.now + timedelta(seconds=LONGEST_LEASE)
         for row in self.tasks.leases_beyond(self.where, most):
             until = self.now + timedelta(seconds=row.task.lease or LEASE)
-            self.tasks.save_lease(row, altered(row.task, lease_until=until))
+            self.tasks.save_lease(row, replace(row.task, lease_until=until))
 
     def heartbeat(self, id: str, *, fence: int, lease: float | None = None) -> Task:
         """A sign of life: the lease begins anew. The task says whether it is to be cancelled."""
@@ -127,7 +129,7 @@ class Claims(Reservations):
         had = claim.task
         length = timedelta(seconds=check_lease(lease or had.lease or LEASE, LONGEST_LEASE))
         self.check_free(had.reserved, claim)
-        alive = altered(rules.kept_alive(row.task, had.owner, self.now, length), reserved=had.reserved)
+        alive = replace(rules.kept_alive(row.task, had.owner, self.now, length), reserved=had.reserved)
         return self.write(row, alive, "task.claimed").task
 
     def release(self, id: str, *, fence: int | None = None) -> Task:
@@ -168,7 +170,7 @@ class Claims(Reservations):
             return late
         rules.check_revision(row.task, revision)
         if row.task.status is TaskStatus.COMPLETED and row.task.grade is not None and self.is_person(fence):
-            return self.write(row, altered(row.task, grade="confirmed"), "task.graded").task
+            return self.write(row, replace(row.task, grade="confirmed"), "task.graded").task
         done = rules.completed(ticked(self.tx, row), self.now, result, fence=fence)
         return self.write(row, done, "task.completed", fence=fence).task
 

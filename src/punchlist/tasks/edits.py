@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import Any, Unpack, cast
 
+from msgspec.structs import replace
+
 from punchlist.core import task_rules as rules
 from punchlist.core.events import Draft
-from punchlist.core.task import ENDED, Task, TaskStatus, altered, own_progress
+from punchlist.core.task import ENDED, Task, TaskStatus, own_progress
 from punchlist.core.task_records import changed, created
 from punchlist.errors import InvalidInput
 from punchlist.store.task_contract import TaskRow
@@ -36,14 +37,14 @@ class Edits(Hands):
         task = described(new, {**given, "subject": subject})
         owner = given.get("owner")
         if owner is not None:
-            task = altered(task, owner=name_of("owner", owner))
+            task = replace(task, owner=name_of("owner", owner))
         if task.checklist:
-            task = altered(task, progress=own_progress(task.status, task.checklist))
+            task = replace(task, progress=own_progress(task.status, task.checklist))
         parent = given.get("parent")
         above = None if parent is None else self.row(parent, alone=True)
         if above is not None:
             self._check_above(above)
-            task = altered(task, parent=above.task.id)
+            task = replace(task, parent=above.task.id)
         own = self.agent is not None and owner == self.agent.name
         row = self.tasks.add(self.where, task, parent=above, agent=self.agent.number if own and self.agent else None)
         self.tell(row, created(row.task))
@@ -66,12 +67,12 @@ class Edits(Hands):
         after, parent = described(row.task, given), row.parent
         if "parent" in given:
             above = self._parent(row, given["parent"])
-            after = altered(after, parent=None if above is None else above.task.id)
+            after = replace(after, parent=None if above is None else above.task.id)
             parent = None if above is None else above.number
         if "owner" in given:
             after = self._owned(after, given["owner"], stays="status" in given)
         if "result" in given:
-            after = altered(after, result=plain("result", given["result"]))
+            after = replace(after, result=plain("result", given["result"]))
         kind = "task.changed"
         if after.status is not row.task.status:
             kind = "task.cancelled" if after.status is TaskStatus.CANCELLED else "task.released"
@@ -92,10 +93,10 @@ class Edits(Hands):
             return task
         if task.wait is not None:
             then = task.wait.then if owner is not None else "pending"
-            task = altered(task, wait=replace(task.wait, meant=owner is not None, then=then))
+            task = replace(task, wait=replace(task.wait, meant=owner is not None, then=then))
         if owner is None and task.status is TaskStatus.IN_PROGRESS and not stays:
             return rules.released(task, self.now)
-        return altered(task, owner=owner, fence=task.fence + 1, lease=None, lease_until=None, reserved=())
+        return replace(task, owner=owner, fence=task.fence + 1, lease=None, lease_until=None, reserved=())
 
     def _set_status(self, row: TaskRow, to: TaskStatus, fence: int | None, *, keep_owner: bool = False) -> TaskRow:
         """With `keep_owner` a task that is open again is meant for whom it has just been given to."""
@@ -107,7 +108,7 @@ class Edits(Hands):
         match to:
             case TaskStatus.PENDING:
                 kind, after = self._opened(task)
-                return self.write(row, altered(after, owner=task.owner) if keep_owner else after, kind)
+                return self.write(row, replace(after, owner=task.owner) if keep_owner else after, kind)
             case TaskStatus.COMPLETED:
                 done = rules.completed(ticked(self.tx, row), self.now, task.result, fence=fence)
                 return self.write(row, done, "task.completed", fence=fence)
@@ -134,7 +135,7 @@ class Edits(Hands):
         if task.status in ENDED:
             return "task.reopened", rules.retried(task, self.now)
         if task.wait is not None:
-            return "task.resumed", rules.resumed(altered(task, wait=replace(task.wait, then="pending")), self.now)
+            return "task.resumed", rules.resumed(replace(task, wait=replace(task.wait, then="pending")), self.now)
         return "task.released", rules.released(task, self.now)
 
     def _parent(self, row: TaskRow, parent: str | None) -> TaskRow | None:
@@ -194,7 +195,7 @@ class Edits(Hands):
         for child in self.tasks.move_children(row, at=self.now):
             before = child.task
             moved = changed(
-                "task.changed", before, altered(before, parent=row.task.parent, revision=before.revision + 1)
+                "task.changed", before, replace(before, parent=row.task.parent, revision=before.revision + 1)
             )
             if moved is not None:
                 self.tell(child, moved)

@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from msgspec.structs import replace
+
 from punchlist.core import task_rules as rules
-from punchlist.core.task import ENDED, Task, TaskStatus, altered
+from punchlist.core.task import ENDED, Task, TaskStatus
 from punchlist.errors import CycleRefused, InvalidInput, TaskUnknown
 from punchlist.store.task_contract import TaskRow
 from punchlist.tasks.fields import status_of
@@ -72,11 +74,11 @@ def record_status(work: Work, row: TaskRow, to: TaskStatus, *, keep_owner: bool 
     task = row.task
     if task.status is to:
         return task
-    fresh = altered(task, cancel_requested=False, checklist=())
+    fresh = replace(task, cancel_requested=False, checklist=())
     if to is not TaskStatus.PENDING and task.status in ENDED:
         fresh = rules.moved(fresh, TaskStatus.PENDING, work.now)
-    free = altered(fresh, open_blockers=0)
+    free = replace(fresh, open_blockers=0)
     after = rules.moved(free, to, work.now, owner=task.owner if keep_owner or to is not TaskStatus.PENDING else None)
-    kept = altered(after, open_blockers=task.open_blockers, checklist=task.checklist, fence=task.fence + 1)
+    kept = replace(after, open_blockers=task.open_blockers, checklist=task.checklist, fence=task.fence + 1)
     kind = "task.released" if task.status is TaskStatus.IN_PROGRESS and to is TaskStatus.PENDING else _KINDS[to]
     return work.write(row, kept, kind).task

@@ -7,10 +7,11 @@ from datetime import datetime
 from typing import Any, TypedDict, cast, get_args
 
 import msgspec
+from msgspec.structs import replace
 
 from punchlist.core.change import Cleaner
 from punchlist.core.json_values import json_value
-from punchlist.core.task import FIRST, FLOWS, LAST, Check, RunsAfter, Task, TaskStatus, altered
+from punchlist.core.task import FIRST, FLOWS, LAST, Check, RunsAfter, Task, TaskStatus
 from punchlist.core.task_rules import merged_metadata, merged_state
 from punchlist.errors import InvalidInput
 
@@ -119,10 +120,10 @@ def described(task: Task, given: Mapping[str, Any]) -> Task:
         patch = _object("metadata", given["metadata"])
         new["metadata"] = fitting("metadata", merged_metadata(task.metadata, patch))
     new.update(_settings(given))
-    task = altered(task, **new)
+    task = replace(task, **new)
     for name in ("checked", "unchecked"):
         if name in given:
-            task = altered(task, checklist=_ticked(task, given[name], done=name == "checked"))
+            task = replace(task, checklist=_ticked(task, given[name], done=name == "checked"))
     return task
 
 
@@ -130,17 +131,17 @@ def proposed(name: str, subject: str, given: Mapping[str, Any], *, by: str) -> T
     """A task as it is to be made, for those who are asked before it is."""
     new = described(Task(list=name, id="", subject=""), {**given, "subject": subject})
     around = {each: tuple(str(other) for other in given.get(each) or ()) for each in ("blocked_by", "blocks")}
-    return altered(new, owner=given.get("owner"), parent=given.get("parent"), created_by=by, **around)
+    return replace(new, owner=given.get("owner"), parent=given.get("parent"), created_by=by, **around)
 
 
 def changed(task: Task, given: Mapping[str, Any]) -> Task:
     """A task as it is to be completed, for those who are asked before it is: with what the same call changes."""
     task = described(task, given)
     if "owner" in given:
-        task = altered(task, owner=None if given["owner"] is None else name_of("owner", given["owner"]))
+        task = replace(task, owner=None if given["owner"] is None else name_of("owner", given["owner"]))
     if "parent" in given:
-        task = altered(task, parent=given["parent"])
-    return altered(task, result=plain("result", given["result"])) if "result" in given else task
+        task = replace(task, parent=given["parent"])
+    return replace(task, result=plain("result", given["result"])) if "result" in given else task
 
 
 def text(what: str, value: Any, cleaner: Cleaner, *, blank: bool = True) -> str:

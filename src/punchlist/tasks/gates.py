@@ -13,10 +13,10 @@ import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any, Literal, cast
 
 import msgspec
+from msgspec import Struct
 
 from punchlist.core.task import Task
 from punchlist.core.task_records import task_data
@@ -33,8 +33,7 @@ Answer = bool | str | Mapping[str, Any] | None
 Check = Callable[[Task], Answer] | str | Sequence[str]
 
 
-@dataclass(frozen=True, slots=True)
-class Gate:
+class Gate(Struct, frozen=True):
     """What is asked, on which occasion, for which list (None: all), and how long it may take."""
 
     on: On

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from datetime import datetime
 
+from msgspec.structs import replace
+
 from punchlist.agent.grading import CALLS_LOOKED_AT, UNSOUND, contradicted, named_item
 from punchlist.agent.kept import kept
 from punchlist.agent.kept_work import later, work_on
@@ -23,7 +25,7 @@ from punchlist.core.grounding import (
     task_of,
     work_during,
 )
-from punchlist.core.task import Task, TaskStatus, altered
+from punchlist.core.task import Task, TaskStatus
 from punchlist.errors import TaskNotGrounded
 from punchlist.store import AgentRow, Transaction
 from punchlist.store.task_contract import TaskRow
@@ -43,7 +45,7 @@ def graded(change: Change, row: TaskRow, after: Task, worker: int) -> Task:
     known = kept(change.tx, worker)
     if known.watcher.reports:
         known.finished(change.tx, key)
-    return altered(after, grade=found)
+    return replace(after, grade=found)
 
 
 def regraded_tasks(tx: Transaction, agent: AgentRow, keys: Collection[str] | None, now: datetime) -> None:
@@ -58,7 +60,7 @@ def regraded_tasks(tx: Transaction, agent: AgentRow, keys: Collection[str] | Non
         own = _work(tx, {agent.number, row.agent}, key, row.task)
         found = regrade(None, own, later(tx, agent.number, key))
         if found != row.task.grade:
-            change.write(row, altered(row.task, grade=found), "task.graded", whose=row.agent)
+            change.write(row, replace(row.task, grade=found), "task.graded", whose=row.agent)
 
 
 def contradictions(tx: Transaction, agent: AgentRow, found: Iterable[Event], now: datetime) -> list[str]:

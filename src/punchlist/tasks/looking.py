@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, TypeVar
+
+from msgspec import Struct
 
 from punchlist.core.events import Event
 from punchlist.core.task import Task
@@ -25,8 +26,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class TaskGraph:
+class TaskGraph(Struct, frozen=True):
     """Tasks, and the edges between them as pairs: a blocker and who waits for it."""
 
     tasks: tuple[Task, ...]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from punchlist.core.task import Task, TaskStatus, Worked, altered
+from msgspec.structs import replace
+
+from punchlist.core.task import Task, TaskStatus, Worked
 from punchlist.core.todo import Status, TodoItem, TodoList
 from punchlist.errors import CycleRefused
 from punchlist.store import Transaction
@@ -38,7 +40,7 @@ def remember(work: Work, task: str, agent: Agent, plan_id: str) -> Task:
     known = work.tx.agent(agent.session, agent.name)
     if known is not None:
         work.tasks.save_worked(row, known.number)
-    return work.write(row, altered(row.task, worked=worked), "task.changed").task
+    return work.write(row, replace(row.task, worked=worked), "task.changed").task
 
 
 def call_of(agent: Agent, todos: TodoList, item: TodoItem) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from punchlist.core.task import Check, Task, Worked, altered, share
+from msgspec.structs import replace
+
+from punchlist.core.task import Check, Task, Worked, share
 from punchlist.core.todo import Progress, Status, TodoList
 from punchlist.store import AgentRow, Transaction
 from punchlist.store.task_contract import TaskRow
@@ -21,7 +23,7 @@ def with_list(tx: Transaction, row: TaskRow) -> Task:
     if agent is None or progress is None:
         return task
     now = Worked(session=agent.session, agent=agent.name, plan_id=worked.plan_id)
-    return altered(task, progress=progress, worked=now)
+    return replace(task, progress=progress, worked=now)
 
 
 def ticked(tx: Transaction, row: TaskRow) -> Task:
@@ -38,7 +40,7 @@ def ticked(tx: Transaction, row: TaskRow) -> Task:
     done = {item.content for item in items if item.status is Status.COMPLETED}
     everything = 0 < progress.done == progress.total  # its dialect may have cleared them off the list
     checks = [Check(check.text, check.done or everything or check.text in done) for check in task.checklist]
-    return altered(task, checklist=tuple(checks))
+    return replace(task, checklist=tuple(checks))
 
 
 def _agent(tx: Transaction, row: TaskRow, worked: Worked) -> AgentRow | None:

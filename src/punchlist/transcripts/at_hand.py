@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from punchlist.transcripts.answers import word
 from punchlist.transcripts.branch import Link, Linking, RecordEntries, present

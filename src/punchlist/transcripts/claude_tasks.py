@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from hashlib import blake2b
+
+from msgspec import Struct
 
 from punchlist.core.task_commands import CreateTask, UpdateTask
 from punchlist.dialects.claude_tasks import parse
@@ -29,8 +30,7 @@ _PATIENCE = 4 * 1024 * 1024
 _MARK = 256
 
 
-@dataclass(frozen=True, slots=True)
-class TaskWrite:
+class TaskWrite(Struct, frozen=True):
     """A call that succeeded. `task` is the id that a new task was given, or of the task that was changed."""
 
     task: str

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from punchlist.core.commands import Replace
 from punchlist.transcripts.answers import Answers
@@ -41,8 +43,7 @@ class Answered(NamedTuple):
     outcome: Outcome | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LineFormat:
+class LineFormat(Struct, frozen=True, kw_only=True):
     """One format. `said` reads a record, of any shape, and never raises.
 
     `writes` gives the list that a call writes, None if it is refused or is about something else. `accepts` says

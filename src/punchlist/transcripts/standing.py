@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from datetime import datetime
+
+from msgspec.structs import replace
 
 from punchlist.core.commands import Replace
 from punchlist.transcripts.values import Origin, Removed, Written

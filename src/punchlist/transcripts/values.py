@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple, Protocol
+
+from msgspec import Struct
 
 from punchlist.core.commands import Replace
 from punchlist.core.limits import over_limit
@@ -50,8 +51,7 @@ class Removed(NamedTuple):
     origin: Origin
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
+class Written(Struct, frozen=True):
     """A whole list as it was written. `call` is the tool call that wrote it, where there was one.
 
     `call_id` names the write: it is None where there is no id, or where an earlier write has the same. `plan` is the id

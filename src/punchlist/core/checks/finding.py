@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from functools import cache
 from typing import Final, Literal, NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from punchlist.core.checks.echoes import echo_of, echoed_code
 from punchlist.core.checks.effects import leaves_work_alone
@@ -46,8 +48,7 @@ _TALK: Final = frozenset({
 """Commands that neither do anything nor look at anything; a line of nothing else has no program."""
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(Struct, frozen=True):
     """The checks that a command line runs, as one: by name, and of the strongest family among them.
 
     `zero_counts`: an exit code of 0 says that they all succeeded. `failure_counts`: another one says that one failed.

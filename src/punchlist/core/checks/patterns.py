@@ -8,9 +8,10 @@ be any argument, by its last part between colons (`gradle *test` holds for `grad
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Final, Literal, NamedTuple
+
+from msgspec import Struct
 
 from punchlist.core.checks import known
 from punchlist.core.checks.wrappers import program
@@ -47,8 +48,7 @@ class Found(NamedTuple):
     family: Family
 
 
-@dataclass(frozen=True, slots=True)
-class Pattern:
+class Pattern(Struct, frozen=True):
     """One kind of command that is a check, for example `Pattern.parsed("go test", "test")`."""
 
     family: Family

@@ -7,9 +7,11 @@ read is left as it is. Total, and linear in the line, of which a bounded part is
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Final, Literal
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 LONGEST: Final = 16_384
 """Characters of a line that are read."""
@@ -23,8 +25,7 @@ PROCESS: Final = "$"
 """How a group begins in a scope: a subshell, a group of the same shell, a shell that is started anew."""
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(Struct, frozen=True):
     """One simple command. `joint` is what stands behind it; `loose` says that it is in a condition or a loop, `unsure`
     that what runs it does not always do so, or does not wait for it.
 
@@ -74,8 +75,7 @@ def commands(line: str) -> tuple[Command, ...]:
     return tuple(reading.found)
 
 
-@dataclass(slots=True)
-class _Reading:
+class _Reading(Struct):
     found: list[Command] = field(default_factory=list[Command])
     words: list[str] = field(default_factory=list[str])
     glued: bool = False  # the next piece belongs to the last word

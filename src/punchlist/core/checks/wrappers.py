@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import cache
 from typing import Final, NamedTuple
+
+from msgspec.structs import replace
 
 from punchlist.core.checks.shell import PROCESS, Command, commands
 

@@ -7,9 +7,10 @@ worse is believed.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, Literal, NamedTuple
+
+from msgspec import Struct
 
 from punchlist.core.checks import Check, Outcome
 
@@ -74,8 +75,7 @@ class Moment(NamedTuple):
     order: int = 0
 
 
-@dataclass(slots=True, kw_only=True)
-class ToolCall:
+class ToolCall(Struct, kw_only=True):
     """One call of a tool. Nobody changes it; it is not frozen only because to make it would take three times as long.
 
     `item` and `after` are keys: the item in focus when it started, else the one finished last.

@@ -7,8 +7,9 @@ names really did may then ground the completion; the words themselves never do.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from punchlist.core.grounding.calls import ToolCall
 from punchlist.core.grounding.counting import counted
@@ -18,8 +19,7 @@ from punchlist.core.proof import Kind, kind_of
 from punchlist.core.todo import Evidence, TodoItem
 
 
-@dataclass(frozen=True, slots=True)
-class Matched:
+class Matched(Struct, frozen=True):
     """One piece of evidence, what kind of thing it is, and the call that it names, if one was seen."""
 
     evidence: Evidence

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from hashlib import blake2b
 from typing import Any, Final, cast
+
+from msgspec import Struct
 
 from punchlist.core.checks import main_commands
 from punchlist.core.grounding.calls import ToolCall
@@ -33,8 +34,7 @@ _URLS: Final = ("url", "uri", "href", "link", "address")
 Words = tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Named:
+class Named(Struct, frozen=True):
     """What a text names, as far as it can be told without the calls."""
 
     kind: Kind

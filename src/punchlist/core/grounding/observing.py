@@ -9,11 +9,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
 from hashlib import blake2b
 from typing import Any, Final, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from punchlist.core.checks import FAMILIES, Check, Look, Outcome, Patterns, judged, look, said, tool_check
 from punchlist.core.grounding.calls import CallOutcome, Moment, ToolCall
@@ -47,8 +49,7 @@ _TEXTS: Final = ("call_id", "name", "kind", "program", "hash", "via", "item", "a
 _LONGEST_NAME: Final = 128
 
 
-@dataclass(frozen=True, slots=True)
-class Watch:
+class Watch(Struct, frozen=True):
     """How calls are looked at. `previews` is their length in characters, 0 for none at all.
 
     `secrets` finds what is taken out of every text beside the secrets that are known anyway.

@@ -7,9 +7,10 @@ for itself; a call that comes by two roads, of which one has no ids, is known ag
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Final
+
+from msgspec import Struct, field
 
 from punchlist.core.grounding.calls import Moment, ToolCall
 
@@ -17,8 +18,7 @@ SAME_FACT: Final = timedelta(seconds=5)
 _RECENT: Final = 64
 
 
-@dataclass(slots=True)
-class _Recent:
+class _Recent(Struct):
     """A beginning, and the roads by which it was told."""
 
     id: str
@@ -29,8 +29,7 @@ class _Recent:
     roads: set[str]
 
 
-@dataclass(slots=True)
-class Pairing:
+class Pairing(Struct):
     """Ids that it makes up begin with `#`, so that none is ever taken for one that was given."""
 
     waiting: dict[tuple[str, str], deque[str]] = field(default_factory=dict[tuple[str, str], deque[str]])

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
+
+from msgspec import Struct
 
 MOST: Final = 128
 """Spans with gaps between them that are kept apart. Older ones become a sum: what is reported later about the time
@@ -14,8 +15,7 @@ before `until` adds nothing."""
 Span = tuple[datetime, datetime]
 
 
-@dataclass(frozen=True, slots=True)
-class Spans:
+class Spans(Struct, frozen=True):
     """Spans in order that neither touch nor overlap, and the sum of those before `until`."""
 
     kept: tuple[Span, ...] = ()

@@ -7,9 +7,11 @@ one matters. `counting` takes a call from one account to the next; `combined` ad
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Final, NamedTuple
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from punchlist.core.checks import Family, Outcome
 from punchlist.core.grounding.calls import MOST_FILES, Moment, united
@@ -37,8 +39,7 @@ class End(NamedTuple):
     failed: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tally:
+class Tally(Struct, frozen=True, kw_only=True):
     """`checks` holds the last check of each family that passed or failed, `passed` the last that passed.
 
     `talk` counts the calls that are no work. `last_end` is the end of the last other one, `ends` those of each kind of

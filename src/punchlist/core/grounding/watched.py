@@ -8,9 +8,11 @@ the same; only where an end is taken back by a worse one does it have to be aske
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import Final, NamedTuple
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from punchlist.core.checks import Outcome
 from punchlist.core.grounding.calls import Moment, ToolCall, joined
@@ -49,8 +51,7 @@ class Settled(NamedTuple):
     call: ToolCall
 
 
-@dataclass(frozen=True, slots=True)
-class Watched:
+class Watched(Struct, frozen=True):
     """`ended` holds ids, and whether the call failed. `done` is the key of the item finished last, `reports` numbers
     the reports, and `made` the ids that were made up. `children` are agents by the item that they were started for.
     `again` are ids that a host uses again, each with that of the call which began under it last.

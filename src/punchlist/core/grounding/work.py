@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from punchlist.core.events import Event
 from punchlist.core.grounding.books import Book
@@ -35,8 +37,7 @@ class CallKey(NamedTuple):
     id: str
 
 
-@dataclass(slots=True)
-class _Agent:
+class _Agent(Struct):
     """`given_up` and `ends` are for reports that come late: calls that were given up, and ends of turns.
 
     `rests`: its turn is over, and it has begun nothing since.
