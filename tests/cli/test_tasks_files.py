@@ -158,7 +158,7 @@ _VALUES = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
     max_leaves=6,
 )
-_FIELDS = tuple(Task.__slots__)
+_FIELDS = Task.__struct_fields__
 
 
 @given(st.lists(st.dictionaries(st.sampled_from(_FIELDS), _VALUES, max_size=8), max_size=4))
