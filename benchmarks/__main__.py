@@ -23,7 +23,6 @@ NAMES = (
     "identity",
     "worst_input",
     "guidance",
-    "tool_calls",
     "detect",
     "grounding",
     "runtime",
@@ -34,7 +33,7 @@ NAMES = (
 
 
 def benchmark(name: str) -> ModuleType:
-    """The module of a benchmark: it has a `NOTE` and `run(scale)`, which yields rows."""
+    """Import a benchmark: a module with a `NOTE` and `run(scale)`, which yields rows."""
     return import_module(f"benchmarks.{name}")
 
 
@@ -64,6 +63,8 @@ def main() -> None:
     results = {name: measured(name, QUICK if options.quick else FULL) for name in chosen}
     missed = [f"{name}: {row.what}" for name, rows in results.items() for row in rows if row.met is False]
     print(f"\n{len(missed)} missed" + "".join(f"\n  {entry}" for entry in missed))
+    absent = sorted({row.peer for rows in results.values() for row in rows if row.ours == "not measured"})
+    print(f"{len(absent)} peers missing" + "".join(f"\n  {entry}" for entry in absent))
     if options.quick or chosen != list(NAMES):
         print("RESULTS.md is written after a whole run only.", file=sys.stderr)
         return

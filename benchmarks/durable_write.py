@@ -1,70 +1,66 @@
-"""A list of 20 items written whole, one status changed, on disk; beside a bare `sqlite3` transaction."""
+"""Write a list of 20 items, one status changed, on disk: CPU per write, and eight threads against one."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from statistics import median
 
-from benchmarks.durable_rates import rates
-from benchmarks.fsyncs import fsyncs_per_write
-from benchmarks.measure import paired
-from benchmarks.report import Must, Row, not_measured
+from benchmarks import work
+from benchmarks.bare import BareList
+from benchmarks.measure import interleaved, paired, seconds_each
+from benchmarks.report import Must, Row
 from benchmarks.scale import Scale
-from benchmarks.slow_disk import rates_on_slow_disk
+from benchmarks.writers import Team
+from punchlist import Board
+from punchlist.store import codec
 
 NOTE = (
-    "Rates in writes a second, the median of short turns; the ratio is the median of the ratios turn by turn. "
-    "The bare transaction inserts an event of 150 bytes and updates a body as long as our whole list, "
-    "in the same folder at the same durability. Fsyncs are counted under strace, in a run apart. "
-    "What we do beside the fsync takes the same time on every disk, so the ratios depend on the disk: they are given "
-    "for the one that is here, and for one with about 2,250 bare commits a second, by a nap after each fsync. "
-    "`normal` shows what is left without fsync."
+    "At full durability, median of short turns. The bare transaction inserts an event of 150 bytes and updates a body "
+    "as long as our whole list, in the same folder at the same durability."
 )
-_ONE, _EIGHT = Must("≥", 0.6), Must("≥", 2)
-_BODY = 4500
-_COMMON = 2250
-"""Bare commits a second of a common disk: the targets were set on one with 2,000 to 2,500."""
-
-_OVERSLEPT = 60.0
-"""Microseconds by which a nap is longer than asked for."""
 
 
 def run(scale: Scale) -> Iterator[Row]:
-    full = rates(scale, "full")
-    yield from _rows("durability full", full, _ONE, _EIGHT)
-    yield from _on_common_disk(scale, median(full["bare"]))
-    yield from _rows("durability normal", rates(scale, "normal"))
-    yield from _fsyncs(scale)
+    rounds, each = scale.count(40, least=2), scale.count(50, least=8)
+    together = max(1, each // 4)
+    with tempfile.TemporaryDirectory(prefix="punchlist-bench-") as name:
+        folder = Path(name)
+        with Board.open(folder / "ours.db") as board:
+            one, eight = Team(board, 1, 3 * rounds * each), Team(board, 8, rounds * together)
+            bare = BareList(folder / "bare.db", _body_size(board), synchronous="FULL")
+            seconds_each(one.write_alone, each)
+            taken = interleaved(
+                rounds,
+                {
+                    "one": lambda: 1 / seconds_each(one.write_alone, each),
+                    "bare": lambda: 1 / seconds_each(bare.write, each),
+                    "eight": lambda: 8 / seconds_each(lambda: eight.write_together(together), 1) * together,
+                    "cpu": lambda: _cpu_each(one.write_alone, each),
+                },
+            )
+            bare.close()
+    cpu = median(taken["cpu"]) * 1e3
+    yield Row("CPU of one write", f"{cpu:.2f} ms", must=Must("≤", 1, "ms"), value=cpu)
+    one_rate, bare_rate = median(taken["one"]), median(taken["bare"])
+    ratio = paired(taken["one"], taken["bare"])
+    yield Row("one caller", f"{one_rate:,.0f}/s", f"bare sqlite3: {bare_rate:,.0f}/s", ratio)
+    ratio = paired(taken["eight"], taken["one"])
+    eight_rate = median(taken["eight"])
+    yield Row("8 threads in total", f"{eight_rate:,.0f}/s", f"one caller: {one_rate:,.0f}/s", ratio, Must("≥", 1))
 
 
-def _rows(
-    what: str, taken: Mapping[str, Sequence[float]], one: Must | None = None, eight: Must | None = None
-) -> Iterator[Row]:
-    peer = f"bare sqlite3, one caller: {median(taken['bare']):,.0f}/s"
-    for name, who, must in (("one", "one caller", one), ("eight", "8 threads", eight)):
-        ratio = paired(taken[name], taken["bare"])
-        yield Row(f"{what}, {who}", f"{median(taken[name]):,.0f}/s", peer, ratio, must)
+def _cpu_each(call: Callable[[], None], count: int) -> float:
+    start = time.process_time()
+    for _ in range(count):
+        call()
+    return (time.process_time() - start) / count
 
 
-def _on_common_disk(scale: Scale, bare: float) -> Iterator[Row]:
-    missing = 1e6 / _COMMON - 1e6 / bare - _OVERSLEPT
-    if missing <= 0:
-        return  # this disk is no faster
-    found = rates_on_slow_disk(missing, scale.divisor)
-    what = "the same on a disk of common speed"
-    if isinstance(found, str):
-        yield not_measured(what, found)
-    else:
-        yield from _rows(what, found, _ONE, _EIGHT)
-
-
-def _fsyncs(scale: Scale) -> Iterator[Row]:
-    writes = scale.count(400, least=16) // 8 * 8
-    bare = fsyncs_per_write("bare", writes, each=writes, last=_BODY)
-    for who, threads in (("one caller", 1), ("8 threads", 8)):
-        found = fsyncs_per_write("write", writes, each=writes // threads, last=threads)
-        what = f"fsyncs a write, durability full, {who}"
-        if isinstance(found, str) or isinstance(bare, str):
-            yield not_measured(what, str(found))
-        else:
-            yield Row(what, f"{found:.2f}", f"bare sqlite3, one caller: {bare:.2f}")
+def _body_size(board: Board) -> int:
+    """Return the bytes that the board stores for such a list, half of it done."""
+    agent = board.agent(session="size", dialect="claude-code")
+    agent.call("TodoWrite", {"todos": work.claude_code()[work.ITEMS]})
+    return len(codec.encode_list(agent.todos))

@@ -1,4 +1,4 @@
-"""What was measured, as rows: printed one by one, and written to RESULTS.md."""
+"""Rows of results: printed one by one, and written to RESULTS.md."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""Reports on tool calls: what one costs, what one process takes from 100 agents, and what others pay for it."""
+"""Report tool calls: CPU per report, 50 agents at 500 reports a second, and what a watched agent's list write costs."""
 
 from __future__ import annotations
 
-import sqlite3
 import tempfile
 import threading
 import time
@@ -13,25 +12,20 @@ from statistics import median
 from typing import Any
 
 from benchmarks import work
-from benchmarks.measure import interleaved, paired, seconds_each
+from benchmarks.measure import interleaved, paired, percentile, seconds_each
 from benchmarks.report import Must, Row
 from benchmarks.scale import Scale
 from punchlist import Agent, Board
 
 NOTE = (
-    "Events a second on disk, durability full. A report is acknowledged by itself, once a kill cannot take it; those "
-    "that come thick and fast are committed some at a time, within milliseconds, and written out within a second. The "
-    "bare rate is that of one insert of an event as long as ours a transaction, at `synchronous=NORMAL`: no "
-    "attribution, no tally, no hash, no redaction, no detection. The 100 agents share ten threads, and each writes its "
-    "list after every tenth call; the follower is a thread of the same process, and its lag is from the last report to "
-    "the last event in its hands."
+    "On disk, durability full; each report is a transaction of its own that survives `kill -9`. 50 agents in ten "
+    "threads send 500 reports a second in all, on a fixed schedule, and each writes its list after every tenth call; "
+    "the time of a report counts from when it was due. The follower is a thread of the same process."
 )
 _RESULT = "The file was changed.\n" * 8
-_CALLS_AN_ITEM = 10
-"""Tool calls between two writes of the list: an item is begun, worked on and done."""
-
-_EVENT = 420
-"""Bytes of the data of such an event, on average."""
+_CALLS_PER_ITEM = 10
+_THREADS, _AGENTS_PER_THREAD = 10, 5
+_REPORTS_PER_SECOND = 500
 
 
 class Reporter:
@@ -42,83 +36,45 @@ class Reporter:
         self.agent.call("TodoWrite", {"todos": work.claude_code()[1]})
         self._numbers = count()
         self._lists = cycle(work.claude_code()[2:])
-        self.writes = 0
 
-    def go_on(self) -> None:
-        """One write of the list: an item is done, or the next is begun."""
+    def write_list(self) -> None:
         self.agent.call("TodoWrite", {"todos": next(self._lists)})
-        self.writes += 1
 
-    def call(self) -> None:
-        """Two events."""
+    def report_call(self) -> None:
+        """Report the start and the end of one call."""
         number = next(self._numbers)
         self.agent.tool_started(f"toolu_{number:020}", "Edit", _arguments(number))
         self.agent.tool_finished(f"toolu_{number:020}", result=_RESULT)
 
 
-class Bare:
-    """The least that an event can be."""
-
-    def __init__(self, path: Path) -> None:
-        self._connection = sqlite3.connect(path, isolation_level=None)
-        self._connection.execute("PRAGMA journal_mode = WAL")
-        self._connection.execute("PRAGMA synchronous = NORMAL")
-        self._connection.execute(
-            "CREATE TABLE events (seq INTEGER PRIMARY KEY, at INTEGER, kind TEXT, author TEXT, agent INT, data BLOB)"
-        )
-        self._connection.execute("CREATE INDEX events_of_agent ON events (agent)")
-        self._data = b"x" * _EVENT
-
-    def insert(self) -> None:
-        execute = self._connection.execute
-        execute("BEGIN IMMEDIATE")
-        execute(
-            "INSERT INTO events (at, kind, author, agent, data) VALUES (1, 'tool.started', 'main', 1, ?)", (self._data,)
-        )
-        execute("COMMIT")
-
-    def close(self) -> None:
-        self._connection.close()
-
-
 def run(scale: Scale) -> Iterator[Row]:
     with tempfile.TemporaryDirectory(prefix="punchlist-bench-") as name:
         folder = Path(name)
-        yield from _ingest(scale, folder)
-        yield from _together(scale, folder)
-        yield _beside(scale)
+        yield from _one_caller(scale, folder)
+        yield from _many_agents(scale, folder)
+        yield _list_write(scale)
 
 
-def _ingest(scale: Scale, folder: Path) -> Iterator[Row]:
-    rounds, each = scale.count(40, least=2), scale.count(100, least=4)
+def _one_caller(scale: Scale, folder: Path) -> Iterator[Row]:
+    calls = scale.count(2000, least=4)
     with Board.open(folder / "ours.db") as board:
-        ours, bare = Reporter(board, "one"), Bare(folder / "bare.db")
-        taken = interleaved(
-            rounds,
-            {
-                "ours": lambda: 2 / seconds_each(ours.call, each),
-                "bare": lambda: 1 / seconds_each(bare.insert, 2 * each),
-            },
-        )
-        start = time.process_time()
-        for _ in range(each):
-            ours.call()
-        spent = (time.process_time() - start) / (2 * each) * 1e6
-        bare.close()
-    peer = f"bare sqlite3: {median(taken['bare']):,.0f}/s"
-    rate = f"{median(taken['ours']):,.0f}/s"
-    yield Row("reports of one agent, one caller", rate, peer, paired(taken["ours"], taken["bare"]), Must("≥", 0.5))
-    yield Row("CPU time of one of them", f"{spent:.0f} µs")
+        reporter = Reporter(board, "one")
+        wall, cpu = time.perf_counter(), time.process_time()
+        for _ in range(calls):
+            reporter.report_call()
+        wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+    yield Row("reports of one agent, one caller", f"{2 * calls / wall:,.0f}/s")
+    yield Row("CPU of one report", f"{cpu / (2 * calls) * 1e6:.0f} µs")
 
 
-def _together(scale: Scale, folder: Path) -> Iterator[Row]:
-    threads, agents, calls = 10, 10, scale.count(100, least=2)
+def _many_agents(scale: Scale, folder: Path) -> Iterator[Row]:
+    calls = scale.count(100, least=2)
     with Board.open(folder / "many.db") as board:
-        teams = [[Reporter(board, f"s{team}-{one}") for one in range(agents)] for team in range(threads)]
-        first, total = board.store.last_seq(), 2 * threads * agents * calls
-        seen = list[float]()
+        teams = [[Reporter(board, f"s{team}-{one}") for one in range(_AGENTS_PER_THREAD)] for team in range(_THREADS)]
+        first, total = board.store.last_seq(), 2 * _THREADS * _AGENTS_PER_THREAD * calls
+        seen, taken = list[float](), list[float]()
         follower = threading.Thread(target=_follow, args=(board, first, total, seen))
-        reporting = [threading.Thread(target=_report, args=(team, calls)) for team in teams]
+        reporting = [threading.Thread(target=_keep_pace, args=(team, calls, taken)) for team in teams]
         follower.start()
         start = time.perf_counter()
         for thread in reporting:
@@ -127,43 +83,47 @@ def _together(scale: Scale, folder: Path) -> Iterator[Row]:
             thread.join()
         end = time.perf_counter()
         follower.join()
-        writes = sum(one.writes for team in teams for one in team)
-    rate = total / (end - start)
-    yield Row(
-        f"reports of {threads * agents} agents, {writes:,} list writes between",
-        f"{rate:,.0f}/s",
-        must=Must("≥", 5000, "/s"),
-        value=rate,
-    )
+    rate, agents = total / (end - start), _THREADS * _AGENTS_PER_THREAD
+    slowest = percentile(taken, 99) * 1e3
+    what = f"reports of {agents} agents, asked for {_REPORTS_PER_SECOND}/s"
+    # The schedule leaves no room above the rate asked for; 2 % is left for the last thread to finish.
+    yield Row(what, f"{rate:,.0f}/s", must=Must("≥", 0.98 * _REPORTS_PER_SECOND, "/s"), value=rate)
+    yield Row("p99 of one report among them", f"{slowest:.1f} ms", must=Must("≤", 20, "ms"), value=slowest)
     lag = (seen[0] - end) * 1e3 if seen else float("inf")
-    yield Row("the follower's lag behind the last of them", f"{lag:.0f} ms", must=Must("≤", 1000, "ms"), value=lag)
+    yield Row("the follower's lag behind the last report", f"{lag:.0f} ms", must=Must("≤", 1000, "ms"), value=lag)
 
 
-def _report(team: list[Reporter], calls: int) -> None:
+def _keep_pace(team: list[Reporter], calls: int, taken: list[float]) -> None:
+    """Report calls on a schedule, so that a slow report delays the next ones and shows in their times."""
+    pause = 2 * _THREADS / _REPORTS_PER_SECOND
+    due = time.perf_counter()
     for number in range(1, calls + 1):
         for reporter in team:
-            reporter.call()
-            if number % _CALLS_AN_ITEM == 0:
-                reporter.go_on()
+            due += pause
+            time.sleep(max(0.0, due - time.perf_counter()))
+            reporter.report_call()
+            taken.append((time.perf_counter() - due) / 2)
+            if number % _CALLS_PER_ITEM == 0:
+                reporter.write_list()
 
 
 def _follow(board: Board, after: int, total: int, seen: list[float]) -> None:
     found = 0
     for event in board.follow(after, timeout=30):
-        found += event.kind.startswith("tool.")
+        found += event.kind in ("tool.started", "tool.finished")
         if found == total:
             seen.append(time.perf_counter())
             return
 
 
-def _beside(scale: Scale) -> Row:
-    """A call of the todo tool by an agent whose tools are reported, beside one of whom nothing is."""
+def _list_write(scale: Scale) -> Row:
+    """Compare a list write of an agent whose tool calls are reported with one of an agent without reports."""
     rounds, each = scale.count(60, least=3), scale.count(60, least=4)
     lists = work.claude_code()
     with Board.open("memory:") as board:
         plain = board.agent("main", session="plain", dialect="claude-code")
         reporter = Reporter(board, "watched")
-        reporter.call()
+        reporter.report_call()
         numbers = {"watched": count(), "plain": count()}
 
         def write(agent: Agent, who: str) -> None:

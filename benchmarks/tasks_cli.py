@@ -17,9 +17,7 @@ from punchlist.store import Transaction
 
 NOTE = (
     "CPU time, user and system, of the whole process with all that it starts, best of the rounds, the contenders in "
-    "turns. A graph is a list in which each task waits for two earlier ones; the first 10 wait for nobody. How long "
-    "taskwarrior takes depends on the edges above all, so both are shown; without any it adds a task in some 3 bare "
-    "starts of Python, of which no Python program can take a quarter. `ready` shows the first 20. Peers are "
+    "turns. Each task waits for two earlier ones; the first 10 wait for nobody. `ready` shows the first 20. Peers are "
     "measured when they are found on the PATH: taskwarrior (`apt-get install taskwarrior`) and Backlog.md "
     "(`npm install -g backlog.md`)."
 )
@@ -38,11 +36,7 @@ def run(scale: Scale) -> Iterator[Row]:
         return
     count = scale.count(10_000, least=20)
     with tempfile.TemporaryDirectory(prefix="punchlist-bench-") as name:
-        folder = Path(name).resolve()
-        for shape, blockers in (("graph", _blockers(count)), ("no edges", [()] * count)):
-            where = folder / shape.replace(" ", "-")
-            where.mkdir()
-            yield from _compared(scale, where, blockers, f"{count:,} tasks, {shape}")
+        yield from _compared(scale, Path(name).resolve(), _blockers(count), f"{count:,} tasks")
 
 
 def _blockers(count: int) -> Blockers:

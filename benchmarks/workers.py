@@ -1,4 +1,4 @@
-"""What other processes do during a measurement: `python -m benchmarks.workers write|bare|notes|idle …`."""
+"""What other processes do during a measurement: `python -m benchmarks.workers notes|idle …`."""
 
 from __future__ import annotations
 
@@ -6,25 +6,8 @@ import json
 import sys
 import threading
 import time
-from pathlib import Path
 
-from benchmarks.bare import BareList
-from benchmarks.writers import Team
 from punchlist import Board
-
-
-def write(path: str, each: str, threads: str) -> None:
-    """So many writes from each of so many threads."""
-    with Board.open(path) as board:
-        Team(board, int(threads)).write_together(int(each))
-
-
-def bare(path: str, count: str, body_size: str) -> None:
-    """So many bare transactions at full durability."""
-    writer = BareList(Path(path), int(body_size), synchronous="FULL")
-    for _ in range(int(count)):
-        writer.write()
-    writer.close()
 
 
 def notes(path: str, count: str, pause: str) -> None:
@@ -58,4 +41,4 @@ def _follow_to_the_end(board: Board, after: int) -> None:
 
 
 if __name__ == "__main__":
-    {"write": write, "bare": bare, "notes": notes, "idle": idle}[sys.argv[1]](*sys.argv[2:])
+    {"notes": notes, "idle": idle}[sys.argv[1]](*sys.argv[2:])
