@@ -15,11 +15,10 @@ from benchmarks.report import Must, Row
 from benchmarks.scale import Scale
 from punchlist import Board
 from punchlist.dialects import dialect
+from punchlist.guidance.decisions import Seen, after_turn
 from punchlist.guidance.memory import Memory
 from punchlist.guidance.settings import GuidanceSettings, rules
-from punchlist.guidance.situation import Seen
 from punchlist.guidance.tally import Tally
-from punchlist.guidance.turn import after_turn
 
 NOTE = (
     "The decision is the best of many rounds, after so many turns in which nothing was due; its ratio is to that after "

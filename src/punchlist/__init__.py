@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from punchlist.core.work import CurrentWork
     from punchlist.dialects.base import Reply, Tool
     from punchlist.errors import PunchlistError, StoreError, TaskError
-    from punchlist.guidance.injection import Injection
     from punchlist.guidance.plan_mode import Refusal
+    from punchlist.guidance.words import Injection
     from punchlist.tasks import Tasks
 
 __version__ = "0.1.0"
@@ -28,7 +28,7 @@ _HOMES = {
     "CurrentWork": "core.work",
     "Event": "core.events",
     "Evidence": "core.todo",
-    "Injection": "guidance.injection",
+    "Injection": "guidance.words",
     "Phase": "core.todo",
     "Plan": "core.approval",
     "Problem": "core.commands",

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from punchlist import Agent, Board
-from punchlist.guidance.injection import Injection
+from punchlist.guidance.words import Injection
 
 
 @pytest.fixture

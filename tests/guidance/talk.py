@@ -6,7 +6,7 @@ from typing import Any, Unpack
 
 from punchlist import Agent, Board
 from punchlist.agent import AgentOptions
-from punchlist.guidance.injection import Injection
+from punchlist.guidance.words import Injection
 from tests.dialects.calls import REAL
 
 Said = list[Injection]

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 
-from punchlist.guidance.question import asks
+from punchlist.guidance.decisions import asks
 from tests.text.hostile import hostile_texts
 
 QUESTIONS = [

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from punchlist import Agent
-from punchlist.guidance.injection import Injection
 from punchlist.guidance.memory import fingerprint
+from punchlist.guidance.words import Injection
 from tests.dialects.boards import write, written
 from tests.guidance.talk import do, kinds, rows, spoken, talk, turns
 from tests.sizes import size

@@ -7,8 +7,8 @@ from msgspec.structs import fields
 from tools.check_docs import ROOT
 
 from punchlist.errors import ConfigInvalid
-from punchlist.guidance.injection import KINDS
 from punchlist.guidance.settings import MEANINGS, GuidanceSettings, rules
+from punchlist.guidance.words import KINDS
 from tests.dialects.boards import write
 from tests.guidance.talk import kinds, spoken, talk, turns
 

@@ -11,8 +11,8 @@ from punchlist.agent.steps import Ground, Steps, as_text, short
 from punchlist.core.events import Draft
 from punchlist.core.verdict import FINE, Verdict
 from punchlist.detect.pace import pace_of
+from punchlist.guidance.decisions import is_own
 from punchlist.guidance.memory import Record
-from punchlist.guidance.situation import is_own
 from punchlist.store import AgentRow, Transaction
 
 if TYPE_CHECKING:

@@ -21,16 +21,13 @@ from punchlist.core.commands import Policy
 from punchlist.core.events import Draft
 from punchlist.core.todo import ListState, TodoList
 from punchlist.dialects.base import Dialect, Tool
-from punchlist.guidance.injection import Injection
+from punchlist.guidance.decisions import Outcome, Seen, after_turn, at_stop, is_own, person_spoke
 from punchlist.guidance.ledger import Size, Spent, merged, size_of, size_of_tools
 from punchlist.guidance.memory import NEW, Record, decode_record, encode_record
 from punchlist.guidance.plan_mode import notice
 from punchlist.guidance.settings import Rules
-from punchlist.guidance.situation import Outcome, Seen, is_own
-from punchlist.guidance.stop import at_stop, person_spoke
 from punchlist.guidance.tools import OwnTools
-from punchlist.guidance.turn import after_turn
-from punchlist.guidance.words import NOTHING_BEYOND, Beyond
+from punchlist.guidance.words import NOTHING_BEYOND, Beyond, Injection
 from punchlist.store import AgentRow, Transaction
 from punchlist.text import repair
 from punchlist.text.redaction import redact

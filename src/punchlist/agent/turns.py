@@ -11,7 +11,7 @@ from punchlist.agent.once import once
 if TYPE_CHECKING:
     from punchlist.agent.reports import Reports
     from punchlist.agent.watching import Watching
-    from punchlist.guidance.injection import Injection
+    from punchlist.guidance.words import Injection
 
 
 class Turns(Handle):

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from punchlist.aio.board import Board
     from punchlist.aio.flows import Flows
     from punchlist.aio.tasks import Tasks
-    from punchlist.guidance.injection import Injection
     from punchlist.guidance.layers import Layer
     from punchlist.guidance.plan_mode import Because, PlanMode, Refusal
+    from punchlist.guidance.words import Injection
 
 T = TypeVar("T")
 P = ParamSpec("P")

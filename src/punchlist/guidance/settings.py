@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from punchlist.errors import ConfigInvalid
-from punchlist.guidance.rhythms import NEVER, RHYTHMS, Rhythm, rhythm_of
+from punchlist.guidance.reminder_schedule import NEVER, RHYTHMS, Rhythm, rhythm_of
 
 MOST = 1_000_000_000
 

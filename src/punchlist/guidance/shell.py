@@ -1,19 +1,369 @@
-"""Whether a shell command only reads. What is not known to read, changes.
+"""Decide whether a shell command only reads. A command that is not known to read counts as a change.
 
-The tables name commands that write nothing whatever their arguments (`PLAIN`), those that read in some forms (a
-function each, in `FORMS`), and programs with verbs that read (`VERBS`). A variable or pattern in the arguments of one
-of the latter two could become an option that writes, so it counts as a change there.
+A line is split into simple commands, as much of the language as can be judged and no more. The tables name commands
+that write nothing whatever their arguments (`PLAIN`), commands that read in some forms (a function each, in `FORMS`),
+and programs with verbs that read (`VERBS`). A variable or pattern in the arguments of one of the latter two could
+become an option that writes, so it counts as a change there.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
-from punchlist.guidance.shell_forms import FORMS
-from punchlist.guidance.shell_programs import PLAIN, VERBS, VERSIONED
-from punchlist.guidance.shell_words import LONGEST, UNKNOWN, Unreadable, commands
+UNKNOWN: Final = "\0"
+LONGEST: Final = 8_000
+"""A longer command is not read at all."""
+
+_REFUSED = re.compile(r"\0|`|\$[(\[]|\$\{(?!\w+\})|<<|[<>]\(")
+"""Command substitution, arithmetic, clever parameters, heredocs: not judged, wherever they stand."""
+
+_TOKEN = re.compile(
+    r"""
+      (?P<blank>(?:[\ \t]|\\\r?\n)++)
+    | (?P<end>\r?\n|;|&&|\|\|?&?|&(?!>)|[()])
+    | (?P<comment>\#[^\n;|&<>()]*+)
+    | (?P<move>(?:\d*|&)>(?:[>|&])?|\d*<[>&]?)
+    | (?P<word>(?:[^\s;&|<>()'"\\]++|'[^']*+'|"(?:[^"\\]++|\\.)*+"|\\.)++)
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_PIECE = re.compile(r"""'[^']*'|"(?:[^"\\]|\\.)*"|\\.|[^'"\\]+""", re.DOTALL)
+_QUOTES = re.compile(r"""['"\\$*?\[{]""")
+_ESCAPED = re.compile(r'\\([$`"\\\n])')
+_NOWHERE: Final = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"})
+
+
+class Unreadable(Exception):
+    """The line holds something that is not judged here."""
+
+
+def commands(line: str) -> Iterator[list[str]]:
+    """The simple commands of a line, one list of words each. Raises `Unreadable`, also where a file is written."""
+    if len(line) > LONGEST or _REFUSED.search(line) is not None:
+        raise Unreadable
+    words: list[str] = []
+    move = ""
+    at = 0
+    for token in _TOKEN.finditer(line):
+        if token.start() != at:
+            raise Unreadable
+        at = token.end()
+        kind = token.lastgroup
+        if kind == "word":
+            word = _unquoted(token[0])
+            if not move:
+                words.append(word)
+            elif _writes(move, word):
+                raise Unreadable
+            move = ""
+        elif kind == "move":
+            if move:
+                raise Unreadable
+            move = token[0]
+        elif kind == "end":
+            if move:
+                raise Unreadable
+            if words:
+                yield words
+                words = []
+    if move or at != len(line):
+        raise Unreadable
+    if words:
+        yield words
+
+
+def _writes(move: str, target: str) -> bool:
+    """Whether a redirection changes a file."""
+    if ">" not in move:
+        return False
+    if move.endswith("&") and (target.isdecimal() or target == "-"):
+        return False
+    return target not in _NOWHERE
+
+
+def _unquoted(word: str) -> str:
+    if _QUOTES.search(word) is None:
+        return word
+    pieces: list[str] = []
+    plain = ""
+    for piece in _PIECE.findall(word):
+        if piece[0] == "'":
+            if plain.endswith("$"):  # an ANSI string
+                raise Unreadable
+            pieces.append(piece[1:-1])
+            plain = "'"
+        elif piece[0] == '"':
+            if plain.endswith("$"):
+                raise Unreadable
+            inside = piece[1:-1]
+            shown = inside.replace("\\$", "").replace("\\\\", "")
+            pieces.append(UNKNOWN if _expands(shown) else _ESCAPED.sub(_literal, inside))
+            plain = '"'
+        elif piece[0] == "\\":
+            pieces.append("" if piece[1] == "\n" else piece[1])
+            plain = "\\"
+        else:
+            plain = piece
+            unknown = _expands(piece) or ("{" in word and ("," in word or ".." in word))
+            unknown = unknown or (not pieces and piece[0] in "*?[" and word not in ("[", "[["))
+            pieces.append(UNKNOWN + piece if unknown else piece)
+    return "".join(pieces)
+
+
+def _expands(text: str) -> bool:
+    """Whether the shell puts a value in: a `$` before a name; one at the end, or before a sign, is a dollar."""
+    at = text.find("$")
+    while at >= 0:
+        behind = text[at + 1 : at + 2]
+        if behind.isalnum() or (behind and behind in "_{@*#?-$!"):
+            return True
+        at = text.find("$", at + 1)
+    return False
+
+
+def _literal(match: re.Match[str]) -> str:
+    return "" if match[1] == "\n" else match[1]
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+def without(*writing: str, short: str = "") -> Callable[[list[str]], bool]:
+    """All forms but those with an option that writes: a long one, or its beginning, or a letter among short ones."""
+
+    def judge(args: list[str]) -> bool:
+        for arg in args:
+            if arg.startswith("--"):
+                name = arg.partition("=")[0]
+                if len(name) > 2 and any(one.startswith(name) or name.startswith(one) for one in writing):
+                    return False
+            elif arg.startswith("-") and any(letter in arg for letter in short):
+                return False
+        return True
+
+    return judge
+
+
+PLAIN: Final = _names(
+    """
+    : [ [[ b2sum base32 basename bzcat cal cat cd cksum cmp column comm cut df diff dir dirname
+    dirs du echo egrep exa expand expr eza false fgrep fmt fold free getconf getent grep groups head hexdump id join
+    jq last locale ls lsblk lscpu md5sum netstat nl nproc od paste pgrep popd printenv ps pushd pwd
+    readlink realpath rev seq set sha1sum sha224sum sha256sum sha384sum sha512sum sleep stat strings sum tac tail
+    test tr true tty type uname unexpand uptime users w wc whatis whereis which who whoami xzcat xzgrep zcat zgrep
+    """
+)
+"""Nothing that these can be given writes a file, runs a command or asks the network to change something."""
+
+VERBS: Final = {
+    "docker": _names("ps images logs inspect version info top stats port diff history search")
+    | {"container ls", "image ls", "volume ls", "network ls", "compose ps", "compose logs"},
+    "kubectl": _names("get describe logs version explain top api-resources api-versions cluster-info"),
+    "gh": frozenset(
+        f"{thing} {verb}"
+        for thing in ("pr", "issue", "run", "repo", "release", "workflow")
+        for verb in ("view", "list")
+    )
+    | {
+        "pr diff",
+        "pr status",
+        "pr checks",
+        "issue status",
+        "auth status",
+        "search code",
+        "search issues",
+        "search prs",
+    },
+    "npm": frozenset({"ls", "list", "view", "outdated", "root", "prefix"}),
+    "pip": frozenset({"list", "show", "freeze", "check"}),
+    "pip3": frozenset({"list", "show", "freeze", "check"}),
+    "uv": frozenset({"pip list", "pip show", "pip freeze", "pip tree", "pip check", "version", "python list"}),
+    "cargo": frozenset({"tree", "search"}),
+    "go": frozenset({"version", "doc"}),
+    "systemctl": _names("status list-units list-unit-files is-active is-enabled is-failed show cat"),
+    "brew": frozenset({"list", "info", "search"}),
+    "apt": frozenset({"list", "show", "search"}),
+    "dpkg": frozenset({"-l", "-L", "-s", "-S", "--list", "--status"}),
+}
+"""Programs with the verbs that read, one word or two, which have to come first."""
+
+VERSIONED: Final = _names(
+    """
+    bun cargo clang cmake deno docker gcc gh git go gradle java javac kubectl make mvn node npm npx perl php pip pip3
+    pnpm poetry psql pytest python python3 ruby ruff rustc rustup sqlite3 terraform tsc uv yarn
+    """
+)
+"""Programs that may be asked for their version or help, and for nothing else."""
+
+
+_GIT_READS: Final = _names(
+    "status log diff show rev-parse ls-files ls-tree blame annotate describe shortlog cat-file rev-list name-rev "
+    "merge-base show-ref for-each-ref count-objects diff-tree diff-index diff-files whatchanged cherry version "
+    "check-ignore check-attr range-diff show-branch"
+)
+_GIT_LISTS: dict[str, frozenset[str]] = {
+    "stash": frozenset({"list", "show"}),
+    "remote": frozenset({"get-url"}),
+    "worktree": frozenset({"list"}),
+    "submodule": frozenset({"status"}),
+    "notes": frozenset({"list", "show"}),
+    "reflog": frozenset({"show"}),
+    "bisect": frozenset({"log"}),
+    "config": frozenset({"--get", "--get-all", "--get-regexp", "--list", "-l", "get", "list"}),
+}
+_GIT_ALONE: Final = ("remote", "remote -v", "remote --verbose", "reflog")
+_BRANCH_LISTS = re.compile(r"--list|-l|--contains(?:=.*)?|--no-contains(?:=.*)?|--(?:no-)?merged(?:=.*)?|--points-at.*")
+_BRANCH_SHOWS = re.compile(
+    r"-[arvn\d]+|--all|--remotes|--verbose|--show-current|--(?:sort|format|column|color)(?:=.*)?|--no-\w+"
+)
+_writes_nothing = without("--output", "--open-files-in-pager", "--exec")
+
+
+def git(args: list[str]) -> bool:
+    """Whether `git` with these arguments only reads. `-c` could name a program to run, so it does not."""
+    at = 0
+    while at < len(args) and args[at].startswith("-"):
+        if args[at] in ("-C", "--git-dir", "--work-tree"):
+            at += 2
+        elif args[at] in ("--no-pager", "-P", "--literal-pathspecs", "--no-optional-locks"):
+            at += 1
+        else:
+            return args[at:] in (["--version"], ["--help"])
+    if at >= len(args):
+        return False
+    verb, rest = args[at], args[at + 1 :]
+    if not _writes_nothing(rest):
+        return False
+    if verb in _GIT_READS:
+        return True
+    if verb == "grep":
+        return not any(arg.startswith("-O") for arg in rest)
+    if verb in ("branch", "tag"):
+        return _branch(rest)
+    known = _GIT_LISTS.get(verb)
+    return " ".join(args[at:]) in _GIT_ALONE or (known is not None and bool(rest) and rest[0] in known)
+
+
+def _branch(args: list[str]) -> bool:
+    lists = any(_BRANCH_LISTS.fullmatch(arg) for arg in args)
+    for arg in args:
+        if arg.startswith("-"):
+            if _BRANCH_LISTS.fullmatch(arg) is None and _BRANCH_SHOWS.fullmatch(arg) is None:
+                return False
+        elif not lists:
+            return False
+    return True
+
+
+_FINDS: Final = _names("-delete -exec -execdir -ok -okdir -fprint -fprint0 -fprintf -fls")
+
+
+def _find(args: list[str]) -> bool:
+    return _FINDS.isdisjoint(args)
+
+
+_SED_OPTIONS = re.compile(r"-[nErsuz]+|--quiet|--silent|--regexp-extended|--posix|--null-data|--separate")
+_SED_SCRIPT = re.compile(r"-[nErsuz]*e")
+_SED_WHERE = r"(?:\d+|\$|/(?:[^/\\\n]|\\.)*/)"
+_SED_STEP = re.compile(
+    rf"\s*(?:{_SED_WHERE}(?:,\s*(?:\+?\d+|{_SED_WHERE}))?)?\s*!?\s*"
+    r"(?:[pdq=lnNgGhHxD]|s([/|#,@!])(?:(?!\1)[^\\\n]|\\.)*\1(?:(?!\1)[^\\\n]|\\.)*\1[gpI\d]*)\s*(?:;|\n|$)"
+)
+
+
+def _sed(args: list[str]) -> bool:
+    scripts: list[str] = []
+    at = 0
+    while at < len(args):
+        arg = args[at]
+        if _SED_SCRIPT.fullmatch(arg) is not None or arg == "--expression":
+            at += 1
+            if at == len(args):
+                return False
+            scripts.append(args[at])
+        elif arg.startswith("-") and arg != "-":
+            if _SED_OPTIONS.fullmatch(arg) is None:
+                return False
+        elif not scripts:
+            scripts.append(arg)
+        at += 1
+    return bool(scripts) and all(_sed_reads(script) for script in scripts)
+
+
+def _sed_reads(script: str) -> bool:
+    """A script of printing, deleting and replacing; `w`, `e` and the rest are not read."""
+    at = 0
+    while at < len(script):
+        step = _SED_STEP.match(script, at)
+        if step is None or step.end() == at:
+            return False
+        at = step.end()
+    return True
+
+
+_AWKWARD = re.compile(r"[>|@]|system|getline|close")
+_AWK_OPTIONS = re.compile(r"-F.*|-v.+")
+
+
+def _awk(args: list[str]) -> bool:
+    """Programs without output to files or commands, and without a program file."""
+    for arg in args:
+        if arg.startswith("-") and arg not in ("-", "-v") and _AWK_OPTIONS.fullmatch(arg) is None:
+            return False
+    return not any(_AWKWARD.search(arg) for arg in args)
+
+
+def _operands(args: list[str]) -> int:
+    return sum(not arg.startswith("-") for arg in args)
+
+
+def _date(args: list[str]) -> bool:
+    return without("--set", short="s")(args) and not any(arg.isdecimal() for arg in args)
+
+
+def _tar(args: list[str]) -> bool:
+    return (
+        bool(args)
+        and re.fullmatch(r"-?t[vzjJf]*|-[vzjJ]*t[vzjJf]*", args[0]) is not None
+        and not any(arg.startswith("-") for arg in args[1:])
+    )
+
+
+FORMS: dict[str, Callable[[list[str]], bool]] = {
+    "find": _find,
+    "fd": without("--exec", "--exec-batch", short="xX"),
+    "fdfind": without("--exec", "--exec-batch", short="xX"),
+    "rg": without("--pre", "--hostname-bin"),
+    "sed": _sed,
+    "awk": _awk,
+    "gawk": _awk,
+    "mawk": _awk,
+    "sort": without("--output", "--compress-program", "--temporary-directory", short="oT"),
+    "printf": lambda args: without(short="v")(args[:1]),
+    "base64": without("--output", short="o"),
+    "ss": without("--kill", short="K"),
+    "lsof": without(short="D"),
+    "bat": lambda args: args[:1] != ["cache"] and without("--pager")(args),
+    "ag": without("--pager"),
+    "ack": without("--pager", "--output"),
+    "uniq": lambda args: _operands(args) <= 1,
+    "xxd": lambda args: _operands(args) <= 1 and without(short="r")(args),
+    "tree": without("--output", short="oR"),
+    "file": without("--compile", short="C"),
+    "date": _date,
+    "hostname": lambda args: not _operands(args) and without("--file", short="Fb")(args),
+    "yq": without("--inplace", "--in-place", "--split-exp", short="is"),
+    "tar": _tar,
+    "unzip": lambda args: args[:1] in (["-l"], ["-Z"], ["-v"]),
+    "journalctl": without(
+        "--vacuum", "--rotate", "--flush", "--sync", "--update-catalog", "--setup-keys", "--cursor-file"
+    ),
+    "git": git,
+}
+
 
 _DEEPEST: Final = 4
 """How many shells within shells are looked into."""

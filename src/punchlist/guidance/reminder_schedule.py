@@ -8,7 +8,7 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from punchlist.guidance.injection import Place, Role
+from punchlist.guidance.words import Place, Role
 
 
 class Rhythm(Struct, frozen=True, kw_only=True):
