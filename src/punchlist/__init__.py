@@ -8,11 +8,11 @@ if TYPE_CHECKING:
     from punchlist.board import Board
     from punchlist.core.approval import Plan
     from punchlist.core.commands import Problem
+    from punchlist.core.current_work import CurrentWork
     from punchlist.core.events import Event
     from punchlist.core.task import Task, TaskStatus
     from punchlist.core.todo import Blocker, Evidence, Phase, Progress, Status, TodoItem, TodoList
-    from punchlist.core.verdict import Verdict
-    from punchlist.core.work import CurrentWork
+    from punchlist.detect.findings import Verdict
     from punchlist.dialects.base import Reply, Tool
     from punchlist.errors import PunchlistError, StoreError, TaskError
     from punchlist.guidance.plan_mode import Refusal
@@ -25,7 +25,7 @@ _HOMES = {
     "Agent": "agent",
     "Blocker": "core.todo",
     "Board": "board",
-    "CurrentWork": "core.work",
+    "CurrentWork": "core.current_work",
     "Event": "core.events",
     "Evidence": "core.todo",
     "Injection": "guidance.words",
@@ -45,7 +45,7 @@ _HOMES = {
     "TodoItem": "core.todo",
     "TodoList": "core.todo",
     "Tool": "dialects.base",
-    "Verdict": "core.verdict",
+    "Verdict": "detect.findings",
 }
 
 __all__ = [

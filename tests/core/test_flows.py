@@ -10,15 +10,21 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from punchlist.core import flow as rules
-from punchlist.core.flow import LEGAL, TERMINAL, Flow, FlowStatus, moved, owner_key, rfc3339
-from punchlist.core.flow_waits import (
+from punchlist.core.flow import (
+    LEGAL,
+    TERMINAL,
+    Flow,
+    FlowStatus,
     WaitCondition,
     awaits,
     check_condition,
     condition_of,
     is_over,
     moment_of,
+    moved,
     outcome,
+    owner_key,
+    rfc3339,
 )
 from punchlist.errors import FlowCancelPending, FlowEnded, FlowError, FlowHeld, FlowTransitionRefused, FlowWaitRefused
 

@@ -3,8 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from punchlist.core.plan import extract, strip
-from punchlist.core.plan_stream import PlanStream, Step
+from punchlist.core.plan import PlanStream, Step, extract, strip
 
 MESSAGE = "  \nHere:\n<proposed_plan>\n1. Paint\n</proposed_plan>\nGood?\n"
 

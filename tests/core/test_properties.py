@@ -9,9 +9,8 @@ from msgspec.structs import replace
 
 from punchlist.core.apply import Applied, apply
 from punchlist.core.commands import Append, Command, Edit, Entry, Policy, Replace
-from punchlist.core.events import KINDS, Draft, diff, fold, header
+from punchlist.core.events import KINDS, Draft, diff, fold, header, item_data, item_from
 from punchlist.core.identity import match, match_key
-from punchlist.core.records import item_data, item_from
 from punchlist.core.todo import ListState, Progress, Status, TodoItem, TodoList
 from punchlist.core.undo import undo
 from punchlist.text import clean

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from punchlist.core.steps import MOST, todos_in
+from punchlist.core.plan_steps import MOST, todos_in
 
 
 def listed(text: str) -> list[str]:

@@ -11,9 +11,21 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from punchlist.core import task_rules as rules
-from punchlist.core.task import ENDED, Blocking, Check, Task, TaskStatus, Wait, own_progress
-from punchlist.core.task_records import changed, created, fold, task_data, task_from
-from punchlist.core.task_waits import HORIZON, wait_for
+from punchlist.core.task import (
+    ENDED,
+    Blocking,
+    Check,
+    Task,
+    TaskStatus,
+    Wait,
+    draft_change,
+    draft_creation,
+    fold_task,
+    own_progress,
+    task_data,
+    task_from,
+)
+from punchlist.core.task_rules import HORIZON, wait_for
 from punchlist.errors import (
     CancelPending,
     ChecklistOpen,
@@ -304,8 +316,8 @@ def test_whatever_happens_a_task_stays_coherent_and_its_events_fold_to_it(
     steps: list[tuple[Any, ...]], most: int | None
 ) -> None:
     now = task(max_attempts=most, metadata={"k": [1, None]}, labels=("a",), checklist=(Check("c", True),))
-    draft = created(now)
-    folded = fold(None, draft.kind, draft.data, NOW)
+    draft = draft_creation(now)
+    folded = fold_task(None, draft.kind, draft.data, NOW)
     for number, step in enumerate(steps):
         at = NOW + timedelta(minutes=number)
         try:
@@ -319,9 +331,9 @@ def test_whatever_happens_a_task_stays_coherent_and_its_events_fold_to_it(
         assert after.status is not _S.IN_PROGRESS or after.owner is not None
         if after.started_at is not None and after.finished_at is not None:
             assert after.started_at <= after.finished_at
-        event = changed("task.changed", now, after)
+        event = draft_change("task.changed", now, after)
         if event is not None:
-            folded = fold(folded, event.kind, event.data, NOW)
+            folded = fold_task(folded, event.kind, event.data, NOW)
         now = after
     assert folded is not None
     assert replace(folded, updated_at=None, lease_until=now.lease_until) == replace(now, progress=folded.progress)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from punchlist.core.verdict import Verdict
+from punchlist.detect.findings import Verdict
 from punchlist.detect.loop_options import DEFAULT, LoopOptions
 from punchlist.detect.loops import LoopState, finished, started
 

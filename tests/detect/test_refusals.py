@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from punchlist.core.verdict import Verdict
+from punchlist.detect.findings import Verdict
 from punchlist.detect.guardrail import GuardrailState, after, before
 from punchlist.detect.guardrail_options import guardrail_options
 from punchlist.detect.loop_options import loop_options

@@ -4,7 +4,7 @@ import copy
 
 from hypothesis import given
 
-from punchlist.core.verdict import Verdict
+from punchlist.detect.findings import Verdict
 from punchlist.detect.loop_options import LoopOptions
 from punchlist.detect.loop_rules import judge
 from punchlist.detect.loops import LoopState

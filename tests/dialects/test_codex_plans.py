@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from punchlist.core.plan_stream import PlanStream, Step
+from punchlist.core.plan import PlanStream, Step
 from punchlist.dialects.codex_wire import plan_event, plan_notification, plan_step
 from tests.dialects.boards import memory_board
 

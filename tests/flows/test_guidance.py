@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from punchlist.core.flow_waits import WaitCondition
+from punchlist.core.flow import WaitCondition
 from tests.flows.boards import MANUAL, Desk
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from punchlist import Agent, Board, aio
-from punchlist.core.verdict import Verdict
+from punchlist.detect.findings import Verdict
 from punchlist.errors import StoreDamaged
 from punchlist.store.sqlite import SqliteStore
 from punchlist.testing import FaultyStore

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from punchlist import Board, Task, TaskStatus
-from punchlist.core.task_records import fold
+from punchlist.core.task import fold_task
 from punchlist.errors import (
     CallReused,
     CancelPending,
@@ -266,7 +266,7 @@ def test_the_children_of_what_is_deleted_are_changed_like_any_other_task(desk: D
         desk.tasks.delete(gone)
         task: Task | None = None
         for event in desk.tasks.history("3"):
-            task = fold(task, event.kind, event.data, event.at)
+            task = fold_task(task, event.kind, event.data, event.at)
         after = desk.tasks.get("3")
         assert task is not None
         assert (task.parent, task.revision) == (after.parent, after.revision) == (above, before.revision + 1)

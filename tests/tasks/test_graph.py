@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from punchlist import TaskStatus
-from punchlist.core.task_records import fold
+from punchlist.core.task import fold_task
 from punchlist.errors import CycleRefused, TaskBlocked, TaskRevisionConflict, TaskUnknown
 from tests.tasks.boards import Desk, ids
 
@@ -263,7 +263,7 @@ def test_the_children_of_a_deleted_task_go_to_its_parent_and_their_history_says_
         assert (after.parent, after.revision) == (parent, child.revision + 1)
         folded = None
         for event in desk.tasks.history("3"):
-            folded = fold(folded, event.kind, event.data, event.at)
+            folded = fold_task(folded, event.kind, event.data, event.at)
         assert folded is not None
         assert folded.parent == parent
         with pytest.raises(TaskRevisionConflict):

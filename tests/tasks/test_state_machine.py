@@ -10,7 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from msgspec.structs import replace
 
 from punchlist import Task, TaskError
-from punchlist.core.task_records import fold
+from punchlist.core.task import fold_task
 from punchlist.errors import InvalidInput
 from tests.sizes import size
 from tests.tasks.boards import Desk, ids
@@ -299,7 +299,7 @@ class TaskMachine(RuleBasedStateMachine):
         for number in self.model:
             folded: Task | None = None
             for event in self.tasks.history(str(number)):
-                folded = fold(folded, event.kind, event.data, event.at)
+                folded = fold_task(folded, event.kind, event.data, event.at)
             task = self.tasks.get(str(number))
             assert folded is not None
             derived = ("blocks", "blocked_by", "held_by", "open_blockers", "progress", "lease_until", "lease")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from punchlist.core.verdict import Verdict
+from punchlist.detect.findings import Verdict
 from punchlist.store import AgentRow, Transaction
 
 if TYPE_CHECKING:

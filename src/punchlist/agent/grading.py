@@ -13,7 +13,7 @@ from punchlist.agent.kept import kept
 from punchlist.agent.kept_work import attribute, later, work_on
 from punchlist.core.apply import Applied
 from punchlist.core.commands import Problem
-from punchlist.core.events import Draft, header
+from punchlist.core.events import Draft, header, item_from, with_fields
 from punchlist.core.grounding import (
     NOTHING,
     SOUND,
@@ -32,7 +32,6 @@ from punchlist.core.grounding import (
     regrade,
     with_unclaimed,
 )
-from punchlist.core.records import item_from, with_fields
 from punchlist.core.todo import ListState, Status, TodoItem, TodoList
 from punchlist.store import AgentRow, Transaction
 from punchlist.text import cut, for_prompt

@@ -16,8 +16,7 @@ from msgspec.structs import replace
 from punchlist.agent.beside import Beside
 from punchlist.agent.kept import Raised, encode
 from punchlist.core.events import Draft
-from punchlist.core.verdict import Verdict
-from punchlist.detect.findings import Finding
+from punchlist.detect.findings import Finding, Verdict
 from punchlist.detect.guardrail import GuardrailState, Signature, after, before
 from punchlist.detect.guardrail_options import GuardrailOptions
 from punchlist.detect.values import less, more

@@ -9,7 +9,7 @@ from punchlist.store import Transaction
 
 if TYPE_CHECKING:
     from punchlist.core.approval import Plan
-    from punchlist.core.plan_stream import PlanStream, Step
+    from punchlist.core.plan import PlanStream, Step
 
 
 class PlanStreams(Handle):
@@ -50,7 +50,7 @@ class PlanStreams(Handle):
 
     def _turn(self, turn: str) -> PlanStream:
         """The stream of a turn. Outside plan mode, as it was when the turn began, nothing is read from it."""
-        from punchlist.core.plan_stream import PlanStream
+        from punchlist.core.plan import PlanStream
 
         if self._stream is None or self._stream.turn != turn:
             check_name("turn", turn)

@@ -10,9 +10,8 @@ from punchlist.agent.kept import Kept, Raised, alive, watch
 from punchlist.core.events import Draft, Event
 from punchlist.core.grounding import task_key
 from punchlist.core.task import TaskStatus
-from punchlist.core.verdict import Verdict
 from punchlist.detect import stalls
-from punchlist.detect.findings import Finding, finding_of
+from punchlist.detect.findings import Finding, Verdict, finding_of
 from punchlist.detect.loop_state import LoopState
 from punchlist.detect.window import Window
 from punchlist.store import AgentRow, Transaction

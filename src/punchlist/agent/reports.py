@@ -9,7 +9,7 @@ from punchlist.agent.family import above
 from punchlist.agent.kept import Kept, kept
 from punchlist.agent.steps import Ground, Steps, as_text, short
 from punchlist.core.events import Draft
-from punchlist.core.verdict import FINE, Verdict
+from punchlist.detect.findings import FINE, Verdict
 from punchlist.detect.pace import pace_of
 from punchlist.guidance.decisions import is_own
 from punchlist.guidance.memory import Record

@@ -9,7 +9,7 @@ from punchlist.agent.turns import Turns
 
 if TYPE_CHECKING:
     from punchlist.core.grounding import Tally
-    from punchlist.core.verdict import Verdict
+    from punchlist.detect.findings import Verdict
     from punchlist.store import Transaction
 
 

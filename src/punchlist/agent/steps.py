@@ -225,7 +225,7 @@ class Steps:
         """The agent's work, its list and its tasks if there are any; and those of them that its tool does not reach."""
         if not tx.has_tasks:
             return row.state.todos, NOTHING_BEYOND
-        from punchlist.core.work import beyond, own_list, with_tasks
+        from punchlist.core.current_work import beyond, own_list, with_tasks
 
         ground = self._ground
         tasks, own = ground.tasks(tx, row), own_list(ground.dialect.layer, ground.task_list)

@@ -17,8 +17,7 @@ from punchlist.store import Transaction
 from punchlist.store.contract import StoredCall
 
 if TYPE_CHECKING:
-    from punchlist.core.task import Task
-    from punchlist.core.task_commands import TaskResult
+    from punchlist.core.task import Task, TaskResult
     from punchlist.tasks import Work
     from punchlist.transcripts.at_hand import RecordTranscript
     from punchlist.transcripts.claude_tasks import TaskReading, TaskWrite
@@ -149,7 +148,7 @@ class TaskRecovery(History):
 
 def _replayed(work: Work, write: TaskWrite) -> TaskResult | None:
     """What came of the call; None if it is history, or about a task that is not here."""
-    from punchlist.core.task_commands import CreateTask, TaskResult
+    from punchlist.core.task import CreateTask, TaskResult
     from punchlist.tasks.change import number_of
     from punchlist.tasks.facts import record_change, record_new
 

@@ -28,8 +28,8 @@ from punchlist.core.grounding.grades import stays
 from punchlist.core.grounding.watched import NEWS, Heard, given
 from punchlist.core.grounding.work import TURN_ENDS
 from punchlist.core.todo import TodoItem, TodoList
-from punchlist.core.verdict import FINE, Verdict
 from punchlist.detect import stalls
+from punchlist.detect.findings import FINE, Verdict
 from punchlist.detect.pace import NO_PACE, Pace
 from punchlist.guidance.tools import OwnTools, seen_as
 from punchlist.store import AgentRow, Transaction

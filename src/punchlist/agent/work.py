@@ -9,7 +9,7 @@ from punchlist.agent.settling import look
 from punchlist.store import Transaction
 
 if TYPE_CHECKING:
-    from punchlist.core.work import CurrentWork
+    from punchlist.core.current_work import CurrentWork
     from punchlist.flows import Flows
     from punchlist.tasks import Tasks
 
@@ -25,7 +25,7 @@ class CurrentWorks(Handle):
 
     def _work_in(self, tx: Transaction) -> CurrentWork:
         """The same, within a transaction."""
-        from punchlist.core.work import CurrentWork  # who never asks, a hook say, does not load what a task is
+        from punchlist.core.current_work import CurrentWork  # who never asks, a hook say, does not load what a task is
 
         row = tx.agent(self.session, self.name)
         if row is None:

@@ -11,8 +11,8 @@ from punchlist.agent import Mode
 from punchlist.aio.plans import Plans
 from punchlist.aio.runtime import Runtime
 from punchlist.aio.threads import Lane
+from punchlist.core.current_work import CurrentWork
 from punchlist.core.todo import TodoList
-from punchlist.core.work import CurrentWork
 from punchlist.dialects.base import Reply, Tool
 from punchlist.observers import Observer
 from punchlist.transcripts.values import Transcript, Written

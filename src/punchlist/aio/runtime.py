@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar
 if TYPE_CHECKING:
     from punchlist import agent as synchronous_agent
     from punchlist.core.grounding import Tally
-    from punchlist.core.verdict import Verdict
+    from punchlist.detect.findings import Verdict
 
 T = TypeVar("T")
 P = ParamSpec("P")

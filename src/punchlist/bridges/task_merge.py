@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 
 from punchlist.bridges.folder import Signature
 from punchlist.bridges.task_files import NO_EDGES, Edges, TaskFile, changes, told
-from punchlist.core.task import Task
-from punchlist.core.task_records import fold
+from punchlist.core.task import Task, fold_task
 from punchlist.errors import InvalidInput
 from punchlist.store import Transaction
 from punchlist.store.task_contract import TaskRow
@@ -145,7 +144,7 @@ def _is_behind(work: Work, row: TaskRow, file: TaskFile) -> bool:
     task: Task | None = None
     past: list[Task] = []
     for event in work.tasks.history(work.where, int(known.id)):
-        task = fold(task, event.kind, event.data, event.at)
+        task = fold_task(task, event.kind, event.data, event.at)
         if task is not None:
             past.append(task)
     return any(_said(told(each)) == said for each in past[-_PAST:])

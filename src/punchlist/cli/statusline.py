@@ -108,8 +108,8 @@ def _is_gone(board: Board, row: ListRow) -> bool:
 
 def _tasks(board: Board, session: str | None, project: str | None, agent: str | None) -> TodoList | None:
     """The tasks of a session that has no list, as one: those of its own list, else those that its agent has."""
+    from punchlist.core.current_work import with_tasks
     from punchlist.core.todo import TodoList
-    from punchlist.core.work import with_tasks
 
     if session is None:
         session = next((row.id for row in board.sessions(project=project, limit=1)), None)

@@ -7,15 +7,14 @@ from typing import NamedTuple, assert_never
 
 from msgspec.structs import replace
 
-from punchlist.core.change import Cleaner, with_status
-from punchlist.core.commands import Append, Command, Edit, Entry, Merge, Policy, Problem, Replace
+from punchlist.core.commands import Append, Cleaner, Command, Edit, Entry, Merge, Policy, Problem, Replace
 from punchlist.core.edit import Editing
 from punchlist.core.events import Draft, diff, header
 from punchlist.core.identity import names_in
 from punchlist.core.limits import over_limit, too_many
 from punchlist.core.merge import Merged, merge
 from punchlist.core.phases import by_phase
-from punchlist.core.todo import ListState, Status, TodoItem, TodoList
+from punchlist.core.todo import ListState, Status, TodoItem, TodoList, with_status
 from punchlist.text import cut, for_prompt
 
 

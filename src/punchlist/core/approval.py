@@ -70,7 +70,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     @property
     def todos(self) -> TodoList:
         """The steps that it lists, as a todo list: a value of its own, which no agent has yet."""
-        from punchlist.core.steps import todos_in  # its patterns are dear at start-up, and seldom needed
+        from punchlist.core.plan_steps import todos_in  # its patterns are dear at start-up, and seldom needed
 
         return todos_in(self.text)
 

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 from msgspec import Struct, field
 
 from punchlist.core.todo import Blocker, Evidence, Status, TodoItem
+from punchlist.text import clean
 
 Focus = Literal["first", "accept", "refuse"]
 
@@ -272,3 +273,30 @@ class Problem(Struct, frozen=True):
     fatal: bool = False
     at: int | None = None
     data: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+class Cleaner(Struct):
+    """Cleans texts and remembers what it took out, for one call."""
+
+    removed: set[str] = field(default_factory=set[str])
+
+    def text(self, raw: str) -> str:
+        cleaned, removed = clean(raw)
+        if removed:
+            self.removed.update(removed)
+        return cleaned
+
+    def optional(self, raw: str | None) -> str | None:
+        return None if raw is None else self.text(raw) or None
+
+    def notes(self, raw: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(note for text in raw if (note := self.text(text)))
+
+    def blocker(self, raw: Blocker | None) -> Blocker | None:
+        return None if raw is None or raw == Blocker() else Blocker(self.text(raw.reason), self.optional(raw.on))
+
+    def problems(self) -> list[Problem]:
+        if not self.removed:
+            return []
+        kinds = ", ".join(sorted(self.removed))
+        return [Problem("cleaned", f"Removed from the text: {kinds}.", data={"removed": sorted(self.removed)})]

@@ -9,12 +9,11 @@ from typing import assert_never
 from msgspec.structs import replace
 
 from punchlist.core import commands as do
-from punchlist.core.change import Cleaner, new_item, with_status
-from punchlist.core.commands import Entry, Group, Operation, Policy, Problem, Target
+from punchlist.core.commands import Cleaner, Entry, Group, Operation, Policy, Problem, Target
 from punchlist.core.identity import match
 from punchlist.core.phases import in_phase, new_phase
 from punchlist.core.proof import kind_of
-from punchlist.core.todo import Blocker, Evidence, Phase, Status, TodoItem, TodoList
+from punchlist.core.todo import ENDED, Blocker, Evidence, Phase, Status, TodoItem, TodoList, with_status
 from punchlist.text import cut, for_prompt
 
 _LONGEST = 100_000
@@ -39,6 +38,28 @@ def _anew(item: TodoItem, before: TodoItem) -> TodoItem:
         aliases={**before.aliases, **item.aliases},
         created_at=before.created_at,
         created_by=before.created_by,
+    )
+
+
+def new_item(
+    entry: Entry, text: str, *, item_id: str, dialect: str, now: datetime, by: str, cleaner: Cleaner
+) -> TodoItem:
+    """The item that an entry makes. Its phase is not set here."""
+    status = entry.status
+    return TodoItem(
+        id=item_id,
+        content=text,
+        active_form=cleaner.optional(entry.active_form),
+        status=status,
+        notes=cleaner.notes(entry.notes) if entry.notes else (),
+        priority=cleaner.optional(entry.priority),
+        parent=cleaner.optional(entry.parent),
+        blocker=None if status in ENDED else cleaner.blocker(entry.blocker),
+        aliases={dialect: cleaner.text(entry.alias)} if entry.alias is not None and dialect != "punchlist" else {},
+        created_at=now,
+        created_by=by,
+        started_at=now if status is Status.IN_PROGRESS else None,
+        finished_at=now if status in ENDED else None,
     )
 
 

@@ -12,11 +12,11 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from punchlist.core.change import ENDED, Cleaner, new_item, with_status
-from punchlist.core.commands import Entry, Policy, Replace
+from punchlist.core.commands import Cleaner, Entry, Policy, Replace
+from punchlist.core.edit import new_item
 from punchlist.core.identity import match, match_key
 from punchlist.core.phases import in_phase, phases_for, renewed_phases
-from punchlist.core.todo import Status, TodoItem, TodoList
+from punchlist.core.todo import ENDED, Status, TodoItem, TodoList, with_status
 
 
 class Merged(Struct, frozen=True):

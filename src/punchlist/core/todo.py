@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 
 class Status(StrEnum):
@@ -25,6 +26,7 @@ class Status(StrEnum):
 
 
 CLOSED = frozenset({Status.COMPLETED, Status.CANCELLED})
+ENDED = frozenset({Status.COMPLETED, Status.FAILED, Status.CANCELLED})
 
 WORDS: Mapping[Status, str] = {status: status.value for status in Status}
 """Each status as a plain string; much quicker to get than `.value`."""
@@ -142,3 +144,21 @@ class ListState(Struct, frozen=True):
 
     todos: TodoList
     shown: tuple[TodoItem, ...] | None = None
+
+
+def with_status(item: TodoItem, status: Status, now: datetime) -> TodoItem:
+    """The item in that status. `started_at` keeps the first start; leaving an end clears how it ended."""
+    before, started = item.status, item.started_at
+    if before is status:
+        return item
+    ended, earlier = status in ENDED, started or item.created_at
+    at = now if earlier is None or earlier <= now else earlier  # a clock may be set back: nothing ends before it began
+    return replace(
+        item,
+        status=status,
+        started_at=at if started is None and status is Status.IN_PROGRESS else started,
+        finished_at=at if ended else None,
+        grade=item.grade if ended else None,
+        blocker=None if ended or before is Status.BLOCKED else item.blocker,
+        evidence=item.evidence if ended else (),
+    )

@@ -14,8 +14,7 @@ from typing import Any, Literal, cast
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from punchlist.core.verdict import Level
-from punchlist.detect.findings import Finding, shown
+from punchlist.detect.findings import Finding, Level, shown
 from punchlist.detect.guardrail_options import DEFAULT, GuardrailOptions
 from punchlist.detect.refusals import is_refusal
 from punchlist.detect.signatures import kept

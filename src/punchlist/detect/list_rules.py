@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from punchlist.detect.values import fields
 
 if TYPE_CHECKING:
-    from punchlist.core.verdict import Level
-    from punchlist.detect.findings import Finding
+    from punchlist.detect.findings import Finding, Level
 
 WRITES = frozenset({"list.replaced", "list.merged", "list.edited", "list.confirmed", "list.refused"})
 """The events that a call of a todo tool ends with, unless it only reads."""

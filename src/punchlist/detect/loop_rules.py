@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from punchlist.core.verdict import Level, Verdict
-from punchlist.detect.findings import shown
+from punchlist.detect.findings import Level, Verdict, shown
 from punchlist.detect.loop_options import LoopOptions
 from punchlist.detect.signatures import Reading
 

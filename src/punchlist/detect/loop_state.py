@@ -7,8 +7,7 @@ from hashlib import blake2b
 from msgspec import Struct
 from msgspec.structs import replace
 
-from punchlist.core.verdict import Verdict
-from punchlist.detect.findings import shown
+from punchlist.detect.findings import Verdict, shown
 from punchlist.detect.loop_options import LoopOptions
 from punchlist.detect.loop_rules import Call, Judged
 

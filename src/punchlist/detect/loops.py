@@ -7,7 +7,7 @@ calls and a few that were held back. The same in place, for whoever keeps the st
 
 from __future__ import annotations
 
-from punchlist.core.verdict import FINE, Verdict
+from punchlist.detect.findings import FINE, Verdict
 from punchlist.detect.loop_options import DEFAULT, LoopOptions
 from punchlist.detect.loop_state import STEP, Guard, LoopState
 from punchlist.detect.window import Window

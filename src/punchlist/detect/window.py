@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from operator import attrgetter
 
-from punchlist.core.verdict import FINE, Verdict
+from punchlist.detect.findings import FINE, Verdict
 from punchlist.detect.loop_options import DEFAULT, LoopOptions
 from punchlist.detect.loop_rules import FINE as NOTHING_SEEN
 from punchlist.detect.loop_rules import Call, judge

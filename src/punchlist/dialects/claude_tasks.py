@@ -24,7 +24,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
 from punchlist.core.commands import Policy
-from punchlist.core.task_commands import CreateTask, GetTask, ListTasks, TaskCommand, UpdateTask
+from punchlist.core.task import CreateTask, GetTask, ListTasks, TaskCommand, UpdateTask
 from punchlist.dialects.base import ONE_AT_A_TIME, Dialect, Invalid, Tool, sound
 from punchlist.dialects.claude_tasks_reply import SHOWN, render
 from punchlist.dialects.claude_tasks_tools import CREATE, DELETED, GET, LIST, STATUSES, TOOLS, UPDATE

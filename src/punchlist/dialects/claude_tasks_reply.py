@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import Any, assert_never
 
 from punchlist.core.commands import Problem
-from punchlist.core.task import Task, TaskStatus
-from punchlist.core.task_commands import CreateTask, GetTask, ListTasks, TaskResult, UpdateTask
+from punchlist.core.task import CreateTask, GetTask, ListTasks, Task, TaskResult, TaskStatus, UpdateTask
 from punchlist.dialects.base import Reply
 from punchlist.dialects.claude_tasks_tools import DELETED
 from punchlist.errors import PunchlistError, TaskUnknown

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
-from punchlist.core.plan_stream import Step
+from punchlist.core.plan import Step
 from punchlist.core.todo import WORDS, Status, TodoList
 from punchlist.dialects.base import shown_items
 from punchlist.dialects.codex import POLICY

@@ -13,20 +13,21 @@ from collections.abc import Mapping
 from typing import Any, Final, cast
 
 from punchlist.core.commands import Policy
-from punchlist.core.flow import FIRST_STEP, FlowStatus
-from punchlist.core.flow_commands import (
+from punchlist.core.flow import (
+    FIRST_STEP,
     AdvanceFlow,
     CancelFlow,
     FailFlow,
     FinishFlow,
     FlowCommand,
+    FlowStatus,
     ListFlows,
     OnFlow,
     ShowFlow,
     StartFlow,
     WaitFlow,
+    condition_of,
 )
-from punchlist.core.flow_waits import condition_of
 from punchlist.core.json_values import json_value
 from punchlist.dialects.base import Dialect, Invalid, Tool, sound
 from punchlist.dialects.schema import TEXT, Schema, object_of, one_of

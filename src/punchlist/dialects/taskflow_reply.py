@@ -6,8 +6,7 @@ import json
 from typing import Any
 
 from punchlist.core.commands import Problem
-from punchlist.core.flow import Flow, rfc3339
-from punchlist.core.flow_commands import AdvanceFlow, FlowResult, ListFlows, StartFlow
+from punchlist.core.flow import AdvanceFlow, Flow, FlowResult, ListFlows, StartFlow, rfc3339
 from punchlist.dialects.base import Reply
 from punchlist.errors import (
     FlowCancelPending,

@@ -1,7 +1,6 @@
 """Flows: work in named steps that survives restarts, waits for times, events or people, and belongs to a session."""
 
-from punchlist.core.flow import Flow, FlowStatus, FlowStep, owner_key
-from punchlist.core.flow_waits import WaitCondition
+from punchlist.core.flow import Flow, FlowStatus, FlowStep, WaitCondition, owner_key
 from punchlist.flows.handle import Flows
 from punchlist.flows.ticking import TickReport
 from punchlist.flows.values import NewFlow

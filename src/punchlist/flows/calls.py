@@ -11,12 +11,12 @@ from punchlist.agent.calls import Decide, Repeat
 from punchlist.agent.handle import Handle, speaks
 from punchlist.config import timer_horizon
 from punchlist.core.events import Draft
-from punchlist.core.flow import Flow, owner_key
-from punchlist.core.flow_commands import (
+from punchlist.core.flow import (
     AdvanceFlow,
     CancelFlow,
     FailFlow,
     FinishFlow,
+    Flow,
     FlowCommand,
     FlowResult,
     ListFlows,
@@ -24,8 +24,9 @@ from punchlist.core.flow_commands import (
     ShowFlow,
     StartFlow,
     WaitFlow,
+    check_condition,
+    owner_key,
 )
-from punchlist.core.flow_waits import check_condition
 from punchlist.dialects.base import Reply
 from punchlist.errors import FlowError, FlowForeign, FlowRevisionMismatch, InvalidInput
 from punchlist.flows.work import FlowWork

@@ -6,10 +6,9 @@ from datetime import datetime
 from typing import Any
 
 from punchlist.core import flow as rules
-from punchlist.core.change import Cleaner
+from punchlist.core.commands import Cleaner
 from punchlist.core.events import Draft
-from punchlist.core.flow import Flow
-from punchlist.core.flow_waits import is_over
+from punchlist.core.flow import Flow, is_over
 from punchlist.errors import FlowRevisionMismatch, FlowUnknown
 from punchlist.flows.values import id_of, state_of
 from punchlist.store import AgentRow, Transaction

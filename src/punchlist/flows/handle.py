@@ -9,8 +9,7 @@ from uuid import uuid4
 
 from punchlist.agent.handle import Handle, joined
 from punchlist.core.events import Event
-from punchlist.core.flow import Flow, FlowStep, StepRuntime, StepStatus, owner_key
-from punchlist.core.flow_waits import is_over
+from punchlist.core.flow import Flow, FlowStep, StepRuntime, StepStatus, is_over, owner_key
 from punchlist.errors import FlowRevisionMismatch, FlowUnknown
 from punchlist.flows.ticking import TickReport, tick
 from punchlist.flows.values import EMPTY, NewFlow, id_of, status_of

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct, field
 
-from punchlist.core.flow import FlowStatus
-from punchlist.core.flow_waits import outcome
+from punchlist.core.flow import FlowStatus, outcome
 from punchlist.errors import FlowError
 from punchlist.flows.work import FlowWork
 

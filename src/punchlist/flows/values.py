@@ -7,9 +7,8 @@ from types import MappingProxyType
 from typing import Any, Final, TypedDict, TypeVar
 from uuid import UUID
 
-from punchlist.core.change import Cleaner
-from punchlist.core.flow import FlowStatus
-from punchlist.core.flow_waits import WaitCondition, condition_of
+from punchlist.core.commands import Cleaner
+from punchlist.core.flow import FlowStatus, WaitCondition, condition_of
 from punchlist.errors import InvalidInput
 from punchlist.tasks.fields import plain
 

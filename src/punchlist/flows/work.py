@@ -7,8 +7,7 @@ from typing import Any, Unpack, get_args
 from uuid import uuid4
 
 from punchlist.core import flow as rules
-from punchlist.core.flow import FIRST_STEP, Flow, FlowStep, StepRuntime, StepStatus, owner_key
-from punchlist.core.flow_waits import awaits
+from punchlist.core.flow import FIRST_STEP, Flow, FlowStep, StepRuntime, StepStatus, awaits, owner_key
 from punchlist.errors import InvalidInput
 from punchlist.flows.change import FlowChange
 from punchlist.flows.values import EMPTY, NewFlow, id_of, state_of, text_of, wait_of, word_of

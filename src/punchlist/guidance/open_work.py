@@ -74,7 +74,7 @@ def open_work(todos: TodoList, dialect: Dialect) -> tuple[OpenWork, ...]:
 
 def open_tasks(tasks: Iterable[Task], dialect: Dialect, *, task_list: str) -> Iterator[OpenWork]:
     """Open tasks under their numbers; in Hermes' dialect as it shows a status."""
-    from punchlist.core.work import as_items, own_list  # few have both
+    from punchlist.core.current_work import as_items, own_list  # few have both
 
     found = tuple(tasks)
     for task, item in zip(found, as_items(found, own=own_list(dialect.layer, task_list)), strict=True):

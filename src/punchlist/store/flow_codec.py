@@ -6,8 +6,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from punchlist.core.flow import TERMINAL, Flow, FlowStatus
-from punchlist.core.flow_waits import condition_of
+from punchlist.core.flow import TERMINAL, Flow, FlowStatus, condition_of
 from punchlist.core.task import Task, TaskStatus, Wait
 
 _STATUSES = {

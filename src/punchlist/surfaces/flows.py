@@ -9,8 +9,7 @@ from typing import Any, cast
 import msgspec
 
 from punchlist.core.events import Event
-from punchlist.core.flow import Flow, FlowStatus, FlowStep
-from punchlist.core.flow_waits import condition_of
+from punchlist.core.flow import Flow, FlowStatus, FlowStep, condition_of
 from punchlist.surfaces.sentences import sentence
 from punchlist.surfaces.spans import Line, Look, Span, Style, cut, padded, shown
 from punchlist.surfaces.text import ago

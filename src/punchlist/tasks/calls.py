@@ -11,8 +11,7 @@ from msgspec.structs import replace
 from punchlist.agent.calls import Decide, Repeat
 from punchlist.agent.handle import Handle, grades_of, speaks
 from punchlist.core.events import Draft
-from punchlist.core.task import Task, TaskStatus
-from punchlist.core.task_commands import CreateTask, GetTask, ListTasks, TaskCommand, TaskResult, UpdateTask
+from punchlist.core.task import CreateTask, GetTask, ListTasks, Task, TaskCommand, TaskResult, TaskStatus, UpdateTask
 from punchlist.dialects.base import Reply
 from punchlist.errors import GateRefused, InvalidInput, PunchlistError, TaskError, TaskRevisionConflict, TaskUnknown
 from punchlist.store import AgentRow, Transaction

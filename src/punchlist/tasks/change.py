@@ -10,8 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from punchlist.core.events import Draft
-from punchlist.core.task import Task, TaskStatus, own_progress
-from punchlist.core.task_records import changed
+from punchlist.core.task import Task, TaskStatus, draft_change, own_progress
 from punchlist.core.task_rules import came_due
 from punchlist.errors import CallReused, InvalidInput, TaskUnknown
 from punchlist.store import AgentRow, Transaction
@@ -118,7 +117,7 @@ class Change:
             updated_at=self.now,
             progress=after.progress if row.children else own_progress(after.status, after.checklist),
         )
-        draft = changed(kind, before, after, **({} if fence is None else {"fence": fence}))
+        draft = draft_change(kind, before, after, **({} if fence is None else {"fence": fence}))
         if draft is None:
             return row
         if after.status is not before.status and (readied := self.tasks.tell_dependents(row, after)):

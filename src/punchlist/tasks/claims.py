@@ -9,10 +9,9 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from punchlist.core import task_rules as rules
-from punchlist.core.change import Cleaner
+from punchlist.core.commands import Cleaner
 from punchlist.core.events import Draft
-from punchlist.core.task import ENDED, Task, TaskStatus
-from punchlist.core.task_records import fold
+from punchlist.core.task import ENDED, Task, TaskStatus, fold_task
 from punchlist.errors import (
     CancelPending,
     FenceStale,
@@ -206,7 +205,7 @@ class Claims(Reservations):
         """What a worker brings to a task that was deleted is told in its history; raises if there never was one."""
         gone, known = None, False
         for event in () if self._where is None else self.tasks.history(self._where, number_of(id) or 0):
-            gone = fold(gone, event.kind, event.data, event.at) or gone
+            gone = fold_task(gone, event.kind, event.data, event.at) or gone
             known |= event.kind == "task.late" and (event.data.get("fence"), event.data.get("result")) == (
                 fence,
                 result,

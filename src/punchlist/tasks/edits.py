@@ -10,8 +10,7 @@ from msgspec.structs import replace
 
 from punchlist.core import task_rules as rules
 from punchlist.core.events import Draft
-from punchlist.core.task import ENDED, Task, TaskStatus, own_progress
-from punchlist.core.task_records import changed, created
+from punchlist.core.task import ENDED, Task, TaskStatus, draft_change, draft_creation, own_progress
 from punchlist.errors import InvalidInput
 from punchlist.store.task_contract import TaskRow
 from punchlist.tasks.fields import EDGES, MOST_PARTS, NewTask, TaskChanges, check_known, described, name_of, plain
@@ -47,7 +46,7 @@ class Edits(Hands):
             task = replace(task, parent=above.task.id)
         own = self.agent is not None and owner == self.agent.name
         row = self.tasks.add(self.where, task, parent=above, agent=self.agent.number if own and self.agent else None)
-        self.tell(row, created(row.task))
+        self.tell(row, draft_creation(row.task))
         linked = self._link(row, {"add_blocked_by": given.get("blocked_by"), "add_blocks": given.get("blocks")})
         return self.row(row.task.id).task if linked else row.task
 
@@ -194,7 +193,7 @@ class Edits(Hands):
         rules.check_revision(row.task, revision)
         for child in self.tasks.move_children(row, at=self.now):
             before = child.task
-            moved = changed(
+            moved = draft_change(
                 "task.changed", before, replace(before, parent=row.task.parent, revision=before.revision + 1)
             )
             if moved is not None:

@@ -10,9 +10,8 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from typing import Any, cast
 
-from punchlist.core.task import Task, TaskStatus, Wait
-from punchlist.core.task_records import task_data
-from punchlist.core.task_waits import HORIZON
+from punchlist.core.task import Task, TaskStatus, Wait, task_data
+from punchlist.core.task_rules import HORIZON
 from punchlist.core.todo import Blocker, Phase, Status, TodoItem, TodoList
 from punchlist.errors import CycleRefused, InvalidInput
 from punchlist.tasks.fields import MOST_PARTS, NewTask

@@ -9,7 +9,7 @@ from typing import Any, TypedDict, cast, get_args
 import msgspec
 from msgspec.structs import replace
 
-from punchlist.core.change import Cleaner
+from punchlist.core.commands import Cleaner
 from punchlist.core.json_values import json_value
 from punchlist.core.task import FIRST, FLOWS, LAST, Check, RunsAfter, Task, TaskStatus
 from punchlist.core.task_rules import merged_metadata, merged_state

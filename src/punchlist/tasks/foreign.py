@@ -9,8 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 from typing import Any, NamedTuple, cast
 
-from punchlist.core.task import Task, Wait
-from punchlist.core.task_records import with_fields
+from punchlist.core.task import Task, Wait, with_fields
 from punchlist.errors import InvalidInput
 from punchlist.tasks.fields import status_of
 from punchlist.text import cut, for_prompt

@@ -18,8 +18,7 @@ from typing import Any, Literal, cast
 import msgspec
 from msgspec import Struct
 
-from punchlist.core.task import Task
-from punchlist.core.task_records import task_data
+from punchlist.core.task import Task, task_data
 from punchlist.errors import ConfigInvalid, GateRefused
 from punchlist.tasks.gate_command import run
 from punchlist.text import clean, cut

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from punchlist.core import task_rules as rules
-from punchlist.core.task import Task, TaskStatus
-from punchlist.core.task_records import fold
+from punchlist.core.task import Task, TaskStatus, fold_task
 from punchlist.store import AgentRow
 from punchlist.store.task_contract import TaskRow
 from punchlist.tasks.change import Change
@@ -81,7 +80,7 @@ class Hands(Change):
         """What an agent did to the task that gave it a new fence: the kind of each event, and the task after it."""
         task: Task | None = None
         for event in self.tasks.history(self.where, int(row.task.id)):
-            fence, task = None if task is None else task.fence, fold(task, event.kind, event.data, event.at)
+            fence, task = None if task is None else task.fence, fold_task(task, event.kind, event.data, event.at)
             by_it = (event.session, event.agent) == (agent.session, agent.name)
             if task is not None and by_it and task.fence != fence:
                 yield event.kind, task

@@ -7,8 +7,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from punchlist.core.globs import normal, overlap
-from punchlist.core.task import Task
-from punchlist.core.task_records import fold
+from punchlist.core.task import Task, fold_task
 from punchlist.errors import InvalidInput, ReservationRefused
 from punchlist.store.task_contract import Reservation, TaskRow
 from punchlist.tasks.fields import name_of
@@ -61,7 +60,7 @@ class Reservations(Hands):
         task: Task | None = None
         claim: Claim | None = None
         for event in self.tasks.history(self.where, int(row.task.id)):
-            task = fold(task, event.kind, event.data, event.at)
+            task = fold_task(task, event.kind, event.data, event.at)
             if event.kind == "task.claimed" and task is not None and task.fence == row.task.fence:
                 claim = Claim(task, event.at if claim is None else claim.at)
         return claim

@@ -7,7 +7,7 @@ from typing import Any
 
 from punchlist.core import task_rules as rules
 from punchlist.core.task import Task, TaskStatus
-from punchlist.core.task_waits import wait_for
+from punchlist.core.task_rules import wait_for
 from punchlist.tasks.fields import fitting, plain
 from punchlist.tasks.hands import Hands
 

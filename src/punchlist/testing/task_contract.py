@@ -16,8 +16,7 @@ from datetime import timedelta
 from typing import Any
 
 from punchlist.board import Board
-from punchlist.core.task import Task, TaskStatus
-from punchlist.core.task_records import task_data
+from punchlist.core.task import Task, TaskStatus, task_data
 from punchlist.errors import CycleRefused, FenceStale, PunchlistError, TaskUnknown
 from punchlist.store import Store, Transaction, open_store
 from punchlist.tasks import Tasks

@@ -13,7 +13,7 @@ from hashlib import blake2b
 
 from msgspec import Struct
 
-from punchlist.core.task_commands import CreateTask, UpdateTask
+from punchlist.core.task import CreateTask, UpdateTask
 from punchlist.dialects.claude_tasks import parse
 from punchlist.transcripts.at_hand import RecordTranscript
 from punchlist.transcripts.decoding import name, object_at
