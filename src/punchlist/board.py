@@ -237,7 +237,7 @@ class Board(Observed):
 
         Without `waiting` the latest plan of each agent, whatever became of it; who was last at work comes first.
         """
-        from punchlist.agent.waiting import waiting_plans
+        from punchlist.agent.questions import waiting_plans
 
         where = None if project is None else project_of(project)
         if not waiting:
@@ -246,7 +246,7 @@ class Board(Observed):
 
     def questions(self, *, project: str | os.PathLike[str] | None = None) -> Sequence[QuestionRow]:
         """What open items ask of people, the oldest question first."""
-        from punchlist.agent.waiting import open_questions
+        from punchlist.agent.questions import open_questions
 
         return open_questions(self.store, None if project is None else project_of(project))
 
@@ -255,7 +255,7 @@ class Board(Observed):
 
         Raises `PlanMissing` if no such plan waits, and `PlanRefused` for a rejection without a reason.
         """
-        from punchlist.agent.waiting import resolve_message
+        from punchlist.agent.questions import resolve_message
 
         return resolve_message(self.store, message, by=by, now=self.now)
 

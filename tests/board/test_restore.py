@@ -313,7 +313,7 @@ def test_writes_without_a_call_id_are_known_again_too(board: Board) -> None:
 
 
 def test_a_long_history_goes_in_by_many_slices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("punchlist.agent.history.SLICE", 0.0)
+    monkeypatch.setattr("punchlist.agent.recovery.SLICE", 0.0)
     records = [write(f"t{number}", f"> Item {number}", second=number % 60) for number in range(300)]
     with Board.open(tmp_path / "board.db") as board:
         main = agent(board)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from punchlist.agent.asking import Asking
 from punchlist.agent.calls import Calls
-from punchlist.agent.changes import Changes
+from punchlist.agent.edits import Edits
 from punchlist.agent.handle import PROFILES, AgentOptions, Mode, check_name
-from punchlist.agent.modes import Modes
-from punchlist.agent.plan_streams import PlanStreams
 from punchlist.agent.plans import Plans
+from punchlist.agent.questions import Questions
+from punchlist.agent.recovery import Recovery
 from punchlist.agent.subagents import Subagents
-from punchlist.agent.task_recovery import TaskRecovery
 from punchlist.agent.told import Told
 from punchlist.agent.work import CurrentWorks
 from punchlist.core.events import Draft
@@ -19,7 +17,7 @@ from punchlist.store import Transaction
 __all__ = ["PROFILES", "Agent", "AgentOptions", "Mode"]
 
 
-class Agent(Calls, Changes, Modes, Told, Subagents, Plans, PlanStreams, Asking, CurrentWorks, TaskRecovery):
+class Agent(Calls, Edits, Told, Subagents, Plans, Questions, CurrentWorks, Recovery):
     """One agent of one session. Nothing is written before its first change; until then its list is empty."""
 
     def _changed(self) -> None:

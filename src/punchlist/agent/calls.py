@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from punchlist.agent.once import once
+from punchlist.agent.plans import answer_plan_call
 from punchlist.agent.turns import Turns
 from punchlist.core.apply import Applied, apply
 from punchlist.core.commands import Command, Elsewhere, Problem, Query, Replace
@@ -80,11 +81,11 @@ class Calls(Turns):
                 if stored.reply or not self._dialect.has_tool(name):
                     return _replayed(stored, fingerprint, call_id)
                 reply = self._seen_late(tx, row, stored, (name, args, call_id), now)
-                tx.save_call(row, call_id, kept(fingerprint, reply), at=now)
+                tx.save_call(row, call_id, encode_call(fingerprint, reply), at=now)
                 return reply
             reply, changed = decide(tx, row, now)
             if call_id is not None:
-                tx.save_call(row, call_id, kept(fingerprint, reply), at=now)
+                tx.save_call(row, call_id, encode_call(fingerprint, reply), at=now)
             return reply
 
         transact = partial(self.board.store.transact, work, lasting=lasting, lane=self._lane)
@@ -120,9 +121,7 @@ class Calls(Turns):
                 return self._accounted(answer, arguments), parsed.reads, None if parsed.reads else layer
             return partial(self._answer, parsed, arguments), isinstance(parsed, Query), None
         if self._planning is not None and self._planning.has_tool(name):
-            from punchlist.agent.plan_calls import answering  # only with plan tools
-
-            return self._accounted(answering(self._planning, name, args, by=self.name), arguments), False, None
+            return self._accounted(answer_plan_call(self._planning, name, args, by=self.name), arguments), False, None
         return None, False, None
 
     def _accounted(self, decide: Decide, arguments: Size) -> Decide:
@@ -253,7 +252,9 @@ class Calls(Turns):
         if isinstance(parsed, Invalid):
             return reply_invalid(parsed)
         if stored == PASSED and isinstance(parsed, Replace):
-            tx.add_events(row, [noted(parsed, source=f"call of {name}", call_id=call_id)], by=self.name, at=now)
+            tx.add_events(
+                row, [describe_late_write(parsed, source=f"call of {name}", call_id=call_id)], by=self.name, at=now
+            )
         known = Applied(row.state)
         applied = known if isinstance(parsed, Query) else apply(row.state, parsed, self._policy, now, by=self.name)
         return self._said(row, parsed, applied, now)
@@ -285,13 +286,13 @@ PASSED = StoredCall(b"passed", b"")
 """The same for one that came before a list that was restored: known as history, and not in the log yet."""
 
 
-def noted(command: Replace, *, source: str, call_id: str | None) -> Draft:
+def describe_late_write(command: Replace, *, source: str, call_id: str | None) -> Draft:
     """The event of a write that was seen late."""
     items = [{"content": entry.content, "status": WORDS[entry.status]} for entry in command.entries]
     return Draft("transcript.write", {"source": source, "call_id": call_id, "items": items})
 
 
-def kept(fingerprint: bytes, reply: Reply) -> StoredCall:
+def encode_call(fingerprint: bytes, reply: Reply) -> StoredCall:
     """A reply as it is kept, to be given again."""
     return StoredCall(fingerprint, _encode(reply))
 

@@ -1,50 +1,72 @@
-"""A list that comes back: from a transcript, or from the session that this one goes on from."""
+"""Restore lists and tasks: from a transcript, or from the session that this one continues."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from hashlib import blake2b
-from itertools import chain
-from typing import Any, NamedTuple
+from itertools import chain, islice
+from typing import Any, NamedTuple, TypeVar
 
-from punchlist.agent.calls import PASSED, RECORDED, fingerprint_of, kept
+from punchlist.agent.calls import PASSED, RECORDED, describe_late_write, encode_call, fingerprint_of
 from punchlist.agent.handle import Handle, check_name
-from punchlist.core.apply import Applied
+from punchlist.core.apply import Applied, apply
 from punchlist.core.commands import Policy
 from punchlist.core.events import Draft
 from punchlist.core.recovery import adopted, recovered
+from punchlist.core.task import CreateTask, TaskResult
 from punchlist.core.todo import ListState, TodoList
 from punchlist.dialects import dialect as dialect_named
 from punchlist.dialects.base import Result
 from punchlist.errors import InvalidInput
 from punchlist.store import AgentRow, Transaction
 from punchlist.store.contract import LastWrite, StoredCall
+from punchlist.store.transaction import SNAPSHOT_EVERY
+from punchlist.tasks.change import number_of
+from punchlist.tasks.facts import record_change, record_new
+from punchlist.tasks.work import Work
+from punchlist.transcripts.at_hand import RecordTranscript
+from punchlist.transcripts.claude_tasks import TaskReading, TaskWrite, mark
+from punchlist.transcripts.decoding import decode
+from punchlist.transcripts.formats import open_transcript
+from punchlist.transcripts.lines import LineTranscript
+from punchlist.transcripts.past import calls_before, sessions_of
 from punchlist.transcripts.values import MAIN, Call, Transcript, Written
+
+T = TypeVar("T")
+
+SLICE = 0.01
+"""Seconds after which an import lets other writers in; its commit comes on top."""
+
+_READ, _WRITTEN = 128, 32
+"""Writes that are read ahead, and that go into one transaction at most."""
+
+_TASKS_DIALECT = "claude-tasks"
 
 
 class _Base(NamedTuple):
-    """The list before: what it is, whose row has it, and what its agent wrote last.
-
-    `session` is the one from which it was adopted, with what `events`.
-    """
+    """The list before the restore: its state, the row that has it, and its agent's last write."""
 
     state: ListState
     row: AgentRow | None = None
     last: LastWrite | None = None
     session: str | None = None
+    """The session from which the list is adopted, with these `events`."""
     events: tuple[Draft, ...] = ()
 
 
 class _Past(NamedTuple):
-    """What a transcript tells of the time before: ids of sessions, and calls near its latest list; latest first."""
+    """Earlier session ids of a transcript, and the calls near its latest list; the latest first."""
 
     sessions: Sequence[str] = ()
     calls: Sequence[Call] = ()
 
 
 class Recovery(Handle):
-    """Takes lists over from transcripts."""
+    """Restores an agent's list, its history and its tasks from transcripts."""
 
     def restore(
         self,
@@ -56,19 +78,23 @@ class Recovery(Handle):
         by: str | None = None,
         force: bool = False,
     ) -> bool:
-        """Takes over the list of a transcript: a path, or its records, oldest first.
+        """Restore the list of a transcript (a path, or its records, oldest first), or its tasks in a task dialect.
 
         True: the transcript's list is this agent's, as far as people have not changed it since; nothing is written
         if it already was. False: there is none, or the agent wrote the list on the board later, which stands (`force`
-        puts it aside all the same). A write that was taken over once, by whichever road, is history from then on.
+        puts it aside all the same). A write that was restored once, by whichever road, is history from then on.
         A session of the same project under whose id the conversation went on before is adopted first, with the lists of
         all its agents.
 
         `format` is one of `transcripts.formats.FORMATS`, by default told from the transcript. `session` chooses in a
         store of several conversations, by default this agent's own. `subagent` is the id of one whose list is meant.
-        """
-        from punchlist.transcripts.formats import open_transcript
 
+        A session has one list of tasks, so `session`, `subagent`, `by` and `force` mean nothing for tasks; True: the
+        tasks of the transcript are on the board.
+        """
+        if self._dialect.layer == "tasks":
+            count = self.restore_tasks(records_or_path, format)
+            return count > 0 or self.board.store.read(lambda tx: tx.tasks.find_list(self.task_list) is not None)
         transcript = open_transcript(records_or_path, format)
         conversation = self._conversation(transcript, session)
         written = transcript.latest(subagent=subagent, session=conversation)
@@ -83,7 +109,7 @@ class Recovery(Handle):
         force: bool = False,
         label: str | None = None,
     ) -> bool:
-        """`restore`, for a transcript that was read already. `label` is for an agent that is not on the board yet."""
+        """Restore from a transcript that was read already. `label` is for an agent that is not on the board yet."""
         author = by or self.name
         check_name("author", author)
         past = self._past(transcript, written)
@@ -110,7 +136,7 @@ class Recovery(Handle):
                     state, events = applied.state, (*events, *applied.events)
             changed = bool(events)
             if changed:
-                row = row or self._welcomed(tx, now, label)
+                row = row or self._add_agent(tx, now, label)
                 tx.save_list(row, state, unseen=row.unseen, at=now)
                 tx.add_events(row, events, by=author, at=now)
             if row is not None:
@@ -126,8 +152,6 @@ class Recovery(Handle):
         return taken
 
     def _past(self, transcript: Transcript, written: Written | None) -> _Past:
-        from punchlist.transcripts.past import calls_before, sessions_of  # loads what reads lines
-
         calls: Sequence[Call] = ()
         if written is not None:
             agent = written.origin.agent
@@ -150,7 +174,7 @@ class Recovery(Handle):
         return _Base(state)
 
     def _answered(self, tx: Transaction, transcript: Transcript, calls: Sequence[Call]) -> Iterator[str]:
-        """Sessions in which the board answered these very calls: a copy may have its ids rewritten, not its calls."""
+        """Yield sessions in which the board answered these calls: a copied transcript has new ids, not new calls."""
         for call in () if transcript.is_store else calls:
             fingerprint = _fingerprint(transcript.dialect, call)
             session = tx.history.answered(self._project, self.name, call.call_id or "", fingerprint)
@@ -160,30 +184,29 @@ class Recovery(Handle):
     def _recovered(
         self, state: ListState, written: Written, transcript: Transcript, at: datetime, *, by: str
     ) -> Applied:
-        policy, told = self._policy_of(transcript.dialect), written.origin.at
         return recovered(
             state,
             written.command,
-            policy,
+            self._policy_of(transcript.dialect),
             at,
             by=by,
             source=transcript.source,
-            written_at=told,
+            written_at=written.origin.at,
             call_id=written.call_id,
         )
 
     def _reply(
         self, written: Written, before: ListState, applied: Applied, transcript: Transcript, at: datetime
     ) -> StoredCall:
-        """The reply, for the same call coming again by another road."""
+        """Return the reply to store, for the same call coming again by another road."""
         call, dialect = written.call, dialect_named(transcript.dialect)
         if call is None or not dialect.has_tool(call.name):
             return RECORDED
         todos, after, durable = before.todos, applied.state.todos, self.board.store.durable
         result = Result(written.command, todos, after, applied.problems, durable=durable, now=at)
-        return kept(_fingerprint(dialect.name, call), dialect.render(result))
+        return encode_call(_fingerprint(dialect.name, call), dialect.render(result))
 
-    def _welcomed(self, tx: Transaction, now: datetime, label: str | None) -> AgentRow:
+    def _add_agent(self, tx: Transaction, now: datetime, label: str | None) -> AgentRow:
         row = tx.add_agent(self.session, self.name, project=self._project, at=now, label=label)
         tx.add_events(row, [Draft("agent.joined", {"project": row.project})], by=self.name, at=now)
         return row
@@ -201,9 +224,214 @@ class Recovery(Handle):
             raise InvalidInput(problem=problem)
         return None
 
+    # The whole history of a list.
+
+    def import_history(
+        self,
+        records_or_path: Any,
+        format: str | None = None,
+        *,
+        session: str | None = None,
+        subagent: str | None = None,
+    ) -> int:
+        """Record every list write of a transcript, in order and at its own time; return how many were new.
+
+        Each is applied as the agent's own write, and the last one is the list. Where the board's list was written
+        later, older writes are noted (`transcript.write`) and change nothing. What the board knows by its call id is
+        passed over, so the same transcript may be imported again.
+        """
+        transcript = open_transcript(records_or_path, format)
+        writes = transcript.history(subagent=subagent, session=self._conversation(transcript, session))
+        count = 0
+        with ThreadPoolExecutor(1, thread_name_prefix="punchlist-transcript") as pool:
+            batch = list(islice(writes, _READ))
+            while batch:
+                coming = pool.submit(lambda: list(islice(writes, _READ)))  # read on while these are written
+                count += self._record_all(batch[:-1], transcript, lasting=False)
+                more = coming.result()
+                # Only the last write of all waits for the disk, and with it all before it.
+                count += self._record_all(batch[-1:], transcript, lasting=not more)
+                batch = more
+        if count:
+            self._changed()
+        return count
+
+    def _record_all(self, writes: Sequence[Written], transcript: Transcript, *, lasting: bool) -> int:
+        return self._transact_in_slices(
+            writes, lambda tx, rest: self._record(tx, rest[:_WRITTEN], transcript), lasting=lasting
+        )
+
+    def _transact_in_slices(
+        self,
+        writes: Sequence[T],
+        step: Callable[[Transaction, Sequence[T]], tuple[int, int]],
+        *,
+        lasting: bool = True,
+    ) -> int:
+        """Run `step` on the rest of the writes until none is left, each in its own transaction; sum what was new.
+
+        A step takes about `SLICE` seconds, so that other processes can write between two of them. It returns how
+        many writes it looked at, and how many of them were new.
+        """
+        done = count = 0
+        while done < len(writes):
+            rest = writes[done:]
+            seen, new = self.board.store.transact(lambda tx, rest=rest: step(tx, rest), lasting=lasting)
+            done += seen
+            count += new
+        return count
+
+    def _record(self, tx: Transaction, writes: Sequence[Written], transcript: Transcript) -> tuple[int, int]:
+        ends = time.monotonic() + SLICE
+        now = self.board.now()
+        row = self._joined(tx, min(writes[0].origin.at or now, now))
+        last, state = tx.history.last_write(row), row.state
+        since = None if last is None else last.at
+        keys = [key_of(written) for written in writes]
+        stored = {key: call for key in keys if (call := tx.call(row, key)) is not None}
+        known = {key for key, call in stored.items() if call != PASSED}
+        calls: list[tuple[str, StoredCall, datetime]] = []
+        seen = 0
+        for written, key in zip(writes, keys, strict=True):
+            seen += 1
+            if key not in known:
+                known.add(key)
+                told = written.origin.at or since or now
+                at = min(told, now)
+                if key in stored or (since is not None and told < since):
+                    note = describe_late_write(written.command, source=transcript.source, call_id=written.call_id)
+                    tx.add_events(row, [note], by=self.name, at=at)
+                    calls.append((key, RECORDED, at))
+                else:
+                    applied = self._replay(tx, row, state, written, transcript, at)
+                    calls.append((key, self._reply(written, state, applied, transcript, at), at))
+                    state, since = applied.state, told
+                    if state.todos.revision % SNAPSHOT_EVERY == 0:
+                        row = _save_list(tx, row, state, at)
+            if time.monotonic() > ends:
+                break
+        if calls and since is not None:
+            _save_list(tx, row, state, min(since, now))
+        for key, answer, at in calls:
+            tx.save_call(row, key, answer, at=at)
+        return seen, len(calls)
+
+    def _replay(
+        self, tx: Transaction, row: AgentRow, state: ListState, written: Written, transcript: Transcript, at: datetime
+    ) -> Applied:
+        """Apply a write as if the agent made it then, and add its events; the caller saves the list."""
+        applied = apply(state, written.command, self._policy_of(transcript.dialect), at, by=self.name)
+        if applied.refused:
+            problem = applied.problems[0]
+            refused = Draft("list.refused", {"code": problem.code, "problem": problem.text[:500]})
+            tx.add_events(row, [refused], by=self.name, at=at)
+            return applied
+        *events, last = applied.events
+        if last.kind == "list.replaced":
+            last = Draft(last.kind, {**last.data, "source": transcript.source})
+        tx.add_events(row, (*events, last), by=self.name, at=at)
+        return applied
+
+    # Tasks: the task calls of a Claude Code transcript, replayed in order and at their own time.
+
+    def restore_tasks(self, records_or_path: Any, format: str | None = None) -> int:
+        """Replay the task calls of a transcript on this agent's list of tasks; return how many were new.
+
+        Of a file only what was added since the last time is read. A call that the board has answered itself, or read
+        before, is passed over; a task that was changed on the board later than the transcript says keeps its state.
+        """
+        transcript = open_transcript(records_or_path, format)
+        if transcript.format != "claude-code" or not isinstance(transcript, LineTranscript | RecordTranscript):
+            problem = f"Tasks are restored from transcripts of Claude Code; `{transcript.source}` is none."
+            raise InvalidInput(problem=problem)
+        source = transcript.source
+        reading = TaskReading(transcript, self._read_before(source))
+        writes = iter(reading)
+        count = 0
+        while batch := list(islice(writes, _READ)):
+            count += self._transact_in_slices(batch, self._replay_tasks)
+        self._save_reading(source, reading)
+        if count:
+            self.board.tasks_changed(self.task_list)
+        return count
+
+    def _read_before(self, source: str) -> int:
+        """Return where the last reading of this file ended; 0 where it is not the file that it was."""
+
+        def known(tx: Transaction) -> tuple[int, bytes] | None:
+            where = tx.tasks.find_list(self.task_list)
+            return None if where is None else tx.tasks.reading(where, source)
+
+        found = self.board.store.read(known) if os.path.isabs(source) else None
+        if found is None or mark(source, found[0]) != found[1]:
+            return 0
+        return found[0]
+
+    def _save_reading(self, source: str, reading: TaskReading) -> None:
+        stands = mark(source, reading.end) if os.path.isabs(source) else None
+
+        def save(tx: Transaction) -> None:
+            where = tx.tasks.find_list(self.task_list)
+            if where is not None and stands is not None:
+                tx.tasks.save_reading(where, source, reading.end, stands)
+
+        self.board.store.transact(save, lasting=False)  # if it is lost, the file is read again
+
+    def _replay_tasks(self, tx: Transaction, writes: Sequence[TaskWrite]) -> tuple[int, int]:
+        ends, now = time.monotonic() + SLICE, self.board.now()
+        row = self._joined(tx, min(writes[0].call.origin.at or now, now), active=False)
+        seen = new = 0
+        for write in writes:
+            seen += 1
+            call_id = write.call.call_id
+            if call_id is None or tx.call(row, call_id) is None:
+                at = min(write.call.origin.at or now, now)
+                work = Work(tx, self.task_list, project=row.project, now=at, by=self.name, agent=row)
+                answer = _replay_task(work, write)
+                if call_id is not None:
+                    tx.save_call(row, call_id, answer, at=at)
+                new += 1
+            if time.monotonic() > ends:
+                break
+        return seen, new
+
+
+def _replay_task(work: Work, write: TaskWrite) -> StoredCall:
+    """Do what a task call did; return its reply, for the same call coming again."""
+    result = _task_result(work, write)
+    if result is None:
+        return RECORDED
+    fingerprint = fingerprint_of(f"{_TASKS_DIALECT}/{write.call.name}", write.call.args)
+    return encode_call(fingerprint, dialect_named(_TASKS_DIALECT).render(result))
+
+
+def _task_result(work: Work, write: TaskWrite) -> TaskResult | None:
+    """Return the result of the call; None if the task is not here, or was changed later."""
+    command = write.command
+    if isinstance(command, CreateTask):
+        number = number_of(write.task)
+        after = None if number is None else record_new(work, number, command.subject, command.fields)
+        return None if after is None else TaskResult(command, after=after)
+    row = work.find(write.task)
+    if row is None or (row.task.updated_at is not None and row.task.updated_at > work.now):
+        return None
+    before = row.task
+    if command.delete:
+        work.delete(before.id, fence=before.fence)  # it was done, whoever has the task by now
+        return TaskResult(command, before)
+    fields = dict(command.fields)
+    if before.status in command.unless:
+        fields.pop("status", None)
+    return TaskResult(command, before, record_change(work, before.id, fields))
+
+
+def _save_list(tx: Transaction, row: AgentRow, state: ListState, at: datetime) -> AgentRow:
+    tx.save_list(row, state, unseen=row.unseen, at=at)
+    return tx.agent(row.session, row.name) or row
+
 
 def key_of(written: Written) -> str:
-    """What a write is known by: the id of its call, else its time and what it says."""
+    """Return the key of a write: the id of its call, else a hash of its time and contents."""
     if written.call_id is not None:
         return written.call_id
     said = repr((written.origin.at, written.command)).encode("utf-8", "backslashreplace")
@@ -211,15 +439,13 @@ def key_of(written: Written) -> str:
 
 
 def _fingerprint(dialect: str, call: Call) -> bytes:
-    """That of the call as a host would make it; some transcripts keep its arguments as a JSON text."""
-    from punchlist.transcripts.decoding import decode
-
+    """Return the fingerprint of the call as a host would make it; some transcripts keep arguments as JSON text."""
     args = decode(call.args) if isinstance(call.args, str) else call.args
     return fingerprint_of(f"{dialect}/{call.name}", args)
 
 
 def _is_late(last: LastWrite | None, written: Written, earlier: Sequence[Call]) -> bool:
-    """Whether the board's list is the later one; where nothing tells, the board's stands.
+    """True if the board's list is the later one; where nothing tells, the board's stands.
 
     Where the board's came out of the same transcript, the order there decides, and no clock.
     """

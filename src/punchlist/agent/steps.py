@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from punchlist.agent.asking import take_answers
 from punchlist.agent.kept import kept
 from punchlist.agent.once import once
+from punchlist.agent.questions import take_answers
 from punchlist.agent.telling import hear, hear_contradicted
 from punchlist.core.commands import Policy
 from punchlist.core.events import Draft

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from datetime import datetime
 
-from punchlist.agent.changes import edited
+from punchlist.agent.edits import apply_edit
 from punchlist.agent.runtime import Runtime
 from punchlist.core.commands import Done, Edit, Target
 from punchlist.core.events import Draft
@@ -46,7 +46,7 @@ class Subagents(Runtime):
         if row is None or not item:
             return None
         done = Edit((Done(Target(item=item, by="id"), advance=False),))
-        applied = edited(row.state, done, now, by=self.name, own=False)
+        applied = apply_edit(row.state, done, now, by=self.name, own=False)
         given = Judging().judged(tx, row, applied)
         if self._grading == "require" and (problem := refusal(given)) is not None:
             refused = Draft("list.refused", {"code": problem.code, "problem": problem.text[:500]})

@@ -23,7 +23,7 @@ _EDITS = Policy(limits=Limits(items=10_000, characters=100_000, refuse_blank=Tru
 _BY_A_PERSON = replace(_EDITS, confirms=True)
 
 
-def edited(
+def apply_edit(
     state: ListState, command: Command, now: datetime, *, by: str, own: bool, by_a_person: bool = False
 ) -> Applied:
     """What a change that no model asked for makes of the list; raises `EditRefused`."""
@@ -33,7 +33,7 @@ def edited(
     return applied
 
 
-class Changes(Handle):
+class Edits(Handle):
     """Changes the list in the name of somebody."""
 
     def edit(self, ops: Any, *, by: str, revision: int | None = None) -> TodoList:
@@ -56,7 +56,7 @@ class Changes(Handle):
             if revision is not None and state.todos.revision != revision:
                 raise RevisionConflict(expected=revision, actual=state.todos.revision)
             by_a_person = _is_person(within[0][0], self.session, by)
-            return edited(state, command, now, by=by, own=by == self.name, by_a_person=by_a_person)
+            return apply_edit(state, command, now, by=by, own=by == self.name, by_a_person=by_a_person)
 
         return self._write(decide, by=by, within=within, claims=True)
 
@@ -93,7 +93,7 @@ class Changes(Handle):
         def decide(state: ListState, now: datetime) -> Applied:
             if revision is not None and state.todos.revision != revision:
                 raise RevisionConflict(expected=revision, actual=state.todos.revision)
-            applied = edited(state, rewrite(todos), now, by=by, own=True)
+            applied = apply_edit(state, rewrite(todos), now, by=by, own=True)
             *events, last = applied.events
             if last.kind == "list.replaced":
                 last = Draft("list.restored", {**last.data, "source": source})

@@ -1,0 +1,202 @@
+"""Questions to people: an item waits for an answer, and the answer reaches the agent once.
+
+The board asks here what waits on a person, over all its agents: plans and questions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+
+from msgspec.structs import replace
+
+from punchlist.agent.edits import apply_edit
+from punchlist.agent.handle import Handle, check_name
+from punchlist.agent.plans import resolve_plan
+from punchlist.core.commands import Block, Edit, Operation, Start, Target, Unblock
+from punchlist.core.events import Draft
+from punchlist.core.question import ANYBODY, Question, answers_block, one_text
+from punchlist.core.todo import ListState, Status, TodoItem, TodoList
+from punchlist.dialects.base import Invalid
+from punchlist.dialects.nexo_plans import resolution
+from punchlist.errors import AlreadyAnswered, InvalidInput, ItemGone, NotAsked, PlanMissing, PlanRefused
+from punchlist.store import AgentRow, Store, Transaction
+from punchlist.store.waiting import PlanRow, QuestionRow
+
+_UNKNOWN = datetime.min.replace(tzinfo=UTC)
+
+
+class Questions(Handle):
+    """The agent's questions and their answers."""
+
+    def ask(self, item: str, question: str, *, of: str | None = None) -> Question:
+        """Block an item, named by id or text, until a person answers. Asked again, the new question counts."""
+        said, asked = one_text(question), ANYBODY if of is None else of
+        check_name("person", asked)
+        if not said:
+            raise InvalidInput(problem="A question needs a text.")
+
+        def work(tx: Transaction) -> Question:
+            now = self.board.now()
+            row = self._joined(tx, now)
+            found = _find_item(row.state.todos, item)
+            if found is None and self._is_task(tx, row, item):
+                then = f'put it aside with `tasks.wait("{item.lstrip("#")}")`, and let the person resume it'
+                raise InvalidInput(problem=f"`{item}` is a task, and only items of a todo list can ask: {then}.")
+            if found is None or not found.is_open:
+                raise ItemGone(item=item)
+            earlier = tx.questions.latest(row.number, found.id, row.state.todos.plan_id)
+            begun = found.status is Status.IN_PROGRESS
+            if earlier is not None and earlier.answer is None and _is_blocked_by(found, earlier):
+                begun |= earlier.begun
+            target = Target(item=found.id, by="id")
+            state = _operate(tx, row, Block(target, said, asked), by=self.name, now=now)
+            blocked = state.todos.find(found.id)
+            reason = said if blocked is None or blocked.blocker is None else blocked.blocker.reason
+            made = Question(
+                item=found.id,
+                plan_id=state.todos.plan_id,
+                content=found.content,
+                question=reason,
+                of=asked,
+                asked_at=now,
+                asked_by=self.name,
+                begun=begun,
+            )
+            tx.questions.ask(row.number, made, at=now)
+            data = {"item": found.id, "content": found.content, "question": reason}
+            tx.add_events(row, [Draft("question.asked", data)], by=self.name, at=now)
+            return made
+
+        made = self.board.store.transact(work)
+        self._changed()
+        return made
+
+    def _is_task(self, tx: Transaction, row: AgentRow, name: str) -> bool:
+        tasks = self._tasks_before(tx, row) if tx.has_tasks else ()
+        return any(name in (task.id, f"#{task.id}", task.subject) for task in tasks)
+
+    def answer(self, item: str, text: str, *, by: str) -> Question:
+        """Answer the question of an item, and unblock it; the agent is told at its next turn.
+
+        An item that was in progress is so again, unless another is by now.
+
+        Raises `NotAsked`, `AlreadyAnswered`, or `ItemGone` when the item is closed or no longer there.
+        """
+        check_name("author", by)
+        said = one_text(text)
+        if not said:
+            raise InvalidInput(problem="An answer needs a text.")
+
+        def work(tx: Transaction) -> Question:
+            now = self.board.now()
+            row = tx.agent(self.session, self.name)
+            if row is None:
+                raise NotAsked(item=item)
+            found, question = _find_question(tx, row, item)
+            answered = replace(question, answer=said, answered_at=now, answered_by=by)
+            if _is_blocked_by(found, question):
+                target = Target(item=found.id, by="id")
+                operations: list[Operation] = [Unblock(target)]
+                if question.begun and row.state.todos.focus is None:
+                    operations.append(Start(target))
+                _operate(tx, row, *operations, by=by, now=now)
+            tx.questions.answer(row.number, answered, at=now)
+            data = {"item": found.id, "content": found.content, "question": question.question, "answer": said}
+            tx.add_events(row, [Draft("question.answered", data)], by=by, at=now)
+            return answered
+
+        answered = self.board.store.transact(work)
+        self._changed()
+        return answered
+
+    def take_answers(self) -> str | None:
+        """Return the text about answers that the model does not know yet, fenced; None if there are none.
+
+        It is given once: the caller puts it before the model.
+        """
+        row = self._row()
+        if row is None or not self.board.store.read(lambda tx: tx.questions.answered(row.number)):
+            return None
+        return self.board.store.transact(lambda tx: take_answers(tx, row))
+
+
+def take_answers(tx: Transaction, row: AgentRow) -> str | None:
+    """Return the fenced text about new answers, once, within a transaction."""
+    return answers_block(list(tx.questions.take(row.number)))
+
+
+def _operate(tx: Transaction, row: AgentRow, *operations: Operation, by: str, now: datetime) -> ListState:
+    applied = apply_edit(row.state, Edit(operations), now, by=by, own=by == row.name)
+    tx.save_list(row, applied.state, unseen=row.unseen, at=now)
+    tx.add_events(row, applied.events, by=by, at=now)
+    return applied.state
+
+
+def _find_question(tx: Transaction, row: AgentRow, name: str) -> tuple[TodoItem, Question]:
+    """Return the item of that name with its open question, or raise the reason why there is none."""
+    todos = row.state.todos
+    item = _find_item(todos, name)
+    question = None if item is None else tx.questions.latest(row.number, item.id, todos.plan_id)
+    if item is None or question is None:
+        mine = (one.question for one in tx.questions.open() if one.number == row.number)
+        gone = any(name in (one.item, one.content) for one in mine)
+        raise ItemGone(item=name) if gone else NotAsked(item=name)
+    if question.answer is not None:
+        raise AlreadyAnswered(item=item.content, by=question.answered_by)
+    if not item.is_open:
+        raise ItemGone(item=item.content)
+    return item, question
+
+
+def _is_blocked_by(item: TodoItem, question: Question) -> bool:
+    """True if the item waits for this question, and not for something that came up since."""
+    blocker = item.blocker
+    return item.status is Status.BLOCKED and blocker is not None and blocker.reason == question.question
+
+
+def _find_item(todos: TodoList, name: str) -> TodoItem | None:
+    """Return the item of that id, else the first open one of that text, else any of that text."""
+    same = [item for item in todos.items if item.content == name]
+    return todos.find(name) or next((item for item in same if item.is_open), same[0] if same else None)
+
+
+# What waits on a person, over all agents of a board.
+
+
+def waiting_plans(store: Store, now: datetime, project: str | None) -> Sequence[PlanRow]:
+    """Return the plans that wait for a decision, the one proposed first at the front."""
+    rows = store.read(lambda tx: tx.plans.proposed())
+    found = [row for row in rows if row.plan.waits(now) and project in (None, row.project)]
+    return sorted(found, key=lambda row: row.plan.proposed_at or _UNKNOWN)
+
+
+def open_questions(store: Store, project: str | None) -> Sequence[QuestionRow]:
+    """Return unanswered questions whose item is still open on its list, the oldest first."""
+
+    def read(tx: Transaction) -> list[QuestionRow]:
+        rows = [row for row in tx.questions.open() if project in (None, row.project)]
+        return [row for row in rows if _is_open(tx, row)]
+
+    return sorted(store.read(read), key=lambda row: row.question.asked_at or _UNKNOWN)
+
+
+def _is_open(tx: Transaction, row: QuestionRow) -> bool:
+    agent = tx.agent(row.session, row.agent)
+    if agent is None or agent.state.todos.plan_id != row.question.plan_id:
+        return False
+    item = agent.state.todos.find(row.question.item)
+    return item is not None and item.is_open
+
+
+def resolve_message(store: Store, message: str, *, by: str, now: Callable[[], datetime]) -> bool:
+    """Decide about a plan by an operator's chat line; False if the text is none."""
+    check_name("author", by)
+    call = resolution(message)
+    if call is None:
+        return False
+    if isinstance(call, Invalid):
+        raise PlanRefused(problem="A rejection needs a reason; write `reason=…` behind the id of the plan.")
+    if not store.transact(lambda tx: resolve_plan(tx, call, now=now(), by=by)):
+        raise PlanMissing
+    return True
