@@ -9,7 +9,7 @@ from time import process_time
 
 from benchmarks.report import Must, Row
 from benchmarks.scale import Scale
-from punchlist.core.checks import look, said
+from punchlist.core.checks import analyse_command, outcome_in_output
 from punchlist.core.events import Event
 from punchlist.core.grounding import Grounding, end_facts, grade, start_facts, subject
 from punchlist.text.redaction import redact
@@ -42,14 +42,14 @@ def run(scale: Scale) -> Iterator[Row]:
     mine = subject("s", "a", "p1/3")
     count = scale.count(2000, least=5)
     yield Row("grade of an item", _each(lambda: grade(work.tally(mine)), count))
-    yield Row("look at a command with wrapper, pipe and `cd`", _each(lambda: look(_COMMANDS[1]), count))
+    yield Row("look at a command with wrapper, pipe and `cd`", _each(lambda: analyse_command(_COMMANDS[1]), count))
     yield Row(f"facts of a beginning, of {len(_COMMANDS[1])} characters", _each(lambda: _started(1), count))
     facts = _started(1)
     yield Row(
         f"facts of an end, of {len(_OUTPUT):,} characters", _each(lambda: end_facts(_OUTPUT, started=facts), count)
     )
     long = _OUTPUT * 40
-    yield Row("summary in an output of 64 kB", _each(lambda: said(long), count // 10 or 1))
+    yield Row("summary in an output of 64 kB", _each(lambda: outcome_in_output(long), count // 10 or 1))
     text = ("export PATH=/usr/bin and token=abcdef then run it with --verbose\n" * 25)[:1600]
     yield Row("redaction of 1,600 characters", _each(lambda: redact(text), count))
 

@@ -2,15 +2,15 @@
 
 import pytest
 
-from punchlist.core.checks import Check, find_check, judged, said
+from punchlist.core.checks import CommandCheck, check_outcome, find_check, outcome_in_output
 from punchlist.core.checks.summaries import WINDOW
 
-HARD = Check("pytest", "test")
-SOFT = Check("pytest", "test", zero_counts=False, failure_counts=False)
+HARD = CommandCheck("pytest", "test")
+SOFT = CommandCheck("pytest", "test", zero_counts=False, failure_counts=False)
 """A check whose exit code is swallowed: `pytest | tail`, `pytest || true`."""
 
 
-def checked(command: str) -> Check:
+def checked(command: str) -> CommandCheck:
     found = find_check(command)
     assert found is not None
     return found
@@ -148,9 +148,9 @@ SAID = [
 
 @pytest.mark.parametrize(("output", "outcome"), SAID)
 def test_the_summary_of_a_framework_is_understood(output: str, outcome: str | None) -> None:
-    assert said(output) == outcome
+    assert outcome_in_output(output) == outcome
     coloured = "\x1b[1m" + output.replace("\n", "\x1b[0m\r\n\x1b[32m") + "\x1b[0m"
-    assert said("collecting...\n\n" + coloured) == outcome
+    assert outcome_in_output("collecting...\n\n" + coloured) == outcome
 
 
 @pytest.mark.parametrize(
@@ -172,13 +172,15 @@ def test_the_summary_of_a_framework_is_understood(output: str, outcome: str | No
         (HARD, "12 passed in 0.1s", None, "passed"),
     ],
 )
-def test_exit_code_and_output_are_judged_together(check: Check, output: str, code: int | None, outcome: str) -> None:
-    assert judged(check, output, exit_code=code) == outcome
+def test_exit_code_and_output_are_judged_together(
+    check: CommandCheck, output: str, code: int | None, outcome: str
+) -> None:
+    assert check_outcome(check, output, exit_code=code) == outcome
 
 
 @pytest.mark.parametrize(("is_error", "outcome"), [(True, "failed"), (False, "passed"), (None, "unknown")])
 def test_without_an_exit_code_the_word_of_the_host_counts(is_error: bool | None, outcome: str) -> None:
-    assert judged(HARD, "", is_error=is_error) == outcome
+    assert check_outcome(HARD, "", is_error=is_error) == outcome
 
 
 NEVER_DONE = [
@@ -202,22 +204,25 @@ NEVER_DONE = [
 def test_a_check_that_did_not_come_to_its_end_is_no_success_whatever_the_host_says(
     output: str, outcome: str, is_error: bool | None
 ) -> None:
-    assert judged(HARD, output, is_error=is_error) == outcome
+    assert check_outcome(HARD, output, is_error=is_error) == outcome
 
 
 def test_a_check_that_was_not_let_run_has_not_failed() -> None:
-    assert judged(HARD, "The tool use was rejected", is_error=True) == "empty"
-    assert judged(HARD, "The tool use was rejected\n" + "x" * 2000, is_error=True) == "failed"
+    assert check_outcome(HARD, "The tool use was rejected", is_error=True) == "empty"
+    assert check_outcome(HARD, "The tool use was rejected\n" + "x" * 2000, is_error=True) == "failed"
 
 
 def test_an_exit_code_goes_before_what_an_output_speaks_of() -> None:
-    assert judged(HARD, "log: sh: x: command not found", exit_code=0) == "passed"
-    assert judged(HARD, "Exit code 0", exit_code=0, is_error=True) == "failed"
+    assert check_outcome(HARD, "log: sh: x: command not found", exit_code=0) == "passed"
+    assert check_outcome(HARD, "Exit code 0", exit_code=0, is_error=True) == "failed"
 
 
 def test_a_check_that_speaks_by_its_output_alone_fails_when_it_says_something() -> None:
-    silent = Check("gofmt", "lint", silent=True)
-    assert (judged(silent, "", exit_code=0), judged(silent, "a.go\n", exit_code=0)) == ("passed", "failed")
+    silent = CommandCheck("gofmt", "lint", silent=True)
+    assert (check_outcome(silent, "", exit_code=0), check_outcome(silent, "a.go\n", exit_code=0)) == (
+        "passed",
+        "failed",
+    )
 
 
 @pytest.mark.parametrize(
@@ -232,7 +237,7 @@ def test_a_check_that_speaks_by_its_output_alone_fails_when_it_says_something() 
     ],
 )
 def test_of_several_runs_in_one_line_each_summary_counts(command: str, output: str) -> None:
-    assert judged(checked(command), output, exit_code=0) == "failed"
+    assert check_outcome(checked(command), output, exit_code=0) == "failed"
 
 
 @pytest.mark.parametrize(
@@ -240,20 +245,24 @@ def test_of_several_runs_in_one_line_each_summary_counts(command: str, output: s
 )
 def test_what_another_framework_would_say_is_noise(noise: str) -> None:
     output = f"{noise}\n12 passed in 1.0s"
-    assert judged(checked("pytest -s"), output, exit_code=0) == "passed"
-    assert judged(checked("pytest -s | tail"), output, exit_code=0) == "passed"
-    assert judged(checked("make test"), noise, exit_code=0) == "failed"  # any framework may have run
+    assert check_outcome(checked("pytest -s"), output, exit_code=0) == "passed"
+    assert check_outcome(checked("pytest -s | tail"), output, exit_code=0) == "passed"
+    assert check_outcome(checked("make test"), noise, exit_code=0) == "failed"  # any framework may have run
 
 
 def test_a_success_with_an_exit_code_of_its_own_outweighs_what_only_looks_like_a_failure() -> None:
-    assert judged(checked("go test ./..."), "panic: handled\nok  \ta\t0.1s", exit_code=0) == "passed"
-    assert judged(checked("go test ./... | cat"), "panic: handled\nok  \ta\t0.1s", exit_code=0) == "failed"
+    assert check_outcome(checked("go test ./..."), "panic: handled\nok  \ta\t0.1s", exit_code=0) == "passed"
+    assert check_outcome(checked("go test ./... | cat"), "panic: handled\nok  \ta\t0.1s", exit_code=0) == "failed"
 
 
 def test_a_lint_that_repaired_all_has_passed_and_one_that_hides_its_exit_code_has_not() -> None:
-    assert judged(checked("ruff check --fix ."), "Found 3 errors (3 fixed, 0 remaining).", exit_code=0) == "passed"
-    assert judged(checked("ruff check --fix ."), "Found 3 errors (1 fixed, 2 remaining).", exit_code=0) == "failed"
-    assert judged(checked("ruff check --exit-zero"), "Found 3 errors.", exit_code=0) == "failed"
+    assert (
+        check_outcome(checked("ruff check --fix ."), "Found 3 errors (3 fixed, 0 remaining).", exit_code=0) == "passed"
+    )
+    assert (
+        check_outcome(checked("ruff check --fix ."), "Found 3 errors (1 fixed, 2 remaining).", exit_code=0) == "failed"
+    )
+    assert check_outcome(checked("ruff check --exit-zero"), "Found 3 errors.", exit_code=0) == "failed"
 
 
 @pytest.mark.parametrize(
@@ -270,18 +279,18 @@ def test_a_lint_that_repaired_all_has_passed_and_one_that_hides_its_exit_code_ha
 )
 def test_offenses_that_were_all_corrected_are_none(found: str, outcome: str) -> None:
     output = f"Inspecting 12 files\n............\n\n12 files inspected, {found}\n"
-    assert judged(checked("bundle exec rubocop -a"), output, exit_code=0) == outcome
-    assert judged(checked("rubocop -a | tail -1"), output, exit_code=0) == outcome
+    assert check_outcome(checked("bundle exec rubocop -a"), output, exit_code=0) == outcome
+    assert check_outcome(checked("rubocop -a | tail -1"), output, exit_code=0) == outcome
 
 
 @pytest.mark.parametrize(("output", "outcome"), [("12/13 tests passed", "failed"), ("13 of 13 passed", "passed")])
 def test_a_part_of_all_is_a_failure(output: str, outcome: str) -> None:
-    assert said(output) == outcome
+    assert outcome_in_output(output) == outcome
 
 
 def test_only_the_end_of_an_output_is_read() -> None:
-    assert said("1 failed in 0.1s\n" + "x" * WINDOW) is None
-    assert said("x" * 10 * WINDOW + "\n1 failed in 0.1s") == "failed"
+    assert outcome_in_output("1 failed in 0.1s\n" + "x" * WINDOW) is None
+    assert outcome_in_output("x" * 10 * WINDOW + "\n1 failed in 0.1s") == "failed"
 
 
 @pytest.mark.parametrize(
@@ -298,17 +307,19 @@ def test_only_the_end_of_an_output_is_read() -> None:
     ],
 )
 def test_a_target_that_was_there_already_was_not_made(command: str, output: str, outcome: str) -> None:
-    assert judged(checked(command), output, exit_code=0) == outcome
+    assert check_outcome(checked(command), output, exit_code=0) == outcome
 
 
 def test_a_failure_that_make_went_on_from_is_no_success() -> None:
     ignored = "gcc a.c\nmake: [Makefile:3: test] Error 1 (ignored)"
-    assert judged(checked("make -i test"), ignored, exit_code=0) == "failed"
-    assert judged(checked("make test"), ignored, exit_code=0) == "unknown"
-    assert judged(checked("make test"), f"{ignored}\n3 passed in 0.1s", exit_code=0) == "passed"
-    assert judged(checked("make clean test"), ignored.replace("test]", "clean]"), exit_code=0) == "passed"
-    assert judged(checked("flake8 --exit-zero"), "a.py:1:1: F401 'os' imported but unused", exit_code=0) == "failed"
-    assert judged(checked("pylint --exit-zero a"), "a.py:1:0: E0401: Unable to import", exit_code=0) == "failed"
+    assert check_outcome(checked("make -i test"), ignored, exit_code=0) == "failed"
+    assert check_outcome(checked("make test"), ignored, exit_code=0) == "unknown"
+    assert check_outcome(checked("make test"), f"{ignored}\n3 passed in 0.1s", exit_code=0) == "passed"
+    assert check_outcome(checked("make clean test"), ignored.replace("test]", "clean]"), exit_code=0) == "passed"
+    assert (
+        check_outcome(checked("flake8 --exit-zero"), "a.py:1:1: F401 'os' imported but unused", exit_code=0) == "failed"
+    )
+    assert check_outcome(checked("pylint --exit-zero a"), "a.py:1:0: E0401: Unable to import", exit_code=0) == "failed"
 
 
 @pytest.mark.parametrize(
@@ -333,7 +344,7 @@ def test_a_failure_that_make_went_on_from_is_no_success() -> None:
 )
 @pytest.mark.parametrize("is_error", [None, False])
 def test_a_check_that_says_why_it_could_not_run_has_failed(command: str, output: str, is_error: bool | None) -> None:
-    assert judged(checked(command), output, is_error=is_error) == "failed"
+    assert check_outcome(checked(command), output, is_error=is_error) == "failed"
 
 
 @pytest.mark.parametrize(
@@ -362,12 +373,12 @@ def test_a_check_that_says_why_it_could_not_run_has_failed(command: str, output:
     ],
 )
 def test_an_exit_code_that_the_line_prints_itself_is_read(command: str, output: str, outcome: str) -> None:
-    assert judged(checked(command), output, exit_code=0) == outcome
-    assert judged(checked(command), output, is_error=False) == outcome
+    assert check_outcome(checked(command), output, exit_code=0) == outcome
+    assert check_outcome(checked(command), output, is_error=False) == outcome
 
 
 def test_a_check_within_a_substitution_is_judged_by_what_it_printed() -> None:
     check = checked('OUT=$(pytest -q); echo "$OUT"')
-    assert judged(check, "1 failed, 2 passed in 0.1s", exit_code=0) == "failed"
-    assert judged(check, "3 passed in 0.1s", exit_code=0) == "passed"
-    assert judged(check, "", exit_code=0) == "unknown"
+    assert check_outcome(check, "1 failed, 2 passed in 0.1s", exit_code=0) == "failed"
+    assert check_outcome(check, "3 passed in 0.1s", exit_code=0) == "passed"
+    assert check_outcome(check, "", exit_code=0) == "unknown"

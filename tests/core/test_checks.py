@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from punchlist.core.checks import FAMILIES, find_check, judged, look, with_own
+from punchlist.core.checks import FAMILIES, analyse_command, check_outcome, find_check, with_own
 from punchlist.errors import ConfigInvalid
 
 CHECKS = [
@@ -339,7 +339,7 @@ def test_it_is_known_whether_the_exit_code_says_anything(command: str, zero: boo
     ],
 )
 def test_a_change_counts_unless_a_check_comes_behind_it(command: str, changes: bool) -> None:
-    assert look(command).changes is changes
+    assert analyse_command(command).changes is changes
 
 
 def test_words_of_one_command_are_taken_as_they_are() -> None:
@@ -369,17 +369,17 @@ def test_a_pattern_that_means_nothing_is_refused(text: str, family: str) -> None
 
 @given(st.text(st.sampled_from(list("pytest &|;()$`'\"\\\n<>{}!#=-cbashuvrn")), max_size=80) | st.text(max_size=60))
 def test_any_line_can_be_looked_at(line: str) -> None:
-    seen = look(line)
+    seen = analyse_command(line)
     assert seen.check is None or seen.check.family in FAMILIES
 
 
 @given(st.lists(st.text(max_size=12), max_size=6))
 def test_any_words_can_be_looked_at(words: list[str]) -> None:
-    look(words)
+    analyse_command(words)
 
 
 @given(st.text(max_size=200), st.none() | st.integers(-1, 300), st.none() | st.booleans())
 def test_any_output_can_be_judged(output: str, code: int | None, is_error: bool | None) -> None:
     check = find_check("pytest")
     assert check is not None
-    assert judged(check, output, exit_code=code, is_error=is_error) in ("passed", "failed", "empty", "unknown")
+    assert check_outcome(check, output, exit_code=code, is_error=is_error) in ("passed", "failed", "empty", "unknown")

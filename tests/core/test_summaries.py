@@ -2,10 +2,10 @@
 
 import pytest
 
-from punchlist.core.checks import Check, find_check, judged
+from punchlist.core.checks import CommandCheck, check_outcome, find_check
 
 
-def checked(command: str) -> Check:
+def checked(command: str) -> CommandCheck:
     found = find_check(command)
     assert found is not None
     return found
@@ -49,7 +49,7 @@ CARGO = "test result: ok. 3 passed; 0 failed; 0 ignored\n\ntest result: FAILED. 
 def test_a_summary_that_tells_of_failures_outweighs_an_exit_code_of_0(
     command: str, output: str, exit_code: int | None
 ) -> None:
-    assert judged(checked(command), output, exit_code=exit_code) == "failed"
+    assert check_outcome(checked(command), output, exit_code=exit_code) == "failed"
 
 
 @pytest.mark.parametrize(
@@ -77,13 +77,17 @@ def test_a_summary_that_tells_of_failures_outweighs_an_exit_code_of_0(
     ],
 )
 def test_what_a_program_says_of_failures_is_talk_beside_an_exit_code_of_0(command: str, output: str) -> None:
-    assert judged(checked(command), output, exit_code=0) == "passed"
+    assert check_outcome(checked(command), output, exit_code=0) == "passed"
 
 
 def test_talk_of_failures_does_not_take_back_a_success_that_a_swallowed_exit_code_left() -> None:
-    assert judged(checked("./run_tests.sh | cat"), "3 failed attempts retried; 10 passed", exit_code=0) == "passed"
-    assert judged(checked("pytest -s | cat"), "ERROR conn.py refused\n12 passed in 1.2s", exit_code=0) == "passed"
-    assert judged(checked("make test | cat"), "curl: (7) refused\n12 passed in 1.2s", exit_code=0) == "passed"
+    assert (
+        check_outcome(checked("./run_tests.sh | cat"), "3 failed attempts retried; 10 passed", exit_code=0) == "passed"
+    )
+    assert (
+        check_outcome(checked("pytest -s | cat"), "ERROR conn.py refused\n12 passed in 1.2s", exit_code=0) == "passed"
+    )
+    assert check_outcome(checked("make test | cat"), "curl: (7) refused\n12 passed in 1.2s", exit_code=0) == "passed"
 
 
 @pytest.mark.parametrize(
@@ -98,7 +102,7 @@ def test_talk_of_failures_does_not_take_back_a_success_that_a_swallowed_exit_cod
 def test_where_the_host_says_that_it_went_well_a_summary_that_says_so_too_outweighs_talk(
     command: str, output: str
 ) -> None:
-    assert judged(checked(command), output, is_error=False) == "passed"
+    assert check_outcome(checked(command), output, is_error=False) == "passed"
 
 
 @pytest.mark.parametrize(
@@ -114,7 +118,7 @@ def test_where_the_host_says_that_it_went_well_a_summary_that_says_so_too_outwei
     ],
 )
 def test_unittest_is_understood_by_its_last_line_alone(output: str, outcome: str) -> None:
-    assert judged(checked("python -m unittest 2>&1 | tail -1"), output, exit_code=0) == outcome
+    assert check_outcome(checked("python -m unittest 2>&1 | tail -1"), output, exit_code=0) == outcome
 
 
 @pytest.mark.parametrize(
@@ -137,8 +141,8 @@ def test_unittest_is_understood_by_its_last_line_alone(output: str, outcome: str
     ],
 )  # fmt: skip
 def test_where_all_tests_were_skipped_nothing_was_run(command: str, output: str) -> None:
-    assert judged(checked(command), output, exit_code=0) == "empty"
-    assert judged(checked(command + " | cat"), output, exit_code=0) == "empty"
+    assert check_outcome(checked(command), output, exit_code=0) == "empty"
+    assert check_outcome(checked(command + " | cat"), output, exit_code=0) == "empty"
 
 
 @pytest.mark.parametrize(
@@ -167,16 +171,19 @@ def test_where_all_tests_were_skipped_nothing_was_run(command: str, output: str)
     ],
 )
 def test_a_failure_behind_a_pipe_is_seen_by_the_program_s_own_lines(command: str, output: str) -> None:
-    assert judged(checked(command), output, exit_code=0) == "failed"
+    assert check_outcome(checked(command), output, exit_code=0) == "failed"
 
 
 def test_what_a_terminal_takes_for_commands_is_not_read() -> None:
     output = "\x1b]8;;file:///x\x1b\\tests\x1b]8;;\x1b\\\n\x1b(B\x1b[m1 failed, 2 passed in 0.1s"
-    assert judged(checked("pytest | cat"), output, exit_code=0) == "failed"
-    assert judged(checked("mypy . | cat"), "\x1b[32mSuccess: no issues found in 3\x1b(B\x1b[m", exit_code=0) == "passed"
+    assert check_outcome(checked("pytest | cat"), output, exit_code=0) == "failed"
+    assert (
+        check_outcome(checked("mypy . | cat"), "\x1b[32mSuccess: no issues found in 3\x1b(B\x1b[m", exit_code=0)
+        == "passed"
+    )
 
 
 @pytest.mark.parametrize("filler", ["1", " ", "\n", " > a", "1 a, ", "a...", "a:1:", "=", "\x1b["])
 def test_an_output_that_is_all_alike_is_read_in_one_go(filler: str) -> None:
     output = "Tests:  Ran 3 tests error: FAILED " + filler * (60_000 // len(filler))
-    assert judged(checked("make test | cat"), output, exit_code=0) == "unknown"
+    assert check_outcome(checked("make test | cat"), output, exit_code=0) == "unknown"

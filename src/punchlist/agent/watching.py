@@ -20,7 +20,7 @@ from punchlist.agent.report_rules import begin_run, event_of, loop_findings, pla
 from punchlist.agent.silence import Silence
 from punchlist.agent.standing import Standing
 from punchlist.agent.upkeep import Upkeep
-from punchlist.core.checks import said_by
+from punchlist.core.checks import running_outcome
 from punchlist.core.events import Draft
 from punchlist.core.grounding import Moment, ToolCall, Watch, call_from, end_facts, is_task, start_facts
 from punchlist.core.grounding.calls import begun
@@ -257,7 +257,7 @@ class Watching:
             return
         data = {"call_id": call_id, "name": known.name, "preview": self.preview(text)}
         self._add(tx, row, [Draft("tool.updated", {name: value for name, value in data.items() if value})], now)
-        if known.check is not None and watcher.told(known, said_by(known.check, text)):
+        if known.check is not None and watcher.told(known, running_outcome(known.check, text)):
             about.write(tx)
         self.silence.stirred(tx, row, now, known.name, watched=True)
 

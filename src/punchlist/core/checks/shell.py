@@ -25,7 +25,7 @@ PROCESS: Final = "$"
 """How a group begins in a scope: a subshell, a group of the same shell, a shell that is started anew."""
 
 
-class Command(Struct, frozen=True):
+class SimpleCommand(Struct, frozen=True):
     """One simple command. `joint` is what stands behind it; `loose` says that it is in a condition or a loop, `unsure`
     that what runs it does not always do so, or does not wait for it.
 
@@ -60,9 +60,9 @@ _WORDS_BEFORE: Final = frozenset({"then", "else", "do", "{", "}", "!", *_CONDITI
 _HARMLESS_FILES: Final = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "-"})
 
 
-def commands(line: str) -> tuple[Command, ...]:
+def commands(line: str) -> tuple[SimpleCommand, ...]:
     """The simple commands of a line in their order. Those of subshells and groups stand among the others."""
-    reading = _Reading()
+    reading = _ShellReader()
     text = line[:LONGEST]
     at = 0
     match = _token().match
@@ -75,8 +75,8 @@ def commands(line: str) -> tuple[Command, ...]:
     return tuple(reading.found)
 
 
-class _Reading(Struct):
-    found: list[Command] = field(default_factory=list[Command])
+class _ShellReader(Struct):
+    found: list[SimpleCommand] = field(default_factory=list[SimpleCommand])
     words: list[str] = field(default_factory=list[str])
     glued: bool = False  # the next piece belongs to the last word
     writes: bool = False
@@ -165,7 +165,7 @@ class _Reading(Struct):
         words, loose = self.without_keywords()
         if words or self.writes or self.inner:
             scope, inner = tuple(self.scope), tuple(self.inner)
-            self.found.append(Command(tuple(words), joint, self.writes, loose, scope, inner))
+            self.found.append(SimpleCommand(tuple(words), joint, self.writes, loose, scope, inner))
         elif joint and self.found and (self.found[-1].joint == "" or (self.found[-1].joint == ";" and joint != ";")):
             self.found[-1] = replace(self.found[-1], joint=joint)
         self.words, self.writes, self.glued, self.target = [], False, False, ""

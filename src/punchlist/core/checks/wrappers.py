@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
-from punchlist.core.checks.shell import PROCESS, Command, commands
+from punchlist.core.checks.shell import PROCESS, SimpleCommand, commands
 
 _DEEPEST: Final = 6
 _MOST: Final = 256
@@ -128,9 +128,9 @@ _ASSIGNMENT: Final = r"[A-Za-z_]\w*\+?=.*"
 _PYTHON: Final = r"(?:python|pypy|py)[\d.]*(?:\.exe)?"
 
 
-def run_by(line: str | Sequence[str], depth: int = 0) -> Iterator[Command]:
+def run_by(line: str | Sequence[str], depth: int = 0) -> Iterator[SimpleCommand]:
     """The simple commands that a line, or the words of one command, really runs."""
-    given = commands(line) if isinstance(line, str) else (Command(tuple(line)),)
+    given = commands(line) if isinstance(line, str) else (SimpleCommand(tuple(line)),)
     count = 0
     for place, command in enumerate(given[:_MOST]):
         for inner in _unwrapped(command, depth, place):
@@ -150,7 +150,7 @@ def program(words: Sequence[str]) -> str:
     return name.removesuffix(".exe")
 
 
-def _unwrapped(command: Command, depth: int, place: int = 0) -> Iterator[Command]:
+def _unwrapped(command: SimpleCommand, depth: int, place: int = 0) -> Iterator[SimpleCommand]:
     words, unsure = command.words, command.unsure
     for _ in range(_DEEPEST):
         words = _without_assignments(words)

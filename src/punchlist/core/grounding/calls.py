@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from msgspec import Struct
 
-from punchlist.core.checks import Check, Outcome
+from punchlist.core.checks import CommandCheck, Outcome
 
 CallOutcome = Literal["running", "abandoned", "ok", "failed"]
 _RANK: Final[dict[CallOutcome, int]] = {"running": 0, "abandoned": 1, "ok": 2, "failed": 3}
@@ -98,7 +98,7 @@ class ToolCall(Struct, kw_only=True):
     outcome: CallOutcome = "running"
     files: tuple[str, ...] = ()
     changes: bool = False
-    check: Check | None = None
+    check: CommandCheck | None = None
     check_outcome: Outcome | None = None
     told: Outcome | None = None
     preview: str = ""

@@ -17,7 +17,17 @@ from typing import Any, Final, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
-from punchlist.core.checks import FAMILIES, Check, Look, Outcome, Patterns, judged, look, said, tool_check
+from punchlist.core.checks import (
+    FAMILIES,
+    CommandAnalysis,
+    CommandCheck,
+    Outcome,
+    Patterns,
+    analyse_command,
+    check_outcome,
+    outcome_in_output,
+    tool_check,
+)
 from punchlist.core.grounding.calls import CallOutcome, Moment, ToolCall
 from punchlist.core.grounding.files import named_files, patched_files
 from punchlist.core.grounding.naming import words_of
@@ -146,11 +156,11 @@ def end_facts(
         facts["exit_code"] = code
     if known.check is not None:
         told = None if (read.failed is None and exit_code is None) or (read.runs_on and not failed) else failed
-        outcome = judged(known.check, read.text, exit_code=code, is_error=told)
+        outcome = check_outcome(known.check, read.text, exit_code=code, is_error=told)
         if known.told is not None and not read.text:  # it has said how it goes while it ran
             outcome = known.told if known.told != "passed" or outcome == "unknown" else outcome
         facts["check_outcome"] = outcome
-    elif started is None and (says := "failed" if failed else said(read.text)) is not None:
+    elif started is None and (says := "failed" if failed else outcome_in_output(read.text)) is not None:
         facts["told"] = says
     if places := kept_places(result, watch.secrets):
         facts["places"] = places
@@ -231,11 +241,11 @@ def _action(arguments: Any) -> Any:
     return fields["action"] if is_action else cast("Any", arguments)
 
 
-def _looked_at(arguments: Any, watch: Watch) -> Look | None:
+def _looked_at(arguments: Any, watch: Watch) -> CommandAnalysis | None:
     line = command_line(arguments)
     if line is None:
         return None
-    seen = look(line, watch.patterns)
+    seen = analyse_command(line, watch.patterns)
     if seen.check is not None and isinstance(arguments, Mapping):
         fields = cast("Mapping[Any, Any]", arguments)
         if any(fields.get(key) is True for key in _BEHIND):
@@ -249,7 +259,7 @@ def _may_say_no(call: ToolCall) -> bool:
     return call.program in _MAY_SAY_NO
 
 
-def _check_data(check: Check) -> dict[str, Any]:
+def _check_data(check: CommandCheck) -> dict[str, Any]:
     data: dict[str, Any] = {"name": _short(check.name), "family": check.family}
     if check.echo is not None:
         data["echo"] = check.echo
@@ -265,13 +275,13 @@ def _check_data(check: Check) -> dict[str, Any]:
     }
 
 
-def _check_from(data: Any) -> Check | None:
+def _check_from(data: Any) -> CommandCheck | None:
     if not isinstance(data, Mapping):
         return None
     fields = cast("Mapping[str, Any]", data)
     for family in FAMILIES:
         if family == fields.get("family"):
-            return Check(
+            return CommandCheck(
                 _text(fields, "name"),
                 family,
                 zero_counts=fields.get("zero_hides") is not True,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from punchlist.core.checks import find_check, judged
+from punchlist.core.checks import check_outcome, find_check
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ from punchlist.core.checks import find_check, judged
 def test_what_a_check_says_on_its_way_is_talk_where_the_host_vouches_for_it(command: str, output: str) -> None:
     check = find_check(command)
     assert check is not None
-    assert judged(check, output, is_error=False) == "passed"
+    assert check_outcome(check, output, is_error=False) == "passed"
 
 
 @pytest.mark.parametrize(
@@ -47,4 +47,4 @@ def test_what_a_check_says_on_its_way_is_talk_where_the_host_vouches_for_it(comm
 def test_what_is_all_or_the_last_of_an_output_speaks_against_the_host(command: str, output: str, outcome: str) -> None:
     check = find_check(command)
     assert check is not None
-    assert judged(check, output, is_error=False) == outcome
+    assert check_outcome(check, output, is_error=False) == outcome

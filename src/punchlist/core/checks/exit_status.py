@@ -1,15 +1,18 @@
-"""What the exit code of a whole line says about one command in it, as a shell would have it.
+"""Decide what the exit status of a whole command line says about one command in it, as a shell would.
 
-A command stands in groups: `( … )`, `{ … }`, the text of a `bash -c`. From the innermost outwards it is asked whether
-a failure would get through to the end of the group, and then whether that of the group would.
+A command stands in groups: `( … )`, `{ … }`, the text of a `bash -c`. From the innermost outwards: would a failure
+reach the end of the group, and would that of the group reach the end of the line? A line may also print the status of
+its check itself: `pytest -q | tail -3; echo EXIT=${PIPESTATUS[0]}`.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from functools import cache
 from typing import Final, Literal, NamedTuple
 
-from punchlist.core.checks.shell import BRACE, PROCESS, Command, Joint
+from punchlist.core.checks.shell import BRACE, PROCESS, Joint, SimpleCommand
 
 
 class _Settings(NamedTuple):
@@ -25,7 +28,7 @@ _SKIPPED: Final[_Way] = "skipped"
 """A failure that stands at the end of its group, or that passed over what is behind `&&`, where no shell stops."""
 
 
-def zero_counts(run: Sequence[Command], place: int) -> bool:
+def zero_counts(run: Sequence[SimpleCommand], place: int) -> bool:
     """Whether an exit code of 0 of the whole means that this command ran, and ended with 0."""
     if _may_leave_early(run, place):
         return False
@@ -40,7 +43,7 @@ def zero_counts(run: Sequence[Command], place: int) -> bool:
     return True
 
 
-def _gets_through(run: Sequence[Command], place: int) -> bool:
+def _gets_through(run: Sequence[SimpleCommand], place: int) -> bool:
     """Whether a failure of this command is one of the whole."""
     scope = run[place].scope
     if run[place].loose or run[place].unsure:
@@ -56,7 +59,7 @@ def _gets_through(run: Sequence[Command], place: int) -> bool:
     return run[-1].joint != "&"
 
 
-def _conditions(run: Sequence[Command], place: int) -> dict[int, Joint]:
+def _conditions(run: Sequence[SimpleCommand], place: int) -> dict[int, Joint]:
     """What stands before this command, or before a group that it is in, and decides whether it is run."""
     found: dict[int, Joint] = {}
     scope = run[place].scope
@@ -72,7 +75,7 @@ def _conditions(run: Sequence[Command], place: int) -> dict[int, Joint]:
     return found
 
 
-def _may_leave_early(run: Sequence[Command], place: int) -> bool:
+def _may_leave_early(run: Sequence[SimpleCommand], place: int) -> bool:
     """Whether the shell may end with 0 before it comes to this command, or at its end whatever happened."""
     scope = run[place].scope
     for at, command in enumerate(run[:place]):
@@ -90,19 +93,19 @@ def _may_leave_early(run: Sequence[Command], place: int) -> bool:
     return False
 
 
-def failure_swallowed(run: Sequence[Command], place: int) -> bool:
+def failure_swallowed(run: Sequence[SimpleCommand], place: int) -> bool:
     """Whether the exit code of the whole is not that of this command, because a pipe or the background takes it."""
     pipes = pipes_fail(run, place)
     piped = any(command.joint == "|" for command in run[place:-1])
     return (piped and not pipes) or run[-1].joint == "&"
 
 
-def pipes_fail(run: Sequence[Command], place: int) -> bool:
+def pipes_fail(run: Sequence[SimpleCommand], place: int) -> bool:
     """Whether the failure of a part of a pipe is that of the pipe, where this command stands."""
     return _settings(run, place, len(run[place].scope)).pipes
 
 
-def _end(run: Sequence[Command], place: int, level: int) -> int:
+def _end(run: Sequence[SimpleCommand], place: int, level: int) -> int:
     """The last command of the group of this depth that a command stands in."""
     group = run[place].scope[:level]
     at = place
@@ -111,7 +114,9 @@ def _end(run: Sequence[Command], place: int, level: int) -> int:
     return at
 
 
-def _way(run: Sequence[Command], last: int, end: int, level: int, settings: _Settings, start: _Way) -> _Way | None:
+def _way(
+    run: Sequence[SimpleCommand], last: int, end: int, level: int, settings: _Settings, start: _Way
+) -> _Way | None:
     """How the failure of what ends at `last` becomes that of its group, which goes until `end`; None if it is lost."""
     at, over, skipped = last, False, start == _SKIPPED  # over: it has passed over what is behind an `&&` here
     while at < end:
@@ -141,12 +146,12 @@ def _ends_badly(words: Sequence[str]) -> bool:
     return words[:1] == ("false",) or (words[:1] in (("exit",), ("return",)) and words[1:] != ("0",))
 
 
-def _is_subshell(command: Command, level: int) -> bool:
+def _is_subshell(command: SimpleCommand, level: int) -> bool:
     """Whether the command, seen from this depth, can only end a shell within."""
     return any(group[0] != BRACE for group in command.scope[level:])
 
 
-def _settings(run: Sequence[Command], place: int, level: int) -> _Settings:
+def _settings(run: Sequence[SimpleCommand], place: int, level: int) -> _Settings:
     """The settings that hold in the group of this depth when the command is reached."""
     scope = run[place].scope[:level]
     strict = pipes = False
@@ -159,7 +164,7 @@ def _settings(run: Sequence[Command], place: int, level: int) -> _Settings:
     return _Settings(strict and not _ignored(run, place, level), pipes)
 
 
-def _bears_on(run: Sequence[Command], at: int, scope: tuple[str, ...]) -> bool:
+def _bears_on(run: Sequence[SimpleCommand], at: int, scope: tuple[str, ...]) -> bool:
     """Whether what is set here holds in a group behind: in those within its own, but not in a process of its own."""
     of = run[at].scope
     if _is_piped(run, at, at):
@@ -169,18 +174,18 @@ def _bears_on(run: Sequence[Command], at: int, scope: tuple[str, ...]) -> bool:
     return scope[: len(of)] == of and not any(group[0] == PROCESS for group in scope[len(of) :])
 
 
-def _is_piped(run: Sequence[Command], first: int, last: int) -> bool:
+def _is_piped(run: Sequence[SimpleCommand], first: int, last: int) -> bool:
     """Whether this is a part of a pipe, and so a shell of its own."""
     return run[last].joint == "|" or (first > 0 and run[first - 1].joint == "|")
 
 
-def _is_conditional(run: Sequence[Command], at: int) -> bool:
+def _is_conditional(run: Sequence[SimpleCommand], at: int) -> bool:
     """Whether this, or a group that it stands in, is behind `&&` or `||`."""
     starts = {at, *(_first(run, at, depth) for depth in range(1, len(run[at].scope) + 1))}
     return any(start > 0 and run[start - 1].joint in ("&&", "||") for start in starts)
 
 
-def _first(run: Sequence[Command], place: int, level: int) -> int:
+def _first(run: Sequence[SimpleCommand], place: int, level: int) -> int:
     """The first command of the group of this depth that a command stands in."""
     group = run[place].scope[:level]
     at = place
@@ -189,7 +194,7 @@ def _first(run: Sequence[Command], place: int, level: int) -> int:
     return at
 
 
-def _ignored(run: Sequence[Command], place: int, level: int) -> bool:
+def _ignored(run: Sequence[SimpleCommand], place: int, level: int) -> bool:
     """A group before `&&` or `||` does not stop at a failure within it, whatever was set."""
     scope = run[place].scope
     for depth in range(level, 0, -1):
@@ -214,3 +219,57 @@ def _options(words: Sequence[str]) -> list[tuple[str, bool]]:
             found += [(name, on)] * (name in ("errexit", "pipefail"))
         at += 1
     return found
+
+
+_LABEL: Final = (
+    r"(?i)(?:exit|code|rc|ret|return|returned|status|result|tests?|pytest|build|lint|check|done|with|was|is|[\W_])*"
+)
+"""What may stand before the code, beside words of the check's name. It is kept with the call: no more than that."""
+
+_CODE: Final = r"\$\?|\$\{PIPESTATUS(?:\[0\])?\}|\$PIPESTATUS"
+_LONGEST: Final = 40
+
+
+def echo_of(run: Sequence[SimpleCommand], place: int, name: str) -> str | None:
+    """What the line prints before the exit code of this command, a check of this name, at once behind it.
+
+    None if it does not.
+    """
+    end = place
+    while end + 1 < len(run) and run[end].joint == "|" and run[end + 1].scope == run[place].scope:
+        end += 1
+    if end + 1 >= len(run) or run[end].joint != ";" or any(command.loose for command in run[place : end + 2]):
+        return None
+    echo = run[end + 1]
+    if echo.words[:1] != ("echo",) or echo.scope != run[place].scope or run[place].unsure:
+        return None
+    said = " ".join(word for word in echo.words[1:] if word not in ("-e", "-n", "-E"))
+    before, code, behind = _parts(said)
+    starts_pipe = place == 0 or run[place - 1].joint != "|"
+    is_its_own = starts_pipe if "PIPESTATUS" in code else end == place or pipes_fail(run, place)
+    label = before.rpartition("\\n")[2].lstrip()
+    return label if code and is_its_own and _is_plain(label, name) and not behind.strip(" \"'.)]-=") else None
+
+
+def echoed_code(label: str, output: str) -> int | None:
+    """The exit code that stands behind the label, in the last line that has one."""
+    found = _compiled(rf"(?m)^[ \t]*{re.escape(label.rstrip())}[ \t]*(\d{{1,3}})[ \t.)\]=-]*$").findall(output[-2_000:])
+    return int(found[-1]) if found else None
+
+
+def _is_plain(label: str, name: str) -> bool:
+    if len(label) > _LONGEST or "$" in label:
+        return False
+    own = "|".join(re.escape(word) for word in sorted(name.split(), key=len, reverse=True))
+    others = re.sub(rf"(?i)(?<![^\W_])(?:{own})(?![^\W_])", "", label)
+    return _compiled(_LABEL).fullmatch(others) is not None
+
+
+def _parts(said: str) -> tuple[str, str, str]:
+    code = _compiled(_CODE).search(said)
+    return ("", "", "") if code is None else (said[: code.start()], code[0], said[code.end() :])
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern)
