@@ -41,8 +41,9 @@ storm: $(STAMP) ## Run all tests at the large sizes: kills, full disks, many pro
 bench: $(BENCH_STAMP) ## Measure against peers in one run; writes benchmarks/RESULTS.md
 	.venv-bench/bin/python -m benchmarks $(ARGS)
 
-docs: $(STAMP) ## Write the pages that the program knows, and run what README.md and docs/ show
+docs: $(STAMP) ## Write the pages and types that the program knows, and run what README.md and docs/ show
 	$(BIN)/python tools/write_docs.py
+	$(BIN)/python tools/write_stubs.py
 	$(BIN)/python tools/check_docs.py
 
 lock: $(STAMP) ## Resolve the newest versions anew into both lock files

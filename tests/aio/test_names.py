@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from tools import write_stubs
 
 import punchlist
 from punchlist import aio
@@ -78,3 +79,7 @@ def test_every_public_attribute_is_there_too() -> None:
 
 def test_board_and_agent_are_made_by_the_same_parameters() -> None:
     assert _parameters(punchlist.Board) == _parameters(aio.Board)
+
+
+def test_the_types_are_those_of_the_synchronous_classes() -> None:
+    assert write_stubs.STUB.read_text(encoding="utf-8") == write_stubs.stub(), "run tools/write_stubs.py"

@@ -5,20 +5,17 @@
         await agent.call("todo", {"add": ["Ship it"]})
         print((await agent.todos).progress)
 
-- What is known without the store is plain: `board.agent(…)`, `board.now()`, `agent.name`, `agent.tools`. Everything
-  else is awaited, properties too: `await agent.todos`, `await agent.mode`.
+- What needs no store is plain: `board.agent(…)`, `board.now()`, `agent.name`, `agent.tools`. Everything else is
+  awaited, properties too: `await agent.todos`, `await agent.mode`.
 - Calls run on a few threads. Those of one agent apply in the order of their arrival, also when they are awaited
-  together (`asyncio.gather`); those of several agents share commits.
-- To cancel a call that waits for its turn takes it back. One that has begun is finished nevertheless, and what it
-  wrote stays: give calls a `call_id` and repeat them.
-- `board.synchronous` is the board underneath, for what wants one: `ClaudeFiles().attach(board.synchronous)`.
+  together (`asyncio.gather`).
+- Cancelling a call that waits for its turn withdraws it. One that has begun is finished nevertheless, and its changes
+  stay: give calls a `call_id` and repeat them.
+- `board.synchronous` is the synchronous board, for bridges that need one: `ClaudeFiles().attach(board.synchronous)`.
 - Observers (`board.observe`) and `progress` are called on those threads. A handle is announced to observers before
   its first call, not when it is made.
 """
 
-from punchlist.aio.agent import Agent
-from punchlist.aio.board import Board, Opening
-from punchlist.aio.flows import Flows
-from punchlist.aio.tasks import Tasks
+from punchlist.aio.board import Agent, Board, Flows, Opening, Tasks
 
 __all__ = ["Agent", "Board", "Flows", "Opening", "Tasks"]

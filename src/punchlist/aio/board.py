@@ -1,51 +1,143 @@
-"""The async board. What it does is the synchronous board's; here is only on which thread it does it."""
+"""The async board and its handles: the synchronous ones, on threads. Their types are in the generated `board.pyi`."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import weakref
-from collections.abc import AsyncGenerator, Callable, Generator, Sequence
+from collections.abc import AsyncGenerator, Callable, Generator
 from concurrent.futures import Future, ThreadPoolExecutor
-from datetime import datetime
+from contextlib import aclosing, suppress
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
+from typing import Any, ParamSpec, Self, TypeVar, Unpack
 
-from punchlist import board as synchronous
-from punchlist.aio.threads import Lane, Watch, on_a_thread_of_its_own
+from punchlist.agent import Agent as SyncAgent
+from punchlist.agent import AgentOptions
+from punchlist.agent.plans import seconds_left
+from punchlist.aio.proxy import make_async
+from punchlist.aio.threads import Lane, Watch, start_thread
+from punchlist.board import Board as SyncBoard
 from punchlist.board import Clock, cursor_of, system_clock
 from punchlist.config import durability as configured_durability
+from punchlist.core.approval import Plan
 from punchlist.core.events import Event
 from punchlist.errors import StoreClosed
-from punchlist.observers import Observer, TasksKeeper, TasksObserver
-from punchlist.store import Durability, ListRow, SessionRow, Store, open_store
-
-if TYPE_CHECKING:
-    from typing import Unpack
-
-    from punchlist.agent import AgentOptions
-    from punchlist.agent.handle import Handle
-    from punchlist.agent.helping import Helpers
-    from punchlist.agent.stalling import Stall
-    from punchlist.aio.agent import Agent
-    from punchlist.aio.flows import Flows
-    from punchlist.aio.tasks import Tasks
-    from punchlist.core.brief import Brief
-    from punchlist.core.report import Report
-    from punchlist.guidance.ledger import AgentCost
-    from punchlist.store.waiting import PlanRow, QuestionRow
-    from punchlist.tasks.gates import Check, Gate
+from punchlist.flows import Flows as SyncFlows
+from punchlist.observers import Observer
+from punchlist.store import Durability, Store, open_store
+from punchlist.tasks import Tasks as SyncTasks
 
 T = TypeVar("T")
 P = ParamSpec("P")
 THREADS = 8
+"""As many as write at once; calls of further agents queue for them."""
 
 
+class _AsyncHandle:
+    """Common part of the handles: the public attributes of the synchronous one, and the board's threads."""
+
+    def __init__(self, board: Board, synchronous: SyncAgent | SyncTasks | SyncFlows) -> None:
+        vars(self).update((name, value) for name, value in vars(synchronous).items() if not name.startswith("_"))
+        self.board = board
+        self.synchronous = synchronous
+        self._run = board.on_a_thread
+
+    def __repr__(self) -> str:
+        return repr(self.synchronous)
+
+
+@make_async(SyncAgent, plain={"dialect", "flows", "layers", "offered", "prompt", "tasks", "tools", "unjudged_tools"})
+class Agent(_AsyncHandle):
+    """One agent of one session, for async code. Made by `board.agent` and `agent.spawn`."""
+
+    board: Board
+    synchronous: SyncAgent
+    name: str
+    session: str
+    profile: str
+    task_list: str
+
+    def __init__(self, board: Board, agent: SyncAgent, announce: Observer | None = None) -> None:
+        super().__init__(board, agent)
+        self._lane = board.lane(agent.session, agent.name)
+        self._announce = announce
+        self._run = self._run_in_turn
+
+    async def _run_in_turn(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Await blocking work in the order of this agent's calls."""
+
+        def in_turn() -> T:
+            announce, self._announce = self._announce, None
+            if announce is not None:
+                announce(self.synchronous)
+            return work(*args, **kwargs)
+
+        self.board.check_open()
+        return await asyncio.wrap_future(self._lane.submit(in_turn))
+
+    async def wait_for_plan(
+        self,
+        id: str | None = None,
+        *,
+        timeout: float | None = None,  # noqa: ASYNC109 - the synchronous name; then the plan is given as it stands
+    ) -> Plan:
+        """Return the plan once it is decided, superseded or too late; or as it stands after `timeout` seconds.
+
+        No thread waits meanwhile, and calls of this agent go on.
+        """
+        # The cursor is read before the plan: a decision that falls between the two is seen as an event.
+        seen = await self._run(self.board.store.last_seq)
+        plan = await self._run(self.synchronous.wait_for_plan, id, timeout=0)
+        loop = asyncio.get_running_loop()
+        ends = None if timeout is None else loop.time() + timeout
+        while True:
+            left = seconds_left(plan, self.board.synchronous.now(), None if ends is None else ends - loop.time())
+            if left is not None and left <= 0:
+                return plan
+            with suppress(TimeoutError):
+                async with asyncio.timeout(left), aclosing(self.board.follow(seen)) as feed:
+                    async for event in feed:
+                        seen = event.seq
+                        if event.kind.startswith("approval."):
+                            break
+            plan = await self._run(self.synchronous.wait_for_plan, id, timeout=0)
+
+
+@make_async(SyncTasks, plain={"within"})
+class Tasks(_AsyncHandle):
+    """One list of tasks, for async code. Made by `board.tasks` and `agent.tasks`.
+
+    Calls that are awaited together run side by side; await one before the next where their order matters.
+    """
+
+    board: Board
+    synchronous: SyncTasks
+    name: str
+    by: str
+    lease: float
+
+
+@make_async(SyncFlows, plain={"within"})
+class Flows(_AsyncHandle):
+    """All flows of a board, for async code. Made by `board.flows` and `agent.flows`.
+
+    Calls that are awaited together run side by side; await one before the next where their order matters.
+    """
+
+    board: Board
+    synchronous: SyncFlows
+    by: str
+    owner: str
+
+
+@make_async(SyncBoard, plain={"flows", "gate", "gates", "now", "observe", "tasks"}, hidden={"announce", "handle"})
 class Board:
     """One board on one store, for async code. Close it, or use it as an async context."""
 
+    synchronous: SyncBoard
+
     def __init__(self, store: Store, *, clock: Clock = system_clock) -> None:
-        self.synchronous = synchronous.Board(store, clock=clock)
+        self.synchronous = SyncBoard(store, clock=clock)
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="punchlist")
         self._lanes: weakref.WeakValueDictionary[tuple[str, str], Lane] = weakref.WeakValueDictionary()
         self._watch = Watch(store)
@@ -59,16 +151,13 @@ class Board:
         durability: Durability | None = None,
         clock: Clock = system_clock,
     ) -> Opening:
-        """The board of that name, as for `punchlist.Board.open`: await it, or enter it with `async with`."""
+        """Open a board as `punchlist.Board.open` does: await the result, or enter it with `async with`."""
         return Opening(lambda: cls(open_store(url, durability=configured_durability(durability)), clock=clock))
 
     @property
     def store(self) -> Store:
         """The store itself, which is synchronous."""
         return self.synchronous.store
-
-    def now(self) -> datetime:
-        return self.synchronous.now()
 
     def agent(
         self,
@@ -80,53 +169,14 @@ class Board:
         project: str | os.PathLike[str] | None = None,
         **options: Unpack[AgentOptions],
     ) -> Agent:
-        """A handle on one agent's list, as `punchlist.Board.agent` makes it; nothing of the store is touched yet."""
-        from punchlist.aio.agent import Agent  # agent.py needs the board
-
+        """Make a handle on one agent's list, as `punchlist.Board.agent` does, without touching the store yet."""
         made = self.synchronous.handle(
             name, session=session, dialect=dialect, profile=profile, project=project, **options
         )
-        return Agent(self, made, self.lane(made.session, made.name), self.synchronous.announce)
-
-    def tasks(
-        self,
-        list: str | None = None,
-        *,
-        project: str | os.PathLike[str] | None = None,
-        agent: Agent | Handle | None = None,
-        by: str = "",
-        lease: float | None = None,
-    ) -> Tasks:
-        """A list of durable tasks, as `punchlist.Board.tasks` gives it; nothing of the store is touched yet."""
-        from punchlist.aio.agent import Agent
-        from punchlist.aio.tasks import Tasks
-
-        whose = agent.synchronous if isinstance(agent, Agent) else agent
-        return Tasks(self, self.synchronous.tasks(list, project=project, agent=whose, by=by, lease=lease))
-
-    def flows(self, *, agent: Agent | Handle | None = None, by: str = "") -> Flows:
-        """The flows of this board, as `punchlist.Board.flows` gives them; nothing of the store is touched yet."""
-        from punchlist.aio.agent import Agent
-        from punchlist.aio.flows import Flows
-
-        whose = agent.synchronous if isinstance(agent, Agent) else agent
-        return Flows(self, self.synchronous.flows(agent=whose, by=by))
-
-    @property
-    def gates(self) -> tuple[Gate, ...]:
-        return self.synchronous.gates
-
-    def gate(self, on: str, check: Check, *, list: str | None = None, seconds: float = 10.0) -> None:
-        """As for `punchlist.Board.gate`: a callable is called on a thread of its own."""
-        self.synchronous.gate(on, check, list=list, seconds=seconds)
-
-    async def tick(self) -> int:
-        return await self._run(self.synchronous.tick)
-
-    # What happened.
+        return Agent(self, made, self.synchronous.announce)
 
     async def events(self, after: int | str = 0) -> AsyncGenerator[Event, None]:
-        """All events behind a cursor, oldest first, up to now."""
+        """Yield all events after a cursor, oldest first, up to now."""
         cursor = cursor_of(after)
         while page := await self._run(self.store.events_after, cursor):
             for event in page:
@@ -139,7 +189,7 @@ class Board:
         *,
         timeout: float | None = None,  # noqa: ASYNC109 - the synchronous name; it ends the feed, not the call
     ) -> AsyncGenerator[Event, None]:
-        """All events behind a cursor, and then each new one as it happens, by whichever process.
+        """Yield all events after a cursor, and then each new one as it happens, from any process.
 
         Ends when the board is closed, or after `timeout` seconds without an event.
         """
@@ -147,12 +197,13 @@ class Board:
         wake = asyncio.Event()
         try:
             while True:
+                # Cleared before the events are read: one that arrives after the read sets it again.
                 wake.clear()
                 self._watch.join(wake)
-                while page := await self._run(self.store.events_after, cursor):
-                    for event in page:
+                async with aclosing(self.events(cursor)) as events:
+                    async for event in events:
                         yield event
-                    cursor = page[-1].seq
+                        cursor = event.seq
                 try:
                     async with asyncio.timeout(timeout):
                         await wake.wait()
@@ -165,119 +216,29 @@ class Board:
         finally:
             self._watch.leave(wake)
 
-    # What there is.
-
-    async def lists(
-        self,
-        *,
-        project: str | os.PathLike[str] | None = None,
-        session: str | None = None,
-        limit: int = 20,
-    ) -> Sequence[ListRow]:
-        return await self._run(self.synchronous.lists, project=project, session=session, limit=limit)
-
-    async def sessions(self, *, project: str | os.PathLike[str] | None = None, limit: int = 50) -> Sequence[SessionRow]:
-        return await self._run(self.synchronous.sessions, project=project, limit=limit)
-
-    async def costs(
-        self, *, project: str | os.PathLike[str] | None = None, session: str | None = None
-    ) -> Sequence[AgentCost]:
-        return await self._run(self.synchronous.costs, project=project, session=session)
-
-    # What waits on a person.
-
-    async def plans(self, *, project: str | os.PathLike[str] | None = None, waiting: bool = True) -> Sequence[PlanRow]:
-        return await self._run(self.synchronous.plans, project=project, waiting=waiting)
-
-    async def questions(self, *, project: str | os.PathLike[str] | None = None) -> Sequence[QuestionRow]:
-        return await self._run(self.synchronous.questions, project=project)
-
-    async def stalls(self, *, project: str | os.PathLike[str] | None = None) -> Sequence[Stall]:
-        return await self._run(self.synchronous.stalls, project=project)
-
-    async def helpers(self, session: str) -> Helpers:
-        return await self._run(self.synchronous.helpers, session)
-
-    async def report(self, *, session: str | None = None, project: str | os.PathLike[str] | None = None) -> Report:
-        return await self._run(self.synchronous.report, session=session, project=project)
-
-    async def brief(
-        self,
-        after: int | str = 0,
-        *,
-        session: str | None = None,
-        project: str | os.PathLike[str] | None = None,
-    ) -> Brief:
-        return await self._run(self.synchronous.brief, after, session=session, project=project)
-
-    async def resolve_plan(self, message: str, *, by: str) -> bool:
-        return await self._run(self.synchronous.resolve_plan, message, by=by)
-
-    # Sessions as a whole.
-
-    async def copy_session(self, source: str, target: str, *, by: str = "") -> None:
-        await self._run(self.synchronous.copy_session, source, target, by=by)
-
-    async def move_session(self, source: str, target: str, *, by: str = "") -> None:
-        await self._run(self.synchronous.move_session, source, target, by=by)
-
-    async def adopt(self, source: str, target: str, *, by: str = "") -> int:
-        return await self._run(self.synchronous.adopt, source, target, by=by)
-
-    async def prune(self, before: datetime, *, progress: Callable[[int], None] | None = None) -> int:
-        return await self._run(self.synchronous.prune, before, progress=progress)
-
-    # Others who want to know.
-
-    def observe(
-        self,
-        *,
-        on_agent: Observer | None = None,
-        on_change: Observer | None = None,
-        on_tasks: TasksObserver | None = None,
-        before_tasks: TasksObserver | None = None,
-        keeper: TasksKeeper | None = None,
-    ) -> None:
-        """As for `punchlist.Board.observe`: called on a thread of the board, with the synchronous handle."""
-        self.synchronous.observe(
-            on_agent=on_agent, on_change=on_change, on_tasks=on_tasks, before_tasks=before_tasks, keeper=keeper
-        )
-
-    async def change_tasks(self, list: str, work: Callable[[], T]) -> T:
-        return await self._run(self.synchronous.change_tasks, list, work)
-
-    async def tasks_changed(self, list: str) -> None:
-        await self._run(self.synchronous.tasks_changed, list)
-
-    async def tasks_wanted(self, list: str) -> None:
-        await self._run(self.synchronous.tasks_wanted, list)
-
-    async def changed(self, agent: Agent) -> None:
-        await self._run(self.synchronous.changed, agent.synchronous)
-
-    async def _run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        return await self.on_a_thread(work, *args, **kwargs)
-
     async def on_a_thread(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Awaits blocking work on a thread of the board."""
+        """Await blocking work on a thread of the board."""
         self.check_open()
         return await asyncio.wrap_future(self._pool.submit(work, *args, **kwargs))
+
+    _run = on_a_thread
 
     def check_open(self) -> None:
         if self._closing is not None:
             raise StoreClosed(path=self.store.path)
 
     def lane(self, session: str, name: str) -> Lane:
-        """The lane of one agent, shared by all its handles and kept as long as there are any."""
+        """Return the lane of one agent, shared by all its handles and kept as long as there are any."""
         lane = self._lanes.get((session, name))
         if lane is None:
             lane = self._lanes[session, name] = Lane(self._pool)
         return lane
 
     async def close(self) -> None:
-        """Ends followers and refuses calls that have not begun; returns once those that have are finished."""
+        """End followers and refuse calls that have not begun; return once those that have are finished."""
         if self._closing is None:
-            self._closing = on_a_thread_of_its_own(self._close)
+            # Not on the pool: closing waits for the pool's own threads.
+            self._closing = start_thread(self._close)
         await asyncio.shield(asyncio.wrap_future(self._closing))
 
     def _close(self) -> None:
@@ -301,14 +262,14 @@ class Opening:
         self._board: Board | None = None
 
     def __await__(self) -> Generator[Any, None, Board]:
-        return self._opened().__await__()
+        return self._open().__await__()
 
-    async def _opened(self) -> Board:
-        future = on_a_thread_of_its_own(self._make)
+    async def _open(self) -> Board:
+        future = start_thread(self._make)
         try:
             return await asyncio.wrap_future(future)
         except asyncio.CancelledError:
-            future.add_done_callback(_close_again)
+            future.add_done_callback(_close_unwanted)
             raise
 
     async def __aenter__(self) -> Board:
@@ -322,7 +283,6 @@ class Opening:
             await self._board.close()
 
 
-def _close_again(future: Future[Board]) -> None:
-    """Nobody waits for this board any more."""
+def _close_unwanted(future: Future[Board]) -> None:
     if not future.cancelled() and future.exception() is None:
         future.result().store.close()

@@ -1,4 +1,4 @@
-"""The threads beneath the async board: one lane an agent, and one watch for all followers."""
+"""Threads of the async board: one lane per agent, and one watch for all followers."""
 
 from __future__ import annotations
 
@@ -23,17 +23,18 @@ def _settle(future: Future[T], work: Callable[[], T]) -> None:
             future.set_exception(error)
 
 
-def on_a_thread_of_its_own(work: Callable[[], T]) -> Future[T]:
+def start_thread(work: Callable[[], T]) -> Future[T]:
     future: Future[T] = Future()
     threading.Thread(target=_settle, args=(future, work), name="punchlist").start()
     return future
 
 
 class Lane:
-    """Runs what it is given one piece after the other, in order, on the threads of a pool."""
+    """Run work one piece after the other, in order, on the threads of a pool."""
 
     def __init__(self, pool: ThreadPoolExecutor) -> None:
         self._pool = pool
+        # Guards `_waiting` and `_runs` together: work added as the lane ends would otherwise never run.
         self._lock = threading.Lock()
         self._waiting: deque[Callable[[], None]] = deque()
         self._runs = False
@@ -48,7 +49,7 @@ class Lane:
         return future
 
     def _run(self) -> None:
-        """One piece of work; the rest waits its turn behind other lanes, unless the pool has closed."""
+        """Run one piece of work. The rest queues behind other lanes, or runs here once the pool has closed."""
         while True:
             with self._lock:
                 settle = self._waiting.popleft()
@@ -63,17 +64,18 @@ class Lane:
 
 
 class Watch:
-    """One thread that waits for new events for all followers of a board. It ends with the board, or without them."""
+    """One thread that waits for new events for all followers of a board. Ends with the board or its last follower."""
 
     def __init__(self, store: Store) -> None:
         self.fault: Exception | None = None
         self._store = store
+        # Guards `_followers` and `_runs` together: a follower that joins as the thread ends starts a new one.
         self._lock = threading.Lock()
         self._runs = False
         self._followers: dict[asyncio.Event, asyncio.AbstractEventLoop] = {}
 
     def join(self, wake: asyncio.Event) -> None:
-        """From now on the event is set whenever there may be something new, or the watch has ended."""
+        """Set the event whenever there may be something new, and when the watch ends."""
         with self._lock:
             self._followers[wake] = asyncio.get_running_loop()
             if not self._runs:
@@ -88,15 +90,15 @@ class Watch:
         fault: Exception | None = None
         try:
             cursor = self._store.last_seq()
-            # Told before we wait: what came between a follower's look and ours is not missed.
-            while self._tell() and self._store.wait(cursor, None):
+            # Wake followers before waiting: an event between a follower's read and our cursor would be missed.
+            while self._wake_followers() and self._store.wait(cursor, None):
                 cursor = self._store.last_seq()
         except Exception as error:
             fault = error
-        self._tell(ended=True, fault=fault)
+        self._wake_followers(ended=True, fault=fault)
 
-    def _tell(self, *, ended: bool = False, fault: Exception | None = None) -> bool:
-        """Wakes all followers; whether there are any."""
+    def _wake_followers(self, *, ended: bool = False, fault: Exception | None = None) -> bool:
+        """Wake all followers; True if there are any."""
         with self._lock:
             for wake, loop in list(self._followers.items()):
                 try:
