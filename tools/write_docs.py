@@ -6,11 +6,10 @@
 import argparse
 import sys
 from collections.abc import Callable, Iterator
-from importlib import import_module
 from pathlib import Path
 from typing import Any, cast
 
-from punchlist.cli import COMMANDS
+from punchlist.cli import COMMANDS, load_parser
 from punchlist.cli.dialects import described
 from punchlist.config import SETTINGS
 from punchlist.dialects import REGISTRY, dialect, repair
@@ -25,9 +24,8 @@ DOCS = Path(__file__).resolve().parent.parent / "docs"
 def commands_page() -> str:
     """Every command with its verbs and options, from the parsers themselves."""
     parts = ["# Commands", "", _EACH]
-    for name, command in COMMANDS.items():
-        parser: argparse.ArgumentParser = import_module(f"punchlist.cli.{command.module}").parser()
-        parts += ["", f"## `punchlist {name}`", "", *_parser(parser)]
+    for name in COMMANDS:
+        parts += ["", f"## `punchlist {name}`", "", *_parser(load_parser(name))]
     return "\n".join(parts) + "\n"
 
 

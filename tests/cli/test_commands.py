@@ -4,14 +4,13 @@ import argparse
 import os
 import subprocess
 import sys
-from importlib import import_module
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
 from punchlist import __version__
-from punchlist.cli import COMMANDS
+from punchlist.cli import COMMANDS, load_parser
 from tests.cli.conftest import Run
 
 OPTIONS = {
@@ -114,20 +113,20 @@ def test_the_commands_are_those_that_are_written_here():
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_has_just_these_options_and_always_db(name: str):
-    parser = import_module(f"punchlist.cli.{COMMANDS[name].module}").parser()
+    parser = load_parser(name)
     assert _options(parser) == OPTIONS[name] | {"--db"}
 
 
 @pytest.mark.parametrize("name", VERBS)
 def test_every_verb_of_a_command_has_just_these_options(name: str):
-    parser = import_module(f"punchlist.cli.{COMMANDS[name].module}").parser()
+    parser = load_parser(name)
     common = {"--db", "--session", "--agent", "--by"} if name == "todo" else {"--db"}
     found = {verb: _options(inner) for verb, inner in _verbs(parser).items()}
     assert found == {verb: options | common for verb, options in VERBS[name].items()}
 
 
 def test_every_verb_of_tasks_has_just_these_options():
-    parser = import_module("punchlist.cli.tasks").parser()
+    parser = load_parser("tasks")
     assert {verb: _options(inner) for verb, inner in _verbs(parser).items()} == TASKS
 
 

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from punchlist.board import Board
-from punchlist.cli.demo_script import Troupe
+from punchlist.cli.demo import Troupe
 from punchlist.core.todo import Status
 from tests.cli.conftest import Run
 

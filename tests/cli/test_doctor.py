@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from punchlist.cli.checks import file_system, lock_holder
+from punchlist.cli.doctor import file_system, lock_holder
 from punchlist.config import SETTINGS
 from punchlist.store.lock import SidecarLock
 from tests.cli.conftest import Run
@@ -67,7 +67,7 @@ def test_damaged_pages_are_found(run: Run, path: Path):
 
 
 def test_a_lock_that_is_held_is_reported_with_its_holder(run: Run, path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("punchlist.cli.checks._LOCK_SECONDS", 0.01)
+    monkeypatch.setattr("punchlist.cli.doctor._LOCK_SECONDS", 0.01)
     lock = SidecarLock(f"{path}.lock")
     with closing(lock), lock.held():
         found = _findings(run)["lock"]

@@ -13,9 +13,7 @@ from punchlist.core.events import KINDS, Event
 from punchlist.core.task import Blocking, Check, LateResult, Task, TaskStatus, Wait
 from punchlist.surfaces.sentences import sentence
 from punchlist.surfaces.spans import ASCII, UNICODE, Look, plain
-from punchlist.surfaces.task_card import task_card
-from punchlist.surfaces.task_graph import around, dot, graph_lines, mermaid
-from punchlist.surfaces.tasks import task_lines, until
+from punchlist.surfaces.tasks import around, dot, graph_lines, mermaid, task_card, task_lines, until
 from tests.cli.conftest import Run
 from tests.cli.test_hostile_text import EVIL, _assert_clean
 

@@ -4,8 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 from punchlist.core.brief import STALLS, brief
 from punchlist.core.events import Event
-from punchlist.surfaces.brief_text import Around, brief_lines
-from punchlist.surfaces.silences import Silent, silence_words
+from punchlist.surfaces.brief import Around, Silent, brief_lines, silence_words
 from punchlist.surfaces.spans import UNICODE, plain
 
 NOW = datetime(2026, 3, 1, 10, tzinfo=UTC)

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from punchlist.surfaces.packing import packed
+from punchlist.surfaces.spans import packed
 from punchlist.text import width
 
 

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from punchlist.core.todo import Status, TodoItem, TodoList
 from punchlist.store import ListRow
+from punchlist.surfaces.lists import list_lines, status_line
 from punchlist.surfaces.panel import Frame, bar, frame_lines
 from punchlist.surfaces.spans import ASCII, UNICODE, Glyphs, Look, Span, cells, cut, padded, plain
-from punchlist.surfaces.text import list_lines, status_line
 
 _AT = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -1,19 +1,23 @@
-"""What the commands' arguments have in common."""
+"""Options and parsers that commands share, and the board, project and list that they name."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from punchlist.cli import UNUSABLE, complain
 from punchlist.cli.terminal import columns
-from punchlist.errors import BoardMissing
+from punchlist.config import project_of
+from punchlist.errors import BoardMissing, EditRefused, SessionUnknown
 
 if TYPE_CHECKING:
+    from punchlist.agent import Agent
     from punchlist.board import Board
-
+    from punchlist.store import ListRow
 
 _EVERYTHING = 10**9 - 1
 
@@ -35,6 +39,7 @@ class Parser(argparse.ArgumentParser):
         settings.setdefault("formatter_class", _Help)
         super().__init__(allow_abbrev=False, **settings)
         self._among = True
+        self.first_verb = ""
 
     def add_subparsers(self, **settings: Any) -> Any:
         self._among = False
@@ -43,6 +48,8 @@ class Parser(argparse.ArgumentParser):
     def parse_known_args(  # pyright: ignore[reportIncompatibleMethodOverride]
         self, args: Any = None, namespace: Any = None
     ) -> tuple[Any, list[str]]:
+        if self.first_verb and args is not None:
+            args = with_verb(args, self.first_verb)
         if not self._among or args is None or "--" in args:
             return super().parse_known_args(args, namespace)
         self._among = False  # the method below calls this one
@@ -55,10 +62,14 @@ class Parser(argparse.ArgumentParser):
         raise SystemExit(complain(f"{message}; see `{self.prog} --help`.", UNUSABLE))
 
 
-def command_parser(name: str, description: str, *, examples: str = "") -> Parser:
+def command_parser(
+    name: str, description: str, *, run: Callable[[argparse.Namespace], int] | None = None, examples: str = ""
+) -> Parser:
+    """Return a command's parser with `--db`. A command with verbs leaves `run` to the parsers of its verbs."""
     parser = Parser(prog=f"punchlist {name}", description=description, epilog=f"examples:\n{examples}".rstrip())
     if not examples:
         parser.epilog = None
+    parser.set_defaults(run=run)
     add_db(parser)
     return parser
 
@@ -144,3 +155,70 @@ def open_board(options: argparse.Namespace, *, reads: bool = False) -> Board:
 def here(options: argparse.Namespace) -> str | None:
     """The folder whose project is meant; None with `--all`."""
     return None if options.all else options.project or os.getcwd()
+
+
+MAIN = "main"
+
+
+def add_target(parser: ArgumentParser) -> None:
+    parser.add_argument("--session", metavar="S", help="the list of this session (default: the project's latest)")
+    parser.add_argument("--agent", metavar="A", help="the list of the agent of this name")
+    parser.add_argument("--by", metavar="NAME", help="who makes the change (default: your login name)")
+
+
+def author(options: Namespace) -> str:
+    """The name under which a change is recorded."""
+    if options.by:
+        return options.by
+    import getpass
+
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):
+        return "user"
+
+
+def chosen_agent(board: Board, options: Namespace, *, create: bool = False, filled: bool = True) -> Agent:
+    """The agent whose list is meant.
+
+    By name; else the latest list of the session (`$PUNCHLIST_SESSION` if none is named); else that of the project.
+    `filled` passes over lists that are empty now. With `create` there is always one: in a project without any, a
+    session named after it, with the agent `main`.
+    """
+    session: str | None = options.session or os.environ.get("PUNCHLIST_SESSION") or None
+    rows = _candidates(board, session, filled=filled)
+    if options.agent:
+        rows = [row for row in rows if row.agent == options.agent]
+    found = max(rows, key=lambda row: row.updated_at, default=None)
+    if found is not None:
+        return board.agent(found.agent, session=found.session, project=found.project)
+    if create:
+        return board.agent(options.agent or MAIN, session=session or own_session(project_of()))
+    if options.session and not board.lists(session=options.session):
+        raise SessionUnknown(session=options.session)
+    raise EditRefused(
+        problem='No todos here. Use `punchlist todo append "My first item"` to start a list, '
+        "or name one with --session and --agent."
+    )
+
+
+def _candidates(board: Board, session: str | None, *, filled: bool) -> list[ListRow]:
+    if session is not None:
+        rows = list(board.lists(session=session))
+    elif filled:
+        return list(board.lists(project=os.getcwd(), limit=1000))
+    else:
+        latest = board.sessions(project=os.getcwd(), limit=1)
+        rows = [row for found in latest for row in board.lists(session=found.id)]
+    return [row for row in rows if (row.todos.items if filled else row.todos.revision)]
+
+
+def own_session(project: str) -> str:
+    """The session of a person who starts a list by hand: the project's name, and a hash of its path.
+
+    A session belongs to one project for good, so the name alone would not do for two projects called `api`.
+    """
+    from hashlib import blake2b
+
+    name = "".join(char if char.isalnum() else "-" for char in os.path.basename(project)).strip("-")[:40]
+    return f"{name or 'project'}-{blake2b(os.fsencode(project), digest_size=3).hexdigest()}"

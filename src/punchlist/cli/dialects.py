@@ -22,7 +22,7 @@ _FOCUS = {
 
 
 def parser() -> Parser:
-    made = command_parser("dialects", "Lists the todo tools that agents may use, and what each cannot say.")
+    made = command_parser("dialects", "Lists the todo tools that agents may use, and what each cannot say.", run=run)
     add_json(made)
     return made
 

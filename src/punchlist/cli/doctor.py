@@ -1,16 +1,23 @@
-"""`punchlist doctor`: is this installation and its board all right, and if not, what to do."""
+"""`punchlist doctor`: check versions, the board's files, lock, file system and content, and the settings."""
 
 from __future__ import annotations
 
+import os
+import platform
+import shlex
+import sqlite3
+import stat
 from argparse import Namespace
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Literal, NamedTuple
 
+from punchlist import __version__, config
 from punchlist.cli import FAILED, OK
 from punchlist.cli.arguments import Parser, add_json, board_url, command_parser
-from punchlist.cli.checks import NOT_SET, Finding, findings
 from punchlist.cli.terminal import look, show, show_json
-from punchlist.surfaces.spans import Line, Look, Span, Style, shown
-from punchlist.surfaces.text import plural
+from punchlist.config import SETTINGS
+from punchlist.errors import ConfigInvalid, PunchlistError, StoreBusy
+from punchlist.surfaces.spans import Line, Look, Span, Style, plural, shown
 
 _MARKS: dict[str, tuple[str, Style]] = {
     "ok": ("completed", "good"),
@@ -21,7 +28,7 @@ _MARKS: dict[str, tuple[str, Style]] = {
 
 def parser() -> Parser:
     said = "Checks the board and this installation. Changes nothing; ends with 1 if something is wrong."
-    made = command_parser("doctor", said)
+    made = command_parser("doctor", said, run=run)
     add_json(made)
     return made
 
@@ -60,3 +67,207 @@ def _lines(found: list[Finding], seen: Look) -> Iterator[Line]:
                 Span(" " * (column + 2 + len(seen.glyphs.boxes[box]) + 1)),
                 Span(f"fix: {shown(finding.fix)}", "warning"),
             )
+
+
+State = Literal["ok", "note", "wrong"]
+
+_WAL_FIXED = (3, 51, 3)
+_NETWORK = frozenset(
+    {
+        *("nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "glusterfs", "lustre", "gpfs", "beegfs"),
+        *("ncpfs", "davfs", "vboxsf", "virtiofs", "drvfs"),
+        *("fuse.sshfs", "fuse.s3fs", "fuse.rclone", "fuse.glusterfs", "fuse.ceph", "fuse.davfs2", "fuse.gcsfuse"),
+    }
+)
+_FLEETING = frozenset({"tmpfs", "ramfs"})
+_LOCK_SECONDS = 2.0
+NOT_SET = "not set: "
+
+
+class Finding(NamedTuple):
+    """One thing that was looked at. `wrong` needs the reader to act, and `fix` says how."""
+
+    name: str
+    state: State
+    text: str
+    fix: str = ""
+
+
+def findings(path: str) -> Iterator[Finding]:
+    """All checks, in order. The path is empty for a board in memory."""
+    yield Finding("punchlist", "ok", __version__)
+    yield Finding("python", "ok", f"{platform.python_version()} ({platform.system()} {platform.machine()})")
+    yield _sqlite()
+    if not path:
+        yield Finding("board", "note", "in memory: it ends with the program")
+    elif not os.path.exists(path):
+        yield Finding("board", "note", f"{path} is not there yet; the first write makes it")
+        yield file_system(path)
+    else:
+        yield _board(path)
+        yield from permissions(path)
+        yield file_system(path)
+        lock = _lock(path)
+        yield lock
+        if lock.state == "ok":
+            yield from _content(path)
+    yield from _settings()
+
+
+def _sqlite() -> Finding:
+    version = sqlite3.sqlite_version
+    if sqlite3.sqlite_version_info >= _WAL_FIXED:
+        return Finding("sqlite", "ok", version)
+    fixed = ".".join(map(str, _WAL_FIXED))
+    return Finding(
+        "sqlite",
+        "note",
+        f"{version}: before {fixed} several processes that write at once can damage a WAL file; "
+        "Punchlist's own lock covers that, as long as no other program writes to the board",
+    )
+
+
+def _board(path: str) -> Finding:
+    sizes = {part: os.stat(path + part).st_size for part in ("", "-wal") if os.path.exists(path + part)}
+    wal = f" and {size_text(sizes['-wal'])} of WAL" if "-wal" in sizes else ""
+    return Finding("board", "ok", f"{path}, {size_text(sizes[''])}{wal}")
+
+
+def size_text(size: int) -> str:
+    for unit, factor in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if size >= factor:
+            return f"{size / factor:.1f} {unit}"
+    return f"{size} bytes"
+
+
+def permissions(path: str) -> Iterator[Finding]:
+    """The file and what lies beside it are for their owner alone, and so is the folder."""
+    folder = os.path.dirname(path)
+    parts = [path + part for part in ("", "-wal", "-shm", ".lock", ".bell") if os.path.exists(path + part)]
+    open_parts = [part for part in parts if stat.S_IMODE(os.stat(part).st_mode) & 0o077]
+    if open_parts:
+        names = " ".join(shlex.quote(part) for part in open_parts)
+        yield Finding("file", "wrong", "others may read or write the board", f"chmod 600 {names}")
+    else:
+        yield Finding("file", "ok", "only you can read it (0600)")
+    mode = stat.S_IMODE(os.stat(folder).st_mode)
+    if not mode & 0o077:
+        yield Finding("folder", "ok", "only you can open it (0700)")
+    elif mode & 0o022 and not mode & stat.S_ISVTX:
+        said = f"others may put files beside the board (mode {mode:04o})"
+        yield Finding("folder", "wrong", said, f"chmod 700 {shlex.quote(folder)}")
+    else:
+        said = f"others may see the names in it (mode {mode:04o}), not what is in the board"
+        yield Finding("folder", "note", said, f"chmod 700 {shlex.quote(folder)}")
+
+
+def file_system(path: str, mounts: str = "/proc/mounts") -> Finding:
+    """What the board lies on; SQLite's shared memory and our lock need a local disk."""
+    try:
+        with open(mounts, encoding="utf-8", errors="replace") as file:
+            table = [line.split(" ") for line in file]
+    except OSError:
+        return Finding("disk", "note", "the kind of file system is not known on this system")
+    real = os.path.realpath(path)
+    kind, best = "unknown", ""
+    for row in table:
+        if len(row) < 3:
+            continue
+        where = row[1].replace("\\040", " ").replace("\\011", "\t").replace("\\134", "\\")
+        if (real == where or real.startswith(where.rstrip("/") + "/")) and len(where) >= len(best):
+            kind, best = row[2], where
+    if kind in _NETWORK:
+        fix = "put the board on a local disk and point $PUNCHLIST_DB there"
+        return Finding("disk", "wrong", f"{kind} is a network file system, where locks do not hold", fix)
+    if kind in _FLEETING:
+        return Finding("disk", "note", f"{kind}: what is on it is gone after a restart")
+    return Finding("disk", "ok", kind)
+
+
+def _lock(path: str) -> Finding:
+    from punchlist.store.lock import SidecarLock
+
+    lock = SidecarLock(f"{path}.lock", timeout=_LOCK_SECONDS)
+    try:
+        with lock.held():
+            return Finding("lock", "ok", "free")
+    except StoreBusy:
+        holder = lock_holder(f"{path}.lock")
+        fix = "wait for that program, or end it if it hangs" if holder else "find the program that holds it and end it"
+        return Finding("lock", "wrong", f"held{f' by {holder}' if holder else ''} for over {_LOCK_SECONDS:g} s", fix)
+    finally:
+        lock.close()
+
+
+def lock_holder(path: str, locks: str = "/proc/locks") -> str | None:
+    """The process that holds a lock on a file, where the system says so."""
+    inode = os.stat(path).st_ino
+    try:
+        with open(locks, encoding="ascii", errors="replace") as file:
+            rows = [line.split() for line in file]
+    except OSError:
+        return None
+    for row in rows:
+        if len(row) >= 6 and row[1] == "FLOCK" and row[5].endswith(f":{inode}"):
+            return f"process {row[4]}{_command_of(row[4])}"
+    return None
+
+
+def _command_of(process: str) -> str:
+    try:
+        with open(f"/proc/{process}/comm", encoding="utf-8", errors="replace") as file:
+            return f" ({file.read().strip()})"
+    except OSError:
+        return ""
+
+
+def _content(path: str) -> Iterator[Finding]:
+    from punchlist.store.inspect import inspect
+
+    try:
+        found = inspect(path)
+    except PunchlistError as error:
+        yield Finding("content", "wrong", str(error), "move the file aside, then restore a copy of it")
+        return
+    counts = ", ".join(
+        plural(count, noun)
+        for count, noun in ((found.sessions, "session"), (found.agents, "agent"), (found.events, "event"))
+    )
+    yield Finding("content", "ok", f"{counts}; format {found.format}")
+    if found.problems:
+        fix = "move the file aside with its -wal file, then restore a copy of it"
+        yield Finding("pages", "wrong", "; ".join(found.problems), fix)
+    else:
+        yield Finding("pages", "ok", "SQLite's quick check finds nothing wrong")
+    if found.journal != "wal":
+        yield Finding("journal", "wrong", f"the journal mode is {found.journal}, not WAL", "let Punchlist alone write")
+
+
+def _settings() -> Iterator[Finding]:
+    for name, meaning in SETTINGS.items():
+        value = os.environ.get(name)
+        problem = _problem(name) if value else ""
+        if problem:
+            yield Finding(f"${name}", "wrong", problem, meaning)
+        else:
+            yield Finding(f"${name}", "ok", value or f"{NOT_SET}{meaning}")
+
+
+def _problem(name: str) -> str:
+    """What is wrong with a setting, as those who use it would say."""
+    from punchlist.agent.own_secrets import own_secrets
+
+    readers: dict[str, Callable[[], object]] = {
+        "PUNCHLIST_DURABILITY": config.durability,
+        "PUNCHLIST_LEASE": config.lease,
+        "PUNCHLIST_REDACT": lambda: own_secrets({}),
+        "PUNCHLIST_STALL_AFTER": config.stall_timings,
+        "PUNCHLIST_STALL_LIFETIME": config.stall_timings,
+        "PUNCHLIST_TIMER_HORIZON": config.timer_horizon,
+        "PUNCHLIST_TODOS": config.todos_offered,
+    }
+    try:
+        readers.get(name, str)()
+    except ConfigInvalid as error:
+        return str(error)
+    return ""

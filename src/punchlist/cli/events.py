@@ -28,7 +28,7 @@ _EXAMPLES = """\
 
 
 def parser() -> Parser:
-    made = command_parser("events", "Shows what happened on the board, oldest first.", examples=_EXAMPLES)
+    made = command_parser("events", "Shows what happened on the board, oldest first.", run=run, examples=_EXAMPLES)
     made.add_argument("--follow", action="store_true", help="go on with each event as it happens")
     made.add_argument("--after", type=count, metavar="SEQ", help="all events behind this number")
     made.add_argument("--session", metavar="S", help="only this session")

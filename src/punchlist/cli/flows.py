@@ -8,9 +8,17 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from punchlist.cli import OK
-from punchlist.cli.arguments import Parser, add_db, add_json, add_limit, command_parser, most_of, open_board, with_verb
-from punchlist.cli.prune import duration
-from punchlist.cli.target import author
+from punchlist.cli.arguments import (
+    Parser,
+    add_db,
+    add_json,
+    add_limit,
+    author,
+    command_parser,
+    most_of,
+    open_board,
+)
+from punchlist.cli.sessions import duration
 from punchlist.cli.terminal import look, show, show_json
 from punchlist.errors import FlowUnknown, InvalidInput
 
@@ -31,13 +39,10 @@ _EVENTS = 20
 _LISTED = 50
 
 
-def parse(words: list[str]) -> Namespace:
-    return parser().parse_args(with_verb(words, "list"))
-
-
 def parser() -> Parser:
     said = "Flows: work in named steps that goes on after a conversation, and waits for times, events or people."
     made = command_parser("flows", f"{said} Without a verb: `list`.", examples=_EXAMPLES)
+    made.first_verb = "list"
     verbs = made.add_subparsers(metavar="VERB", required=True, parser_class=Parser)
 
     def verb(name: str, help: str, run: Callable[[Namespace], int]) -> argparse.ArgumentParser:
@@ -76,10 +81,6 @@ def _json(text: str) -> Any:
         return msgspec.json.decode(text)
     except (msgspec.MsgspecError, ValueError) as error:
         raise argparse.ArgumentTypeError(f"`{text[:80]}` is no JSON") from error
-
-
-def run(options: Namespace) -> int:
-    return options.run(options)
 
 
 def _list(options: Namespace) -> int:
@@ -179,7 +180,7 @@ def _tick(options: Namespace) -> int:
 
 
 def _prune(options: Namespace) -> int:
-    from punchlist.surfaces.text import plural
+    from punchlist.surfaces.spans import plural
 
     with open_board(options) as board:
         count = board.flows().prune_terminal_flows(options.older_than.total_seconds() / 86_400)

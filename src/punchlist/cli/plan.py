@@ -1,11 +1,11 @@
-"""`punchlist plan`: what an agent means to do, and a person's word on it."""
+"""`punchlist plan` and `punchlist answer`: a person decides on plans and answers questions."""
 
 from __future__ import annotations
 
 import argparse
 import os
 from argparse import Namespace
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from punchlist.cli import OK
@@ -14,23 +14,26 @@ from punchlist.cli.arguments import (
     add_all,
     add_db,
     add_json,
+    add_target,
+    author,
+    chosen_agent,
     command_parser,
     count,
     here,
     open_board,
-    with_verb,
 )
-from punchlist.cli.target import author
 from punchlist.cli.terminal import look, show, show_json
-from punchlist.errors import PlanMissing, PlanRefused
-from punchlist.surfaces.spans import Line, Span, cut, shown
+from punchlist.errors import EditRefused, PlanMissing, PlanRefused
+from punchlist.surfaces.matching import find_item
+from punchlist.surfaces.spans import Line, Look, Span, cut, shown
+from punchlist.text import repair
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from punchlist.board import Board
     from punchlist.core.approval import Plan
-    from punchlist.store.waiting import PlanRow
+    from punchlist.store.waiting import PlanRow, QuestionRow
 
 _EXAMPLES = """\
   punchlist plan show                       the plan that waits, else the latest
@@ -48,12 +51,9 @@ _NOTHING_AT_ALL = "No agent on this board has proposed a plan. One comes from an
 _SAID = "Shows what an agent means to do, before it begins, and decides. Without a verb: `show`."
 
 
-def parse(words: list[str]) -> Namespace:
-    return parser().parse_args(with_verb(words, "show"))
-
-
 def parser() -> Parser:
     made = command_parser("plan", _SAID, examples=_EXAMPLES)
+    made.first_verb = "show"
     verbs = made.add_subparsers(metavar="VERB", required=True, parser_class=Parser)
 
     def verb(name: str, help: str, run: Callable[[Namespace], int]) -> argparse.ArgumentParser:
@@ -79,10 +79,6 @@ def parser() -> Parser:
     added.add_argument("reason", nargs="+", metavar="REASON")
     verb("history", "show every revision, the oldest first", _history)
     return made
-
-
-def run(options: Namespace) -> int:
-    return options.run(options)
 
 
 def _show(options: Namespace) -> int:
@@ -196,7 +192,7 @@ def plan_data(row: PlanRow, now: datetime) -> dict[str, Any]:
 
 
 def _head(row: PlanRow, now: datetime) -> Line:
-    from punchlist.surfaces.text import ago
+    from punchlist.surfaces.spans import ago
 
     seen, plan = look(), row.plan
     dot = f" {seen.glyphs.dot} "
@@ -230,7 +226,7 @@ def _next_steps(row: PlanRow, now: datetime) -> Sequence[Line]:
 
 
 def _entry(row: PlanRow, now: datetime) -> Line:
-    from punchlist.surfaces.text import ago
+    from punchlist.surfaces.spans import ago
 
     plan = row.plan
     when = plan.decided_at or plan.proposed_at or plan.created_at or now
@@ -242,3 +238,126 @@ def _entry(row: PlanRow, now: datetime) -> Line:
         Span(shown(plan.title), "bold"),
         Span(f"  {ago(when, now)}{who}{why}", "dim"),
     )
+
+
+_ANSWER_EXAMPLES = """\
+  punchlist answer                          what waits on you
+  punchlist answer region "Use eu-west"     the item that holds `region`; its agent hears it at its next turn
+"""
+
+
+def answer_parser() -> Parser:
+    made = command_parser(
+        "answer",
+        "Answers what an agent asks; without arguments lists what waits on you.",
+        run=run_answer,
+        examples=_ANSWER_EXAMPLES,
+    )
+    made.add_argument("item", nargs="?", metavar="ITEM", help="the item that asks, by id or a few letters of it")
+    made.add_argument("text", nargs="*", metavar="TEXT", help="the answer")
+    add_target(made)
+    add_all(made)
+    add_json(made)
+    return made
+
+
+def run_answer(options: Namespace) -> int:
+    return _list_waiting(options) if options.item is None else _answer(options)
+
+
+def _list_waiting(options: Namespace) -> int:
+    with open_board(options, reads=True) as board:
+        questions = _asked(board, options)
+        plans = [row for row in board.plans(project=_where(options)) if _meant(row, options)]
+        now = board.now()
+    if options.json:
+        shown_plans = [plan_data(row, now) for row in plans]
+        show_json({"questions": [question_data(row) for row in questions], "plans": shown_plans})
+    elif questions or plans:
+        show(_waiting_lines(questions, plans, look(), now))
+    else:
+        more = (
+            ""
+            if options.all or options.project or options.session
+            else "; `punchlist answer --all` looks in every project"
+        )
+        print(f"Nothing waits on you{more}.")
+    return OK
+
+
+def _answer(options: Namespace) -> int:
+    text = repair(" ".join(options.text)).strip()
+    if not text:
+        raise EditRefused(problem='Say the answer too, as in `punchlist answer region "Use eu-west"`.')
+    with open_board(options) as board:
+        row = _matching(_asked(board, options), repair(options.item))
+        if row is None:
+            agent = chosen_agent(board, options)
+            item = find_item(agent.todos.items, repair(options.item))
+            if item is None:
+                problem = f'No question matched "{options.item}". `punchlist answer` lists what waits on you.'
+                raise EditRefused(problem=problem)
+            name = item.id
+        else:
+            agent, name = board.agent(row.agent, session=row.session, project=row.project), row.question.item
+        answered = agent.answer(name, text, by=author(options))
+    if options.json:
+        from msgspec.structs import asdict
+
+        show_json({"session": agent.session, "agent": agent.name, **asdict(answered)})
+    else:
+        print(f"Answered: {shown(answered.content)}. {shown(agent.name)} is told at its next turn.")
+    return OK
+
+
+def _where(options: Namespace) -> str | None:
+    return None if options.session else here(options)
+
+
+def _meant(row: QuestionRow | PlanRow, options: Namespace) -> bool:
+    return options.session in (None, row.session) and options.agent in (None, row.agent)
+
+
+def _asked(board: Board, options: Namespace) -> list[QuestionRow]:
+    return [row for row in board.questions(project=_where(options)) if _meant(row, options)]
+
+
+def _matching(rows: Sequence[QuestionRow], query: str) -> QuestionRow | None:
+    """The question whose item has this id or text; else the only one that holds the words."""
+    wanted = query.strip().lower()
+    same = [row for row in rows if wanted in (f"#{row.question.item}", row.question.item, row.question.content.lower())]
+    held = [row for row in rows if wanted in f"{row.question.content} {row.question.question}".lower()]
+    found = same or held
+    if len(found) > 1:
+        names = "; ".join(f"--session {row.session} --agent {row.agent}, item {row.question.item}" for row in found[:5])
+        raise EditRefused(problem=f'{len(found)} questions match "{query}"; say which one is meant: {names}.')
+    return found[0] if found else None
+
+
+def question_data(row: QuestionRow) -> dict[str, Any]:
+    """A question as JSON values. Every key is always there."""
+    from msgspec.structs import asdict
+
+    return {"session": row.session, "agent": row.agent, "project": row.project, **asdict(row.question)}
+
+
+def _waiting_lines(
+    questions: Sequence[QuestionRow], plans: Sequence[PlanRow], seen: Look, now: datetime
+) -> Iterator[Line]:
+    from punchlist.surfaces.spans import ago
+
+    dot = f" {seen.glyphs.dot} "
+    for row in questions:
+        one = row.question
+        when = "" if one.asked_at is None else f"{dot}{ago(one.asked_at, now)}"
+        place = f"{dot}{shown(row.agent)}{dot}session {shown(row.session)}{when}"
+        head = (Span(f"{shown(one.item)} ", "dim"), Span(shown(one.content), "bold"), Span(place, "dim"))
+        yield cut(head, seen.columns, seen.glyphs)
+        yield (Span(f"  {shown(one.question)}", "warning"),)
+    for row in plans:
+        place = f"{dot}{shown(row.agent)}{dot}session {shown(row.session)}{dot}see `punchlist plan show`"
+        head = (Span("plan ", "dim"), Span(shown(row.plan.title), "bold"), Span(place, "dim"))
+        yield cut(head, seen.columns, seen.glyphs)
+    if questions:
+        yield ()
+        yield (Span(f"punchlist answer {shown(questions[0].question.item)} TEXT", "dim"),)

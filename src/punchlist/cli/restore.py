@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from punchlist.cli import FAILED, OK
-from punchlist.cli.arguments import Parser, add_json, command_parser, open_board
-from punchlist.cli.target import MAIN, author, own_session
+from punchlist.cli.arguments import MAIN, Parser, add_json, author, command_parser, open_board, own_session
 from punchlist.cli.terminal import look, show, show_json
 from punchlist.errors import InvalidInput
 from punchlist.surfaces.spans import Span, cut, shown
@@ -34,7 +33,7 @@ def parser() -> Parser:
         "Takes over the list that an agent's transcript ends with. A list on the board that was written later stands. "
         "A session that is known only by its log shows in `punchlist todos` from then on like any other."
     )
-    made = command_parser("restore", said, examples=_EXAMPLES)
+    made = command_parser("restore", said, run=run, examples=_EXAMPLES)
     made.add_argument("what", nargs="?", metavar="PATH|SESSION", help="a transcript, or the id of its session")
     made.add_argument("--format", metavar="F", help="whose transcript it is (default: told from the transcript)")
     made.add_argument("--session", metavar="S", help="the session to restore to (default: the transcript's own)")

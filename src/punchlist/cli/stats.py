@@ -1,17 +1,16 @@
-"""`punchlist stats`: what the todo layer itself costs."""
+"""`punchlist stats`: the cost of the todo layer itself, as a table or two rows side by side."""
 
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from punchlist.cli import FAILED, OK, complain
 from punchlist.cli.arguments import Parser, add_all, add_json, command_parser, here, open_board
 from punchlist.cli.terminal import look, show, show_json
-from punchlist.guidance.ledger import Cost, Size, summed
-from punchlist.surfaces.costs import comparison, said, table, title
-from punchlist.surfaces.spans import cut, shown
+from punchlist.guidance.ledger import NOTHING, Cost, Size, summed
+from punchlist.surfaces.spans import Line, Span, cut, plural, shown
 
 _EXAMPLES = """\
   punchlist stats                                              of this project, by dialect and profile
@@ -26,7 +25,7 @@ _LEGEND = (
 
 def parser() -> Parser:
     made = command_parser(
-        "stats", "Shows what the todo layer itself costs, by dialect and profile.", examples=_EXAMPLES
+        "stats", "Shows what the todo layer itself costs, by dialect and profile.", run=run, examples=_EXAMPLES
     )
     made.add_argument("--session", metavar="S", help="only this session")
     add_all(made)
@@ -117,3 +116,99 @@ def _data(cost: Cost) -> dict[str, Any]:
 
 def _size(size: Size) -> dict[str, int]:
     return {"count": size.count, "bytes": size.bytes, "tokens": size.tokens}
+
+
+_HEADINGS = ("turns", "calls", "share", "tools", "said", "written", "read", "tokens", "a turn")
+
+
+def table(costs: Sequence[Cost]) -> Iterator[Line]:
+    """A row for each dialect and profile, in estimated tokens, and below it what is out of the ordinary."""
+    name = max(len(title(cost)) for cost in costs)
+    rows = [(title(cost), *_cells(cost)) for cost in costs]
+    wide = [max(len(_HEADINGS[at]), *(len(row[at + 1]) for row in rows)) for at in range(len(_HEADINGS))]
+    heads = "  ".join(head.rjust(width) for head, width in zip(_HEADINGS, wide, strict=True))
+    yield (Span(f"{'':<{name}}  {heads}", "dim"),)
+    for cost, (called, *cells) in zip(costs, rows, strict=True):
+        line = "  ".join(cell.rjust(width) for cell, width in zip(cells, wide, strict=True))
+        yield Span(called.ljust(name), "bold"), Span(f"  {line}")
+        yield from ((Span(f"  {said}", "dim"),) for said in _remarks(cost))
+
+
+def title(cost: Cost) -> str:
+    return f"{cost.dialect}/{cost.profile}" if cost.profile else cost.dialect
+
+
+def _cells(cost: Cost) -> tuple[str, ...]:
+    parts = (cost.spent.descriptions, said(cost), cost.calls.arguments, cost.calls.replies)
+    return (
+        f"{cost.spent.turns:,}",
+        f"{cost.calls.arguments.count:,}",
+        f"{cost.share:.0%}",
+        *(f"{part.tokens:,}" for part in parts),
+        f"{cost.tokens:,}",
+        _each(cost.tokens, cost.spent.turns),
+    )
+
+
+def said(cost: Cost) -> Size:
+    """All that was put before the model, of whatever kind."""
+    return sum(cost.spent.injections.values(), NOTHING)
+
+
+def _remarks(cost: Cost) -> Iterator[str]:
+    kinds = ", ".join(f"{size.count} × {kind}" for kind, size in sorted(cost.spent.injections.items()))
+    spent = cost.spent
+    facts = (
+        f"said: {kinds}" if kinds else "",
+        f"{plural(spent.caused, 'turn')} caused by the stop guard" if spent.caused else "",
+        f"{plural(spent.own_turns, 'turn')} with no other tool than ours" if spent.own_turns else "",
+        f"{plural(cost.calls.refused, 'call')} refused" if cost.calls.refused else "",
+        f"{plural(spent.withheld, 'text')} kept back by the budget" if spent.withheld else "",
+    )
+    found = "; ".join(fact for fact in facts if fact)
+    if found:
+        yield found
+
+
+def comparison(one: Cost, other: Cost) -> Iterator[Line]:
+    """Two of them side by side; where it makes sense, by the turn, so that long and short sessions compare."""
+    rows = [(label, *cells) for label, *cells in _compared(one, other)]
+    names = (title(one), title(other))
+    label = max(len(row[0]) for row in rows)
+    left = max(len(names[0]), *(len(row[1]) for row in rows))
+    right = max(len(names[1]), *(len(row[2]) for row in rows))
+    yield Span(f"{'':<{label}}  {names[0]:>{left}}  {names[1]:>{right}}", "bold"), Span("   ratio", "dim")
+    for what, first, second, ratio in rows:
+        yield Span(f"{what:<{label}}  {first:>{left}}  {second:>{right}}"), Span(f"  {ratio:>6}", "dim")
+
+
+def _compared(one: Cost, other: Cost) -> Iterable[tuple[str, str, str, str]]:
+    yield _plain("turns", one.spent.turns, other.spent.turns)
+    yield _plain("our calls", one.calls.arguments.count, other.calls.arguments.count)
+    yield "share of all calls", f"{one.share:.0%}", f"{other.share:.0%}", _ratio(one.share, other.share)
+    for what, first, second in (
+        ("tokens a turn: tools", one.spent.descriptions.tokens, other.spent.descriptions.tokens),
+        ("tokens a turn: said", said(one).tokens, said(other).tokens),
+        ("tokens a turn: written", one.calls.arguments.tokens, other.calls.arguments.tokens),
+        ("tokens a turn: read", one.calls.replies.tokens, other.calls.replies.tokens),
+        ("tokens a turn: all", one.tokens, other.tokens),
+    ):
+        turns, others = one.spent.turns, other.spent.turns
+        ratio = _ratio(first / turns, second / others) if turns and others else ""
+        yield what, _each(first, turns), _each(second, others), ratio
+    yield _plain("turns caused by the stop guard", one.spent.caused, other.spent.caused)
+    yield _plain("turns with no other tool", one.spent.own_turns, other.spent.own_turns)
+    yield _plain("calls refused", one.calls.refused, other.calls.refused)
+    yield _plain("texts kept back", one.spent.withheld, other.spent.withheld)
+
+
+def _plain(what: str, first: int, second: int) -> tuple[str, str, str, str]:
+    return what, f"{first:,}", f"{second:,}", _ratio(first, second)
+
+
+def _each(total: float, turns: int) -> str:
+    return f"{total / turns:,.1f}" if turns else "-"
+
+
+def _ratio(first: float, second: float) -> str:
+    return f"{second / first:.2f}" if first else ""

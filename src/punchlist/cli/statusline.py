@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from punchlist.board import Board
     from punchlist.core.todo import TodoList
     from punchlist.store import ListRow
-    from punchlist.surfaces.text import Helped
+    from punchlist.surfaces.lists import Helped
 
 _PATIENCE = 0.2
 """Seconds to wait for the first word on standard input, and for each next one."""
@@ -35,7 +35,7 @@ def parser() -> Parser:
         "Prints what is being done and how far it is, as in `▸ Running tests (2/5)`; nothing if nothing is tracked. "
         "Reads what Claude Code gives a status line on standard input."
     )
-    made = command_parser("statusline", said, examples=_EXAMPLES)
+    made = command_parser("statusline", said, run=run, examples=_EXAMPLES)
     made.add_argument("--session", metavar="S", help="the session (default: what standard input says, else the latest)")
     made.add_argument("--agent", metavar="A", help="the agent (default: the first at work that has a list)")
     return made
@@ -44,7 +44,7 @@ def parser() -> Parser:
 def run(options: Namespace) -> int:
     """Always succeeds: a status bar is no place for an error."""
     with suppress(Exception):
-        from punchlist.surfaces.text import status_line
+        from punchlist.surfaces.lists import status_line
 
         given: dict[str, Any] = {}
         with suppress(Exception):  # no standard input at all, nothing on it, or nothing that we understand

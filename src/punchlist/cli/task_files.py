@@ -1,4 +1,4 @@
-"""`punchlist tasks import` and `export`: a list of tasks as a file."""
+"""`punchlist tasks import` and `export`: a list of tasks as a file, or as Claude Code's folder of files."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import os
 from argparse import Namespace
 from typing import TYPE_CHECKING
 
+from punchlist.bridges.claude_tasks import ClaudeTasks
+from punchlist.bridges.task_files import TaskFile, TaskFolder
 from punchlist.cli import FAILED, OK, complain
-from punchlist.cli.arguments import open_board
+from punchlist.cli.arguments import author, open_board
 from punchlist.cli.files import check_place, read, replace_file
-from punchlist.cli.target import author
-from punchlist.cli.task_target import chosen_list, nothing_there, report, task_data
+from punchlist.cli.task_commands import chosen_list, list_name, nothing_there, report, task_data
 from punchlist.cli.terminal import json_text, show_json
 from punchlist.errors import InvalidInput, TaskError
-from punchlist.surfaces.spans import shown
-from punchlist.surfaces.text import plural
+from punchlist.surfaces.spans import plural, shown
 from punchlist.text import for_terminal
 
 if TYPE_CHECKING:
@@ -30,8 +30,6 @@ def export(options: Namespace) -> int:
 
     kind = _format(options)
     if kind == _CLAUDE:
-        from punchlist.cli.task_folders import export_folder
-
         return export_folder(options)
     with open_board(options, reads=True) as board:
         tasks = chosen_list(board, options)
@@ -65,8 +63,6 @@ def import_(options: Namespace) -> int:
     from punchlist.tasks.exchange import bring
 
     if _format(options) == _CLAUDE:
-        from punchlist.cli.task_folders import import_folder
-
         return import_folder(options)
     text = read(options.path)
     found = _parsed(text, _format(options), options.path)
@@ -143,3 +139,50 @@ def _check_ours(path: str, kind: str) -> None:
         fits = False
     if not fits:
         raise InvalidInput(problem=f"`{path}` holds something else; name another file, or use --force.")
+
+
+CLAUDE = "claude"
+
+
+def import_folder(options: Namespace) -> int:
+    """Brings one folder to the list of its name, which is a session's where that is known; or to the one named."""
+    if options.in_order:
+        raise InvalidInput(problem="Claude Code's files say themselves what waits for what; leave --in-order away.")
+    if not os.path.isdir(os.path.expanduser(options.path)):
+        raise InvalidInput(problem=f"`{options.path}` is no folder; name one such as ~/.claude/tasks/LIST.")
+    whole = os.path.abspath(os.path.expanduser(options.path))
+    if not _holds_tasks(TaskFolder(whole)):
+        said = f"`{options.path}` holds no task files of Claude Code's, 1.json and so on"
+        raise InvalidInput(problem=f"{said}; name a list's folder, such as ~/.claude/tasks/LIST.")
+    folder, name = os.path.split(whole)
+    bridge = ClaudeTasks(folder)
+    with open_board(options) as board:
+        target = list_name(options) or bridge.list_of(board, name)
+        count = bridge.import_list(board, name, list=target)
+    if options.json:
+        show_json({"path": options.path, "format": CLAUDE, "list": target, "tasks": count}, indent=0)
+    else:
+        new = plural(count, "new task")
+        print(f"Imported {new} from {shown(options.path)} to the list {shown(target)}; see it with --list.")
+    return OK
+
+
+def _holds_tasks(folder: TaskFolder) -> bool:
+    """Whether this is a list of Claude Code's, perhaps one that it has cleared. Looks only; no lock is taken."""
+    return folder.watermark() > 0 or any(isinstance(folder.read(number), TaskFile) for number in folder.numbers())
+
+
+def export_folder(options: Namespace) -> int:
+    """Brings the list's folder below the one that is named in step with the board."""
+    bridge = ClaudeTasks(None if options.path == "-" else options.path)
+    with open_board(options, reads=True) as board:
+        tasks = chosen_list(board, options)
+        count = len(tasks.list())
+        if not count:
+            raise TaskError(problem=nothing_there(tasks))
+        path = bridge.export(board, tasks.name)
+    if options.json:
+        show_json({"path": path, "format": CLAUDE, "list": tasks.name, "tasks": count})
+    else:
+        print(f"Wrote {plural(count, 'task')} to {shown(path)}")
+    return OK

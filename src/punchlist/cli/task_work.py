@@ -1,26 +1,30 @@
-"""`punchlist tasks work`: claims tasks, runs a command for each, and completes or fails them by its exit code."""
+"""`punchlist tasks work`: claim tasks, run a command for each, record the outcome by its exit code."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import signal
+import subprocess
+import sys
+import tempfile
 import threading
 import time
 from argparse import Namespace
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from types import FrameType
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, Literal, NamedTuple
+
+import msgspec
 
 from punchlist.cli import FAILED, OK, UNUSABLE, complain
-from punchlist.cli.arguments import open_board
-from punchlist.cli.target import author
-from punchlist.cli.task_changes import named
-from punchlist.cli.task_child import Child
-from punchlist.cli.task_environment import as_json, board_variable, variables
-from punchlist.cli.task_target import chosen_list, report, reserved
+from punchlist.cli.arguments import author, board_url, open_board
+from punchlist.cli.task_commands import chosen_list, named, report, reserved, task_data
 from punchlist.core.task import Task, TaskStatus
 from punchlist.errors import CancelPending, FenceStale, ReservationRefused, StoreError, TaskError, TaskUnknown
+from punchlist.store.opening import store_path
+from punchlist.text import clean, cut, repair
 
 if TYPE_CHECKING:
     from punchlist.tasks import Tasks
@@ -287,3 +291,162 @@ def _why_failed(task: Task) -> str:
         return ""
     again = "; it is tried again after a rest" if task.not_before is not None else ""
     return f" ({task.failure}){again}"
+
+
+MOST_OUTPUT = 256 * 1024
+"""Bytes of what a command prints that are kept: the last ones."""
+
+_LONGEST_LINE = 4_000
+_CHUNK = 64 * 1024
+_LAST_WORDS = 2.0
+"""Seconds in which what a command printed must have come through after its end: others may hold its pipes open."""
+
+
+class Child:
+    """One run of a command, in a process group of its own. `ended` is called from another thread when it is over."""
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        environment: Mapping[str, str],
+        given: bytes | None,
+        *,
+        ended: Callable[[], None],
+        aside: bool = False,
+    ) -> None:
+        """`given` is its standard input. With `aside` what it prints goes to our stderr. Raises `OSError`."""
+        self.code: int | None = None
+        self._ended = ended
+        self._process = subprocess.Popen(
+            command,
+            env=environment,
+            stdin=subprocess.DEVNULL if given is None else subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            process_group=0,
+        )
+        self._printed, self._complained = bytearray(), bytearray()
+        out, err = self._process.stdout, self._process.stderr
+        self._readers = [
+            _thread(_pass_on, out, sys.stderr.buffer if aside else sys.stdout.buffer, self._printed),
+            _thread(_pass_on, err, sys.stderr.buffer, self._complained),
+        ]
+        if given is not None:
+            _thread(_feed, self._process.stdin, given)
+        _thread(self._watch)
+
+    def _watch(self) -> None:
+        code = self._process.wait()
+        for reader in self._readers:
+            reader.join(_LAST_WORDS)
+        self.code = code
+        self._ended()
+
+    def tell(self, number: int = signal.SIGTERM) -> None:
+        """Tells the command, and all that it started, to end."""
+        if self._process.returncode is None:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, number)
+
+    def kill(self) -> None:
+        self.tell(signal.SIGKILL)
+
+    @property
+    def result(self) -> Any:
+        """What it printed, if that is JSON as a whole; else its last line, as JSON if it is; None for nothing."""
+        text = bytes(self._printed).decode(errors="replace")
+        lines = text.split("\n") if len(self._printed) < MOST_OUTPUT else text.split("\n")[1:] or [text]
+        last = next((line for line in reversed(lines) if line.strip()), None)
+        if last is None:
+            return None
+        for said in ("\n".join(lines), last):
+            with suppress(msgspec.DecodeError, RecursionError):
+                return msgspec.json.decode(said)
+        return _line(last)
+
+    @property
+    def problem(self) -> str:
+        """Why it failed, by its exit code and the last line that it printed on stderr, else on stdout."""
+        code = self.code or 0
+        how = f"exit code {code}" if code >= 0 else f"ended by {_signal_name(-code)}"
+        for kept in (self._complained, self._printed):
+            lines = bytes(kept).decode(errors="replace").splitlines()
+            last = next((line for line in reversed(lines) if line.strip()), None)
+            if last is not None:
+                return f"{how}: {_line(last)}"
+        return how
+
+
+def _line(text: str) -> str:
+    return cut(clean(repair(text), lines=False).text.strip(), _LONGEST_LINE)
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _thread(work: Callable[..., None], *arguments: Any) -> threading.Thread:
+    thread = threading.Thread(target=work, args=arguments, daemon=True)
+    thread.start()
+    return thread
+
+
+def _feed(pipe: IO[bytes], given: bytes) -> None:
+    """A command that does not read is none of our concern."""
+    with suppress(OSError), pipe:
+        pipe.write(given)
+
+
+def _pass_on(pipe: IO[bytes], to: IO[bytes], kept: bytearray) -> None:
+    """Shows what comes through a pipe as it comes, and keeps the end of it."""
+    with pipe:
+        while chunk := os.read(pipe.fileno(), _CHUNK):
+            kept += chunk
+            del kept[:-MOST_OUTPUT]
+            with suppress(OSError, ValueError):  # whoever read us may be gone; the work goes on
+                to.write(chunk)
+                to.flush()
+
+
+_LONGEST = 16_000
+"""Characters of a text in the environment, which has little room; the JSON has all of it."""
+
+
+def variables(task: Task) -> dict[str, str]:
+    return {
+        "PUNCHLIST_TASK_ID": task.id,
+        "PUNCHLIST_TASK_LIST": task.list,
+        "PUNCHLIST_TASK_SUBJECT": _value(task.subject),
+        "PUNCHLIST_TASK_DESCRIPTION": _value(task.description),
+        "PUNCHLIST_TASK_FENCE": str(task.fence),
+    }
+
+
+def _value(text: str) -> str:
+    return cut(clean(text, lines=True).text, _LONGEST)
+
+
+def board_variable(options: Namespace) -> dict[str, str]:
+    """The board by its whole path, so that `punchlist` means the same one wherever the command calls it."""
+    path = store_path(board_url(options))
+    return {"PUNCHLIST_DB": path} if path else {}
+
+
+@contextmanager
+def as_json(task: Task, how: str) -> Generator[tuple[bytes | None, dict[str, str]]]:
+    """The task as JSON: what goes to standard input, and where the environment says that it is."""
+    body = msgspec.json.encode(task_data(task)) + b"\n"
+    if how != "file":
+        yield (body if how == "stdin" else None), {}
+        return
+    folder = tempfile.mkdtemp(prefix="punchlist-")  # nobody else may read it
+    try:
+        path = os.path.join(folder, "task.json")
+        with open(path, "xb") as file:
+            file.write(body)
+        yield None, {"PUNCHLIST_TASK_FILE": path}
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)

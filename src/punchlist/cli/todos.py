@@ -13,7 +13,7 @@ from punchlist.cli.terminal import look, show, show_json
 if TYPE_CHECKING:
     from punchlist.board import Board
     from punchlist.store import ListRow
-    from punchlist.surfaces.text import Helped
+    from punchlist.surfaces.lists import Helped
 
 _EXAMPLES = """\
   punchlist todos                      the lists of this project, the latest first
@@ -23,7 +23,7 @@ _EXAMPLES = """\
 
 
 def parser() -> Parser:
-    made = command_parser("todos", "Shows the lists of this project, the latest first.", examples=_EXAMPLES)
+    made = command_parser("todos", "Shows the lists of this project, the latest first.", run=run, examples=_EXAMPLES)
     add_all(made)
     made.add_argument("--session", metavar="S", help="all agents of this session")
     made.add_argument("--agent", metavar="A", help="only agents of this name")
@@ -49,7 +49,7 @@ def run(options: Namespace) -> int:
     if options.json:
         show_json([{**list_data(row, rows), "helpers": helped.get(row.number, {})} for row in rows])
     elif rows:
-        from punchlist.surfaces.text import board_lines
+        from punchlist.surfaces.lists import board_lines
 
         show(board_lines(rows, look(), now=now, projects=options.all, ids=options.ids, helped=helped))
     else:

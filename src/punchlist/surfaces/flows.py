@@ -11,8 +11,7 @@ import msgspec
 from punchlist.core.events import Event
 from punchlist.core.flow import Flow, FlowStatus, FlowStep, condition_of
 from punchlist.surfaces.sentences import sentence
-from punchlist.surfaces.spans import Line, Look, Span, Style, cut, padded, shown
-from punchlist.surfaces.text import ago
+from punchlist.surfaces.spans import Line, Look, Span, Style, ago, cut, padded, shown
 
 _STYLES: Mapping[FlowStatus, Style] = {
     FlowStatus.CREATED: "plain",

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from punchlist.core.todo import Status, TodoList
+from punchlist.surfaces.lists import DOUBTFUL, GRADES, graded, item_line, tree, waiting
 from punchlist.surfaces.spans import Glyphs, Line, Look, Span, Style, cells, cut, padded, shown
-from punchlist.surfaces.text import DOUBTFUL, GRADES, graded, item_line, tree, waiting
 
 if TYPE_CHECKING:
     from punchlist.store import ListRow

@@ -10,8 +10,8 @@ from hashlib import sha256
 from html import escape
 
 from punchlist.core.report import ItemReport, Report
-from punchlist.surfaces.report_values import Changes
-from punchlist.surfaces.report_words import (
+from punchlist.surfaces.reports import (
+    Changes,
     beside,
     changed_words,
     evidence_words,

@@ -1,4 +1,4 @@
-"""Events as sentences that a person reads."""
+"""Events as sentences: lists, plans, tasks and flows."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from punchlist.core.events import Event
-from punchlist.surfaces.flow_sentences import FLOW_DEEDS, flow_deed
 from punchlist.surfaces.spans import Glyphs, quoted, shown
-from punchlist.surfaces.task_sentences import task_sentence
 
 _ITEM_VERBS = {
     "item.added": "added",
@@ -147,6 +145,88 @@ def _inner(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     """What another version wrote may have another shape."""
     value = data.get(key)
     return cast("Mapping[str, Any]", value) if isinstance(value, dict) else {}
+
+
+_DEEDS = {
+    "task.created": "added {task}",
+    "task.changed": "changed {task}",
+    "task.linked": "made {task} wait for task {blocker}",
+    "task.unlinked": "let {task} no longer wait for task {blocker}",
+    "task.claimed": "took {task}",
+    "task.started": "started {task}",
+    "task.released": "gave {task} back",
+    "task.waiting": "put {task} aside",
+    "task.resumed": "let {task} go on",
+    "task.completed": "finished {task}",
+    "task.graded": "graded {task} anew",
+    "task.late": "came too late with {task}",
+    "task.failed": "failed at {task}",
+    "task.retrying": "failed at {task}, which will be tried again",
+    "task.reopened": "opened {task} again",
+    "task.cancel_requested": "asked to cancel {task}",
+    "task.cancelled": "cancelled {task}",
+    "task.refused": "was not allowed to finish {task}",
+    "task.deleted": "deleted {task}",
+}
+_BY_ITSELF = {
+    "task.expired": "the claim on {task} ran out",
+    "task.due": "{task} may be tried again",
+    "task.resumed": "the wait of {task} is over",
+    "task.cancelled": "{task} was cancelled, as asked",
+}
+"""What happens because its time has come has no author."""
+
+
+def task_sentence(event: Event, glyphs: Glyphs) -> str:
+    """What happened to a task: `worker-1 took task 3 “Ship it”`."""
+    by_itself = _BY_ITSELF.get(event.kind) if not event.by else None
+    template = by_itself or _DEEDS.get(event.kind) or _BY_ITSELF.get(event.kind) or shown(event.kind)
+    subject = str(event.data.get("subject") or "")
+    task = f"task {shown(str(event.data.get('id') or ''))} {quoted(subject, glyphs)}"
+    said = template.replace("{blocker}", shown(str(event.data.get("blocker") or ""))).replace("{task}", task)
+    if event.kind in _BY_ITSELF and (by_itself or event.kind not in _DEEDS):
+        return said
+    reason = shown(str(event.data.get("reason") or _failure(event) or ""))
+    author = shown(event.by or event.agent or "") or "someone"
+    return f"{author} {said}{f': {reason}' if reason else ''}"
+
+
+def _failure(event: Event) -> object:
+    """Why a task failed or was given up, if the event says so."""
+    fields = event.data.get("set")
+    return cast("dict[str, object]", fields).get("failure") if isinstance(fields, dict) else None
+
+
+FLOW_DEEDS = {
+    "flow.created": "made {flow}",
+    "flow.started": "started {flow}",
+    "flow.waiting": "lets {flow} wait",
+    "flow.resumed": "goes on with {flow}",
+    "flow.finished": "finished {flow}",
+    "flow.failed": "failed at {flow}",
+    "flow.cancel_requested": "asked to cancel {flow}",
+    "flow.cancelled": "cancelled {flow}",
+    "flow.state_updated": "moved {flow} on",
+    "flow.step_observed": "saw a step of {flow}",
+    "flow.linked": "lets {flow} come after another one",
+    "flow.unlinked": "no longer lets {flow} come after another one",
+    "flow.pruned": "deleted {flow}, which ended long ago",
+}
+
+
+def flow_deed(kind: str, data: Mapping[str, Any], glyphs: Glyphs) -> str:
+    """The deed without its author: `started the flow “Sort the inbox”`."""
+    flow = f"the flow {quoted(str(data.get('goal') or ''), glyphs)}"
+    said = FLOW_DEEDS[kind].replace("{flow}", flow)
+    match kind:
+        case "flow.state_updated":
+            return f"{said} to {_text(data, 'next_step')}" if data.get("next_step") else said
+        case "flow.failed":
+            return f"{said}: {_text(data, 'reason')}" if data.get("reason") else said
+        case "flow.step_observed":
+            return f"{said}: {_text(data, 'run_id')} {_text(data, 'status')}"
+        case _:
+            return said
 
 
 def _text(data: Mapping[str, Any], key: str) -> str:

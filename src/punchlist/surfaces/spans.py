@@ -1,11 +1,9 @@
-"""Lines of styled text: what a surface draws with, whatever the terminal can show.
-
-A `Look` says what the terminal can show. Every text from a board goes through `shown`: it was written by a model.
-"""
+"""Lines of styled text, and the words for counts and times that every surface shares."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from datetime import datetime
 from typing import Literal, NamedTuple
 
 from punchlist.text import fit, for_terminal, width
@@ -126,3 +124,51 @@ def padded(line: Line, columns: int, glyphs: Glyphs) -> Line:
     """The line, cut or filled with blanks to just this many cells."""
     short = cut(line, columns, glyphs)
     return (*short, Span(" " * (columns - cells(short))))
+
+
+def packed(parts: Iterable[str], columns: int, between: str) -> Iterator[str]:
+    """Lines of so many cells at most, 0 for one line however long it is. A part is only broken if it takes a whole one.
+
+    Nothing is left out but what stands between two parts, at the end of a line; a comma stays.
+    """
+    line, comma = "", between.rstrip() if between.startswith(",") else ""
+    for part in parts:
+        longer = f"{line}{between}{part}" if line else part
+        if not columns or width(longer) + len(comma) <= columns:
+            line = longer
+            continue
+        if line:
+            yield line + comma
+        *full, line = _broken(part, columns - len(comma))
+        yield from full
+    if line:
+        yield line
+
+
+def _broken(text: str, columns: int) -> list[str]:
+    """A text between its words, and within those that are too wide themselves."""
+    lines = [""]
+    for word in text.split():
+        longer = f"{lines[-1]} {word}" if lines[-1] else word
+        if width(longer) <= columns:
+            lines[-1] = longer
+            continue
+        rest = word
+        while width(rest) > columns and (head := fit(rest, columns, "")):
+            lines.append(head)
+            rest = rest[len(head) :]
+        lines.append(rest)
+    return [line for line in lines if line] or [""]
+
+
+def plural(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def ago(at: datetime, now: datetime) -> str:
+    """How long ago, in the largest unit that fits."""
+    seconds = max(0, int((now - at).total_seconds()))
+    for size, unit in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
+        if seconds >= size:
+            return f"{plural(seconds // size, unit)} ago"
+    return "just now"

@@ -1,14 +1,15 @@
-"""Durable tasks as lines of text: one row each, with why it does not move, and a card with all about one."""
+"""Durable tasks: one row each, a card with all facts about one, and the graph of dependencies."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from typing import Any
 
 from punchlist.core.task import ENDED, USUAL, Task, TaskStatus, Wait
-from punchlist.surfaces.spans import Glyphs, Line, Look, Span, Style, cells, cut, shown
-from punchlist.surfaces.text import plural
-from punchlist.text import fit
+from punchlist.surfaces.spans import Glyphs, Line, Look, Span, Style, ago, cells, cut, plural, shown
+from punchlist.text import fit, for_terminal
 
 _BOXES = {TaskStatus.WAITING: "blocked"}
 _STYLES: dict[TaskStatus, tuple[Style, Style]] = {
@@ -139,3 +140,199 @@ def task_lines(tasks: Sequence[Task], look: Look, now: datetime) -> Iterator[Lin
 
 def indent(depth: int, glyphs: Glyphs) -> str:
     return "" if depth == 0 else "  " * (min(depth, _DEEPEST) - 1) + f"{glyphs.branch} "
+
+
+_LABEL = 10
+_LONGEST_VALUE = 2_000
+"""Characters of a result or a state that are shown; `--json` has all."""
+
+
+def task_card(task: Task, look: Look, now: datetime) -> Iterator[Line]:
+    """The row of a task, each fact that there is about it on a line, its checklist and its description."""
+    yield task_line(task, look, now, Columns([task]))
+    for name, text in _facts(task, look.glyphs, now):
+        line = (Span(f"  {name:<{_LABEL}}  ", "dim"), Span(text))
+        yield cut(line, look.columns, look.glyphs)
+    for check in task.checklist:
+        box = look.glyphs.boxes["completed" if check.done else "pending"]
+        text = Span(shown(check.text), "dim" if check.done else "plain")
+        yield cut((Span("    "), Span(f"{box} ", "good" if check.done else "plain"), text), look.columns, look.glyphs)
+    if task.description:
+        yield ()
+        for line in for_terminal(task.description, lines=True).splitlines():
+            yield cut((Span(f"  {line}"),), look.columns, look.glyphs)
+
+
+def _facts(task: Task, glyphs: Glyphs, now: datetime) -> Iterator[tuple[str, str]]:
+    yield "status", _status(task, now)
+    yield "list", shown(task.list)
+    for name, value in (
+        ("doing", task.active_form),
+        ("owner", task.owner),
+        ("labels", ", ".join(task.labels)),
+        ("part of", task.parent),
+        ("priority", "" if task.priority == USUAL else f"{task.priority} (0 comes first, 4 last)"),
+        ("blocked by", ", ".join(task.blocked_by)),
+        ("blocks", ", ".join(task.blocks)),
+        ("files", ", ".join(task.reserved)),
+        ("failure", task.failure),
+    ):
+        if value:
+            yield name, shown(value)
+    yield from _numbers(task)
+    for name, value in (("result", task.result), ("state", task.state or None), ("metadata", task.metadata or None)):
+        if value is not None:
+            yield name, value_text(value, glyphs)
+    for late in task.late_results:
+        by = f" by {shown(late.by)}" if late.by else ""
+        yield "late", f"{value_text(late.result, glyphs)} (fence {late.fence}{by})"
+    yield from _times(task, now)
+
+
+def _status(task: Task, now: datetime) -> str:
+    if task.is_ready:
+        return "pending, ready to begin"
+    if task.stuck_on:
+        return f"{task.status}, blocked by {blockers(task)}: retry that, or `tasks unblock` this"
+    why = standing(task, now)
+    said = task.status.value.replace("_", " ")
+    return said if not why or why.startswith(said) else f"{said}, {why}"
+
+
+def _numbers(task: Task) -> Iterator[tuple[str, str]]:
+    done, total, percent = task.progress
+    if total > 1:
+        yield "progress", f"{done} of {total}, {percent} %"
+    if task.attempts or task.max_attempts:
+        yield "attempts", f"{task.attempts}" + (f" of {task.max_attempts}" if task.max_attempts else "")
+    yield "revision", f"{task.revision}" + (f", fence {task.fence}" if task.fence else "")
+
+
+def _times(task: Task, now: datetime) -> Iterator[tuple[str, str]]:
+    by = f" by {shown(task.created_by)}" if task.created_by else ""
+    for name, at, more in (
+        ("created", task.created_at, by),
+        ("started", task.started_at, ""),
+        ("finished", task.finished_at, ""),
+    ):
+        if at is not None:
+            yield name, ago(at, now) + more
+    if task.lease_until is not None:
+        yield "lease", f"ends {until(task.lease_until, now)}"
+
+
+def value_text(value: Any, glyphs: Glyphs) -> str:
+    """A JSON value in one line."""
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    return fit(shown(text), _LONGEST_VALUE, glyphs.ellipsis)
+
+
+Edge = tuple[str, str]
+"""A blocker, and who waits for it."""
+
+_LONGEST = 80
+_PLAIN = frozenset(" .,-_/()'!?+=:")
+_FILLS: Mapping[TaskStatus, tuple[str, str]] = {
+    TaskStatus.PENDING: ("#ffffff", "#57606a"),
+    TaskStatus.IN_PROGRESS: ("#ddf4ff", "#0969da"),
+    TaskStatus.WAITING: ("#fff8c5", "#9a6700"),
+    TaskStatus.COMPLETED: ("#dafbe1", "#1a7f37"),
+    TaskStatus.FAILED: ("#ffebe9", "#cf222e"),
+    TaskStatus.CANCELLED: ("#f6f8fa", "#8c959f"),
+}
+"""The colours of a box and of its edge."""
+
+
+def around(id: str, edges: Sequence[Edge]) -> set[str]:
+    """The task, all that it waits for and all that waits for it, however far."""
+    found = {id}
+    for pairs in (edges, [(task, blocker) for blocker, task in edges]):
+        nexts: dict[str, list[str]] = {}
+        for one, other in pairs:
+            nexts.setdefault(one, []).append(other)
+        seen, waiting = {id}, [id]
+        while waiting:
+            more = [each for each in nexts.get(waiting.pop(), []) if each not in seen]
+            seen.update(more)
+            waiting.extend(more)
+        found |= seen
+    return found
+
+
+def graph_lines(tasks: Sequence[Task], edges: Sequence[Edge], look: Look, now: datetime) -> Iterator[Line]:
+    """A tree in the order of work: each task once, below the last of its blockers; the row names all of them."""
+    columns = Columns(tasks)
+    known = {task.id: task for task in tasks}
+    under = _places(tasks, [edge for edge in edges if edge[0] in known and edge[1] in known])
+    below: dict[str | None, list[Task]] = {}
+    for task in tasks:
+        below.setdefault(under.get(task.id), []).append(task)
+    rows = [(0, task) for task in reversed(below.get(None, []))]
+    while rows:
+        depth, task = rows.pop()
+        yield task_line(task, look, now, columns, before=indent(depth, look.glyphs))
+        rows.extend((depth + 1, child) for child in reversed(below.get(task.id, [])))
+
+
+def _places(tasks: Sequence[Task], edges: Sequence[Edge]) -> dict[str, str]:
+    """Below which of its blockers each task stands: the one that comes last when they are done in order."""
+    after: dict[str, list[str]] = {}
+    open_edges: dict[str, int] = {}
+    for blocker, task in edges:
+        after.setdefault(blocker, []).append(task)
+        open_edges[task] = open_edges.get(task, 0) + 1
+    under: dict[str, str] = {}
+    level = [task.id for task in tasks if task.id not in open_edges]
+    while level:
+        following: list[str] = []
+        for blocker in level:
+            for task in after.get(blocker, ()):
+                open_edges[task] -= 1
+                if not open_edges[task]:
+                    under[task] = blocker
+                    following.append(task)
+        level = following
+    return under
+
+
+def mermaid(tasks: Sequence[Task], edges: Sequence[Edge]) -> Iterator[str]:
+    yield "flowchart TD"
+    for task in tasks:
+        yield f'  t{_number(task.id)}["{_number(task.id)}: {_coded(_title(task))}"]:::{task.status.value}'
+    for blocker, task in edges:
+        yield f"  t{_number(blocker)} --> t{_number(task)}"
+    used = {task.status for task in tasks}
+    for status, (fill, stroke) in _FILLS.items():
+        if status in used:
+            yield f"  classDef {status.value} fill:{fill},stroke:{stroke},color:#1f2328"
+
+
+def _coded(text: str) -> str:
+    """With Mermaid's own codes for everything but letters, digits and a few plain signs."""
+    return "".join(char if char.isalnum() or char in _PLAIN else f"#{ord(char)};" for char in text)
+
+
+def dot(tasks: Sequence[Task], edges: Sequence[Edge]) -> Iterator[str]:
+    yield "digraph tasks {"
+    yield '  node [shape=box, style="rounded,filled", fontname="sans-serif"];'
+    for task in tasks:
+        fill, stroke = _FILLS[task.status]
+        label = f"{_number(task.id)}: {_quoted(_title(task))}"
+        yield f'  t{_number(task.id)} [label="{label}", fillcolor="{fill}", color="{stroke}"];'
+    for blocker, task in edges:
+        yield f"  t{_number(blocker)} -> t{_number(task)};"
+    yield "}"
+
+
+def _quoted(text: str) -> str:
+    """Within double quotes: no end of the text, no escape of Graphviz, no entity."""
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("&", "&amp;")
+
+
+def _title(task: Task) -> str:
+    return fit(for_terminal(task.subject), _LONGEST)
+
+
+def _number(id: str) -> str:
+    """An id is a number; whatever else a damaged row might hold has no place in a diagram."""
+    return id if id.isascii() and id.isdecimal() else "0"

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from punchlist.core.todo import Status, TodoItem, TodoList
-from punchlist.surfaces.spans import Glyphs, Line, Look, Span, Style, cells, cut, shown
+from punchlist.surfaces.spans import Glyphs, Line, Look, Span, Style, ago, cells, cut, plural, shown
 from punchlist.text import fit
 
 if TYPE_CHECKING:
@@ -212,16 +212,3 @@ def status_line(todos: TodoList, look: Look, helped: Helped = NOBODY) -> str:
     if look.columns is None:
         return said + count
     return fit(said, look.columns - len(count), look.glyphs.ellipsis) + count
-
-
-def plural(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
-
-
-def ago(at: datetime, now: datetime) -> str:
-    """How long ago, in the largest unit that fits."""
-    seconds = max(0, int((now - at).total_seconds()))
-    for size, unit in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
-        if seconds >= size:
-            return f"{plural(seconds // size, unit)} ago"
-    return "just now"

@@ -1,0 +1,248 @@
+"""A brief on one screen: what happened while the reader was away."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import timedelta
+from typing import Any, Final, NamedTuple
+
+from msgspec import Struct
+
+from punchlist.core.brief import STALLS, Brief
+from punchlist.core.report import ItemReport
+from punchlist.surfaces.lists import at_it
+from punchlist.surfaces.reports import (
+    Changes,
+    change_words,
+    check_words,
+    counted,
+    item_data,
+    span,
+    tally_words,
+    work_words,
+)
+from punchlist.surfaces.spans import Glyphs, Line, Span, Style, packed, shown
+from punchlist.text import cut, fit, width
+
+
+class Silent(NamedTuple):
+    """An agent that has fallen silent: which of the stalls it is, and for how long if that is known."""
+
+    session: str
+    agent: str
+    detector: str
+    silent: timedelta | None = None
+
+
+_SAID: Final = {
+    "nothing_submitted": "was started{for}, and was given nothing to do",
+    "no_runtime_event": "was given something to do{for}, and nothing has come from it since",
+    "no_output": "has shown no sign of life{for}, and has said nothing yet; perhaps a tool still runs",
+    "silent_after_output": "has shown no sign of life{for}; perhaps it waits for an answer",
+    "timed_out": "has come to no end, and is no longer waited for",
+}
+_AGO: Final = frozenset({"nothing_submitted", "no_runtime_event"})
+
+
+def silence_words(who: str, silent: Silent) -> str:
+    """What is the matter with an agent of that name, as a sentence."""
+    said = _SAID.get(silent.detector, "has shown no sign of life{for}")
+    long = "" if silent.silent is None else span(silent.silent)
+    when = "" if not long else f" {long} ago" if silent.detector in _AGO else f" for {long}"
+    return f"{who} {said.replace('{for}', when)}."
+
+
+_MARGIN: Final = 4
+_TEXT: Final = 80
+"""Characters of an item's text where a line may be of any length."""
+
+_LEAST: Final = 24
+"""Cells that an item's text keeps on a line with what is known of it."""
+
+_NARROW: Final = 72
+"""On fewer columns what is known of an item is on lines of its own."""
+
+_MOST_KNOWN: Final = 2
+
+_MOST_LINES: Final = 3
+_SESSION: Final = 16
+
+
+class ItemRows:
+    """The items of one brief as rows of lines; who they belong to is told where there are several."""
+
+    def __init__(self, entries: Iterable[ItemReport], changes: Changes, glyphs: Glyphs, columns: int) -> None:
+        self._names = names({(entry.subject.session, entry.subject.agent) for entry in entries})
+        self._changes = changes
+        self._glyphs = glyphs
+        self._columns = columns
+
+    def of(self, entries: Iterable[ItemReport]) -> list[Sequence[str]]:
+        return [self._row(entry) for entry in entries]
+
+    def _row(self, entry: ItemReport) -> Sequence[str]:
+        text, parts, mark = shown(entry.item.content), list(map(shown, self._known(entry))), self._glyphs.ellipsis
+        if not self._columns:
+            return [f" {self._glyphs.dash} ".join(filter(None, (cut(text, _TEXT, mark), ", ".join(parts))))]
+        room = max(1, self._columns - _MARGIN)
+        if self._columns < _NARROW:
+            *more, last = list(packed(parts, room, ", "))[:_MOST_KNOWN] or [""]
+            return [fit(text, room, mark), *more, *([last.rstrip(",")] if last else [])]
+        known = _fitting(parts, room - min(width(text), _LEAST) - 3)
+        if not known:
+            return [fit(text, room, mark)]
+        return [f"{fit(text, room - width(known) - 3, mark)} {self._glyphs.dash} {known}"]
+
+    def _known(self, entry: ItemReport) -> Iterator[str]:
+        """What is known of an item, the more important first."""
+        owner, changed = (entry.subject.session, entry.subject.agent), self._changes.get(entry.subject)
+        said = [
+            entry.grade if entry.grade in ("contradicted", "asserted", "confirmed") else "",
+            at_it(entry.helpers) if entry.helpers else "",
+            change_words(changed),
+            check_words(entry),
+            cut(self._names[owner], 2 * _SESSION, self._glyphs.ellipsis) if len(self._names) > 1 else "",
+            span(entry.elapsed),
+            counted(len(changed.commits), "commit") if changed is not None and changed.commits else "",
+            *(work_words(entry.tally, kinds=False) if not entry.tally.is_empty else ()),
+        ]
+        return (part for part in said if part)
+
+
+def names(owners: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
+    """What each of these agents, given with its session, is called: with the session where two have one name."""
+    known = list(owners)
+    said = [agent for _, agent in known]
+    return {
+        (session, agent): agent if said.count(agent) == 1 else f"{agent} in {short(session)}"
+        for session, agent in known
+    }
+
+
+def short(session: str) -> str:
+    """A session as people tell it from others: of a long id the end, which is by chance."""
+    return session if len(session) <= _SESSION else session[-8:]
+
+
+def wrapped(text: str, glyphs: Glyphs, columns: int) -> Sequence[str]:
+    """A text on a few lines of that many columns with the margin of a row."""
+    room = max(1, columns - _MARGIN) if columns else 0
+    lines = list(packed([shown(text)], room, ""))
+    if len(lines) <= _MOST_LINES:
+        return lines or [""]
+    return [*lines[: _MOST_LINES - 1], fit(" ".join(lines[_MOST_LINES - 1 :]), room, glyphs.ellipsis)]
+
+
+def _fitting(parts: Iterable[str], room: int) -> str:
+    """As many parts as there is room for, none of them cut."""
+    kept: list[str] = []
+    for part in parts:
+        if width(", ".join([*kept, part])) <= room:
+            kept.append(part)
+    return ", ".join(kept)
+
+
+MOST: int = 4
+"""Rows of one section; what is beyond is counted."""
+
+
+class Around(Struct, frozen=True):
+    """What a brief shows beside what the log says: who waits for the reader, who is silent, and what it cost since."""
+
+    questions: Sequence[str] = ()
+    plans: Sequence[str] = ()
+    stalls: Sequence[Silent] = ()
+    tokens: int = 0
+
+
+def is_empty(brief: Brief, around: Around) -> bool:
+    return brief.is_empty and not (around.questions or around.plans or around.stalls)
+
+
+def brief_lines(brief: Brief, around: Around, changes: Changes, glyphs: Glyphs, columns: int = 0) -> Iterator[Line]:
+    """One screen at most, of so many `columns`, if any."""
+    if is_empty(brief, around):
+        yield (Span("Nothing happened since you last looked, and nothing waits for you."),)
+        return
+    rows = ItemRows((*done(brief), *brief.failed, *brief.under_way), changes, glyphs, columns)
+
+    def section(name: str, found: Sequence[Sequence[str]], style: Style) -> Iterator[Line]:
+        return _section(name, found, style, glyphs)
+
+    waiting = [*around.questions, *around.plans, *(_blocked(entry) for entry in brief.waiting)]
+    stalled = noticed_words(brief, around)
+    yield from section("Waiting on you", [wrapped(text, glyphs, columns) for text in waiting], "accent")
+    yield from section("Done, but not borne out", rows.of(brief.doubtful), "bad")
+    yield from section("Failed", rows.of(brief.failed), "bad")
+    yield from section("Stalled or going in circles", [wrapped(text, glyphs, columns) for text in stalled], "warning")
+    yield from section("Done and checked", rows.of(brief.verified), "good")
+    yield from section("Done, with work behind it", rows.of(brief.worked), "plain")
+    yield from section("Done, not judged", rows.of(brief.unjudged), "dim")
+    yield from section("Under way", rows.of(brief.under_way), "focus")
+    cost = f"; the todo layer cost about {counted(around.tokens, 'token')}" if around.tokens else ""
+    said = f"Work since: {', '.join(tally_words(brief.work, kinds=False))}{cost}."
+    yield from ((Span(line, "dim"),) for line in packed([said], columns, ""))
+
+
+def noticed_words(brief: Brief, around: Around) -> list[str]:
+    """Who is silent now, who was, and what else detectors found; agents of one name are told apart."""
+    owners = {(one.session, one.agent) for one in (*around.stalls, *brief.noticed)}
+    called, silent = names(owners), {(one.session, one.agent) for one in around.stalls}
+    said = [silence_words(called[one.session, one.agent], one) for one in around.stalls]
+    for one in brief.noticed:
+        owner = (one.session, one.agent)
+        if one.detector not in STALLS:
+            said.append(f"{called[owner]}: {one.seen}")
+        elif owner not in silent:
+            said.append(silence_words(called[owner], Silent(*owner, one.detector)))
+    return list(dict.fromkeys(said))
+
+
+def done(brief: Brief) -> tuple[ItemReport, ...]:
+    """All that was called done."""
+    return (*brief.verified, *brief.worked, *brief.doubtful, *brief.unjudged)
+
+
+def brief_data(brief: Brief, around: Around, changes: Changes) -> dict[str, Any]:
+    """The same as JSON values."""
+    parts = ("verified", "worked", "doubtful", "unjudged", "failed", "waiting", "under_way")
+    called = names({(one.session, one.agent) for one in around.stalls})
+    return {
+        **{name: [item_data(entry, changes.get(entry.subject)) for entry in getattr(brief, name)] for name in parts},
+        "noticed": [
+            {
+                "session": one.session,
+                "agent": one.agent,
+                "detector": one.detector,
+                "seen": one.seen,
+                "at": one.at.isoformat(),
+            }
+            for one in brief.noticed
+        ],
+        "questions": list(around.questions),
+        "plans": list(around.plans),
+        "stalled": [silence_words(called[one.session, one.agent], one) for one in around.stalls],
+        "calls": brief.work.calls,
+        "failures": brief.work.failures,
+        "active_seconds": brief.work.active.total_seconds(),
+        "layer_tokens": around.tokens,
+        "until": brief.until,
+    }
+
+
+def _section(name: str, rows: Sequence[Sequence[str]], style: Style, glyphs: Glyphs) -> Iterator[Line]:
+    """Rows of one or more lines each, under their name."""
+    if not rows:
+        return
+    yield (Span(f"{name} ({len(rows)})", style),)
+    kept = rows if len(rows) <= MOST else rows[: MOST - 1]
+    for first, *more in kept:
+        yield (Span(f"  {glyphs.dot} {first}"),)
+        yield from ((Span(f"    {line}", "dim"),) for line in more)
+    if len(kept) < len(rows):
+        yield (Span(f"  {glyphs.ellipsis} and {len(rows) - len(kept)} more; `punchlist report` shows them", "dim"),)
+
+
+def _blocked(entry: ItemReport) -> str:
+    why = entry.item.blocker.reason if entry.item.blocker is not None else ""
+    return f"{entry.item.content}{': ' if why else ''}{why}"

@@ -1,0 +1,347 @@
+"""Work reports as JSON values, terminal lines and Markdown, with the words that all forms share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime, timedelta
+from typing import Any, Final, NamedTuple
+
+from punchlist.core.grounding import Subject, Tally, is_task, task_of
+from punchlist.core.grounding.evidence import Matched
+from punchlist.core.grounding.tally import CheckSeen
+from punchlist.core.report import ItemReport, Report, Share, Totals
+from punchlist.surfaces.lists import at_it
+from punchlist.surfaces.spans import Glyphs, Line, Span, Style, packed, shown
+from punchlist.text import fit
+
+
+class Changed(NamedTuple):
+    """What version control saw of the work on an item; `shared` of its commits count for other agents too."""
+
+    commits: tuple[str, ...] = ()
+    files: int = 0
+    added: int = 0
+    removed: int = 0
+    shared: int = 0
+
+
+Changes = Mapping[Subject, Changed]
+
+
+def report_data(report: Report, changes: Changes) -> dict[str, Any]:
+    """The whole report as JSON values."""
+    return {
+        "items": [_item(entry, changes.get(entry.subject)) for entry in report.items],
+        "elsewhere": [
+            {"session": of.session, "agent": of.agent, "item": of.item, **_work(tally)}
+            for of, tally in report.elsewhere.items()
+        ],
+        "totals": _totals(report.totals),
+    }
+
+
+def item_data(entry: ItemReport, changed: Changed | None) -> dict[str, Any]:
+    """One item as JSON values."""
+    return _item(entry, changed)
+
+
+def _item(entry: ItemReport, changed: Changed | None) -> dict[str, Any]:
+    item, of = entry.item, entry.subject
+    return {
+        "session": of.session,
+        "agent": of.agent,
+        "plan": of.item.rpartition("/")[0],
+        "id": item.id,
+        "content": item.content,
+        "status": item.status.value,
+        "grade": entry.grade,
+        "gone": entry.is_gone,
+        "started_at": _time(item.started_at),
+        "finished_at": _time(item.finished_at),
+        "seconds": None if entry.elapsed is None else entry.elapsed.total_seconds(),
+        **_work(entry.tally),
+        "last_check": _check(entry.last_check),
+        "helpers": list(entry.helpers),
+        "later_calls": entry.later.calls,
+        "evidence": [
+            {
+                "text": match.evidence.text,
+                "kind": match.kind,
+                "seen": match.is_seen,
+                "holds": match.holds,
+                "call": None if match.call is None else match.call.id,
+            }
+            for match in entry.evidence
+        ],
+        "git": None if changed is None else changed._asdict(),
+    }
+
+
+def _work(tally: Tally) -> dict[str, Any]:
+    return {
+        "calls": tally.calls,
+        "calls_by_kind": dict(tally.kinds),
+        "calls_of_children": tally.child_calls,
+        "failures": tally.failures,
+        "abandoned": tally.abandoned,
+        "active_seconds": tally.active.total_seconds(),
+        "files": list(tally.files),
+        "last_check": _check(tally.last_check),
+    }
+
+
+def _check(check: CheckSeen | None) -> dict[str, str] | None:
+    return None if check is None else {"name": check.name, "family": check.family, "outcome": check.outcome}
+
+
+def _totals(totals: Totals) -> dict[str, Any]:
+    return {
+        "items": totals.items,
+        "completed": totals.completed,
+        "cancelled": totals.cancelled,
+        "open": totals.open,
+        "grades": dict(totals.grades),
+        "judged": totals.judged,
+        "unjudged": totals.unjudged,
+        "honest_percent": totals.honest.percent,
+        "verified_percent": totals.verified.percent,
+        "calls": totals.calls,
+        "failures": totals.failures,
+        "active_seconds": totals.active.total_seconds(),
+    }
+
+
+def _time(at: datetime | None) -> str | None:
+    return None if at is None else at.isoformat()
+
+
+MOST_FILES: Final = 8
+"""Names of files that are told of one item; what is beyond is counted."""
+
+_MOMENT: Final = timedelta(seconds=1)
+
+
+def beside(key: str) -> str:
+    """What work belongs to that stands beside the items."""
+    return "/".join(task_of(key)) if is_task(key) else key or "nothing in focus"
+
+
+def span(length: timedelta | None) -> str:
+    """A length of time as a person says it: `45 s`, `3 min`, `2 h 5 min`."""
+    if length is None:
+        return ""
+    seconds = int(length.total_seconds())
+    if seconds < 60:
+        return f"{seconds} s"
+    minutes = seconds // 60
+    if minutes < 60:
+        return f"{minutes} min"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if minutes else f"{hours} h"
+
+
+def counted(number: int, what: str, many: str = "") -> str:
+    return f"{number:,} {what if number == 1 else many or what + 's'}"
+
+
+def call_words(tally: Tally) -> str:
+    """How many calls of which kinds: `4 calls (3 shell, 1 edit; 2 by subagents)`."""
+    kinds = sorted(tally.kinds.items(), key=lambda entry: -entry[1])
+    names = [("other" if kind == "unknown" else kind, number) for kind, number in kinds if number]
+    said = names[0][0] if len(names) == 1 else ", ".join(f"{number:,} {name}" for name, number in names)
+    if tally.child_calls:
+        said += f"; {tally.child_calls:,} by subagents"
+    return f"{counted(tally.calls, 'call')} ({said})"
+
+
+def work_words(tally: Tally, *, kinds: bool = True) -> list[str]:
+    """What was seen of some work, in a few words each, but for files and checks."""
+    if tally.is_empty:
+        return ["nothing seen"]
+    said = [call_words(tally) if kinds else counted(tally.calls, "call")]
+    if tally.failures:
+        said.append(f"{tally.failures:,} failed")
+    if tally.running:
+        said.append(f"{tally.running:,} running")
+    if tally.active >= _MOMENT:
+        said.append(f"{span(tally.active)} active")
+    return said
+
+
+def tally_words(tally: Tally, *, kinds: bool = True) -> list[str]:
+    """All that was seen of work that is no item's."""
+    check = tally.last_check
+    said = [] if check is None else [f"{check.name} {check.outcome}"]
+    files = [counted(len(tally.files), "file")] if tally.files else []
+    return [*said, *work_words(tally, kinds=kinds), *files]
+
+
+def check_words(entry: ItemReport) -> str:
+    """The check that was seen last, also one that came too late."""
+    check = entry.last_check
+    if check is None:
+        return ""
+    return f"{check.name} {check.outcome}{'' if check == entry.tally.last_check else ' afterwards'}"
+
+
+def item_words(entry: ItemReport) -> list[str]:
+    """What was seen of the work on an item: who is at it and its check first."""
+    said = [at_it(entry.helpers) if entry.helpers else "", check_words(entry), *work_words(entry.tally)]
+    if entry.later.calls:
+        said.append(f"{entry.later.calls:,} more after it was called done")
+    return [part for part in said if part]
+
+
+def file_words(tally: Tally, root: str = "") -> list[str]:
+    """The files that were touched; those below `root` from there."""
+    names = [path.removeprefix(f"{root}/") if root else path for path in tally.files]
+    more = len(names) - MOST_FILES
+    return names if more <= 1 else [*names[:MOST_FILES], f"{more} more"]
+
+
+def evidence_words(match: Matched) -> str:
+    """Of what kind evidence is, and whether the call that it names was seen, and went well."""
+    return f"{match.kind}, {'held' if match.holds else 'seen' if match.is_seen else 'not seen'}"
+
+
+def change_words(changed: Changed | None) -> str:
+    """The lines that version control saw change."""
+    if changed is None or not (changed.files or changed.commits):
+        return ""
+    return f"+{changed.added:,} -{changed.removed:,} in {counted(changed.files, 'file')}"
+
+
+def changed_words(changed: Changed | None) -> str:
+    """The same, with the commits."""
+    said = change_words(changed)
+    if changed is None or not changed.commits:
+        return said
+    shared = f" ({changed.shared} shared with others)" if changed.shared else ""
+    return f"{said}, {counted(len(changed.commits), 'commit')}{shared}"
+
+
+def share_words(share: Share) -> str:
+    return "nothing to judge" if share.percent is None else f"{share.percent} % ({share.part} of {share.of})"
+
+
+def total_words(totals: Totals) -> list[tuple[str, str]]:
+    """The totals, each with its name."""
+    done = f"{totals.completed} of {totals.items - totals.cancelled} done"
+    items = f"{done}, {totals.open} open" + (f", {totals.cancelled} given up" if totals.cancelled else "")
+    judged = share_words(totals.honest)
+    if totals.unjudged:
+        judged += f"; {totals.unjudged} not judged, because nobody reported what was done"
+    grades = ", ".join(f"{count} {grade}" for grade, count in totals.grades.items()) or "none"
+    work = f"{counted(totals.calls, 'call')}, {totals.failures:,} failed, {span(totals.active)} active"
+    return [
+        ("items", items),
+        ("grades", grades),
+        ("honest completion", judged),
+        ("checked or confirmed", share_words(totals.verified)),
+        ("work", work),
+    ]
+
+
+GRADE_STYLES: dict[str | None, Style] = {
+    "verified": "good",
+    "confirmed": "good",
+    "worked": "plain",
+    "asserted": "warning",
+    "contradicted": "bad",
+}
+_IN, _DEEPER = "    ", "      "
+
+
+def report_lines(
+    report: Report, changes: Changes, glyphs: Glyphs, columns: int = 0, *, root: str = ""
+) -> Iterator[Line]:
+    """Each item under the agent that it belongs to, with all that is known of it below; then the totals.
+
+    In so many `columns`, if any: only an item's text is cut. Files below `root` are named from there.
+    """
+    owner = None
+    for entry in report.items:
+        of = entry.subject
+        if (of.session, of.agent) != owner:
+            if owner is not None:
+                yield ()
+            owner = (of.session, of.agent)
+            yield (Span(shown(of.agent), "bold"), Span(f" {glyphs.dot} session {shown(of.session)}", "dim"))
+        yield item_line(entry, glyphs, columns)
+        for parts, between in _details(entry, changes, glyphs, root):
+            yield from _indented(parts, between, columns)
+    if report.elsewhere:
+        yield ()
+        yield (Span("Beside the lists", "bold"),)
+    for of, tally in report.elsewhere.items():
+        yield (Span(f"  {shown(of.agent)}, {shown(beside(of.item))}"),)
+        yield from _indented(tally_words(tally), f" {glyphs.dot} ", columns)
+    yield ()
+    for name, value in total_words(report.totals):
+        lines = packed([f"{name}: {value}"], columns, "")
+        for place, line in enumerate(lines):
+            head = f"{name}: " if place == 0 and line.startswith(f"{name}: ") else ""
+            yield (Span(head, "dim"), Span(f"{'' if place == 0 else '  '}{line.removeprefix(head)}"))
+
+
+def item_line(entry: ItemReport, glyphs: Glyphs, columns: int = 0) -> Line:
+    """An item with its grade, for which there is always room."""
+    grade = f"  {entry.grade}" if entry.grade is not None else "  left out" if entry.is_gone else ""
+    text = f"  {glyphs.boxes[entry.item.status.value]} {shown(entry.item.content)}"
+    if columns:
+        text = fit(text, max(0, columns - len(grade)), glyphs.ellipsis)
+    return (Span(text), Span(grade, GRADE_STYLES.get(entry.grade, "dim")))
+
+
+def _details(entry: ItemReport, changes: Changes, glyphs: Glyphs, root: str) -> Iterator[tuple[list[str], str]]:
+    """What else is known of an item: groups of words, and what stands between them."""
+    said = [span(entry.elapsed), changed_words(changes.get(entry.subject)), *item_words(entry)]
+    yield [part for part in said if part], f" {glyphs.dot} "
+    files = file_words(entry.tally, root)
+    if files:
+        yield [f"files: {files[0]}", *files[1:]], ", "
+    for match in entry.evidence:
+        yield [f"evidence ({evidence_words(match)}): {match.evidence.text}"], ""
+
+
+def _indented(parts: Iterable[str], between: str, columns: int) -> Iterator[Line]:
+    room = max(1, columns - len(_DEEPER)) if columns else 0
+    for place, line in enumerate(packed(map(shown, parts), room, between)):
+        yield (Span(f"{_IN if place == 0 else _DEEPER}{line}", "dim"),)
+
+
+_COLUMNS = ("item", "status", "grade", "time", "work", "files", "changes", "evidence")
+
+
+def report_markdown(report: Report, changes: Changes, *, root: str = "") -> str:
+    """The whole page. Files below `root` are named from there."""
+    lines = ["# Work report", ""]
+    owner = None
+    for entry in report.items:
+        of = entry.subject
+        if (of.session, of.agent) != owner:
+            owner = (of.session, of.agent)
+            lines += ["", f"## {escaped(of.agent)}, session {escaped(of.session)}", ""]
+            lines += [f"| {' | '.join(_COLUMNS)} |", "|---" * len(_COLUMNS) + "|"]
+        cells = [
+            entry.item.content,
+            "left out" if entry.is_gone else entry.item.status.value.replace("_", " "),
+            entry.grade or "",
+            span(entry.elapsed),
+            ", ".join(item_words(entry)),
+            ", ".join(file_words(entry.tally, root)),
+            changed_words(changes.get(of)),
+            "; ".join(f"{match.evidence.text} ({evidence_words(match)})" for match in entry.evidence),
+        ]
+        lines.append(f"| {' | '.join(escaped(cell) for cell in cells)} |")
+    if report.elsewhere:
+        lines += ["", "## Beside the lists", ""]
+    for of, tally in report.elsewhere.items():
+        lines.append(f"- {escaped(f'{of.agent}, {beside(of.item)}')}: {escaped(', '.join(tally_words(tally)))}")
+    lines += ["", "## Totals", "", *(f"- {name}: {escaped(value)}" for name, value in total_words(report.totals))]
+    return "\n".join(line for place, line in enumerate(lines) if line or (place and lines[place - 1])) + "\n"
+
+
+def escaped(text: str) -> str:
+    """A text from a board as one cell of Markdown, in which nothing means anything."""
+    return "".join(f"\\{char}" if char in "\\`*_{}[]<>#|!~&" else char for char in shown(text))
