@@ -14,9 +14,8 @@ from punchlist.text import redaction, secret_shapes
 from punchlist.text.cleaning import clean, is_plain
 from punchlist.text.flat import flat
 from punchlist.text.previews import shown_arguments
-from punchlist.text.redaction import MARK, redact, redacted
+from punchlist.text.redaction import MARK, any_of, redact, redacted
 from punchlist.text.secret_shapes import _BEHIND, BARE_SIGNS, _compiled
-from punchlist.text.signs import any_of
 from tests.core.test_redaction import FRAMES, NAMES, SHAPES, VALUES
 from tests.text.hostile import hostile_texts
 

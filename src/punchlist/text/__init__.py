@@ -1,12 +1,11 @@
-"""Text from a model is data: one cleaner, and one renderer for each way out.
+"""Clean text from models where it comes in, and render it where it goes out.
 
-`clean` runs once, where text comes in. `for_terminal`, `for_prompt` and `fence` run where it goes out, and trust
-nobody to have cleaned before. `cut` and `fit` shorten without splitting what a reader sees as one character.
+`clean` runs once, on the way in. `for_terminal`, `for_prompt` and `fence` run on the way out and do not rely on it.
+`cut` and `fit` shorten without splitting a grapheme cluster.
 """
 
-from punchlist.text.cells import fit, width
 from punchlist.text.cleaning import Cleaned, clean, repair
-from punchlist.text.exits import fence, for_prompt, for_terminal
-from punchlist.text.segments import cut, graphemes
+from punchlist.text.graphemes import cut, fit, graphemes, width
+from punchlist.text.rendering import fence, for_prompt, for_terminal
 
 __all__ = ["Cleaned", "clean", "cut", "fence", "fit", "for_prompt", "for_terminal", "graphemes", "repair", "width"]

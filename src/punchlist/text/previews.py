@@ -12,9 +12,9 @@ from typing import Any, Final, cast
 
 from punchlist.text.cleaning import clean, is_plain
 from punchlist.text.flat import Flat
+from punchlist.text.graphemes import cut
 from punchlist.text.redaction import looks_secret, redact, redacted, secrecy
 from punchlist.text.secret_shapes import MARK
-from punchlist.text.segments import cut
 
 LENGTH: Final = 160
 """Characters of a preview, unless told otherwise; 0 is none at all."""

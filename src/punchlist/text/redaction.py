@@ -1,21 +1,192 @@
-"""Secrets are taken out of what is shown and stored of a tool call: keys, tokens, passwords, private keys.
+"""Mask secrets in what is shown and stored of a tool call: keys, tokens, passwords, private keys.
 
 Known shapes are found wherever they stand (`secret_shapes`), other values by the name before them (`password=`,
-`API_KEY: `, `--token `), whole (`secret_values`), and what is secret on one's own ground by patterns of one's own. Too
-much is redacted rather than too little. The work is linear in the text, and most texts pass with a few looks for a
-word; redacting again changes nothing.
+`API_KEY: `, `--token `), whole, and a user's own secrets by the user's own patterns. Too much is masked rather than too
+little. The work is linear in the text, and most texts pass after a few searches for a word; redacting again changes
+nothing.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, lru_cache
 from itertools import pairwise
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
-from punchlist.text.secret_commands import FREE
-from punchlist.text.secret_shapes import BARE_SIGNS, MARK, NAMED, has_any, may_have_shapes, without_shapes
-from punchlist.text.secret_values import INSTRUCTION, value_behind
-from punchlist.text.signs import any_of
+from punchlist.text.secret_shapes import BARE_SIGNS, FREE, MARK, NAMED, has_any, may_have_shapes, without_shapes
+
+_BELOW: Final = r"(?:[|>][-+]?)?[^\S\n]{0,8}(?:\n|\\{1,3}n)[^\S\n]{1,32}(?:-[^\S\n]{1,8})?(?![\w.-]{1,128}:)"
+"""The way from a name to a value on the next line, as in YAML."""
+
+_VALUE: Final = r"""
+    \*\*\*(?=["'\s,)}\]\\@]|\Z)
+  | (?P<open>\\*["']) (?: (?<=")(?<!\\")(?P<double>(?:[^"\\]|\\.)*+)" | (?<=')(?<!\\')(?P<single>(?:[^'\\]|\\.)*+)'
+                        | (?<=\\["'])[^"'\\]*+(?P<close>\\++["'])? | [^\n]*+ )
+  | (?P<many>[\[{(])
+  | (?:\\[^\S\n]|[^\s;|&"'])(?:\\[^\S\n]|[^\s;|&])*+
+"""
+_BRACKET: Final = r"""\\.|["'\[\](){}]"""
+_GLUED: Final = r"""[^\s;|&"',)}\]\\@]++"""
+_GLUED_QUOTES: Final = r"""(?:'[^'\n]*+' | "[^"\n]*+" | [^\s;|&"'`,:<>()\[\]{}\\])++"""
+_REFERENCE: Final = r"""["']?(?:\$\{?\w+\}?|\$\(.*|%\w+%|true|false|null|none|undefined)["']?[,)}\]]*"""
+"""A value that says where the secret is, or that there is none."""
+
+_LINE: Final = r"""(?:[\s"']-\w{0,4}c | (?:command|cmd|script)\\{0,3}["'][ \t]{0,8}:)[ \t]{0,8}\Z"""
+"""What stands before the quotes of a command line, which goes on behind a value: `sh -c "TOKEN=… make"`."""
+
+_SEARCHES: Final = r"""(?<![\w-])(?:[a-z]{0,4}grep|rg|ag|ack)[ \t][^\n|;&]{0,200}\Z"""
+"""What stands before the pattern of a search."""
+
+_CLOSED: Final = r"""\\*["'](?:[\s\\"'}\]),;]*(?:\n|\Z) | ,\s{0,8}\\*["'][\w-]{1,64}\\*["']\s{0,8}:)"""
+_CLOSED_SEARCH: Final = r"""\\*["'](?=[\s|;&)]|\Z)"""
+"""A quote that closes, with nothing behind it that could be the value, or another field; or one in a search."""
+
+_FIELDS: Final = frozenset({
+    "server", "host", "source", "address", "port", "user", "username", "id", "uid", "database", "catalog", "driver",
+    "endpoint",
+})  # fmt: skip
+_MORE_FIELDS: Final = r"""[^;"'\n=]{0,256};[A-Za-z][A-Za-z ]{0,31}="""
+"""Last words of names before, and what stands behind a value in a connection string: `User Id=sa;Password=…;`. It may
+have blanks in it."""
+
+_INSTRUCTION: Final = rf"{FREE}(?:ENV|ARG)[ \t]{{1,8}}"
+"""What stands before a name in a Dockerfile; all that the line has behind the name is its value."""
+
+_INSTRUCTED: Final = rf"{_INSTRUCTION}\Z"
+_NEAR: Final = 256
+_FAR: Final = 4096
+"""Characters before a name, and of an element, that are looked at."""
+
+
+class _Value(NamedTuple):
+    """The place of a value in a text, and what is shown for it."""
+
+    start: int
+    end: int
+    shown: str
+
+
+def _value_behind(text: str, head: re.Match[str], done: int = 0) -> _Value | None:
+    """The value to be taken out behind a name, if there is one, and not only where to find it.
+
+    `done` is the end of the value before it: quotes before that are not looked at.
+    """
+    if head["tag"] is not None:
+        return _in_element(text, head)
+    below = _compiled(_BELOW).match(text, head.end()) if head["said"] else None
+    found = _compiled(_VALUE).match(text, head.end() if below is None else below.end())
+    if found is None or _is_reference(found[0]) or (found["open"] and _is_empty(text, head, found, done)):
+        return None
+    end = found.end() if found["many"] is None else _closed(text, found.start())
+    if head["set"] is not None and _compiled(_INSTRUCTED).search(text, max(0, head.start() - _NEAR), head.start()):
+        rest = _compiled(r"""[^\n"']*+""").match(text, end)
+        return _Value(found.start(), end if rest is None else rest.end(), _masked(found))
+    if found["open"] is None and below is None and head["name"] is not None and head["field"] is None:
+        return _reaching(text, done, head.start(), found.start()) or _Value(found.start(), end, MARK)
+    return _Value(found.start(), end, _masked(found))
+
+
+def _is_empty(text: str, head: re.Match[str], value: re.Match[str], done: int) -> bool:
+    """Whether the quote behind a name closes one that was opened right before it: `rg "token=" src`."""
+    near = text[max(done, head.start() - _NEAR) : head.start()]
+    word = "" if not near or near[-1].isspace() else near.split()[-1]
+    opened = _opened(word)
+    if head["field"] is not None or opened is None or opened[0] != value["open"]:
+        return False
+    if _compiled(_CLOSED).match(text, value.start()) is not None:
+        return True
+    is_search = _compiled(_SEARCHES).search(near[: len(near) - len(word) + opened.start()]) is not None
+    return is_search and _compiled(_CLOSED_SEARCH).match(text, value.start()) is not None
+
+
+def _reaching(text: str, done: int, name: int, value: int) -> _Value | None:
+    """A bare value that may have blanks in it, since it is in quotes with its name, or in a connection string."""
+    near = text[max(done, name - _NEAR) : name]
+    word = "" if not near or near[-1].isspace() else near.split()[-1]
+    opened = _opened(word)
+    if opened is not None:
+        if _compiled(_LINE).search(near[: len(near) - len(word) + opened.start()]) is not None:
+            return None
+        return _unquoted(text, value, opened[0], "&" if word[-1] in "?&" else "")
+    if _is_behind_field(near) or _compiled(_MORE_FIELDS).match(text, value) is not None:
+        found = _compiled(r"""[^;"'\n]*+""").match(text, value)
+        return None if found is None else _Value(value, found.end(), MARK)
+    return None
+
+
+def _is_behind_field(near: str) -> bool:
+    """Whether this ends with a field of a connection string; with a blank behind it only if it is a known one."""
+    before = near.rstrip(" ")
+    name, assigned, _ = before[:-1].rpartition(";")[2].rpartition("\n")[2].partition("=")
+    if not before.endswith(";") or not assigned:
+        return False
+    return before == near or (name.split() or [""])[-1].lower() in _FIELDS
+
+
+def _opened(word: str) -> re.Match[str] | None:
+    """The last quote in a word that no other closes."""
+    if '"' not in word and "'" not in word:
+        return None
+    stack: list[re.Match[str]] = []
+    for found in _compiled(r"""\\*["']""").finditer(word):
+        level = next((place for place, other in enumerate(stack) if other[0] == found[0]), None)
+        if level is None:
+            stack.append(found)
+        else:
+            del stack[level:]
+    return stack[-1] if stack else None
+
+
+def _unquoted(text: str, start: int, quote: str, stop: str) -> _Value:
+    """What comes before the quote closes, or the line ends, or `stop` comes; what is glued to a quote is in it too."""
+    for found in _compiled(r"""\\*["'] | \\+[^"'\n] | [\n&]""").finditer(text, start):
+        if found[0] == quote and len(quote) == 1:
+            glued = _compiled(_GLUED_QUOTES).match(text, found.end())
+            return _Value(start, found.end() if glued is None else glued.end(), MARK + quote)
+        if found[0] in (quote, "\n", stop):
+            return _Value(start, found.start(), MARK)
+    return _Value(start, len(text), MARK)
+
+
+def _in_element(text: str, head: re.Match[str]) -> _Value | None:
+    """What stands between two tags, or behind one if the other is missing; what follows a type in `<…>` is none."""
+    opening = text.rfind("<", 0, head.start("tag"))
+    end = text.find(f"</{text[opening + 1 : head.end('tag')]}", head.end(), head.end() + _FAR)
+    if end < 0:
+        if opening and (text[opening - 1].isalnum() or text[opening - 1] == "_"):
+            return None
+        end = text.find("<", head.end())
+        end = len(text) if end < 0 else end
+    inner = text[head.end() : end].strip()
+    return _Value(head.end(), end, MARK) if inner and not _is_reference(inner) else None
+
+
+def _closed(text: str, start: int) -> int:
+    """The place behind the bracket that closes the one here, whatever is in quotes between; else that of the end."""
+    depth, quote = 0, ""
+    for found in _compiled(_BRACKET).finditer(text, start):
+        mark = found[0]
+        if mark in ('"', "'"):
+            quote = "" if quote == mark else quote or mark
+        elif not quote and len(mark) == 1:
+            depth += 1 if mark in "[{(" else -1
+            if not depth:
+                glued = _compiled(_GLUED).match(text, found.end())
+                return found.end() if glued is None else glued.end()
+    return len(text)
+
+
+def _masked(value: re.Match[str]) -> str:
+    """The mark, within the quotes that the value had."""
+    opening = value["open"]
+    if opening is None:
+        return MARK
+    closed = value["double"] is not None or value["single"] is not None
+    return opening + MARK + (opening if closed else value["close"] or "")
+
+
+def _is_reference(value: str) -> bool:
+    return _compiled(_REFERENCE).fullmatch(value) is not None
+
 
 Secrecy = Literal["sure", "assigned", "likely", "none"]
 """How secret what goes by a name is: always; where it is assigned or a field; only if it looks like chance; not."""
@@ -42,7 +213,7 @@ has its name in a tag, `<password>…</password>`, or in a field, `<add key="pas
 
 _SETS: Final = rf"""
     (?:{FREE}(?:set|setx|setenv|config|configure)(?:[^\S\n]{{1,8}}-[\w-]{{1,32}}){{0,4}}[^\S\n]{{1,8}}[^\s=]{{0,128}}
-    | {INSTRUCTION})\Z
+    | {_INSTRUCTION})\Z
 """
 """What stands before a name whose value follows behind a blank: `npm config set //registry/:`, `ENV`."""
 
@@ -50,13 +221,13 @@ _FILE: Final = r"""
     .*\.(?:py|pyi|ipynb|[cm]?[jt]sx?|vue|svelte|go|rs|java|kts?|scala|groovy|rb|erb|php|c|h|cc|hh|cpp|hpp|cs|fs|swift
     |dart|exs?|erl|hs|ml|lua|pl|r|jl|zig|sh|sql|md|rst|html|s?css|proto|tf)
 """
-_LINE: Final = r"""
+_SOURCE_LINE: Final = r"""
     :(?::[Tt]est | [ ]?\d{1,6}(?:[:-]\d{1,6})?[:.]?(?=\s|\\{1,3}[nrt]|(?:\\{0,3}["']|[,;)\]}])+(?:\s|\Z)|\Z))
 """
 """A name that is a source file's, and what stands behind it that is no secret: a line, a number, a test."""
 
 _NUMBER: Final = r"[\d.,:%]+[)}\]]*"
-_NEAR: Final = 128
+_NEAR_NAME: Final = 128
 """Characters behind a name that only sounds secret, and before one that may be set, that are looked at."""
 
 _WORDS: Final = frozenset({
@@ -186,7 +357,7 @@ def _without_named(text: str, lowered: str, signs: tuple[str, ...]) -> str:
     for head in _heads(text, lowered, signs):
         if head.end() <= done or not _hides(head, text):
             continue
-        value = value_behind(text, head, done)
+        value = _value_behind(text, head, done)
         if value is not None:
             kept += (text[done : value.start], value.shown)
             done = value.end
@@ -199,11 +370,11 @@ def _hides(head: re.Match[str], text: str) -> bool:
     if how == "none" or (head["said"] is not None and head["field"] is None and _is_place(head, text)):
         return False
     if head["set"] is not None:
-        sets = _compiled(_SETS).search(text, max(0, head.start() - _NEAR), head.start())
+        sets = _compiled(_SETS).search(text, max(0, head.start() - _NEAR_NAME), head.start())
         return how != "likely" and sets is not None
     if how == "sure" and head["pair"] is None:
         return True
-    near = text[head.end() : head.end() + _NEAR]
+    near = text[head.end() : head.end() + _NEAR_NAME]
     if how == "assigned" and head["pair"] is None and (head["said"] is None or head["field"] is not None):
         first = near.split(maxsplit=1)[0] if near.strip() else ""
         return _compiled(_NUMBER).fullmatch(first) is None
@@ -215,7 +386,7 @@ def _is_place(head: re.Match[str], text: str) -> bool:
     """Whether this is a place in a source file, or what a program says of one: `src/token.ts:12:3`."""
     return (
         _compiled(_FILE).fullmatch(head["name"]) is not None
-        and _compiled(_LINE).match(text, head.end("name")) is not None
+        and _compiled(_SOURCE_LINE).match(text, head.end("name")) is not None
     )
 
 
@@ -262,4 +433,39 @@ def _any_of(signs: tuple[str, ...]) -> re.Pattern[str]:
 
 @cache
 def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.VERBOSE)
+    return re.compile(pattern, re.IGNORECASE if pattern is _REFERENCE else re.VERBOSE)
+
+
+_COMMON_FIRST: Final = " etaoinsrhldcum:/_.-fpgwybvkxjqz"
+"""Characters by how often they occur in what agents read and write, the common ones first."""
+
+
+def any_of(words: Iterable[str], unless: Mapping[str, str] | None = None) -> str:
+    """A pattern that is found in a text of small letters if one of the words is in it; not where, nor which.
+
+    Each word is looked for from its rarest letter on, so that most places of a text are passed by with one look at a
+    table of letters, and only behind the rest of a word is it asked what stands before. `unless` has patterns of what
+    a word is not followed by where it counts.
+    """
+    rests: list[tuple[str, str]] = []
+    given = tuple(dict.fromkeys(words))
+    for word in given:
+        if any(other in word for other in given if other != word and other not in (unless or ())):
+            continue  # where this is, the other is too
+        start = max(range(len(word)), key=lambda place: _COMMON_FIRST.find(word[place]))
+        behind = f"(?!{unless[word]})" if unless and word in unless else ""
+        rests.append((word[start:], (f"(?<={re.escape(word)})" if start else "") + behind))
+    return _branches(rests)
+
+
+def _branches(rests: list[tuple[str, str]]) -> str:
+    """A pattern for any of these, each followed by its end; what several begin with is written once."""
+    ends = [end for rest, end in rests if not rest]
+    if "" in ends:
+        return ""
+    by_letter: dict[str, list[tuple[str, str]]] = {}
+    for rest, end in rests:
+        if rest:
+            by_letter.setdefault(rest[0], []).append((rest[1:], end))
+    found = [*ends, *(re.escape(letter) + _branches(behind) for letter, behind in by_letter.items())]
+    return found[0] if len(found) == 1 else f"(?:{'|'.join(found)})"

@@ -1,4 +1,4 @@
-"""One renderer for each way out of the program: the terminal, and the prompt of a model."""
+"""Render text safely for a terminal, and for the prompt of a model."""
 
 import re
 from collections.abc import Iterable

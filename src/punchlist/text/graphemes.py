@@ -1,20 +1,21 @@
-"""What a reader sees as one character, by the rules of UAX #29 that occur in practice.
+"""Split text into grapheme clusters, measure it in terminal cells, and cut it to a length or a width.
 
-Left out: Prepend (a handful of Arabic and Indic signs) and Indic conjuncts, where a cut shows a virama, not nonsense.
+Clusters follow the rules of UAX #29 that occur in practice. Left out: Prepend (a handful of Arabic and Indic signs) and
+Indic conjuncts, where a cut shows a virama, not nonsense.
 """
 
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final, Literal
-from unicodedata import category
+from unicodedata import category, east_asian_width
 
-ZWJ: Final = "\u200d"
+_ZWJ: Final = "\u200d"
 
 
-Kind = Literal["other", "control", "extend", "joiner", "regional", "picture", "L", "V", "T", "LV", "LVT"]
+_Kind = Literal["other", "control", "extend", "joiner", "regional", "picture", "L", "V", "T", "LV", "LVT"]
 """How a code point behaves next to another one; the last five are parts of Hangul syllables."""
 
-_HANGUL_AFTER: Final[dict[Kind, tuple[Kind, ...]]] = {
+_HANGUL_AFTER: Final[dict[_Kind, tuple[_Kind, ...]]] = {
     "L": ("L", "V", "LV", "LVT"),
     "LV": ("V", "T"),
     "V": ("V", "T"),
@@ -29,12 +30,12 @@ def graphemes(text: str) -> Iterator[str]:
         yield from text
         return
     start = 0
-    before: Kind = "control"
+    before: _Kind = "control"
     paired = False  # a regional indicator without its partner lies before
     joined = False  # a picture, perhaps extended, then a joiner lies before
     pictured = False  # a picture, perhaps extended, lies before
     for place, char in enumerate(text):
-        now = kind(char)
+        now = _kind(char)
         if now == "other":
             holds = False
         elif now in ("extend", "joiner"):
@@ -80,7 +81,7 @@ def cut(text: str, limit: int, mark: str = "…") -> str:
 
 
 @lru_cache(maxsize=4096)
-def kind(char: str) -> Kind:
+def _kind(char: str) -> _Kind:
     """The kind of one code point."""
     if " " <= char <= "~":
         return "other"
@@ -95,9 +96,9 @@ def kind(char: str) -> Kind:
         return "regional"
     if 0x1F3FB <= code <= 0x1F3FF or code in (0x200C, 0xFF9E, 0xFF9F) or 0xE0020 <= code <= 0xE007F:
         return "extend"
-    if char == ZWJ:
+    if char == _ZWJ:
         return "joiner"
-    if is_picture(code):
+    if _is_picture(code):
         return "picture"
     group = category(char)
     if group[0] == "M":
@@ -105,7 +106,7 @@ def kind(char: str) -> Kind:
     return "control" if group in ("Cc", "Cf", "Cs", "Zl", "Zp") else "other"
 
 
-def is_picture(code: int) -> bool:
+def _is_picture(code: int) -> bool:
     """Whether the code point can be part of an emoji sequence, roughly Extended_Pictographic."""
     if code < 0x2000:
         return code in (0xA9, 0xAE)
@@ -121,7 +122,7 @@ def is_picture(code: int) -> bool:
     return code <= 0x1FAFF and not (0x1F1E6 <= code <= 0x1F1FF or 0x1F3FB <= code <= 0x1F3FF)
 
 
-def _hangul(code: int) -> Kind:
+def _hangul(code: int) -> _Kind:
     if code >= 0xAC00:
         if code <= 0xD7A3:
             return "LVT" if (code - 0xAC00) % 28 else "LV"
@@ -131,3 +132,54 @@ def _hangul(code: int) -> Kind:
     if code >= 0xA960 or code <= 0x115F:
         return "L"
     return "V" if code <= 0x11A7 else "T"
+
+
+_EMOJI_STYLE: Final = "\ufe0f"
+_BLANK_GROUPS: Final = ("Mn", "Me", "Mc", "Cc", "Cf", "Cs", "Zl", "Zp")
+
+
+def width(text: str) -> int:
+    """Cells of a terminal: 2 for wide characters and emoji, 0 for marks and controls, the sum over clusters."""
+    if text.isascii() and text.isprintable():
+        return len(text)
+    return sum(_cluster_cells(cluster) for cluster in graphemes(text))
+
+
+def fit(text: str, cells: int, mark: str = "…") -> str:
+    """The text if it takes at most `cells`, else as many whole clusters as leave room for the mark.
+
+    Never wider than `cells`: where not even the mark fits, nothing is left.
+    """
+    if len(text) <= cells and text.isascii() and text.isprintable():
+        return text
+    room = cells - width(mark)
+    used = place = end = 0
+    for cluster in graphemes(text):
+        used += _cluster_cells(cluster)
+        place += len(cluster)
+        if used <= room:
+            end = place
+        if used > cells:
+            return text[:end] + mark if room >= 0 else ""
+    return text
+
+
+def _cluster_cells(cluster: str) -> int:
+    if len(cluster) == 1:
+        return _cells(cluster)
+    first = cluster[0]
+    pictured = _is_picture(ord(first))
+    if _EMOJI_STYLE in cluster and (pictured or first in "0123456789#*"):
+        return 2
+    if pictured or _kind(first) == "regional":
+        return max(map(_cells, cluster))
+    return sum(map(_cells, cluster))
+
+
+@lru_cache(maxsize=4096)
+def _cells(char: str) -> int:
+    if " " <= char <= "~":
+        return 1
+    if "\u1160" <= char <= "\u11ff" or "\ud7b0" <= char <= "\ud7fb" or category(char) in _BLANK_GROUPS:
+        return 0
+    return 2 if east_asian_width(char) in "WF" or _kind(char) == "regional" else 1
