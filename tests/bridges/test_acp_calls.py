@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from punchlist.bridges.acp.calls import Calls
-from punchlist.bridges.acp.titles import call_content, call_kind, call_title
+from punchlist.bridges.acp.calls import AcpCalls, call_content, call_kind, call_title
 from punchlist.core.grounding.places import places
 
 KEYS = st.text(max_size=4) | st.sampled_from(["path", "line", "content", "text"])
@@ -24,7 +23,7 @@ def said(text: str) -> list[dict[str, Any]]:
 
 @pytest.mark.requirement("acp.call-start")
 def test_a_call_begins_with_its_title_kind_input_and_places() -> None:
-    assert Calls().started("c1", "read", {"path": "/a.py", "line": 3}) == {
+    assert AcpCalls().started("c1", "read", {"path": "/a.py", "line": 3}) == {
         "sessionUpdate": "tool_call",
         "toolCallId": "c1",
         "title": "read: path: /a.py, line: 3",
@@ -37,7 +36,7 @@ def test_a_call_begins_with_its_title_kind_input_and_places() -> None:
 
 @pytest.mark.requirement("acp.call-start")
 def test_a_second_start_and_a_call_without_an_id_are_dropped() -> None:
-    calls = Calls()
+    calls = AcpCalls()
     assert calls.started("c1", "read") is not None
     assert calls.started("c1", "read") is None
     assert calls.started("", "read") is None
@@ -45,7 +44,7 @@ def test_a_second_start_and_a_call_without_an_id_are_dropped() -> None:
 
 @pytest.mark.requirement("acp.call-update")
 def test_an_update_goes_on_with_what_came_so_far() -> None:
-    calls = Calls()
+    calls = AcpCalls()
     calls.started("c1", "exec", {"path": "/a.py"})
     assert calls.updated("c1", {"content": [{"type": "text", "text": "half"}], "filePath": "/b.py"}) == {
         "sessionUpdate": "tool_call_update",
@@ -60,7 +59,7 @@ def test_an_update_goes_on_with_what_came_so_far() -> None:
 @pytest.mark.requirement("acp.call-end")
 @pytest.mark.parametrize(("is_error", "status"), [(False, "completed"), (True, "failed")])
 def test_an_end_is_completed_or_failed_and_comes_once(is_error: bool, status: str) -> None:
-    calls = Calls()
+    calls = AcpCalls()
     calls.started("c1", "exec")
     assert calls.finished("c1", "done", is_error=is_error) == {
         "sessionUpdate": "tool_call_update",
@@ -75,7 +74,7 @@ def test_an_end_is_completed_or_failed_and_comes_once(is_error: bool, status: st
 
 @pytest.mark.requirement("acp.call-abandoned")
 def test_calls_that_a_turn_leaves_open_are_given_up_once() -> None:
-    calls = Calls()
+    calls = AcpCalls()
     calls.started("c1", "exec")
     calls.started("c2", "exec")
     calls.finished("c1")
@@ -95,7 +94,7 @@ def test_calls_that_a_turn_leaves_open_are_given_up_once() -> None:
 
 
 def test_calls_that_never_end_are_forgotten_at_a_bound() -> None:
-    calls = Calls()
+    calls = AcpCalls()
     for number in range(3000):
         calls.started(f"c{number}", "exec")
     assert len(calls.given_up()) == 1024
@@ -201,7 +200,7 @@ def test_only_a_hundred_values_are_looked_at() -> None:
 
 @given(JSON, JSON)
 def test_whatever_a_tool_is_given_or_gives_back_there_is_an_update(arguments: Any, result: Any) -> None:
-    calls = Calls()
+    calls = AcpCalls()
     started = calls.started("c", "tool", arguments)
     ended = calls.finished("c", result)
     assert started is not None

@@ -25,10 +25,8 @@ from acp.schema import (
 from jsonschema import Draft202012Validator
 
 from punchlist import Agent, Board
-from punchlist.bridges.acp.approval import ask_approval
-from punchlist.bridges.acp.plan import plan_entries
-from punchlist.bridges.acp.reporter import Reporter, takes_plans
-from punchlist.bridges.acp.updates import replay
+from punchlist.bridges.acp.reporter import Reporter, ask_approval, takes_plans
+from punchlist.bridges.acp.updates import plan_entries, replay
 from punchlist.core.approval import PlanState
 from punchlist.errors import ExtraMissing, PlanMissing
 from tests.bridges.acp_session import events_of, worked
@@ -344,7 +342,7 @@ def test_without_the_sdk_one_sentence_says_what_to_install(board: Board, monkeyp
 def test_the_sdk_is_not_imported_before_something_is_sent() -> None:
     """It takes most of a second."""
     program = (
-        "import sys, punchlist.bridges.acp.reporter, punchlist.bridges.acp.approval; sys.exit('acp' in sys.modules)"
+        "import sys, punchlist.bridges.acp.reporter, punchlist.bridges.acp.reporter; sys.exit('acp' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 

@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from punchlist.bridges.acp.plan import plan, plan_entries, plan_removed, plan_text, plan_update
+from punchlist.bridges.acp.updates import plan, plan_entries, plan_removed, plan_text, plan_update
 from punchlist.core.todo import Blocker, Evidence, Status, TodoItem, TodoList
 
 ITEM = TodoItem(id="1", content="Run the tests")

@@ -13,8 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from punchlist import Board
-from punchlist.bridges.acp.calls import Calls
-from punchlist.bridges.acp.raw import CHARACTERS, VALUES, raw
+from punchlist.bridges.acp.calls import CHARACTERS, VALUES, AcpCalls, raw
 from punchlist.bridges.acp.reporter import Reporter
 from tests.bridges.test_acp_client import connected
 from tests.dialects.boards import memory_board, todo
@@ -94,7 +93,7 @@ def test_whatever_it_is_an_encoder_takes_it(value: Any) -> None:
 
 
 def test_what_a_tool_raised_is_the_text_of_its_call() -> None:
-    ended = Calls().finished("c1", ValueError("no key"), is_error=True)
+    ended = AcpCalls().finished("c1", ValueError("no key"), is_error=True)
     assert ended is not None
     assert ended["content"][0]["content"]["text"] == "no key"
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from punchlist.bridges.acp.todo_calls import todo_end, todo_start, todo_title
+from punchlist.bridges.acp.reporter import todo_end, todo_start, todo_title
 from punchlist.core.todo import Status, TodoItem, TodoList
 
 

@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from punchlist import Board
-from punchlist.bridges.acp.calls import Calls
-from punchlist.bridges.acp.plan import plan_entries
-from punchlist.bridges.acp.updates import Updates, replay
+from punchlist.bridges.acp.calls import AcpCalls
+from punchlist.bridges.acp.updates import Updates, plan_entries, replay
 from punchlist.bridges.lists import looking_into
 from tests.bridges.acp_session import events_of, kinds, tool, worked
 from tests.dialects.boards import memory_board, todo
@@ -82,7 +81,7 @@ def test_calls_of_children_have_ids_of_their_own_and_say_whose_they_are(board: B
 )
 def test_a_call_is_of_the_same_kind_whoever_tells_of_it(name: str) -> None:
     (told,) = Updates("s1").add(tool("tool.started", call_id="a", name=name))
-    host = Calls().started("a", name, {"path": "/a.py"})
+    host = AcpCalls().started("a", name, {"path": "/a.py"})
     assert host is not None
     assert told["kind"] == host["kind"]
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from punchlist.bridges.changes import Change, change, changes
+from punchlist.bridges.changes import ListDelta, change, changes
 from punchlist.bridges.lists import Lists, looking_into
 from punchlist.core.todo import Status, TodoItem, TodoList
 from tests.board.strategies import TOOLS, Call, calls
@@ -37,7 +37,7 @@ def test_what_was_finished_and_what_was_begun_is_told() -> None:
 @pytest.mark.requirement("crush.change")
 def test_a_first_list_and_a_new_plan_are_new() -> None:
     first = listed(Status.IN_PROGRESS, Status.COMPLETED)
-    assert change(TodoList(), first) == Change(True, (), "At 1", 1, 2)
+    assert change(TodoList(), first) == ListDelta(True, (), "At 1", 1, 2)
     assert change(first, replace(first, plan_id="p2")).is_new
     assert not change(TodoList(), TodoList()).is_new
 
@@ -81,7 +81,7 @@ def test_who_joins_in_the_middle_sees_what_changed_not_a_new_list() -> None:
         todo(agent, set=["Run", "Ship"])
         todo(agent, done="1")
         ((_, news),) = changes(board.events(seen), Lists(looking_into(board)))
-    assert news == Change(False, ("Run",), "Ship", 1, 2)
+    assert news == ListDelta(False, ("Run",), "Ship", 1, 2)
 
 
 def test_who_joins_within_a_change_sees_all_of_it() -> None:
@@ -92,7 +92,7 @@ def test_who_joins_within_a_change_sees_all_of_it() -> None:
         *_, completed, _, _ = events_of(board)
         assert completed.kind == "item.completed"
         ((_, news),) = changes(board.events(completed.seq), Lists(looking_into(board)))
-    assert news == Change(False, ("Run",), "Ship", 1, 2)
+    assert news == ListDelta(False, ("Run",), "Ship", 1, 2)
 
 
 @given(st.lists(calls, max_size=6), st.integers(0, 40))

@@ -10,7 +10,8 @@ import pytest
 
 from punchlist import Status, TodoItem, TodoList
 from punchlist.bridges.claude_files import ClaudeFiles, ids_of
-from punchlist.bridges.folder import LARGEST, ListFileRefused
+from punchlist.bridges.folder import LARGEST
+from punchlist.errors import ListFileRefused
 
 SESSION = "0e5a2c1f-1111-4222-8333-444455556666"
 ROWS = [

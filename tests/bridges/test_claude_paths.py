@@ -10,8 +10,7 @@ import pytest
 
 from punchlist import Board, Status, TodoItem, TodoList
 from punchlist.bridges.claude_files import ClaudeFiles, ids_of
-from punchlist.bridges.folder import ListFileRefused
-from punchlist.errors import InvalidInput
+from punchlist.errors import InvalidInput, ListFileRefused
 from tests.sizes import size
 
 HOSTILE = (

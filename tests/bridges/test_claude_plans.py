@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from punchlist import Board
-from punchlist.bridges.claude_plans import ClaudePlans
+from punchlist.bridges.claude_files import ClaudePlans
 from punchlist.errors import InvalidInput, PlanFileRefused, PlanRefused
 from tests.dialects.boards import memory_board
 

@@ -12,7 +12,7 @@ import pytest
 
 from punchlist import Board
 from punchlist.bridges.claude_tasks import ClaudeTasks, attach_configured
-from punchlist.bridges.task_lock import locked
+from punchlist.bridges.task_files import locked
 from punchlist.errors import InvalidInput, ListFileRefused
 from tests.bridges.task_folders import SESSION, agent_on, lines, names, put
 
@@ -113,7 +113,7 @@ def test_a_mirror_that_fails_fails_no_call(board: Board, root: Path, caplog: pyt
 
 KILLED = """
 import os, signal, sys
-from punchlist.bridges.task_lock import held
+from punchlist.bridges.task_files import held
 with held(sys.argv[1]):
     os.kill(os.getpid(), signal.SIGKILL)
 """

@@ -9,7 +9,7 @@ import pytest
 from punchlist import Board
 from punchlist.bridges.claude_tasks import ClaudeTasks
 from punchlist.bridges.task_files import TaskFolder
-from punchlist.bridges.task_merge import CLEARED, ListState
+from punchlist.bridges.task_sync import CLEARED, TaskFilesState
 from tests.bridges.task_folders import SESSION, agent_on, lines, names, put, told
 
 
@@ -265,7 +265,7 @@ class Racing(ClaudeTasks):
         super().__init__(folder)
         self._then: Callable[[], object] | None = then
 
-    def _bring(self, board: Board, list: str, folder: TaskFolder, project: str) -> ListState:
+    def _bring(self, board: Board, list: str, folder: TaskFolder, project: str) -> TaskFilesState:
         state = super()._bring(board, list, folder, project)
         then, self._then = self._then, None
         if then is not None:

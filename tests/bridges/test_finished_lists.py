@@ -13,8 +13,8 @@ from punchlist.bridges.changes import changes
 from punchlist.bridges.chat import ChatFeed
 from punchlist.bridges.codex import CodexFeed, ExecFeed
 from punchlist.bridges.lists import Lists, looking_into
-from punchlist.bridges.projector_options import projector_options
-from punchlist.bridges.relays import Relays
+from punchlist.bridges.projector import projector_options
+from punchlist.bridges.relay import Relays
 from tests.bridges.acp_session import events_of
 from tests.bridges.test_acp_client import connected
 from tests.dialects.boards import memory_board, write, written

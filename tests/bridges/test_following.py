@@ -9,9 +9,8 @@ import pytest
 from punchlist import Agent, Board
 from punchlist.bridges.chat import ChatFeed
 from punchlist.bridges.codex import CodexFeed, ExecFeed
-from punchlist.bridges.following import Feed, pass_on
-from punchlist.bridges.lists import looking_into
-from punchlist.bridges.projector_options import projector_options
+from punchlist.bridges.lists import Feed, looking_into, pass_on
+from punchlist.bridges.projector import projector_options
 from tests.dialects.boards import memory_board, todo
 
 

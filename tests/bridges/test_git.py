@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from punchlist.bridges.git import GitFacts, git_facts
-from punchlist.bridges.git_shares import Commit, Lines, Uncommitted, Work, shares
+from punchlist.bridges.git import Commit, GitFacts, ItemWork, Lines, Uncommitted, git_facts, shares
 
 LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
@@ -60,9 +59,9 @@ def test_commits_belong_to_the_time_in_which_they_were_made(repository: Path) ->
     ]
     first = facts.commits[0].at
     early, late, before = facts.shares([
-        Work(first - MINUTE, first + MINUTE),
-        Work(first + MINUTE, None),
-        Work(first - 2 * MINUTE, first - MINUTE),
+        ItemWork(first - MINUTE, first + MINUTE),
+        ItemWork(first + MINUTE, None),
+        ItemWork(first - 2 * MINUTE, first - MINUTE),
     ])  # fmt: skip
     assert (len(early.commits), early.files, early.lines) == (1, 1, Lines(2, 0))
     assert (len(late.commits), late.files, late.lines) == (1, 2, Lines(1, 1))
@@ -73,10 +72,14 @@ def test_a_commit_in_the_second_in_which_an_item_was_begun_belongs_to_that_item(
     second = datetime(2026, 3, 1, 10, tzinfo=UTC)
     commit = Commit("a", second, "Paint", {"door.txt": Lines(1, 0)})
     begun = second + timedelta(milliseconds=300)
-    before, after = shares(str(tmp_path), [commit], {}, [Work(second - MINUTE, begun), Work(begun, begun + MINUTE)])
+    before, after = shares(
+        str(tmp_path), [commit], {}, [ItemWork(second - MINUTE, begun), ItemWork(begun, begun + MINUTE)]
+    )
     assert (before.is_empty, after.commits) == (True, (commit,))
     exact = replace(commit, at=second + timedelta(milliseconds=100), is_exact=True)
-    before, after = shares(str(tmp_path), [exact], {}, [Work(second - MINUTE, begun), Work(begun, begun + MINUTE)])
+    before, after = shares(
+        str(tmp_path), [exact], {}, [ItemWork(second - MINUTE, begun), ItemWork(begun, begun + MINUTE)]
+    )
     assert (before.commits, after.is_empty) == ((exact,), True)
 
 
@@ -84,7 +87,7 @@ def test_a_commit_belongs_to_the_item_for_which_a_call_ran(tmp_path: Path) -> No
     second = datetime(2026, 3, 1, 10, tzinfo=UTC)
     commit = Commit("a", second, "Paint", {})
     ran = (second + timedelta(milliseconds=100), second + timedelta(milliseconds=150))
-    one, other = shares(str(tmp_path), [commit], {}, [Work(second, None, active=[ran]), Work(second, None)])
+    one, other = shares(str(tmp_path), [commit], {}, [ItemWork(second, None, active=[ran]), ItemWork(second, None)])
     assert (one.commits, other.commits) == ((commit,), ())
 
 
@@ -102,10 +105,10 @@ def test_what_is_not_committed_counts_for_whoever_touched_the_file(repository: P
     facts = facts_of(repository, datetime.now(UTC))
     assert facts.commits == ()
     now = datetime.now(UTC)
-    works = [Work(now, None, [f"{repository}/door.txt"]), Work(now, None, ["window.txt"])]
+    works = [ItemWork(now, None, [f"{repository}/door.txt"]), ItemWork(now, None, ["window.txt"])]
     touched, other = facts.shares(works)
     assert (touched.lines, other.is_empty) == (Lines(1, 0), True)
-    assert facts.shares([Work(now, None, ["/elsewhere/door.txt"])])[0].is_empty
+    assert facts.shares([ItemWork(now, None, ["/elsewhere/door.txt"])])[0].is_empty
 
 
 def test_a_new_file_and_one_that_a_shell_line_changed_have_a_diffstat(repository: Path) -> None:
@@ -115,7 +118,7 @@ def test_a_new_file_and_one_that_a_shell_line_changed_have_a_diffstat(repository
     ran = (begun, datetime.now(UTC))
     facts = facts_of(repository, begun)
     wrote, ran_a_line, idle = facts.shares(
-        [Work(begun, None, ["new.txt"]), Work(begun, None, active=[ran]), Work(begun, None)]
+        [ItemWork(begun, None, ["new.txt"]), ItemWork(begun, None, active=[ran]), ItemWork(begun, None)]
     )
     assert (wrote.files, wrote.lines) == (1, Lines(2, 0))
     assert (ran_a_line.files, ran_a_line.lines) == (1, Lines(1, 0))
@@ -126,7 +129,7 @@ def test_a_file_that_a_shell_line_took_away_counts_for_its_item(repository: Path
     begun = datetime.now(UTC)
     (repository / "door.txt").unlink()
     ran = (begun, datetime.now(UTC))
-    one, other = facts_of(repository, begun).shares([Work(begun, None, active=[ran]), Work(begun, None)])
+    one, other = facts_of(repository, begun).shares([ItemWork(begun, None, active=[ran]), ItemWork(begun, None)])
     assert (one.files, one.lines, other.is_empty) == (1, Lines(0, 2), True)
 
 
@@ -138,7 +141,7 @@ def test_what_is_gone_with_its_folder_counts_for_who_took_that_away(repository: 
     begun = datetime.now(UTC)
     shutil.rmtree(repository / "rooms")
     ran = (begun, datetime.now(UTC))
-    assert facts_of(repository, begun).shares([Work(begun, None, active=[ran])])[0].lines == Lines(0, 1)
+    assert facts_of(repository, begun).shares([ItemWork(begun, None, active=[ran])])[0].lines == Lines(0, 1)
 
 
 @pytest.mark.parametrize(
@@ -147,7 +150,10 @@ def test_what_is_gone_with_its_folder_counts_for_who_took_that_away(repository: 
 def test_what_is_gone_counts_for_the_item_whose_shell_line_speaks_of_it(tmp_path: Path, line: str) -> None:
     now = datetime.now(UTC)
     changed = {"rooms/door.txt": Uncommitted(Lines(0, 2), now, is_gone=True)}
-    works = [Work(now, None, lines=[line]), Work(now, None, active=[(now, now + MINUTE)], lines=["make all rooms.txt"])]
+    works = [
+        ItemWork(now, None, lines=[line]),
+        ItemWork(now, None, active=[(now, now + MINUTE)], lines=["make all rooms.txt"]),
+    ]
     one, other = shares(str(tmp_path), [], changed, works)
     assert (one.lines, other.is_empty) == (Lines(0, 2), True)
     still_there = {"rooms/door.txt": Uncommitted(Lines(0, 2), now)}
@@ -176,7 +182,7 @@ def test_a_file_that_two_items_touched_counts_once(repository: Path) -> None:
     begun = datetime.now(UTC)
     (repository / "door.txt").write_text("red\nblue\ngreen\n")
     facts = facts_of(repository, begun)
-    first, second = facts.shares([Work(begun, begun, ["door.txt"]), Work(begun + MINUTE, None, ["door.txt"])])
+    first, second = facts.shares([ItemWork(begun, begun, ["door.txt"]), ItemWork(begun + MINUTE, None, ["door.txt"])])
     assert (first.is_empty, second.lines) == (True, Lines(1, 0))
 
 
@@ -186,7 +192,7 @@ def test_a_repository_without_a_commit_has_new_files(tmp_path: Path) -> None:
     for name in ("added.txt", "new.txt"):
         (tmp_path / name).write_text("one\n")
     git(tmp_path, "add", "added.txt")
-    assert facts_of(tmp_path, begun).shares([Work(begun, None, ["added.txt", "new.txt"])])[0].lines == Lines(2, 0)
+    assert facts_of(tmp_path, begun).shares([ItemWork(begun, None, ["added.txt", "new.txt"])])[0].lines == Lines(2, 0)
 
 
 def test_a_folder_without_a_repository_and_a_git_that_is_missing_are_no_fault(

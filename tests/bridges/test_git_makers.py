@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from punchlist.bridges.git_shares import Commit, makers
+from punchlist.bridges.git import Commit, makers
 from punchlist.core.events import Event
 from punchlist.core.grounding import Grounding, Moment, Subject, ToolCall
 from punchlist.core.grounding.commits import Committing, committing

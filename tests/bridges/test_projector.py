@@ -9,9 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from punchlist.bridges.chat import ChatFeed
-from punchlist.bridges.pieces import pieces
-from punchlist.bridges.projector import Message, Projector, RuntimeEvent, tool_summary
-from punchlist.bridges.projector_options import VISIBLE, ProjectorOptions, projector_options
+from punchlist.bridges.projector import (
+    VISIBLE,
+    Message,
+    Projector,
+    ProjectorOptions,
+    RuntimeEvent,
+    pieces,
+    projector_options,
+    tool_summary,
+)
 from punchlist.errors import ConfigInvalid
 from tests.bridges.acp_session import tool
 from tests.dialects.boards import memory_board, todo

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from punchlist import Board
-from punchlist.bridges.relay import HEARTBEAT, SNIPPET, Notice, Relay, RelayOptions
-from punchlist.bridges.relays import Relays, relay_children
+from punchlist.bridges.relay import HEARTBEAT, SNIPPET, Notice, Relay, RelayOptions, Relays, relay_children
 from punchlist.detect.stalls import StallOptions
 from punchlist.testing import FakeClock
 from tests.bridges.acp_session import tool

@@ -9,10 +9,8 @@ from typing import Any
 import pytest
 
 from punchlist import Agent, Board
-from punchlist.bridges.listening import listening_to
 from punchlist.bridges.lists import looking_into
-from punchlist.bridges.relay import Notice, RelayOptions
-from punchlist.bridges.relays import Relays, relay_children
+from punchlist.bridges.relay import Notice, RelayOptions, Relays, listening_to, relay_children
 from punchlist.core.events import Event
 from punchlist.detect.stalls import StallOptions
 from punchlist.testing import FakeClock

@@ -15,8 +15,7 @@ from typing import Any
 import pytest
 
 from punchlist.bridges.projector import Message
-from punchlist.bridges.sinks import Command, Outbox, Sink, Webhook
-from punchlist.bridges.web_addresses import web_address
+from punchlist.bridges.sinks import Command, Outbox, Sink, Webhook, web_address
 from punchlist.errors import ConfigInvalid
 
 

@@ -15,7 +15,7 @@ from punchlist.core.events import Event
 from punchlist.core.todo import Status, TodoList
 
 
-class Change(Struct, frozen=True):
+class ListDelta(Struct, frozen=True):
     """`just_started` is what the item in progress is called while it is worked on; empty if none was begun.
 
     `total` is without cancelled items. `is_new`: there was no list before, or another plan has begun.
@@ -43,7 +43,7 @@ class Change(Struct, frozen=True):
         return not (self.is_new or self.just_completed or self.just_started)
 
 
-def change(before: TodoList, after: TodoList) -> Change:
+def change(before: TodoList, after: TodoList) -> ListDelta:
     """What happened between two lists of one agent."""
     same_plan = before.plan_id == after.plan_id
     old = {item.id: item.status for item in before.items} if same_plan else {}
@@ -56,10 +56,10 @@ def change(before: TodoList, after: TodoList) -> Change:
         if item.status is Status.COMPLETED and old.get(item.id, Status.COMPLETED) is not Status.COMPLETED
     ]
     done, total, _ = after.progress
-    return Change(bool(after.items) and not old, tuple(finished), begun[-1].label if begun else "", done, total)
+    return ListDelta(bool(after.items) and not old, tuple(finished), begun[-1].label if begun else "", done, total)
 
 
-def changes(events: Iterable[Event], lists: Lists | None = None) -> Iterator[tuple[Event, Change]]:
+def changes(events: Iterable[Event], lists: Lists | None = None) -> Iterator[tuple[Event, ListDelta]]:
     """Each change of a list that the events tell of, with the event that closed it (it says whose list)."""
     followed = Lists() if lists is None else lists
     for event in events:

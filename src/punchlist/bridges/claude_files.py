@@ -23,7 +23,7 @@ import os
 import re
 import threading
 import weakref
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
@@ -31,13 +31,17 @@ from msgspec.structs import replace
 
 from punchlist.agent import Agent
 from punchlist.board import Board
-from punchlist.bridges.folder import Folder, ListFileRefused, Signature, check_length, check_part
+from punchlist.bridges.folder import HIDDEN, FileSignature, Folder, check_length, check_part
 from punchlist.core.apply import apply
+from punchlist.core.approval import Plan
 from punchlist.core.commands import Entry, Replace
 from punchlist.core.todo import ListState, TodoItem, TodoList
 from punchlist.dialects.claude_code import POLICY, parse, shown
-from punchlist.errors import EditRefused, InvalidInput, RevisionConflict
+from punchlist.errors import EditRefused, InvalidInput, ListFileRefused, PlanFileRefused, RevisionConflict
 from punchlist.text import repair
+
+logger = logging.getLogger(__name__)
+
 
 AUTHOR = "claude-code"
 """Who wrote what a file says, in the board's history."""
@@ -53,13 +57,11 @@ _IMPORTED = replace(POLICY, wipe_finished=False)
 _alone = threading.RLock()
 """One for all folders: a change on behalf of one folder may reach the mirror of another."""
 
-logger = logging.getLogger(__name__)
-
 
 class _Known(NamedTuple):
     """A file as it was when it and the board agreed, at that revision of the list."""
 
-    signature: Signature
+    signature: FileSignature
     revision: int
 
 
@@ -122,7 +124,7 @@ class ClaudeFiles:
         with _alone:
             self._write(self._name(session, agent), todos)
 
-    def _write(self, name: str, todos: TodoList) -> Signature:
+    def _write(self, name: str, todos: TodoList) -> FileSignature:
         body = repair(json.dumps(shown(todos.items), indent=2, ensure_ascii=False)).encode()
         signature, known = self._files.signature(name), self._known.get(name)
         trusted = known is not None and known.signature == signature
@@ -212,7 +214,7 @@ class ClaudeFiles:
     def _keeps_still(self) -> bool:
         return getattr(self._still, "now", False)
 
-    def _remember(self, name: str, signature: Signature, todos: TodoList) -> None:
+    def _remember(self, name: str, signature: FileSignature, todos: TodoList) -> None:
         if len(self._known) >= _MOST_KNOWN:
             self._known.clear()
         self._known[name] = _Known(signature, todos.revision)
@@ -337,3 +339,58 @@ def _was_ours(agent: Agent, revision: int, theirs: TodoList) -> bool:
         if todos is not None and shown(todos.items) == rows:
             return True
     return False
+
+
+# Plan files, `~/.claude/plans/*.md`. It is not known how Claude Code names them, or which session one belongs to: the
+# caller names a file, or the newest is taken.
+
+
+SUFFIX = ".md"
+
+
+class ClaudePlans:
+    """One folder of plan files. Nothing outside it is read or written, and no link is followed out of it."""
+
+    def __init__(self, folder: str | os.PathLike[str] = "~/.claude/plans") -> None:
+        self._folder = Folder(os.path.expanduser(os.fspath(folder)))
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The plan files, without their `.md`, the one that was written last first."""
+        found: list[tuple[int, str]] = []
+        for name in self._folder.names():
+            signature = self._folder.signature(name) if name.endswith(SUFFIX) else None
+            if signature is not None and signature is not HIDDEN:
+                found.append((signature.modified, name.removesuffix(SUFFIX)))
+        return [name for _, name in sorted(found, reverse=True)]
+
+    def read(self, name: str) -> str:
+        """The text of a plan file. Raises `PlanFileRefused`."""
+        try:
+            return self._folder.read(_plan_file(name)).decode(errors="replace")
+        except ListFileRefused as error:
+            raise PlanFileRefused(**error.data) from error
+        except OSError as error:
+            path = self._folder.at(_plan_file(name))
+            raise PlanFileRefused(path=path, problem=error.strerror or str(error)) from error
+
+    def propose(self, agent: Agent, name: str | None = None, *, timeout: float | None = None) -> Plan:
+        """Proposes the plan of a file, by default of the one that was written last, as this agent's."""
+        chosen = name if name is not None else next(iter(self.names), None)
+        if chosen is None:
+            raise PlanFileRefused(path=self._folder.path, problem="it holds no plan")
+        return agent.propose_plan(self.read(chosen), timeout=timeout)
+
+    def write(self, plan: Plan, name: str) -> str:
+        """Writes a plan's text to the file of that name, whole or not at all; its path."""
+        try:
+            self._folder.replace(_plan_file(name), f"{plan.text.rstrip()}\n".encode())
+        except ListFileRefused as error:
+            raise PlanFileRefused(**error.data) from error
+        return self._folder.at(_plan_file(name))
+
+
+def _plan_file(name: str) -> str:
+    check_part("name", name)
+    check_length(name)
+    return f"{name}{SUFFIX}"

@@ -33,12 +33,9 @@ from contextlib import ExitStack, contextmanager
 
 from punchlist.agent import Agent
 from punchlist.board import Board
-from punchlist.bridges.folder import Folder, Signature, check_length, check_part
-from punchlist.bridges.task_bases import Base, Bases
-from punchlist.bridges.task_files import NO_EDGES, TaskFolder
-from punchlist.bridges.task_lock import HELD, STALE, held, is_held
-from punchlist.bridges.task_merge import ListState, record, state_of
-from punchlist.bridges.task_sync import look, written
+from punchlist.bridges.folder import FileSignature, Folder, check_length, check_part
+from punchlist.bridges.task_files import HELD, NO_EDGES, STALE, TaskFolder, held, is_held
+from punchlist.bridges.task_sync import Base, Bases, TaskFilesState, look, record, state_of, written
 from punchlist.config import project_of
 from punchlist.errors import InvalidInput, ListFileRefused
 from punchlist.store import Transaction
@@ -74,7 +71,7 @@ class ClaudeTasks:
         self.folder = os.path.abspath(os.path.expanduser(path))
         self._patience = patience
         self._patience_to_change = patience_to_change
-        self._seen: weakref.WeakKeyDictionary[Board, dict[str, Mapping[str, Signature | None]]]
+        self._seen: weakref.WeakKeyDictionary[Board, dict[str, Mapping[str, FileSignature | None]]]
         self._seen = weakref.WeakKeyDictionary()
         self._boards: weakref.WeakSet[Board] = weakref.WeakSet()
 
@@ -156,7 +153,7 @@ class ClaudeTasks:
             if unmoved and board.store.read(lambda tx: state_of(tx, list)).files == state.files:
                 return
 
-    def _bring(self, board: Board, list: str, folder: TaskFolder, project: str) -> ListState:
+    def _bring(self, board: Board, list: str, folder: TaskFolder, project: str) -> TaskFilesState:
         """Records on the board what others did to the files; the list as it is then."""
         bases = Bases(board, list, folder.path)
         mark = max([folder.watermark(), *(there := folder.numbers())])
@@ -164,7 +161,7 @@ class ClaudeTasks:
         state = board.store.read(lambda tx: state_of(tx, list))
         if found or deleted or cleared or mark >= state.next_id:
 
-            def work(tx: Transaction) -> ListState:
+            def work(tx: Transaction) -> TaskFilesState:
                 place = Work(tx, list, project=project, now=board.now(), by=AUTHOR)
                 state = record(place, found, deleted, cleared, mark)
                 for each in found:
@@ -181,7 +178,7 @@ class ClaudeTasks:
         bases.save()
         return state
 
-    def _write(self, board: Board, list: str, folder: TaskFolder, state: ListState) -> bool:
+    def _write(self, board: Board, list: str, folder: TaskFolder, state: TaskFilesState) -> bool:
         """Makes the files say what the board says; False where one of them moved meanwhile, which is then left."""
         bases = Bases(board, list, folder.path)
         try:
@@ -290,7 +287,7 @@ def _count(board: Board, list: str) -> int:
     return len(board.store.read(lambda tx: state_of(tx, list)).files)
 
 
-def _report(folder: TaskFolder, state: ListState) -> None:
+def _report(folder: TaskFolder, state: TaskFilesState) -> None:
     for number in sorted(state.left):
         logger.warning("`%s` is passed over: it has no subject, or more than a task can hold", folder.at(number))
     for number, (blocks, blocked_by) in sorted(state.refused.items()):

@@ -26,7 +26,7 @@ _RESERVED = frozenset({"con", "prn", "aux", "nul", "conin$", "conout$"}) | {
 _FORBIDDEN = frozenset('/\\:*?"<>|')
 
 
-class Signature(NamedTuple):
+class FileSignature(NamedTuple):
     """What tells one state of a file from the next without reading it."""
 
     modified: int
@@ -34,7 +34,7 @@ class Signature(NamedTuple):
     number: int
 
 
-HIDDEN = Signature(-1, -1, -1)
+HIDDEN = FileSignature(-1, -1, -1)
 """The state of what we may not even look at."""
 
 
@@ -67,7 +67,7 @@ class Folder:
         except (FileNotFoundError, NotADirectoryError):
             return []
 
-    def signature(self, name: str) -> Signature | None:
+    def signature(self, name: str) -> FileSignature | None:
         """The state of what has this name, the link itself if it is one; None if nothing has."""
         try:
             return _signature(os.lstat(self.at(name)))
@@ -99,7 +99,7 @@ class Folder:
             raise ListFileRefused(path=path, problem="it is a link that leads out of the folder; remove the link")
         return target
 
-    def replace(self, name: str, body: bytes) -> Signature:
+    def replace(self, name: str, body: bytes) -> FileSignature:
         """Puts the content in place of what has this name; a link is replaced itself, never written through."""
         if len(body) > LARGEST:
             raise ListFileRefused(path=self.at(name), problem=f"the list takes more than {LARGEST} bytes")
@@ -138,8 +138,8 @@ class Folder:
         return aside
 
 
-def _signature(found: os.stat_result) -> Signature:
-    return Signature(found.st_mtime_ns, found.st_size, found.st_ino)
+def _signature(found: os.stat_result) -> FileSignature:
+    return FileSignature(found.st_mtime_ns, found.st_size, found.st_ino)
 
 
 def _flag(name: str) -> int:

@@ -5,15 +5,165 @@ The rules are those of OpenClaw's auto-reply projector. Pure: times are passed i
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime, timedelta
-from typing import Any, Final, Literal, NamedTuple
+from functools import cache
+from typing import Any, Final, Literal, NamedTuple, cast, get_args
 
-from msgspec import Struct
+from msgspec import Struct, field
 
-from punchlist.bridges.pieces import LiveText, pieces
-from punchlist.bridges.projector_options import ProjectorOptions
+from punchlist.detect.settings import flag, mapping, refused, whole
 from punchlist.text import clean, cut, repair
+
+# Options, with OpenClaw's defaults and bounds.
+
+
+Delivery = Literal["final_only", "live"]
+Separator = Literal["none", "space", "newline", "paragraph"]
+
+VISIBLE: Final[Mapping[str, bool]] = {
+    "agent_message_chunk": True,
+    "tool_call": False,
+    "tool_call_update": False,
+    "usage_update": False,
+    "available_commands_update": False,
+    "current_mode_update": False,
+    "config_option_update": False,
+    "session_info_update": False,
+    "plan": False,
+    "agent_thought_chunk": False,
+}
+"""Which tags are shown. A tag that is not here is, and so is what has none."""
+
+_BOUNDS: Final = {
+    "output_characters": (1, 500_000),
+    "update_characters": (64, 8_000),
+    "idle_milliseconds": (0, 5_000),
+    "chunk_characters": (50, 4_000),
+}
+_KNOWN: Final = ("delivery", "separator", "suppress_repeats", "tags", *_BOUNDS)
+
+
+class ProjectorOptions(Struct, frozen=True, kw_only=True):
+    """`delivery`: everything at the end of a turn, or as it comes. `separator` stands where a tool call is hidden.
+
+    `output_characters` is for the text of one turn, `update_characters` for one line about a tool or a status,
+    `chunk_characters` for one message; `idle_milliseconds` is how long live text waits for more, never below 750.
+    """
+
+    delivery: Delivery = "final_only"
+    separator: Separator | None = None
+    suppress_repeats: bool = True
+    output_characters: int = 24_000
+    update_characters: int = 320
+    idle_milliseconds: int = 350
+    chunk_characters: int = 1_800
+    tags: Mapping[str, bool] = field(default_factory=dict[str, bool])
+
+    def shows(self, tag: str | None) -> bool:
+        return True if not tag else self.tags.get(tag, VISIBLE.get(tag, True))
+
+    @property
+    def between(self) -> str:
+        """The text of the separator: by default a paragraph, or a blank in live delivery."""
+        chosen = self.separator or ("space" if self.delivery == "live" else "paragraph")
+        return {"none": "", "space": " ", "newline": "\n", "paragraph": "\n\n"}[chosen]
+
+
+def projector_options(given: object) -> ProjectorOptions:
+    """The options that a person gave. A number out of its bounds is the nearest within, as in the original."""
+    options = dict(mapping("projector", given, _KNOWN))
+    for name, choices in (("delivery", get_args(Delivery)), ("separator", get_args(Separator))):
+        if name in options and options[name] not in choices:
+            raise refused(f"projector.{name}", options[name], f"use one of {', '.join(choices)}")
+    for name, (least, most) in _BOUNDS.items():
+        if name in options:
+            options[name] = max(least, min(most, whole(f"projector.{name}", options[name], least=-(1 << 31))))
+    if "suppress_repeats" in options:
+        flag("projector.suppress_repeats", options["suppress_repeats"])
+    if "tags" in options:
+        options["tags"] = _tags(options["tags"])
+    return ProjectorOptions(**options)
+
+
+def _tags(given: Any) -> dict[str, bool]:
+    if not isinstance(given, Mapping):
+        raise refused("projector.tags", given, "use a mapping of tags to true or false")
+    tags = cast("Mapping[Any, Any]", given)
+    return {str(tag): flag(f"projector.tags.{tag}", shown) for tag, shown in tags.items()}
+
+
+# Live text and long text, cut into messages.
+
+
+HARD: Final = 480
+SOFT: Final = 220
+LEAST_IDLE: Final = 80
+_BREAKS: Final = ("\n\n", "\n", ". ", " ")
+
+
+class LiveText:
+    """Text that comes in small pieces and goes out at good places: the end of a paragraph, of a sentence, or a rest."""
+
+    def __init__(self, rest: timedelta) -> None:
+        self._rest = rest
+        self._text = ""
+        self._since: datetime | None = None
+
+    def add(self, text: str, at: datetime) -> str:
+        """Takes in a piece; what may go out now."""
+        self._text += text
+        self._since = at
+        return self.take() if _is_boundary(self._text) else ""
+
+    def due(self, now: datetime) -> str:
+        """What may go out because nothing came for a while."""
+        if self._since is None or now - self._since < self._rest:
+            return ""
+        self._since = now
+        return self.take() if _may_rest(self._text) else ""
+
+    def take(self) -> str:
+        """All of it."""
+        text, self._text, self._since = self._text, "", None
+        return text
+
+
+def pieces(text: str, most: int) -> Iterator[str]:
+    """The text in pieces of at most so many characters, cut at a paragraph, line, sentence or word where there is one.
+
+    Pieces of blanks only are left out.
+    """
+    while text.strip():
+        if len(text) <= most:
+            yield text
+            return
+        place = next((found + len(mark) for mark in _BREAKS if (found := text.rfind(mark, 1, most - 1)) > 0), most)
+        if text[:place].strip():
+            yield text[:place].rstrip("\n")
+        text = text[place:]
+
+
+def _is_boundary(text: str) -> bool:
+    if len(text) >= HARD or text.endswith("\n\n") or _sentence_and_blank().search(text):
+        return True
+    return len(text) >= SOFT and text[-1:].isspace()
+
+
+def _may_rest(text: str) -> bool:
+    return len(text) >= LEAST_IDLE or "\n" in text or bool(_sentence().search(text.rstrip()[-64:]))
+
+
+@cache
+def _sentence_and_blank() -> re.Pattern[str]:
+    return re.compile(r"""[.!?][)"'`]*\s\Z""")
+
+
+@cache
+def _sentence() -> re.Pattern[str]:
+    return re.compile(r"""[.!?][)"'`]*\Z""")
+
 
 TERMINAL: Final = frozenset({"completed", "failed", "cancelled", "done", "error"})
 SYSTEM: Final = "⚙️ "
@@ -46,7 +196,7 @@ class Message(NamedTuple):
     meta: dict[str, Any] | None = None
 
 
-class _Call(Struct):
+class _ShownCall(Struct):
     started: bool = False
     ended: bool = False
     last: str | None = None
@@ -83,7 +233,7 @@ class Projector:
         self._last_status: str | None = None
         self._last_tool: str | None = None
         self._last_usage: object = None
-        self._calls: dict[str, _Call] = {}
+        self._calls: dict[str, _ShownCall] = {}
 
     def add(self, event: RuntimeEvent, at: datetime) -> list[Message]:
         """What one event brings."""
@@ -189,7 +339,7 @@ class Projector:
         if not call_id:
             return summary == self._last_tool
         starts, ends = status == "in_progress" or event.tag == "tool_call", status in TERMINAL
-        call = self._calls.setdefault(call_id, _Call())
+        call = self._calls.setdefault(call_id, _ShownCall())
         if (ends and call.ended) or (starts and call.started) or summary == call.last:
             return True
         call.started, call.ended, call.last = call.started or starts, call.ended or ends, summary

@@ -10,21 +10,171 @@ from __future__ import annotations
 import logging
 import os
 import queue
+import re
 import signal
+import socket
 import subprocess
 import threading
 import urllib.request
-from collections.abc import Mapping, Sequence
+from base64 import b64encode
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, Final, Protocol
+from functools import cache
+from http.client import HTTPConnection, HTTPResponse
+from typing import Any, Final, NamedTuple, Protocol
+from urllib.error import HTTPError
+from urllib.parse import SplitResult, quote, unquote, urlsplit, urlunsplit
 
 import msgspec
 
-from punchlist.bridges.posts import Post
-from punchlist.bridges.web_addresses import is_sendable, web_address
 from punchlist.errors import ConfigInvalid
 
 logger = logging.getLogger(__name__)
+
+
+# Addresses of webhooks.
+
+
+_KEPT: Final = "/%:@!$&'()*+,;=~"
+"""Characters of a path that stay as they are; in what follows `?` also that one."""
+
+_HIDDEN: Final = "http…"
+_NOWHERE: Final = "there can be no such host or port"
+
+
+class WebAddress(NamedTuple):
+    """`place` is as much of it as may be shown; the rest may hold secrets."""
+
+    url: str
+    place: str
+    headers: Mapping[str, str]
+
+
+def web_address(url: str) -> WebAddress:
+    """Raises `ConfigInvalid` for what nothing can be sent to."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+        host = (parts.hostname or "").encode("ascii" if _is_number(parts) else "idna").decode()
+    except ValueError:  # of a host in brackets, a port, a name that is none
+        raise _refused(_HIDDEN, _NOWHERE) from None
+    place = f"{parts.scheme}://{host}"[:80]
+    if parts.scheme not in {"http", "https"} or not host:
+        raise _refused(place, "use an address with http:// or https://")
+    if port == 0 or _unfit().search(host):
+        raise _refused(_HIDDEN, _NOWHERE)
+    shown = f"[{host}]" if ":" in host else host
+    where = shown if port is None else f"{shown}:{port}"
+    path, query = quote(parts.path, safe=_KEPT), quote(parts.query, safe=f"{_KEPT}?")
+    return WebAddress(urlunsplit((parts.scheme, where, path, query, "")), place, _login(parts))
+
+
+def is_sendable(name: str, value: str) -> bool:
+    """Whether HTTP can have this header."""
+    return bool(_token().fullmatch(name) and _line().fullmatch(value))
+
+
+def _login(parts: SplitResult) -> dict[str, str]:
+    if not parts.username and not parts.password:
+        return {}
+    login = f"{unquote(parts.username or '')}:{unquote(parts.password or '')}"
+    return {"Authorization": f"Basic {b64encode(login.encode()).decode()}"}
+
+
+def _is_number(parts: SplitResult) -> bool:
+    return ":" in (parts.hostname or "")
+
+
+def _refused(place: str, problem: str) -> ConfigInvalid:
+    return ConfigInvalid(name="webhook", value=place, problem=problem)
+
+
+@cache
+def _unfit() -> re.Pattern[str]:
+    return re.compile(r"[^A-Za-z0-9._:%-]")
+
+
+@cache
+def _token() -> re.Pattern[str]:
+    return re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+
+
+@cache
+def _line() -> re.Pattern[str]:
+    return re.compile(r"[\t\x20-\x7e\xa0-\xff]*")
+
+
+# Requests.
+
+
+class Post(threading.Thread):
+    """Begins at once. Redirects are not followed."""
+
+    def __init__(self, request: urllib.request.Request, seconds: float) -> None:
+        super().__init__(name="punchlist-post", daemon=True)
+        self._request = request
+        self._seconds = seconds
+        self._connections: list[HTTPConnection] = []
+        self._error: Exception | None = None
+        self.start()
+
+    def is_over(self) -> bool:
+        """Waits, and says whether the answer came in time; raises what went wrong, or `HTTPError` if it is no 2xx."""
+        self.join(self._seconds)
+        if self.is_alive():
+            self._leave()
+            return False
+        if self._error is not None:
+            raise self._error
+        return True
+
+    def run(self) -> None:
+        keep = self._connections.append
+        opener = urllib.request.build_opener(_NoRedirects, _Plain(keep), _Secure(keep))
+        try:
+            opener.open(self._request, timeout=self._seconds).close()
+        except HTTPError as error:
+            self._error = error
+            error.close()
+        except Exception as error:
+            self._error = error
+
+    def _leave(self) -> None:
+        """Hangs up, so that the thread comes to its end."""
+        for connection in self._connections:
+            with suppress(OSError, AttributeError):
+                connection.sock.shutdown(socket.SHUT_RDWR)
+
+
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, *_: Any, **__: Any) -> None:
+        return None
+
+
+class _Kept(urllib.request.AbstractHTTPHandler):
+    """Hands out the connections that it makes."""
+
+    def __init__(self, keep: Callable[[HTTPConnection], None]) -> None:
+        super().__init__()
+        self._keep = keep
+
+    def do_open(self, http_class: Any, req: urllib.request.Request, **http_conn_args: Any) -> HTTPResponse:
+        def made(*args: Any, **options: Any) -> HTTPConnection:
+            connection: HTTPConnection = http_class(*args, **options)
+            self._keep(connection)
+            return connection
+
+        return super().do_open(made, req, **http_conn_args)
+
+
+class _Plain(_Kept, urllib.request.HTTPHandler):
+    pass
+
+
+class _Secure(_Kept, urllib.request.HTTPSHandler):
+    pass
+
+
 SECONDS: Final = 10.0
 LENGTH: Final = 256
 _MOST_LEFT: Final = 8

@@ -5,18 +5,195 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping
-from contextlib import suppress
+import threading
+import time
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager, suppress
 from typing import Any, cast
 
 from msgspec import Struct, field
 
-from punchlist.bridges.folder import Folder, Signature
-from punchlist.bridges.task_lock import HELD
+from punchlist.bridges.folder import FileSignature, Folder
 from punchlist.core.task import Task
 from punchlist.dialects.claude_tasks_reply import SHOWN
 from punchlist.errors import ListFileRefused
 from punchlist.text import repair
+
+# The lock of a folder.
+
+
+STALE = 10.0
+"""Seconds."""
+
+_PAUSE = 0.01
+HELD = ".lock.lock"
+_LOCK_FILE = ".lock"
+_guard = threading.Lock()
+_queues: dict[str, threading.Lock] = {}
+_rests: dict[str, float] = {}
+"""Until when a folder is left to others, after this process had it: on the monotonic clock."""
+
+_LONGEST_REST = 0.1
+_own = threading.local()
+
+
+def is_held(folder: str) -> bool:
+    """Whether this thread has the folder to itself."""
+    return folder in _held_here()
+
+
+def _held_here() -> set[str]:
+    return _own.__dict__.setdefault("folders", set[str]())
+
+
+@contextmanager
+def held(folder: str, *, patience: float = 2.0) -> Generator[None]:
+    """As `locked`, for one thread of this process after the other. A thread that has it already goes on.
+
+    After each time the folder is free for half as long: Claude Code only tries some thirty times.
+    """
+    mine = _held_here()
+    if folder in mine:
+        yield
+        return
+    with _guard:
+        queue = _queues.setdefault(folder, threading.Lock())
+    deadline = time.monotonic() + patience
+    if not queue.acquire(timeout=patience):
+        raise ListFileRefused(path=folder, problem="others of this process are at it all the time")
+    try:
+        time.sleep(max(0.0, _rests.get(folder, 0.0) - time.monotonic()))
+        with locked(folder, patience=max(0.0, deadline - time.monotonic())):
+            began = time.monotonic()
+            mine.add(folder)
+            try:
+                yield
+            finally:
+                mine.discard(folder)
+        ended = time.monotonic()
+        _rests[folder] = ended + min((ended - began) / 2, _LONGEST_REST)
+    finally:
+        queue.release()
+
+
+@contextmanager
+def locked(folder: str, *, patience: float = 2.0) -> Generator[None]:
+    """The folder, which has to be there, to ourselves. Raises `ListFileRefused` after so many seconds."""
+    deadline = time.monotonic() + patience
+    path = os.path.join(folder, _LOCK_FILE)
+    taken = os.path.join(folder, HELD)
+    try:
+        flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+        file = os.open(path, flags, 0o600)
+    except OSError as error:
+        raise ListFileRefused(path=path, problem=error.strerror or str(error)) from error
+    try:
+        while (alone := _flock(file)) is False:
+            _wait(path, deadline)
+        if alone and (left := _mark(taken)) is not None and left == _read_mark(file):
+            with suppress(OSError):
+                os.rmdir(taken)
+        while not _make(taken):
+            _wait(taken, deadline)
+        touch = _Touch(taken, file)
+        try:
+            yield
+        finally:
+            touch.end()
+    finally:
+        os.close(file)
+
+
+class _Touch:
+    """Touches the folder of a lock that is ours now and then, as a wait for the store may be long, and ends it.
+
+    Whoever was stopped for so long that others took the lock for stale finds it in other hands, and leaves it there.
+    """
+
+    def __init__(self, path: str, file: int) -> None:
+        self._path = path
+        self._file = file
+        self._mark = self._noted()
+        self._turn = threading.Lock()
+        self._over = threading.Event()
+        threading.Thread(target=self._run, name="punchlist-folder", daemon=True).start()
+
+    def _noted(self) -> bytes | None:
+        """What tells the folder from another of its name, written down for those who come after us."""
+        found = _mark(self._path)
+        with suppress(OSError):
+            os.ftruncate(self._file, 0)
+            os.pwrite(self._file, found or b"", 0)
+        return found
+
+    def _run(self) -> None:
+        while not self._over.wait(STALE / 3):
+            with self._turn:
+                if self._over.is_set() or _mark(self._path) != self._mark:
+                    return
+                with suppress(OSError):
+                    os.utime(self._path)
+                self._mark = self._noted()
+
+    def end(self) -> None:
+        with self._turn:
+            self._over.set()
+            if _mark(self._path) == self._mark:
+                with suppress(OSError):
+                    os.rmdir(self._path)
+            with suppress(OSError):
+                os.ftruncate(self._file, 0)
+
+
+def _mark(path: str) -> bytes | None:
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return None
+    return f"punchlist {found.st_ino} {found.st_mtime_ns}".encode()
+
+
+def _read_mark(file: int) -> bytes:
+    try:
+        return os.pread(file, 100, 0)
+    except OSError:
+        return b""
+
+
+def _wait(path: str, deadline: float) -> None:
+    if time.monotonic() >= deadline:
+        raise ListFileRefused(path=path, problem="another program holds the lock of its folder")
+    time.sleep(_PAUSE)
+
+
+def _make(held: str) -> bool:
+    """Whether the folder of the lock is ours now. A stale one is taken away, for the next try."""
+    try:
+        os.mkdir(held, 0o700)
+        return True
+    except FileExistsError:
+        with suppress(OSError):
+            if time.time() - os.lstat(held).st_mtime > STALE:
+                os.rmdir(held)
+        return False
+    except OSError as error:
+        raise ListFileRefused(path=held, problem=error.strerror or str(error)) from error
+
+
+def _flock(file: int) -> bool | None:
+    """Whether nobody else has the file locked; None where nobody can tell."""
+    try:
+        import fcntl
+    except ImportError:
+        return None
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return True
+    except BlockingIOError:
+        return False
+    except OSError:
+        return None  # a file system without locks
+
 
 WATERMARK = ".highwatermark"
 _NAME = re.compile(r"([1-9]\d{0,17})\.json", re.ASCII)
@@ -137,7 +314,7 @@ class TaskFolder:
         found = [match for name in self._files.names() if (match := _NAME.fullmatch(name)) is not None]
         return sorted(int(match[1]) for match in found)
 
-    def seen(self) -> Mapping[str, Signature | None]:
+    def seen(self) -> Mapping[str, FileSignature | None]:
         """The state of all files that say something, and of the lock: the same again means that nobody is at them."""
         names = [name for name in self._files.names() if name in {WATERMARK, HELD} or _NAME.fullmatch(name)]
         return {name: self._files.signature(name) for name in names}
@@ -145,7 +322,7 @@ class TaskFolder:
     def at(self, number: int) -> str:
         return self._files.at(_name(number))
 
-    def signature(self, number: int) -> Signature | None:
+    def signature(self, number: int) -> FileSignature | None:
         return self._files.signature(_name(number))
 
     def read(self, number: int) -> TaskFile | str:
@@ -157,7 +334,7 @@ class TaskFolder:
         except OSError as error:
             return error.strerror or str(error)
 
-    def write(self, number: int, file: TaskFile) -> Signature:
+    def write(self, number: int, file: TaskFile) -> FileSignature:
         return self._files.replace(_name(number), encoded(number, file))
 
     def set_aside(self, number: int, why: str) -> str:

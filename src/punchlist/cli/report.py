@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from punchlist.bridges.git import GitFacts, git_facts
-from punchlist.bridges.git_shares import Work, makers
+from punchlist.bridges.git import GitFacts, ItemWork, git_facts, makers
 from punchlist.cli import FAILED, OK, UNUSABLE, complain
 from punchlist.cli.arguments import Parser, add_all, add_json, author, command_parser, count, here, open_board
 from punchlist.cli.terminal import look, show, show_json
@@ -107,7 +106,7 @@ def _as_text(report: Report, changes: Changes, options: Namespace, now: datetime
 
             where = "all projects" if options.all else os.path.basename(root)
             whose = f"session {options.session}" if options.session else where
-            return report_page(report, changes, title=f"Work report: {whose}", now=now, root=root)
+            return report_page(report, changes, title=f"ItemWork report: {whose}", now=now, root=root)
         case _:
             from punchlist.surfaces.reports import report_lines
             from punchlist.surfaces.spans import UNICODE
@@ -284,10 +283,10 @@ def _changes(
             yield entry.subject, Changed(names, share.files, *share.lines, shared)
 
 
-def _works(entries: Iterable[ItemReport]) -> list[Work]:
+def _works(entries: Iterable[ItemReport]) -> list[ItemWork]:
     """The work on items that were begun."""
     return [
-        Work(at, entry.item.finished_at, entry.tally.files, entry.tally.spans.kept, entry.commands)
+        ItemWork(at, entry.item.finished_at, entry.tally.files, entry.tally.spans.kept, entry.commands)
         for entry in entries
         if (at := entry.item.started_at) is not None
     ]

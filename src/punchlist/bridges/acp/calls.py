@@ -7,19 +7,277 @@ went is heard all the same.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
-from typing import Any, Final
+import json
+import re
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from functools import cache
+from typing import Any, Final, cast
 
-from punchlist.bridges.acp.plan import OURS, Update
-from punchlist.bridges.acp.raw import raw
-from punchlist.bridges.acp.titles import call_content, call_kind, call_title
 from punchlist.core.grounding.places import Place, places
+from punchlist.core.json_values import json_value
+from punchlist.detect.stable import SCALARS
+from punchlist.guidance.tools import kind as known_kind
+from punchlist.text import clean, cut, repair
+
+Update = dict[str, Any]
+"""The `update` of a `session/update` notification, as it goes over the wire."""
+
+OURS: Final = "punchlist/"
+
+# Arguments and results as JSON.
+
+
+DEEPEST: Final = 64
+VALUES: Final = 10_000
+CHARACTERS: Final = 262_144
+"""Of all texts together, names of fields among them."""
+
+_CUT_OFF: Final = "…"
+
+
+def raw(value: Any) -> Any:
+    """The value in JSON's own types. Never raises; what has no form there is told by its type, as in `[Socket]`.
+
+    What is beyond the limits is cut, and `…` stands in its place.
+    """
+    return _Copy().of(value, DEEPEST)
+
+
+class _Copy:
+    """Copies one value, and counts what may still be copied."""
+
+    __slots__ = ("_characters", "_path", "_values")
+
+    def __init__(self) -> None:
+        self._path: set[int] = set()
+        self._values = VALUES
+        self._characters = CHARACTERS
+
+    def of(self, value: Any, depth: int) -> Any:
+        try:
+            return self._of(value, depth)
+        except Exception:  # a mapping that cannot be read, a text that cannot be made, a stack that is nearly full
+            return _type(value)
+
+    def _of(self, value: Any, depth: int) -> Any:
+        if value is None or value is True or value is False:
+            return value
+        if isinstance(value, Enum):
+            return self.of(value.value, depth - 1) if depth > 0 else _type(value)
+        if isinstance(value, str):
+            return self._text(str.__str__(value))
+        if isinstance(value, int | float):
+            return _number(value)
+        if isinstance(value, bytes | bytearray):
+            return self._text(bytes(value[: self._characters + 1]).decode("utf-8", "replace"))
+        if id(value) in self._path:
+            return "[Circular]"
+        if depth <= 0:
+            return "[Deep]"
+        self._path.add(id(value))
+        try:
+            return self._whole(value, depth - 1)
+        finally:
+            self._path.discard(id(value))
+
+    def _whole(self, value: Any, depth: int) -> Any:
+        """A value that holds others, or of a type that JSON does not have."""
+        if isinstance(value, Mapping):
+            return self._object(cast("Mapping[Any, Any]", value).items(), depth)
+        if isinstance(value, list | tuple | set | frozenset):
+            return self._array(cast("Iterable[Any]", value), depth)
+        if isinstance(value, BaseException):
+            return self._object((("name", type(value).__name__), ("message", str(value))), depth)
+        if is_dataclass(value) and not isinstance(value, type):
+            return self._object(((field.name, getattr(value, field.name)) for field in fields(value)), depth)
+        if type(value).__module__ in SCALARS:
+            return self._text(str(value))
+        dump = None if isinstance(value, type) else getattr(value, "model_dump", None)
+        if callable(dump):  # the results of MCP's SDK are such models
+            return self.of(dump(by_alias=True, exclude_none=True), depth)
+        return _type(value)
+
+    def _object(self, pairs: Iterable[tuple[Any, Any]], depth: int) -> dict[str, Any]:
+        copy: dict[str, Any] = {}
+        for key, part in pairs:
+            if self._is_full():
+                copy[_CUT_OFF] = _CUT_OFF
+                break
+            copy[self._text(_name(key))] = self.of(part, depth)
+        return copy
+
+    def _array(self, parts: Iterable[Any], depth: int) -> list[Any]:
+        copy: list[Any] = []
+        for part in parts:
+            if self._is_full():
+                copy.append(_CUT_OFF)
+                break
+            copy.append(self.of(part, depth))
+        return copy
+
+    def _is_full(self) -> bool:
+        self._values -= 1
+        return self._values < 0 or self._characters <= 0
+
+    def _text(self, text: str) -> str:
+        most = max(0, self._characters)
+        self._characters -= len(text)
+        return repair(text) if len(text) <= most else repair(text[:most]) + _CUT_OFF
+
+
+def _number(value: float) -> float | None:
+    """What is not finite, or too large, is null, as JavaScript writes it; a whole number beyond 64 bits is rounded."""
+    try:
+        return json_value(value)
+    except ValueError:
+        return None
+
+
+def _name(key: object) -> str:
+    if isinstance(key, str):
+        return str.__str__(key)
+    return str(key) if key is None or isinstance(key, int | float) else _type(key)
+
+
+def _type(value: object) -> str:
+    return repair(f"[{type(value).__name__}]")
+
+
+# Titles, kinds and texts of calls.
+
+
+LONGEST_VALUE: Final = 100
+_MOST_VALUES: Final = 64
+_WINDOW: Final = 4_000
+_MORE: Final = "..."
+_NAMED: Final = {"\0": "\\0", "\t": "\\t", "\n": "\\n", "\v": "\\v", "\f": "\\f", "\r": "\\r"}
+_KINDS: Final = (
+    ("read", ("read",)),
+    ("edit", ("write", "edit")),
+    ("delete", ("delete", "remove")),
+    ("move", ("move", "rename")),
+    ("search", ("search", "find")),
+    ("execute", ("exec", "run", "bash")),
+    ("fetch", ("fetch", "http")),
+)
+
+
+def call_title(name: str, arguments: Any = None) -> str:
+    """`name`, or `name: key: value, key: value` with long values cut and control characters escaped.
+
+    Of more than 64 arguments the rest is left out; the original has no such limit.
+    """
+    base = name or "tool"
+    if not isinstance(arguments, Mapping) or not arguments:
+        return _escaped(base)
+    fields = list(cast("Mapping[Any, Any]", arguments).items())[:_MOST_VALUES]
+    return _escaped(f"{base}: " + ", ".join(f"{str(key)[:LONGEST_VALUE]}: {_value(value)}" for key, value in fields))
+
+
+def preview_title(name: str, preview: str, *, is_command: bool = False) -> str:
+    """The title of a call of which only a preview of its arguments is known: a command line, or the JSON of them."""
+    if is_command and preview:
+        return call_title(name, {"command": preview})
+    fields = _fields(preview) if preview.startswith("{") else None
+    if fields is not None:
+        return call_title(name, fields)
+    base = name or "tool"
+    return _escaped(f"{base}: {_cut(preview)}" if preview else base)
+
+
+def _fields(text: str) -> dict[str, Any] | None:
+    """The fields of a JSON object that may be cut off at its end; None if it is none."""
+    decoder, found, at = json.JSONDecoder(), dict[str, Any](), 1
+    while at < len(text) and text[at] == '"':
+        try:
+            name, at = decoder.raw_decode(text, at)
+        except ValueError:
+            break
+        if text[at : at + 2] != ": ":
+            return None
+        at += 2
+        try:
+            found[name], at = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            found[name] = text[at:].removeprefix('"')
+            break
+        at += 2 if text[at : at + 2] == ", " else 0
+    return found or None
+
+
+def call_kind(name: str) -> str:
+    """The kind of tool, by the first of these words that the name holds. A todo tool is `other`, as in Hermes."""
+    if known_kind(name) == "todo":
+        return "other"
+    lower = name.lower()
+    return next((kind for kind, words in _KINDS if any(word in lower for word in words)), "other")
+
+
+def call_content(result: Any) -> list[dict[str, Any]] | None:
+    """The text of a result: itself, its text blocks, or its `text`, `message` or `error`; None without any."""
+    if isinstance(result, str):
+        return [_text_block(result)] if result.strip() else None
+    if not isinstance(result, Mapping):
+        return None
+    fields = cast("Mapping[Any, Any]", result)
+    blocks = fields.get("content")
+    texts = [
+        text
+        for block in (cast("list[Any]", blocks) if isinstance(blocks, list) else [])
+        if isinstance(block, Mapping) and (text := _block_text(cast("Mapping[Any, Any]", block)))
+    ]
+    if texts:
+        return [_text_block(text) for text in texts]
+    said = next((value for key in ("text", "message", "error") if isinstance(value := fields.get(key), str)), "")
+    return [_text_block(said)] if said.strip() else None
+
+
+def _block_text(block: Mapping[Any, Any]) -> str:
+    text = block.get("text")
+    return text if block.get("type") == "text" and isinstance(text, str) and text.strip() else ""
+
+
+def _text_block(text: str) -> dict[str, Any]:
+    return {"type": "content", "content": {"type": "text", "text": repair(text)}}
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, str):
+        return _cut(value)
+    try:
+        return _cut(json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=lambda _: None))
+    except (TypeError, ValueError, RecursionError):
+        return "…"
+
+
+def _cut(text: str) -> str:
+    if len(text) <= LONGEST_VALUE:
+        return text
+    return cut(repair(text[:_WINDOW]), LONGEST_VALUE, "") + _MORE
+
+
+def _escaped(text: str) -> str:
+    """On one line; what is not seen is shown as an escape, and what turns text around is taken out."""
+    plain = _controls().sub(lambda found: _NAMED.get(found[0], _code(found[0])), repair(text))
+    return clean(plain, lines=False).text
+
+
+def _code(char: str) -> str:
+    return f"\\x{ord(char):02x}" if ord(char) < 0x100 else f"\\u{ord(char):04x}"
+
+
+@cache
+def _controls() -> re.Pattern[str]:
+    return re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+
 
 _MOST_OPEN: Final = 1_024
 _MOST_ENDED: Final = 1_024
 
 
-class Calls:
+class AcpCalls:
     """The calls of one session. Bounded: of more than 1,024 open calls the oldest is forgotten."""
 
     def __init__(self) -> None:

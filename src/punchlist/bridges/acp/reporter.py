@@ -10,28 +10,88 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Iterable, Mapping
 from importlib.util import find_spec
-from typing import Any, Protocol, cast
+from typing import Any, Final, Protocol, cast
 
 from punchlist.agent import Agent
-from punchlist.bridges.acp.plan import Update
-from punchlist.bridges.acp.raw import raw
-from punchlist.bridges.acp.titles import call_content
-from punchlist.bridges.acp.todo_calls import todo_end, todo_start, todo_title
+from punchlist.bridges.acp.calls import Update, call_content, raw
 from punchlist.bridges.acp.updates import Updates
 from punchlist.bridges.lists import Lists, looking_into
+from punchlist.core.approval import Plan, PlanState
 from punchlist.core.events import Event
-from punchlist.core.todo import TodoList
-from punchlist.errors import ExtraMissing, StoreClosed
+from punchlist.core.todo import Status, TodoList
+from punchlist.errors import ExtraMissing, PlanMissing, PunchlistError, StoreClosed
 from punchlist.guidance.tools import kind as known_kind
-from punchlist.text import repair
+from punchlist.text import clean, repair
 
 logger = logging.getLogger(__name__)
+
+
+# Calls of todo tools, shown as Hermes shows them.
+
+
+_LISTS: Final = ("todos", "plan", "items", "set", "add", "todoList", "task_list")
+_TEXTS: Final = ("content", "step", "text", "title", "description", "subject")
+_MOST_LINES: Final = 8
+_MARKS: Final = {Status.COMPLETED: "✅", Status.IN_PROGRESS: "🔄", Status.CANCELLED: "✗"}
+_WAITING: Final = "⏳"
+
+
+def todo_title(name: str, arguments: Any) -> str:
+    """`todo`, or `todo (2 items)` if it writes some."""
+    entries = _entries(arguments)
+    if entries is None:
+        return name
+    return f"{name} (1 item)" if len(entries) == 1 else f"{name} ({len(entries)} items)"
+
+
+def todo_start(arguments: Any) -> str:
+    """What the call is about to do."""
+    entries = _entries(arguments)
+    if entries is None:
+        return "Updating todo list" if arguments else "Reading todo list"
+    lines = [_line(entry) for entry in entries[:_MOST_LINES]]
+    more = [f"... {len(entries) - _MOST_LINES} more"] if len(entries) > _MOST_LINES else []
+    return "\n".join(["Updating todo list", "", *lines, *more])
+
+
+def todo_end(todos: TodoList) -> str:
+    """The list as it is now, in Markdown, and how far it is. Blocked and failed items are pending."""
+    lines = [f"- {_MARKS.get(item.status, _WAITING)} {_words(item.content)}" for item in todos.items]
+    done, now, gone = (
+        sum(item.status is status for item in todos.items)
+        for status in (Status.COMPLETED, Status.IN_PROGRESS, Status.CANCELLED)
+    )
+    progress = f"**Progress:** {done} completed, {now} in progress, {len(todos.items) - done - now - gone} pending"
+    return "\n".join(["**Todo list**", "", *lines, "", progress + (f", {gone} cancelled" if gone else "")])
+
+
+def _entries(arguments: Any) -> list[Any] | None:
+    if not isinstance(arguments, Mapping):
+        return None
+    fields = cast("Mapping[Any, Any]", arguments)
+    for key in _LISTS:
+        found = fields.get(key)
+        if isinstance(found, list):
+            return cast("list[Any]", found)
+    return None
+
+
+def _line(entry: Any) -> str:
+    fields = cast("Mapping[Any, Any]", entry) if isinstance(entry, Mapping) else {"content": entry}
+    text = next((value for key in _TEXTS if isinstance(value := fields.get(key), str)), "")
+    return f"- {_words(str(fields.get('status', 'pending')))}: {_words(text)}"
+
+
+def _words(text: str) -> str:
+    return clean(text, lines=False).text
+
+
 _PAGE = 1_000
 _WAIT = 1.0
 _MOST_TODO_CALLS = 64
 
 
-class Connection(Protocol):
+class UpdateConnection(Protocol):
     """What is needed of the SDK's `AgentSideConnection`."""
 
     async def session_update(self, session_id: str, update: Any, **kwargs: Any) -> None: ...
@@ -53,7 +113,7 @@ class Reporter:
     """
 
     def __init__(
-        self, connection: Connection, agent: Agent, *, session_id: str | None = None, capabilities: object = None
+        self, connection: UpdateConnection, agent: Agent, *, session_id: str | None = None, capabilities: object = None
     ) -> None:
         if find_spec("acp") is None:
             raise ExtraMissing(what="The Agent Client Protocol", extra="acp")
@@ -195,3 +255,76 @@ def _model(session_id: str, update: Update) -> Any:
     from acp.schema import SessionNotification
 
     return SessionNotification.model_validate({"sessionId": session_id, "update": update}).update
+
+
+# Approval of plans.
+
+
+AUTHOR: Final = "acp"
+REFUSED: Final = "The person at the editor wants another plan."
+_APPROVE, _REJECT = "approve", "reject"
+
+
+class PermissionConnection(Protocol):
+    """What is needed of the SDK's `AgentSideConnection`."""
+
+    async def request_permission(self, session_id: str, tool_call: Any, options: list[Any], **kwargs: Any) -> Any: ...
+
+
+async def ask_approval(
+    connection: PermissionConnection,
+    agent: Agent,
+    *,
+    session_id: str | None = None,
+    by: str = AUTHOR,
+    todos: bool = False,
+) -> Plan:
+    """Puts the plan before the person and decides as they do; the plan as it stands then. Waits as long as they take.
+
+    The decision is about the revision that was shown. Where they do not choose, the client is gone, or somebody else
+    decided meanwhile, the plan is left as it is. With `todos` the steps of an approved plan become the todo list.
+    Raises `PlanMissing` if none waits.
+    """
+    plan = await asyncio.to_thread(lambda: agent.plan)
+    if plan is None or plan.state is not PlanState.PROPOSED:
+        raise PlanMissing
+    try:
+        chosen = await _choice(connection, agent.session if session_id is None else session_id, plan)
+        return await asyncio.to_thread(_decide, agent, plan, chosen, by, todos)
+    except PunchlistError as error:
+        logger.info("the plan of `%s` was not decided by its editor: %s", agent.session, error)
+    except Exception:
+        logger.exception("the client of `%s` could not be asked about a plan", agent.session)
+    return await asyncio.to_thread(lambda: agent.plan) or plan
+
+
+async def _choice(connection: PermissionConnection, session_id: str, plan: Plan) -> str | None:
+    """The option that the person chose; None if they chose none."""
+    from acp.schema import RequestPermissionRequest
+
+    request = RequestPermissionRequest.model_validate(
+        {
+            "sessionId": session_id,
+            "toolCall": {
+                "toolCallId": f"plan:{plan.id}:{plan.revision}",
+                "title": "Approve the plan?",
+                "kind": "switch_mode",
+                "status": "pending",
+                "content": call_content(plan.text),
+            },
+            "options": [
+                {"optionId": _APPROVE, "name": "Approve, and begin", "kind": "allow_once"},
+                {"optionId": _REJECT, "name": "Keep planning", "kind": "reject_once"},
+            ],
+        }
+    )
+    answer = await connection.request_permission(session_id, request.tool_call, request.options)
+    return getattr(answer.outcome, "option_id", None)
+
+
+def _decide(agent: Agent, plan: Plan, chosen: str | None, by: str, todos: bool) -> Plan:
+    if chosen == _APPROVE:
+        return agent.approve_plan(plan.revision, by=by, todos=todos)
+    if chosen == _REJECT:
+        return agent.reject_plan(REFUSED, by=by, revision=plan.revision)
+    return agent.plan or plan
