@@ -10,7 +10,7 @@ import pytest
 
 from punchlist import Agent, Board
 from punchlist.errors import InvalidInput
-from punchlist.transcripts import claude_tasks
+from punchlist.transcripts import claude_code
 from tests.transcripts.records import SESSION, line
 
 
@@ -86,13 +86,13 @@ def _times(*seconds: int) -> tuple[datetime, ...]:
 @pytest.mark.requirement("claude-tasks.restore-offset")
 def test_of_a_file_only_what_is_new_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     starts: list[int] = []
-    plain = claude_tasks.TaskReading.__init__
+    plain = claude_code.TaskReading.__init__
 
-    def watched(self: claude_tasks.TaskReading, transcript: Any, start: int = 0) -> None:
+    def watched(self: claude_code.TaskReading, transcript: Any, start: int = 0) -> None:
         starts.append(start)
         plain(self, transcript, start)
 
-    monkeypatch.setattr(claude_tasks.TaskReading, "__init__", watched)
+    monkeypatch.setattr(claude_code.TaskReading, "__init__", watched)
     path = written(tmp_path / f"{SESSION}.jsonl", RECORDS)
     with Board.open("memory:") as board:
         agent = agent_on(board)

@@ -183,7 +183,7 @@ def test_a_store_that_cannot_be_read_is_a_clear_error(tmp_path: Path, damage: st
 
 
 def test_a_store_that_is_held_is_said_to_be_held(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("punchlist.transcripts.sqlite._PATIENCE", 0.0)
+    monkeypatch.setattr("punchlist.transcripts.stores._PATIENCE", 0.0)
     with closing(sqlite3.connect(store)) as holder:
         holder.execute("PRAGMA journal_mode = DELETE")
         holder.execute("BEGIN EXCLUSIVE")

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from punchlist.transcripts.at_hand import RecordTranscript
 from punchlist.transcripts.formats import LINES, open_transcript
+from punchlist.transcripts.records import RecordTranscript
 from tests.sizes import size
 from tests.transcripts.records import line, output, plan, result, save, todos, told, write
 from tests.transcripts.test_hermes import BASE

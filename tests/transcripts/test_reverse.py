@@ -1,13 +1,12 @@
 """The search for lines in raw blocks, against the plain way."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from punchlist.transcripts import reverse, search
+from punchlist.transcripts import reverse
 from punchlist.transcripts.reverse import Log
 
 WORDS = (b'"ab"', b"abc")
@@ -26,20 +25,11 @@ def plain(body: bytes) -> list[tuple[int, bytes]]:
     return found
 
 
-@pytest.fixture(scope="module", params=["the C library", "Python"])
-def finder(request: pytest.FixtureRequest) -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        if request.param == "Python":
-            patch.setattr(search, "_finder", lambda: bytes.find)
-        yield
-
-
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("logs") / "log"
 
 
-@pytest.mark.usefixtures("finder")
 @given(body=bodies, block=st.integers(4, 40))
 def test_both_ways_find_the_lines_that_a_plain_look_finds(path: Path, body: bytes, block: int) -> None:
     path.write_bytes(body)
@@ -49,13 +39,6 @@ def test_both_ways_find_the_lines_that_a_plain_look_finds(path: Path, body: byte
         assert [(line.start, line.body) for line in log.backwards(WORDS)] == expected[::-1]
         assert [(line.start, line.body) for line in log.forwards(WORDS, block_size=block)] == expected
         assert [(line.start, line.body) for line in log.forwards(WORDS, block_size=4)] == expected
-
-
-@pytest.mark.usefixtures("finder")
-@given(block=bodies, word=st.sampled_from(WORDS), start=st.integers(0, 60))
-def test_a_word_is_found_where_python_finds_it(block: bytes, word: bytes, start: int) -> None:
-    assert search.find(block, word, start) == block.find(word, start)
-    assert search.holds(block, WORDS) == any(one in block for one in WORDS)
 
 
 def test_a_line_too_long_for_any_list_is_found_without_its_body(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -28,13 +28,12 @@ from punchlist.store.transaction import SNAPSHOT_EVERY
 from punchlist.tasks.change import number_of
 from punchlist.tasks.facts import record_change, record_new
 from punchlist.tasks.work import Work
-from punchlist.transcripts.at_hand import RecordTranscript
-from punchlist.transcripts.claude_tasks import TaskReading, TaskWrite, mark
+from punchlist.transcripts.claude_code import TaskReading, TaskWrite, mark
 from punchlist.transcripts.decoding import decode
-from punchlist.transcripts.formats import open_transcript
+from punchlist.transcripts.formats import earlier_calls, open_transcript, sessions_of
 from punchlist.transcripts.lines import LineTranscript
-from punchlist.transcripts.past import calls_before, sessions_of
-from punchlist.transcripts.values import MAIN, Call, Transcript, Written
+from punchlist.transcripts.records import RecordTranscript
+from punchlist.transcripts.values import MAIN, Transcript, TranscriptCall, Written
 
 T = TypeVar("T")
 
@@ -62,7 +61,7 @@ class _Past(NamedTuple):
     """Earlier session ids of a transcript, and the calls near its latest list; the latest first."""
 
     sessions: Sequence[str] = ()
-    calls: Sequence[Call] = ()
+    calls: Sequence[TranscriptCall] = ()
 
 
 class Recovery(Handle):
@@ -152,10 +151,10 @@ class Recovery(Handle):
         return taken
 
     def _past(self, transcript: Transcript, written: Written | None) -> _Past:
-        calls: Sequence[Call] = ()
+        calls: Sequence[TranscriptCall] = ()
         if written is not None:
             agent = written.origin.agent
-            calls = calls_before(transcript, subagent=None if agent == MAIN else agent)
+            calls = earlier_calls(transcript, subagent=None if agent == MAIN else agent)
         row = self._row()
         has_list = row is not None and row.state.todos.revision > 0
         return _Past(() if has_list else sessions_of(transcript), calls)
@@ -173,7 +172,7 @@ class Recovery(Handle):
                 return _Base(applied.state, before, last, session, applied.events)
         return _Base(state)
 
-    def _answered(self, tx: Transaction, transcript: Transcript, calls: Sequence[Call]) -> Iterator[str]:
+    def _answered(self, tx: Transaction, transcript: Transcript, calls: Sequence[TranscriptCall]) -> Iterator[str]:
         """Yield sessions in which the board answered these calls: a copied transcript has new ids, not new calls."""
         for call in () if transcript.is_store else calls:
             fingerprint = _fingerprint(transcript.dialect, call)
@@ -438,13 +437,13 @@ def key_of(written: Written) -> str:
     return f"transcript {blake2b(said, digest_size=12).hexdigest()}"
 
 
-def _fingerprint(dialect: str, call: Call) -> bytes:
+def _fingerprint(dialect: str, call: TranscriptCall) -> bytes:
     """Return the fingerprint of the call as a host would make it; some transcripts keep arguments as JSON text."""
     args = decode(call.args) if isinstance(call.args, str) else call.args
     return fingerprint_of(f"{dialect}/{call.name}", args)
 
 
-def _is_late(last: LastWrite | None, written: Written, earlier: Sequence[Call]) -> bool:
+def _is_late(last: LastWrite | None, written: Written, earlier: Sequence[TranscriptCall]) -> bool:
     """True if the board's list is the later one; where nothing tells, the board's stands.
 
     Where the board's came out of the same transcript, the order there decides, and no clock.

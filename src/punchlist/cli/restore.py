@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from punchlist.agent import Agent
     from punchlist.board import Board
     from punchlist.bridges.homes import Place
-    from punchlist.transcripts.claude_tasks import TaskWrite
+    from punchlist.transcripts.claude_code import TaskWrite
     from punchlist.transcripts.values import Transcript, Written
 
 _EXAMPLES = """\
@@ -105,7 +105,7 @@ def _task_files(transcript: Transcript) -> list[str]:
 
 def _task_writes(transcript: Transcript) -> Iterator[TaskWrite]:
     """The task calls that there are to be replayed, whether or not they were before."""
-    from punchlist.transcripts.claude_tasks import TaskReading
+    from punchlist.transcripts.claude_code import TaskReading
     from punchlist.transcripts.formats import open_transcript
     from punchlist.transcripts.lines import LineTranscript
 

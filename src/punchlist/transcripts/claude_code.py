@@ -12,14 +12,21 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
+from hashlib import blake2b
 from typing import Any
 
+from msgspec import Struct
+
 from punchlist.core.commands import Entry, Replace
+from punchlist.core.task import CreateTask, UpdateTask
 from punchlist.dialects.base import THREE, sound
 from punchlist.dialects.claude_code import parse
+from punchlist.dialects.claude_tasks import parse as parse_task
 from punchlist.transcripts.decoding import call_key, moment, name, object_at, objects, path, text_of
-from punchlist.transcripts.lines import Heads, LineFormat, Said
-from punchlist.transcripts.values import MAIN, Call, Origin, Outcome
+from punchlist.transcripts.lines import Heads, LineFormat, LineTranscript, Said
+from punchlist.transcripts.records import RecordTranscript
+from punchlist.transcripts.reverse import Log
+from punchlist.transcripts.values import MAIN, CallOutcome, Origin, TranscriptCall
 
 TOOL = "TodoWrite"
 SIDECHAIN = "sidechain"
@@ -37,13 +44,13 @@ def said(record: dict[str, Any]) -> Iterator[Said]:
         return
     origin = _origin(record)
     for block in calls:
-        yield Call(str(block.get("name")), block.get("input"), call_key(block.get("id")), origin)
+        yield TranscriptCall(str(block.get("name")), block.get("input"), call_key(block.get("id")), origin)
     data = record.get("toolUseResult", record.get("tool_use_result"))
     for block in results:
         call_id, failed = call_key(block.get("tool_use_id")), block.get("is_error") is True
         if call_id is not None:
             own = data if len(results) == 1 else None
-            yield Outcome(call_id, text_of(block.get("content")), own, failed, origin)
+            yield CallOutcome(call_id, text_of(block.get("content")), own, failed, origin)
 
 
 def _origin(record: dict[str, Any]) -> Origin:
@@ -59,11 +66,11 @@ def _session(record: dict[str, Any]) -> str | None:
     return name(record.get("sessionId")) or name(record.get("session_id"))
 
 
-def writes(call: Call) -> Replace | None:
+def writes(call: TranscriptCall) -> Replace | None:
     return todos_of(call.args) if call.name == TOOL else None
 
 
-def tells(call: Call | None, outcome: Outcome) -> Replace | None:
+def tells(call: TranscriptCall | None, outcome: CallOutcome) -> Replace | None:
     """The list in the result of a `TodoWrite`. Whatever another tool answers is no list, whatever it looks like."""
     todos = None if outcome.is_error else object_at(outcome.data).get("newTodos")
     return None if todos is None or (call is not None and call.name != TOOL) else todos_of({"todos": todos})
@@ -93,7 +100,7 @@ def _old_todos(args: Any) -> Replace | None:
     return Replace(tuple(entries))
 
 
-def accepts(outcome: Outcome | None) -> bool:
+def accepts(outcome: CallOutcome | None) -> bool:
     return outcome is None or not outcome.is_error
 
 
@@ -135,3 +142,69 @@ FORMAT = LineFormat(
     accepts=accepts,
     tells=tells,
 )
+
+
+TOOLS = ("TaskCreate", "TaskUpdate")
+_CREATED = re.compile(r"Task #(\d{1,18}) created successfully")
+_UPDATED = re.compile(r"Updated task #\d{1,18}\b")
+_PATIENCE = 4 * 1024 * 1024
+"""Bytes behind a call after which nobody waits for its answer any more."""
+
+_MARK = 256
+
+
+class TaskWrite(Struct, frozen=True):
+    """A call that succeeded. `task` is the id that a new task was given, or of the task that was changed."""
+
+    task: str
+    command: CreateTask | UpdateTask
+    call: TranscriptCall
+
+
+class TaskReading:
+    """The task calls of a transcript from a place on. `end` is where to read on, once all were read."""
+
+    def __init__(self, transcript: LineTranscript | RecordTranscript, start: int = 0) -> None:
+        self._transcript = transcript
+        self._start = start
+        self.end = transcript.end
+
+    def __iter__(self) -> Iterator[TaskWrite]:
+        for at, call, outcome in self._transcript.answered(*TOOLS, start=self._start):
+            if outcome is None:
+                if call.call_id is not None and self._transcript.end - at < _PATIENCE:
+                    self.end = min(self.end, at)
+                continue
+            write = task_write(call, outcome)
+            if write is not None:
+                yield write
+
+
+def task_write(call: TranscriptCall, outcome: CallOutcome) -> TaskWrite | None:
+    """What a call did, by its answer; None if it did nothing."""
+    if outcome.is_error or call.name not in TOOLS:
+        return None
+    command = parse_task(call.name, call.args)
+    if isinstance(command, CreateTask):
+        told = _CREATED.search(outcome.text)
+        task = name(object_at(outcome.data, "task").get("id")) or (None if told is None else told[1])
+        return None if task is None else TaskWrite(task, command, call)
+    if isinstance(command, UpdateTask) and _succeeded(outcome):
+        return TaskWrite(command.id, command, call)
+    return None
+
+
+def _succeeded(outcome: CallOutcome) -> bool:
+    said = object_at(outcome.data).get("success")
+    return said if isinstance(said, bool) else _UPDATED.match(outcome.text) is not None
+
+
+def mark(path: str, place: int) -> bytes | None:
+    """What stands before a place of a file, as a fingerprint; None if the file ends before it.
+
+    A transcript grows at its end, so before a place that was once read there is always the same.
+    """
+    with Log(path) as log:
+        if place > log.size:
+            return None
+        return blake2b(log.read(max(0, place - _MARK), place), digest_size=16).digest()

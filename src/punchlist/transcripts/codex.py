@@ -12,7 +12,7 @@ from typing import Any
 from punchlist.dialects.codex import parse
 from punchlist.transcripts.decoding import call_key, decode, fields, moment, name, object_at, path, text_of
 from punchlist.transcripts.lines import Heads, LineFormat, Said
-from punchlist.transcripts.values import MAIN, Call, Origin, Outcome
+from punchlist.transcripts.values import MAIN, CallOutcome, Origin, TranscriptCall
 
 TOOL = "update_plan"
 SUCCESS = "Plan updated"
@@ -37,9 +37,9 @@ def said(record: dict[str, Any]) -> Iterator[Said]:
     match payload.get("type"):
         case "function_call":
             origin = Origin(at=moment(record.get("timestamp")))
-            yield Call(str(payload.get("name")), payload.get("arguments"), call_id, origin)
+            yield TranscriptCall(str(payload.get("name")), payload.get("arguments"), call_id, origin)
         case "function_call_output" if call_id is not None:
-            yield Outcome(call_id, _output(payload.get("output")))
+            yield CallOutcome(call_id, _output(payload.get("output")))
         case _:
             pass
 
@@ -54,11 +54,11 @@ def _output(output: Any) -> str:
     return text_of(output)
 
 
-def writes(call: Call) -> object:
+def writes(call: TranscriptCall) -> object:
     return parse(TOOL, call.args) if call.name == TOOL else None
 
 
-def accepts(outcome: Outcome | None) -> bool:
+def accepts(outcome: CallOutcome | None) -> bool:
     return outcome is not None and outcome.text.strip() == SUCCESS
 
 

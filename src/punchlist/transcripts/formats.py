@@ -6,26 +6,26 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
-from itertools import chain
+from itertools import chain, islice
 from typing import Any, cast
 
 from punchlist.errors import InvalidInput, TranscriptError, TranscriptUnknown, UnknownName
-from punchlist.transcripts import claude_code, codex, hermes, ledger, oh_my_pi, openclaw, opencode, qwen, sqlite, zst
-from punchlist.transcripts.at_hand import RecordTranscript
+from punchlist.transcripts import claude_code, codex, hermes, oh_my_pi, openclaw, stores, zst
 from punchlist.transcripts.decoding import decode, fields, name, object_at, record
 from punchlist.transcripts.lines import LineFormat, LineTranscript
+from punchlist.transcripts.records import RecordTranscript
 from punchlist.transcripts.reverse import Log
-from punchlist.transcripts.states import State, StateTranscript
-from punchlist.transcripts.values import MAIN, Origin, Transcript, Written
+from punchlist.transcripts.stores import OPENCODE, QWEN, State, StateTranscript
+from punchlist.transcripts.values import MAIN, Origin, Transcript, TranscriptCall, Written
 
 LINES: Mapping[str, LineFormat] = {
     form.name: form for form in (claude_code.FORMAT, codex.FORMAT, oh_my_pi.FORMAT, openclaw.FORMAT)
 }
-FORMATS = (*LINES, hermes.NAME, opencode.NAME, qwen.NAME)
+FORMATS = (*LINES, hermes.NAME, OPENCODE, QWEN)
 """The names that `format` takes."""
 
 _LARGEST_DOCUMENT = 64 * 1024 * 1024
-_STORES = {ledger.TABLES: openclaw.FORMAT.name, hermes.TABLES: hermes.NAME, opencode.TABLES: opencode.NAME}
+_STORES = {openclaw.LEDGER_TABLES: openclaw.FORMAT.name, hermes.TABLES: hermes.NAME, stores.OPENCODE_TABLES: OPENCODE}
 _HINTS = (
     (re.compile(r"\.acp-stream\.jsonl$"), "openclaw"),
     (re.compile(r"(^|/)rollout-[^/]*\.jsonl(\.zst)?$"), "codex"),
@@ -56,7 +56,7 @@ def open_transcript(source: Any, format: str | None = None) -> Transcript:
 
 
 def _file(path: str, format: str | None) -> Transcript:
-    if sqlite.is_store(path):
+    if stores.is_store(path):
         return _store(path, format)
     if path.endswith(".zst"):
         form = LINES.get(format or "") or LINES[_told(zst.first(path), path)]
@@ -92,7 +92,7 @@ def _is_document(path: str, first: list[bytes]) -> bool:
 
 
 def _store(path: str, format: str | None) -> Transcript:
-    found = sqlite.tables(path)
+    found = stores.table_names(path)
     kinds = [kind for tables, kind in _STORES.items() if tables <= found]
     kind = format or (kinds[0] if len(kinds) == 1 else None)
     if kind is None or kind not in kinds:
@@ -100,9 +100,9 @@ def _store(path: str, format: str | None) -> Transcript:
         raise TranscriptUnknown(path=path, problem=problem, known=", ".join(_STORES.values()))
     if kind == hermes.NAME:
         return hermes.StoreTranscript(path)
-    if kind == opencode.NAME:
-        return StateTranscript(opencode.read(path), format=kind, source=path)
-    return ledger.from_store(path)
+    if kind == OPENCODE:
+        return StateTranscript(stores.read_opencode_store(path), format=kind, source=path)
+    return openclaw.read_ledger_store(path)
 
 
 def _document(value: Any, source: str, format: str | None, at: datetime | None) -> Transcript:
@@ -113,13 +113,13 @@ def _document(value: Any, source: str, format: str | None, at: datetime | None) 
         case hermes.NAME if isinstance(given.get("messages"), list):
             session = name(given.get("session_id")) or name(given.get("id"))
             return hermes.MessageTranscript(given["messages"], session=session, source=source)
-        case "openclaw" if ledger.knows(value):
-            return ledger.from_file(value, source)
-        case qwen.NAME:
+        case "openclaw" if openclaw.is_ledger(value):
+            return openclaw.read_ledger(value, source)
+        case stores.QWEN:
             whole = given or {"todos": value}
-            return _state(qwen.todos_of(whole), name(given.get("sessionId")) or stem, qwen.NAME, source, at)
-        case opencode.NAME:
-            return _state(opencode.todos_of(value), stem, opencode.NAME, source, at)
+            return _state(stores.read_qwen(whole), name(given.get("sessionId")) or stem, QWEN, source, at)
+        case stores.OPENCODE:
+            return _state(stores.read_opencode(value), stem, OPENCODE, source, at)
         case _:
             return _records(cast("list[Any]", value) if isinstance(value, list) else [value], format, source)
 
@@ -129,9 +129,9 @@ def _kind(value: Any) -> str | None:
     given = fields(value) or {}
     if isinstance(given.get("messages"), list):
         return hermes.NAME
-    if ledger.knows(value):
+    if openclaw.is_ledger(value):
         return openclaw.FORMAT.name
-    return qwen.NAME if qwen.knows(value) else opencode.NAME if opencode.knows(value) else None
+    return QWEN if stores.is_qwen(value) else OPENCODE if stores.is_opencode(value) else None
 
 
 def _state(command: Any, session: str | None, format: str, source: str, at: datetime | None) -> Transcript:
@@ -174,3 +174,26 @@ def _told(samples: list[dict[str, Any]], path: str) -> str:
 def _is_message(value: dict[str, Any]) -> bool:
     """A message of a chat: it has a role at its top, and no type of entry around it."""
     return value.get("role") in ("user", "assistant", "tool", "system") and "type" not in object_at(value)
+
+
+_MOST_EARLIER = 32
+"""So many calls are told at most; the one that comes late by another road is one of the last."""
+
+
+def sessions_of(transcript: Transcript) -> list[str]:
+    """The ids under which the conversation went on, the latest first; none for a store of several."""
+    if isinstance(transcript, LineTranscript | RecordTranscript):
+        return list(dict.fromkeys(transcript.lineage()))
+    return [] if transcript.is_store else list(transcript.sessions)
+
+
+def earlier_calls(transcript: Transcript, *, subagent: str | None = None) -> list[TranscriptCall]:
+    """Calls with an id up to the latest list, when it was looked for, the newest first. May be none."""
+    if isinstance(transcript, LineTranscript):
+        found = transcript.before(subagent=subagent)
+    elif not transcript.is_store:
+        writes = reversed(list(transcript.history(subagent=subagent)))
+        found = (write.call for write in writes if write.call is not None)
+    else:
+        return []
+    return list(islice((call for call in found if call.call_id is not None), _MOST_EARLIER))

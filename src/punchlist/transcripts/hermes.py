@@ -13,10 +13,9 @@ from typing import Any
 
 from punchlist.core.commands import Replace
 from punchlist.dialects.hermes import parse
-from punchlist.transcripts import sqlite
 from punchlist.transcripts.decoding import decode, fields, moment, name, object_at, objects
-from punchlist.transcripts.distinct import distinct
-from punchlist.transcripts.values import MAIN, Call, Origin, Written, admitted
+from punchlist.transcripts.stores import read_rows
+from punchlist.transcripts.values import MAIN, Origin, TranscriptCall, Written, admitted, distinct
 
 NAME = "hermes"
 TOOLS = ("todo", "todo_list")
@@ -45,7 +44,7 @@ def writes(newest_first: Iterable[dict[str, Any]], session: str | None = None) -
                 for call_id, (command, at) in waiting.items():
                     if call_id in calls:
                         origin = Origin(MAIN, session, None, moment(at))
-                        yield Written(command, origin, call_id, Call(*calls[call_id], call_id, origin))
+                        yield Written(command, origin, call_id, TranscriptCall(*calls[call_id], call_id, origin))
                 waiting.clear()
             case "user" | "system":
                 waiting.clear()
@@ -115,7 +114,7 @@ class StoreTranscript:
 
     def __init__(self, path: str) -> None:
         self.source = path
-        self.sessions = tuple(session for (session,) in sqlite.rows(path, _SESSIONS) if isinstance(session, str))
+        self.sessions = tuple(session for (session,) in read_rows(path, _SESSIONS) if isinstance(session, str))
 
     def latest(self, *, subagent: str | None = None, session: str | None = None) -> Written | None:
         with closing(self._writes(subagent, session)) as found:
@@ -129,6 +128,6 @@ class StoreTranscript:
             return
         names = ("role", "content", "tool_call_id", "tool_calls", "timestamp")
         for own in self.sessions if session is None else (session,):
-            with closing(sqlite.rows(self.source, _MESSAGES, (own,))) as rows:
+            with closing(read_rows(self.source, _MESSAGES, (own,))) as rows:
                 messages = (_plain(dict(zip(names, row, strict=True))) for row in rows)
                 yield from writes(messages, own)

@@ -14,9 +14,8 @@ from typing import Any
 from punchlist.core.commands import Entry, Replace
 from punchlist.core.todo import Status
 from punchlist.dialects.base import sound
-from punchlist.transcripts.branch import Link
 from punchlist.transcripts.decoding import call_key, moment, name, object_at, objects, path
-from punchlist.transcripts.lines import Heads, LineFormat, Said
+from punchlist.transcripts.lines import Heads, LineFormat, Link, Said
 from punchlist.transcripts.values import MAIN, Origin, Written
 
 _IDS = re.compile(

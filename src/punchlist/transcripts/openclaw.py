@@ -15,9 +15,11 @@ from punchlist.core.todo import Status
 from punchlist.dialects.base import sound
 from punchlist.dialects.openclaw import parse
 from punchlist.dialects.repair import as_status
-from punchlist.transcripts.decoding import call_key, fields, moment, name, object_at, objects, path
+from punchlist.transcripts.decoding import call_key, decode, fields, moment, name, object_at, objects, path
 from punchlist.transcripts.lines import Heads, LineFormat, Said
-from punchlist.transcripts.values import MAIN, Call, Origin, Outcome, Removed, Written
+from punchlist.transcripts.records import RecordTranscript
+from punchlist.transcripts.stores import read_rows
+from punchlist.transcripts.values import MAIN, CallOutcome, Origin, Removed, TranscriptCall, Written
 
 TOOL = "update_plan"
 _DEEPEST, _MOST = 6, 200
@@ -32,9 +34,9 @@ def said(record: dict[str, Any]) -> Iterator[Said]:
     update = _update(record)
     kind, call_id = update.get("sessionUpdate"), call_key(update.get("toolCallId"))
     if kind == "tool_call" and call_id is not None and _is_plan_tool(update.get("title")):
-        yield Call(TOOL, update.get("rawInput"), call_id, origin)
+        yield TranscriptCall(TOOL, update.get("rawInput"), call_id, origin)
     elif kind == "tool_call_update" and call_id is not None and update.get("status") in _ENDED:
-        yield Outcome(call_id, "", update.get("rawOutput"), _ENDED[update["status"]])
+        yield CallOutcome(call_id, "", update.get("rawOutput"), _ENDED[update["status"]])
     elif kind == "plan_removed" and (plan := _plan_id(update)) is not None:
         yield Removed(plan, origin)
     elif (command := plan_of(update)) is not None:
@@ -120,11 +122,11 @@ def _is_plan_tool(title: Any) -> bool:
     return isinstance(title, str) and title[:200].partition(":")[0].strip() == TOOL
 
 
-def writes(call: Call) -> object:
+def writes(call: TranscriptCall) -> object:
     return parse(TOOL, call.args)
 
 
-def accepts(outcome: Outcome | None) -> bool:
+def accepts(outcome: CallOutcome | None) -> bool:
     return outcome is not None and not outcome.is_error
 
 
@@ -151,3 +153,85 @@ FORMAT = LineFormat(
     writes=writes,
     accepts=accepts,
 )
+
+
+LEDGER_TABLES = frozenset({"acp_replay_sessions", "acp_replay_events"})
+_EVENTS = """
+SELECT acp_replay_events.session_id, cwd, at, update_json
+FROM acp_replay_events JOIN acp_replay_sessions ON acp_replay_sessions.session_id = acp_replay_events.session_id
+ORDER BY updated_at DESC, acp_replay_events.session_id, seq
+"""
+
+
+def is_ledger(value: Any) -> bool:
+    sessions = object_at(value, "sessions")
+    return "version" in object_at(value) and all("events" in object_at(entry) for entry in sessions.values())
+
+
+class LedgerTranscript:
+    """A ledger. Without a session named, the one that holds a list and was changed last is meant."""
+
+    format = FORMAT.name
+    dialect = FORMAT.dialect
+    is_store = True
+    origin = Origin()
+
+    def __init__(self, sessions: dict[str, RecordTranscript], source: str) -> None:
+        self._sessions = sessions
+        self.source = source
+
+    @property
+    def sessions(self) -> tuple[str, ...]:
+        return tuple(self._sessions)
+
+    @property
+    def skipped(self) -> int:
+        return sum(session.skipped for session in self._sessions.values())
+
+    def _chosen(self, session: str | None) -> list[RecordTranscript]:
+        if session is None:
+            return list(self._sessions.values())
+        return [self._sessions[session]] if session in self._sessions else []
+
+    def latest(self, *, subagent: str | None = None, session: str | None = None) -> Written | None:
+        found = (one.latest(subagent=subagent) for one in self._chosen(session))
+        return next((written for written in found if written is not None), None)
+
+    def history(self, *, subagent: str | None = None, session: str | None = None) -> Iterator[Written]:
+        for one in self._chosen(session):
+            if one.latest(subagent=subagent) is not None:
+                yield from one.history(subagent=subagent)
+                return
+
+
+def read_ledger(value: Any, source: str) -> LedgerTranscript:
+    """The ledger in a JSON file."""
+    told = [
+        (key, object_at(entry))
+        for given, entry in object_at(value, "sessions").items()
+        if (key := name(given)) is not None
+    ]
+    told.sort(key=lambda one: _number(one[1].get("updatedAt")), reverse=True)
+    sessions = {key: _transcript(objects(entry.get("events")), key, entry.get("cwd"), source) for key, entry in told}
+    return LedgerTranscript(sessions, source)
+
+
+def _number(value: Any) -> float:
+    return float(value) if isinstance(value, int | float) and abs(value) < 1e18 else 0.0
+
+
+def _transcript(events: list[dict[str, Any]], session: str, cwd: Any, source: str) -> RecordTranscript:
+    records = [{**event, "sessionId": session, "cwd": cwd} for event in events]
+    return RecordTranscript(records, FORMAT, source=source)
+
+
+def read_ledger_store(path: str) -> LedgerTranscript:
+    """The ledger in a SQLite store."""
+    folders: dict[str, Any] = {}
+    events: dict[str, list[dict[str, Any]]] = {}
+    for given, cwd, at, body in read_rows(path, _EVENTS):
+        if (session := name(given)) is not None:
+            folders[session] = cwd
+            update = decode(body) if isinstance(body, str) else None
+            events.setdefault(session, []).append({"at": at, "update": update})
+    return LedgerTranscript({key: _transcript(told, key, folders[key], path) for key, told in events.items()}, path)

@@ -1,19 +1,19 @@
-"""A plain file of lines, searched for the few lines that matter: from its end, or from any place on.
+"""Search a plain file of lines for the few lines that matter, from its end or from any place on.
 
-Lines without a needle are never cut out, let alone decoded: blocks of raw bytes are searched, so a file that holds
-nothing costs about what `grep` takes for it, and memory stays at a block and one line.
+Lines without a needle are never cut out, let alone decoded: blocks of raw bytes are searched, so memory stays at one
+block and one line.
 """
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from types import TracebackType
 from typing import NamedTuple, Self
 
 from punchlist.transcripts.decoding import LARGEST
-from punchlist.transcripts.search import find, holds
 
 BLOCK = 1 << 18
 _NEWLINE = b"\n"
@@ -64,7 +64,7 @@ class Log:
         self, needles: Needles, end: int | None = None, stop: int = 0, *, block_size: int | None = None
     ) -> Iterator[Line]:
         """Lines that hold a needle, the last one first; only those that begin before `end`, and down to `stop`."""
-        reach = _reach(needles)
+        reach = _overhang(needles)
         size = block_size or BLOCK
         end = self.size if end is None else end
         while end > max(0, stop):
@@ -94,7 +94,7 @@ class Log:
 
         With a small first block what is near is found at once; the blocks grow from there.
         """
-        reach = _reach(needles)
+        reach = _overhang(needles)
         limit = self.size if stop is None else min(stop, self.size)
         while start < limit:
             end = min(limit, start + block_size)
@@ -105,7 +105,7 @@ class Log:
             while start < end:
                 for place, word in enumerate(needles):
                     if spots[place] < start - base:
-                        found = find(block, word, start - base)
+                        found = block.find(word, start - base)
                         spots[place] = end - base if found < 0 else found
                 first = min(spots)
                 if base + first >= end:
@@ -158,11 +158,80 @@ class Log:
         return first or _some(self.forwards((b"{",))), last or _some(self.backwards((b"{",)))
 
 
+def holds(block: bytes, words: Needles) -> bool:
+    """True if any of the words is in the block."""
+    return any(word in block for word in words)
+
+
 def _some(lines: Iterator[Line]) -> list[bytes]:
     found = next((line.body for line in islice(lines, _MOST_LONG) if line.body is not None), None)
     return [] if found is None else [found]
 
 
-def _reach(words: Sequence[bytes]) -> int:
+def _overhang(words: Sequence[bytes]) -> int:
     """How far a needle may stick out of a block."""
     return max(map(len, words)) - 1
+
+
+_MOST = 16
+_FARTHEST = 16 * BLOCK
+"""Bytes in which an id is looked for; nearly every line has one."""
+
+
+class _Place(NamedTuple):
+    at: int
+    session: str
+
+
+def sessions_in(log: Log, key: str) -> Iterator[str]:
+    """The ids that stand under a key at the top of lines, the latest first; without those between two far away."""
+    pattern = re.compile(rb'"%s"\s*:\s*"([\w.:-]{1,200})"' % key.encode(), re.ASCII)
+    last, first = _last(log, pattern, log.size), _first(log, pattern, 0, log.size)
+    for _ in range(_MOST):
+        if last is None or first is None:
+            return
+        yield last.session
+        if first.session == last.session:
+            return
+        last = _before(log, pattern, first, last)
+
+
+def _before(log: Log, pattern: re.Pattern[bytes], first: _Place, last: _Place) -> _Place:
+    """The last place with another id than that of `last`, as `first` is one."""
+    low, high = first, last.at
+    while high - low.at > BLOCK:
+        middle = (low.at + high) // 2
+        found = _first(log, pattern, middle, high)
+        if found is None or found.session == last.session:
+            high = middle
+        else:
+            low = found
+    block = log.read(low.at, high)
+    others = [place for place in _places(block, low.at, pattern) if place.session != last.session]
+    return others[-1] if others else low
+
+
+def _first(log: Log, pattern: re.Pattern[bytes], start: int, stop: int) -> _Place | None:
+    stop = min(stop, start + _FARTHEST)
+    while start < stop:
+        block = log.read(start, min(log.size, start + BLOCK + 512))
+        if (found := next(_places(block, start, pattern), None)) is not None:
+            return found if found.at < stop else None
+        start += BLOCK
+    return None
+
+
+def _last(log: Log, pattern: re.Pattern[bytes], end: int) -> _Place | None:
+    stop = max(0, end - _FARTHEST)
+    while end > stop:
+        start = max(0, end - BLOCK)
+        places = list(_places(log.read(start, min(log.size, end + 512)), start, pattern))
+        if places:
+            return places[-1]
+        end = start
+    return None
+
+
+def _places(block: bytes, base: int, pattern: re.Pattern[bytes]) -> Iterator[_Place]:
+    for found in pattern.finditer(block):
+        yield _Place(base + found.start(), found[1].decode())

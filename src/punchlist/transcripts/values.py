@@ -1,12 +1,13 @@
-"""What a transcript tells, whatever its format."""
+"""Values that a transcript yields whatever its format, and the choice of the active plan among several."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any, NamedTuple, Protocol
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from punchlist.core.commands import Replace
 from punchlist.core.limits import over_limit
@@ -25,7 +26,7 @@ class Origin(NamedTuple):
     at: datetime | None = None
 
 
-class Call(NamedTuple):
+class TranscriptCall(NamedTuple):
     """A tool call as recorded: its arguments are whatever was sent."""
 
     name: str
@@ -34,7 +35,7 @@ class Call(NamedTuple):
     origin: Origin
 
 
-class Outcome(NamedTuple):
+class CallOutcome(NamedTuple):
     """The answer to a tool call: the text that the model read, and the structured form beside it, if recorded."""
 
     call_id: str
@@ -61,7 +62,7 @@ class Written(Struct, frozen=True):
     command: Replace
     origin: Origin
     call_id: str | None = None
-    call: Call | None = None
+    call: TranscriptCall | None = None
     plan: str | None = None
 
     @property
@@ -103,3 +104,73 @@ def admitted(command: object, name: str) -> Replace | None:
     if not isinstance(command, Replace) or over_limit(command, dialect(name).policy.limits) is not None:
         return None
     return command
+
+
+class ActivePlan:
+    """Judges what was told from the newest on."""
+
+    def __init__(self) -> None:
+        self._removed: dict[str, Origin] = {}
+        self._since: Origin | None = None
+        self._place = 0
+
+    def judge(self, told: Written | Removed) -> Written | None:
+        """The list, if this is it."""
+        if isinstance(told, Removed):
+            self._removed.setdefault(told.plan, told.origin)
+            return None
+        if told.plan in self._removed:
+            self._note(told.plan)
+            return None
+        return told if self._since is None else since(told, self._since.at)
+
+    def _note(self, plan: str) -> None:
+        """The newest of the removals that took something away is when the list became what it is."""
+        place = list(self._removed).index(plan)
+        if self._since is None or place < self._place:
+            self._since, self._place = self._removed[plan], place
+
+    def nothing(self) -> Written | None:
+        """The empty list, if all that was told was removed again; None if nothing was."""
+        return None if self._since is None else Written(Replace(()), self._since)
+
+
+def since(written: Written, at: datetime | None) -> Written:
+    """A list that is the present one again since some time."""
+    return replace(written, origin=written.origin._replace(at=at or written.origin.at))
+
+
+def changes(told: Iterable[Written | Removed]) -> Iterator[Written]:
+    """Every list that was the present one, in order."""
+    plans: dict[str | None, Written] = {}
+    for one in told:
+        if isinstance(one, Written):
+            plans.pop(one.plan, None)
+            plans[one.plan] = one
+            yield one
+        elif one.plan in plans:
+            was_present = next(reversed(plans)) == one.plan
+            del plans[one.plan]
+            if was_present:
+                left = next(reversed(plans.values()), None)
+                yield Written(Replace(()), one.origin) if left is None else since(left, one.origin.at)
+
+
+_MOST_SEEN = 65_536
+
+
+def distinct(writes: Iterable[Written]) -> Iterator[Written]:
+    """Writes in their order, each once; of several under one id only the first is named by it."""
+    seen: dict[str, int] = {}
+    for written in writes:
+        call_id = written.call_id
+        if call_id is None:
+            yield written
+            continue
+        told = hash((written.origin.at, written.command))
+        before = seen.pop(call_id, None)
+        if before is None and len(seen) >= _MOST_SEEN:
+            del seen[next(iter(seen))]
+        seen[call_id] = told
+        if before != told:
+            yield written if before is None else replace(written, call_id=None)

@@ -7,11 +7,10 @@ from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from punchlist.errors import ExtraMissing, TranscriptError
-from punchlist.transcripts.answers import word
-from punchlist.transcripts.at_hand import RecordTranscript
 from punchlist.transcripts.decoding import LARGEST, record
-from punchlist.transcripts.lines import LineFormat
-from punchlist.transcripts.values import Call, Outcome
+from punchlist.transcripts.lines import LineFormat, word
+from punchlist.transcripts.records import RecordTranscript
+from punchlist.transcripts.values import CallOutcome, TranscriptCall
 
 if TYPE_CHECKING:
     import zstandard
@@ -54,9 +53,9 @@ def _relevant(path: str, form: LineFormat) -> Iterator[Any]:
         yield line if found is None else found
         before = len(waiting), next(reversed(waiting), None)
         for said in () if found is None else form.said(found):
-            if isinstance(said, Call) and said.call_id is not None and form.tool in (None, said.name):
+            if isinstance(said, TranscriptCall) and said.call_id is not None and form.tool in (None, said.name):
                 waiting[said.call_id] = None
-            elif isinstance(said, Outcome):
+            elif isinstance(said, CallOutcome):
                 waiting.pop(said.call_id, None)
         if len(waiting) > _MOST_WAITING:
             del waiting[next(iter(waiting))]

@@ -7,17 +7,23 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from punchlist.transcripts.answers import word
-from punchlist.transcripts.branch import Link, Linking, RecordEntries, present
 from punchlist.transcripts.decoding import fields, name, record
-from punchlist.transcripts.distinct import distinct
-from punchlist.transcripts.lines import Answered, LineFormat, Reading, Said
-from punchlist.transcripts.search import holds
-from punchlist.transcripts.standing import Standing, changes
-from punchlist.transcripts.values import Call, Outcome, Removed, Written
+from punchlist.transcripts.lines import (
+    Answered,
+    LineFormat,
+    LineReading,
+    Link,
+    Linking,
+    RecordEntries,
+    Said,
+    present,
+    word,
+)
+from punchlist.transcripts.reverse import holds
+from punchlist.transcripts.values import ActivePlan, CallOutcome, Removed, TranscriptCall, Written, changes, distinct
 
 
-class RecordTranscript(Reading):
+class RecordTranscript(LineReading):
     """Records at hand, oldest first: objects, or lines of JSON."""
 
     def __init__(self, records: Iterable[Any], form: LineFormat, *, source: str = "records") -> None:
@@ -33,14 +39,14 @@ class RecordTranscript(Reading):
         self._broken = set(self._torn)
 
     def latest(self, *, subagent: str | None = None, session: str | None = None) -> Written | None:
-        standing, pairs = Standing(), self._paired()
+        standing, pairs = ActivePlan(), self._paired()
         for place in reversed(range(len(pairs))):
             said, outcome = pairs[place]
             told = self._told(said, outcome, subagent)
             written = None if told is None else standing.judge(told)
             if written is not None:
-                own = (said.call_id, said.name) if isinstance(said, Call) else None
-                others = (one for one, _ in pairs[:place] if isinstance(one, Call))
+                own = (said.call_id, said.name) if isinstance(said, TranscriptCall) else None
+                others = (one for one, _ in pairs[:place] if isinstance(one, TranscriptCall))
                 if own is not None and any((one.call_id, one.name) == own for one in others):
                     return replace(written, call_id=None)
                 return written
@@ -54,10 +60,10 @@ class RecordTranscript(Reading):
     def answered(self, *names: str, start: int = 0) -> Iterator[Answered]:
         """Calls of these tools, by whichever agent, from a record on, each with its outcome if there is one."""
         said = (entry for found in self._records if found is not None for entry in self._form.said(found))
-        outcomes = {entry.call_id: entry for entry in said if isinstance(entry, Outcome)}
+        outcomes = {entry.call_id: entry for entry in said if isinstance(entry, CallOutcome)}
         for place, found in enumerate(self._records[start:], start):
             for call in () if found is None else self._form.said(found):
-                if isinstance(call, Call) and call.name in names:
+                if isinstance(call, TranscriptCall) and call.name in names:
                     outcome = outcomes.get(call.call_id) if call.call_id is not None else None
                     yield Answered(place, self._whole(call), outcome)
 
@@ -72,16 +78,16 @@ class RecordTranscript(Reading):
         told = (self._told(said, outcome, subagent) for said, outcome in self._paired())
         return distinct(changes(one for one in told if one is not None))
 
-    def _told(self, said: Said, outcome: Outcome | None, subagent: str | None) -> Written | Removed | None:
+    def _told(self, said: Said, outcome: CallOutcome | None, subagent: str | None) -> Written | Removed | None:
         if not self._wanted(said.origin, subagent):
             return None
-        if isinstance(said, Call):
+        if isinstance(said, TranscriptCall):
             return self._by_call(said, outcome) if self._names(said) else None
-        return self._by_result(said) if isinstance(said, Outcome) else self._by_itself(said)
+        return self._by_result(said) if isinstance(said, CallOutcome) else self._by_itself(said)
 
-    def _paired(self) -> list[tuple[Said, Outcome | None]]:
+    def _paired(self) -> list[tuple[Said, CallOutcome | None]]:
         """What the present branch says, in order, each call with its outcome; of outcomes else those of lost calls."""
-        pairs: list[tuple[Said, Outcome | None]] = []
+        pairs: list[tuple[Said, CallOutcome | None]] = []
         waiting: dict[str, int] = {}
         torn: list[bytes] = []
         may_be_lost = True
@@ -94,8 +100,8 @@ class RecordTranscript(Reading):
                     torn += [entry] if isinstance(entry, bytes) else []
                 continue
             for said in self._form.said(found):
-                if not isinstance(said, Outcome):
-                    if isinstance(said, Call):
+                if not isinstance(said, CallOutcome):
+                    if isinstance(said, TranscriptCall):
                         may_be_lost = False
                         if said.call_id is not None:
                             waiting[said.call_id] = len(pairs)

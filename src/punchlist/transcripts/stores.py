@@ -1,0 +1,166 @@
+"""Read stores that hold each session's present list: opencode's and qwen-code's, SQLite or JSON.
+
+opencode has the `todo` table of its SQLite store, or `storage/todo/<session>.json` in older versions; qwen-code has
+`~/.qwen/todos/<session>.json`, an object with `todos`. There is no history: one list per session.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Generator, Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+from punchlist.core.commands import Replace
+from punchlist.dialects.opencode import parse as parse_opencode
+from punchlist.dialects.qwen import parse as parse_qwen
+from punchlist.errors import TranscriptError
+from punchlist.transcripts.decoding import moment, name, object_at, objects, path
+from punchlist.transcripts.values import MAIN, Origin, Written, admitted
+
+SUFFIXES = (".db", ".sqlite", ".sqlite3")
+_PATIENCE = 2.0
+
+
+def is_store(path: str) -> bool:
+    """By its name: to open and close the file, just to look, would drop locks that this process holds on it."""
+    return path.endswith(SUFFIXES)
+
+
+def read_rows(path: str, query: str, values: Sequence[Any] = ()) -> Generator[Any]:
+    """What a query finds, row by row; text that is no text comes with its bad bytes replaced.
+
+    The store is open until the last row was taken, or the generator is closed.
+    """
+    if not os.path.isfile(path):
+        raise TranscriptError(path=path, problem="there is no such file")
+    try:
+        connection = sqlite3.connect(f"file:{quote(os.path.abspath(path))}?mode=ro", uri=True, timeout=_PATIENCE)
+    except sqlite3.Error as error:
+        raise _unreadable(path, error) from error
+    try:
+        connection.text_factory = _text
+        yield from connection.execute(query, values)
+    except (sqlite3.Error, OverflowError) as error:
+        raise _unreadable(path, error) from error
+    finally:
+        connection.close()
+
+
+def _text(body: bytes) -> str:
+    return body.decode("utf-8", "replace")
+
+
+def table_names(path: str) -> frozenset[str]:
+    return frozenset(name for (name,) in read_rows(path, "SELECT name FROM sqlite_master WHERE type = 'table'"))
+
+
+def _unreadable(path: str, error: Exception) -> TranscriptError:
+    said = str(error)
+    problem = "another program holds it; try again" if "locked" in said or "busy" in said else said
+    return TranscriptError(path=path, problem=problem)
+
+
+_NEVER = datetime.min.replace(tzinfo=UTC)
+
+
+class State(NamedTuple):
+    """The list of one session."""
+
+    session: str
+    written: Written
+
+    def age(self) -> datetime:
+        """What to sort by; a list without a time is the oldest."""
+        return self.written.origin.at or _NEVER
+
+
+class StateTranscript:
+    """Such a store, or a file that is one session's. The list that was written last comes first."""
+
+    is_store = True
+    origin = Origin()
+
+    def __init__(
+        self, states: Sequence[State], *, format: str, source: str, dialect: str | None = None, skipped: int = 0
+    ) -> None:
+        self.format = format
+        self.dialect = dialect or format
+        self.source = source
+        self.skipped = skipped
+        self._states = {state.session: state.written for state in reversed(states)}
+        self.sessions = tuple(reversed(self._states))
+
+    def latest(self, *, subagent: str | None = None, session: str | None = None) -> Written | None:
+        own = session or next(iter(self.sessions), None)
+        return None if subagent or own is None else self._states.get(own)
+
+    def history(self, *, subagent: str | None = None, session: str | None = None) -> Iterator[Written]:
+        found = self.latest(subagent=subagent, session=session)
+        return iter(() if found is None else (found,))
+
+
+OPENCODE = "opencode"
+OPENCODE_TABLES = frozenset({"session", "todo"})
+_TODOS = """
+SELECT session_id, content, status, priority, todo.time_updated, session.directory
+FROM todo LEFT JOIN session ON session.id = todo.session_id ORDER BY position
+"""
+
+
+def is_opencode(value: Any) -> bool:
+    """A list of items with a content and a status and no more about the session: its name is that of the file."""
+    items = objects(value)
+    return isinstance(value, list) and bool(items) and all("content" in item and "status" in item for item in items)
+
+
+def read_opencode(value: Any) -> Replace | None:
+    """The list of a file or of a table's rows; a priority that is missing is the middle one."""
+    if not isinstance(value, list):
+        return None
+    todos = [{"priority": "medium", **todo} for todo in objects(value)]
+    return admitted(parse_opencode("todowrite", {"todos": todos}), OPENCODE)
+
+
+def read_opencode_store(file: str) -> list[State]:
+    """The list of every session of a store, that which was written last first."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for session, content, status, priority, updated, folder in read_rows(file, _TODOS):
+        row = {"content": content, "status": status, "priority": priority, "updated": updated, "folder": folder}
+        found.setdefault(str(session), []).append(row)
+    states: list[State] = []
+    for session, rows in found.items():
+        command = read_opencode(rows)
+        if command is not None and (known := name(session)) is not None:
+            at = max((at for row in rows if (at := moment(row["updated"]))), default=None)
+            states.append(State(known, Written(command, Origin(MAIN, known, path(rows[0]["folder"]), at))))
+    return sorted(states, key=State.age, reverse=True)
+
+
+QWEN = "qwen"
+_FIELDS = ("id", "content", "status", "blockedBy")
+
+
+def is_qwen(value: Any) -> bool:
+    given = object_at(value)
+    todos: Any = given.get("todos")
+    return (
+        isinstance(todos, list)
+        and "messages" not in given
+        and ("sessionId" in given or "planId" in given or _has_ids(todos))
+    )
+
+
+def _has_ids(todos: Any) -> bool:
+    return bool(todos) and all("id" in todo and "content" in todo for todo in objects(todos))
+
+
+def read_qwen(value: Any) -> Replace | None:
+    """The list of a file; None if it is none. What later versions add to an item is passed over."""
+    todos: Any = object_at(value).get("todos")
+    if not isinstance(todos, list):
+        return None
+    known = [{key: todo[key] for key in _FIELDS if key in todo} for todo in objects(todos)]
+    return admitted(parse_qwen("todo_write", {"todos": known}), QWEN)
