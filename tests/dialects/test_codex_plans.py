@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from punchlist.core.plan import PlanStream, Step
-from punchlist.dialects.codex_wire import plan_event, plan_notification, plan_step
+from punchlist.dialects.codex import plan_event, plan_notification, plan_step
 from tests.dialects.boards import memory_board
 
 PIECES = ("Look:\n<prop", "osed_plan>\n1. Paint\n", "</proposed_plan>\n")

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from punchlist import Agent
-from punchlist.dialects.codex_wire import ExecItems, plan_update, turn_plan_updated
+from punchlist.dialects.codex import ExecItems, plan_update, turn_plan_updated
 from tests.dialects.boards import memory_board, todo
 
 PLAN = {

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from punchlist import Board, Reply
-from punchlist.dialects import nexo_plans as nexo
+from punchlist.dialects import nexo
 from punchlist.dialects.base import Invalid
 from punchlist.dialects.plan_tools import ResolvePlan
 from punchlist.errors import ConfigInvalid, PlanMissing, PlanRefused

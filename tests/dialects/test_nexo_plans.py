@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from punchlist import Agent, Board, Reply
-from punchlist.dialects import nexo_plans as nexo
+from punchlist.dialects import nexo
 from punchlist.testing import FakeClock
 from tests.dialects.test_registry import check_schema
 

@@ -9,7 +9,7 @@ from punchlist.core.identity import names_in
 from punchlist.core.todo import Status
 from punchlist.dialects import copilot, cursor, dialect, goose, openhands, qwen, roo
 from punchlist.dialects.base import shown_items
-from punchlist.dialects.oh_my_pi_reply import ORPHANS
+from punchlist.dialects.oh_my_pi import ORPHANS
 
 P, A, C, X, B = Status.PENDING, Status.IN_PROGRESS, Status.COMPLETED, Status.CANCELLED, Status.BLOCKED
 PLAIN = {status: status.value for status in Status}

@@ -14,7 +14,7 @@ from punchlist.core.commands import Command, Edit, Limits, Policy
 from punchlist.core.events import Draft, diff, header
 from punchlist.core.todo import ListState, TodoList
 from punchlist.core.undo import undo
-from punchlist.dialects.operations import operations, rewrite
+from punchlist.dialects.repair import operations, rewrite
 from punchlist.errors import EditRefused, NothingToUndo, RevisionConflict, UndoRefused
 from punchlist.store import AgentRow, Transaction
 

@@ -15,8 +15,8 @@ from punchlist.core.approval import Decision, Plan, PlanState, approve, begin, d
 from punchlist.core.events import Draft
 from punchlist.core.plan import PlanStream, Step
 from punchlist.dialects.base import Invalid, Reply, reply_invalid
-from punchlist.dialects.operations import rewrite
 from punchlist.dialects.plan_tools import Entered, EnterPlan, Exit, PlanSettings, ResolvePlan, SubmitPlan, outcome
+from punchlist.dialects.repair import rewrite
 from punchlist.errors import InvalidInput, PlanMissing, PlanRefused, PlanWithoutSteps, StoreError
 from punchlist.guidance.plan_mode import LONGEST_REASON, Because, PlanMode, Refusal, gate, recorded, refusal
 from punchlist.guidance.tools import kind

@@ -18,7 +18,7 @@ from punchlist.core.events import Draft
 from punchlist.core.question import ANYBODY, Question, answers_block, one_text
 from punchlist.core.todo import ListState, Status, TodoItem, TodoList
 from punchlist.dialects.base import Invalid
-from punchlist.dialects.nexo_plans import resolution
+from punchlist.dialects.nexo import resolution
 from punchlist.errors import AlreadyAnswered, InvalidInput, ItemGone, NotAsked, PlanMissing, PlanRefused
 from punchlist.store import AgentRow, Store, Transaction
 from punchlist.store.waiting import PlanRow, QuestionRow

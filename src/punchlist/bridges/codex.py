@@ -1,7 +1,7 @@
 """What Codex tells others about its plan, from the events of a board: for programs that already read Codex.
 
 The app server's notifications, the events of its core, and the lines of `exec --json`. The shapes are those of
-`dialects.codex_wire`; here is when each is sent. A turn is over when the agent is let stop, or the person speaks again.
+`dialects.codex`; here is when each is sent. A turn is over when the agent is let stop, or the person speaks again.
 Turns are numbered, unless a host says which one it is (`turn`).
 """
 
@@ -14,7 +14,7 @@ from punchlist.bridges.lists import Lists, Look
 from punchlist.core.events import Event
 from punchlist.core.grounding.work import TURN_ENDS
 from punchlist.core.todo import TodoList
-from punchlist.dialects import codex_wire
+from punchlist.dialects import codex as codex_wire
 
 Style = Literal["app-server", "core"]
 _SUFFIX = "-plan"

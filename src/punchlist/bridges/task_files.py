@@ -15,7 +15,7 @@ from msgspec import Struct, field
 
 from punchlist.bridges.folder import FileSignature, Folder
 from punchlist.core.task import Task
-from punchlist.dialects.claude_tasks_reply import SHOWN
+from punchlist.dialects.claude_tasks import SHOWN
 from punchlist.errors import ListFileRefused
 from punchlist.text import repair
 

@@ -21,14 +21,125 @@ Finished tasks stay: nothing is deleted after five seconds.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, cast
+from typing import Any, Final, assert_never, cast
 
-from punchlist.core.commands import Policy
-from punchlist.core.task import CreateTask, GetTask, ListTasks, TaskCommand, UpdateTask
-from punchlist.dialects.base import ONE_AT_A_TIME, Dialect, Invalid, Tool, sound
-from punchlist.dialects.claude_tasks_reply import SHOWN, render
-from punchlist.dialects.claude_tasks_tools import CREATE, DELETED, GET, LIST, STATUSES, TOOLS, UPDATE
+from punchlist.core.commands import Policy, Problem
+from punchlist.core.task import CreateTask, GetTask, ListTasks, Task, TaskCommand, TaskResult, TaskStatus, UpdateTask
+from punchlist.dialects.base import (
+    ONE_AT_A_TIME,
+    TEXT,
+    THREE,
+    Dialect,
+    Invalid,
+    Reply,
+    Schema,
+    Tool,
+    list_of,
+    object_of,
+    one_of,
+    sound,
+    verbose,
+)
 from punchlist.dialects.repair import as_object, from_json, key_name, type_name
+from punchlist.errors import PunchlistError, TaskUnknown
+from punchlist.text import clean
+
+STATUSES: Final = tuple(THREE)
+DELETED: Final = "deleted"
+_OBJECT: Schema = {"type": "object", "additionalProperties": {}}
+
+
+def _said(schema: Schema, description: str) -> Schema:
+    return {**schema, "description": description}
+
+
+def _annotations(*, reads: bool) -> dict[str, Any]:
+    return {"readOnly": reads, "concurrencySafe": True, "enabled": True, "permission": "allow", "silent": True}
+
+
+_CREATED = {
+    "subject": "Add a login page",
+    "description": "A form with name and password at /login",
+    "activeForm": "Adding a login page",
+}
+_STARTED = {"taskId": "1", "status": "in_progress"}
+
+CREATE = Tool(
+    name="TaskCreate",
+    description=(
+        "Add a task to the session's task list. Use it for work of three or more steps, one task a step, not for a "
+        "single easy one. subject says what to do (Run tests), activeForm what is being done (Running tests)."
+    ),
+    input_schema=object_of(
+        {
+            "subject": _said(TEXT, "What to do, in a few words"),
+            "description": _said(TEXT, "What exactly, and when it is done"),
+            "activeForm": _said(TEXT, "The same as being done, shown meanwhile"),
+            "metadata": _said(_OBJECT, "Anything to keep with the task"),
+        },
+        required=("subject", "description"),
+        others=False,
+    ),
+    annotations=_annotations(reads=False),
+    examples=(_CREATED,),
+    verbose=verbose(
+        "Adds one task to the list of this session. It gets a number, which the reply says, and is pending at first.",
+        _CREATED,
+        whole=False,
+        forms=("subject", "activeForm"),
+        rules="TaskUpdate changes a task, and says what it waits for; TaskList shows them all, TaskGet one in full.",
+    ),
+)
+
+GET = Tool(
+    name="TaskGet",
+    description="Read one task in full: its description, and what it blocks and is blocked by.",
+    input_schema=object_of({"taskId": _said(TEXT, "The number of the task")}, others=False),
+    annotations=_annotations(reads=True),
+    examples=({"taskId": "1"},),
+)
+
+UPDATE = Tool(
+    name="TaskUpdate",
+    description=(
+        "Change a task: in_progress when you begin it, completed at once when it is really done, deleted to take it "
+        "off. It may get new words, an owner, or other tasks to wait for (addBlockedBy, addBlocks)."
+    ),
+    input_schema=object_of(
+        {
+            "taskId": _said(TEXT, "The number of the task"),
+            "subject": TEXT,
+            "description": TEXT,
+            "activeForm": TEXT,
+            "status": one_of((*STATUSES, DELETED)),
+            "addBlocks": _said(list_of(TEXT), "Tasks that wait for this one"),
+            "addBlockedBy": _said(list_of(TEXT), "Tasks that this one waits for"),
+            "owner": _said(TEXT, "Who works on it"),
+            "metadata": _said(_OBJECT, "Keys to set; null takes a key away"),
+        },
+        required=("taskId",),
+        others=False,
+    ),
+    annotations=_annotations(reads=False),
+    examples=(_STARTED,),
+    verbose=verbose(
+        "Changes one task of this session's list, by its number; what you leave out stays as it is.",
+        _STARTED,
+        whole=False,
+        rules="A task that waits for others can be begun when they are completed. deleted takes a task off the list.",
+    ),
+)
+
+LIST = Tool(
+    name="TaskList",
+    description="Read the session's task list: number, status, subject, owner, and what each task still waits for.",
+    input_schema=object_of({}, others=False),
+    annotations=_annotations(reads=True),
+    examples=({},),
+)
+
+TOOLS: Final = (CREATE, GET, UPDATE, LIST)
+
 
 _MOST_ISSUES = 20
 _BY_NAME: Mapping[str, Tool] = {tool.name: tool for tool in TOOLS}
@@ -153,6 +264,133 @@ def _as_sent(value: Any) -> Any:
     if isinstance(value, list):
         return [sound(entry) for entry in cast("list[str]", value)]
     return sound(value) if isinstance(value, str) else value
+
+
+NOT_FOUND = "Task not found"
+
+SHOWN: Mapping[TaskStatus, str | None] = {
+    TaskStatus.PENDING: "pending",
+    TaskStatus.IN_PROGRESS: "in_progress",
+    TaskStatus.WAITING: "pending",
+    TaskStatus.COMPLETED: "completed",
+    TaskStatus.FAILED: "pending",
+    TaskStatus.CANCELLED: None,
+}
+"""How each status shows; a task with none is not shown."""
+
+
+def render(result: TaskResult) -> Reply:
+    command, error = result.command, result.error
+    match command:
+        case CreateTask():
+            return _created(command, result.after) if error is None else _refused(error)
+        case UpdateTask():
+            return _updated(command, result) if error is None else _refused(error, command.id)
+        case GetTask():
+            return _got(result.after)
+        case ListTasks():
+            return _listed(result.tasks)
+        case _:
+            assert_never(command)
+
+
+def _refused(error: PunchlistError, task: str | None = None) -> Reply:
+    """The reason, as the model reads it. A refused update has a result object, a refused creation has none."""
+    said = NOT_FOUND if isinstance(error, TaskUnknown) and error.data["id"] == (task or "")[:80] else str(error)
+    data: Any = None if task is None else {"success": False, "taskId": task, "updatedFields": [], "error": said}
+    return Reply(said, data, is_error=True, problems=(Problem(error.code, said, fatal=True),))
+
+
+def _created(command: CreateTask, task: Task | None) -> Reply:
+    number = "" if task is None else task.id
+    text = f"Task #{number} created successfully: {command.subject}"
+    return Reply(text, {"task": {"id": number, "subject": command.subject}}, problems=_cleaned(command.subject))
+
+
+def _updated(command: UpdateTask, result: TaskResult) -> Reply:
+    fields = _changed_fields(command, result.before, result.after)
+    data: dict[str, Any] = {"success": True, "taskId": command.id, "updatedFields": fields}
+    was = None if result.before is None else SHOWN[result.before.status]
+    if command.delete:
+        data["statusChange"] = {"from": was, "to": DELETED}
+    elif "status" in fields and result.after is not None:
+        data["statusChange"] = {"from": was, "to": SHOWN[result.after.status]}
+    return Reply(f"Updated task #{command.id} {', '.join(fields)}", data)
+
+
+def _changed_fields(command: UpdateTask, before: Task | None, after: Task | None) -> list[str]:
+    """What changed, in the order of Claude Code's result."""
+    if command.delete or before is None or after is None:
+        return [DELETED]
+    changed = {
+        "subject": before.subject != after.subject,
+        "description": before.description != after.description,
+        "activeForm": before.active_form != after.active_form,
+        "status": SHOWN[before.status] != SHOWN[after.status],
+        "owner": before.owner != after.owner and "owner" in command.fields,
+        "blocks": before.blocks != after.blocks,
+        "blockedBy": before.blocked_by != after.blocked_by,
+        "metadata": "metadata" in command.fields,
+    }
+    return [name for name, is_so in changed.items() if is_so]
+
+
+def _got(task: Task | None) -> Reply:
+    status = None if task is None else SHOWN[task.status]
+    if task is None or status is None:
+        return Reply(NOT_FOUND, {"task": None})
+    lines = [f"Task #{task.id}: {_line(task.subject)}", f"Status: {status}"]
+    lines.append("Description: " + "\n  ".join(clean(task.description).text.splitlines()))
+    lines += [f"{name}: {_numbers(ids)}" for name, ids in _edges(task) if ids]
+    shown = {
+        "id": task.id,
+        "subject": task.subject,
+        "description": task.description,
+        "status": status,
+        "blocks": list(task.blocks),
+        "blockedBy": list(task.blocked_by),
+    }
+    return Reply("\n".join(lines), {"task": shown})
+
+
+def _edges(task: Task) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    return ("Blocked by", task.blocked_by), ("Blocks", task.blocks)
+
+
+def _listed(tasks: tuple[Task, ...]) -> Reply:
+    """Blockers that no longer hold a task back, completed ones say, are left out; the tasks themselves keep them."""
+    lines: list[str] = []
+    shown: list[dict[str, Any]] = []
+    for task in tasks:
+        status = SHOWN[task.status]
+        if status is None:
+            continue
+        waits_for = tuple(blocker.id for blocker in task.held_by)
+        owner = "" if task.owner is None else f" ({_line(task.owner)})"
+        blocked = f" [blocked by {_numbers(waits_for)}]" if waits_for else ""
+        lines.append(f"#{task.id} [{status}] {_line(task.subject)}{owner}{blocked}")
+        told: dict[str, Any] = {"id": task.id, "subject": task.subject, "status": status}
+        if task.owner is not None:
+            told["owner"] = task.owner
+        shown.append({**told, "blockedBy": list(waits_for)})
+    return Reply("\n".join(lines) or "No tasks found", {"tasks": shown})
+
+
+def _numbers(ids: tuple[str, ...]) -> str:
+    return ", ".join(f"#{each}" for each in ids)
+
+
+def _line(text: str) -> str:
+    """A text of a task on one line: it cannot pass for a row of the list."""
+    return clean(text, lines=False).text
+
+
+def _cleaned(*texts: str) -> tuple[Problem, ...]:
+    """What is said beside the reply about characters that the state does not hold."""
+    removed = sorted({each for text in texts for each in clean(text).removed})
+    if not removed:
+        return ()
+    return (Problem("cleaned", f"Removed from the text: {', '.join(removed)}.", data={"removed": removed}),)
 
 
 DIALECT = Dialect(

@@ -10,9 +10,19 @@ from typing import Any, cast
 
 from punchlist.core.commands import Command, Entry, Limits, Policy, Query, Replace
 from punchlist.core.todo import WORDS, Status
-from punchlist.dialects.advice import verbose
-from punchlist.dialects.base import Dialect, Invalid, Reply, Result, Tool, sound
-from punchlist.dialects.schema import TEXT, list_of, object_of, one_of
+from punchlist.dialects.base import (
+    TEXT,
+    Dialect,
+    Invalid,
+    Reply,
+    Result,
+    Tool,
+    list_of,
+    object_of,
+    one_of,
+    sound,
+    verbose,
+)
 
 _STATUSES = {
     status.value: status

@@ -9,7 +9,6 @@ from typing import Any, cast
 
 from punchlist.core.commands import Command, Entry, Limits, Policy, Problem, Query, Replace
 from punchlist.core.todo import Status
-from punchlist.dialects.advice import verbose
 from punchlist.dialects.base import (
     LOST_ONE_AT_A_TIME,
     ONE_AT_A_TIME,
@@ -19,9 +18,12 @@ from punchlist.dialects.base import (
     Reply,
     Result,
     Tool,
+    list_of,
+    object_of,
+    one_of,
     sound,
+    verbose,
 )
-from punchlist.dialects.schema import list_of, object_of, one_of
 
 POLICY = Policy(dialect="gencode", limits=Limits(items=20, characters=500), focus="refuse", shown=ONE_AT_A_TIME)
 

@@ -13,8 +13,7 @@ from typing import Any, cast
 from punchlist.core.commands import Command, Entry, Limits, Merge, Patch, Policy, Query, Replace
 from punchlist.core.identity import names_in
 from punchlist.core.todo import WORDS, Status
-from punchlist.dialects.advice import verbose
-from punchlist.dialects.base import Dialect, Invalid, Reply, Result, Tool, shown_items, sound
+from punchlist.dialects.base import Dialect, Invalid, Reply, Result, Tool, shown_items, sound, verbose
 from punchlist.dialects.repair import as_object
 from punchlist.text import repair
 

@@ -11,10 +11,23 @@ from typing import Any, cast
 
 from punchlist.core.commands import Command, Entry, Policy, Query, Replace
 from punchlist.core.todo import WORDS
-from punchlist.dialects.advice import verbose
-from punchlist.dialects.base import IN_THREE, LOST_IN_THREE, THREE, Dialect, Invalid, Reply, Result, Tool, sound
+from punchlist.dialects.base import (
+    IN_THREE,
+    LOST_IN_THREE,
+    TEXT,
+    THREE,
+    Dialect,
+    Invalid,
+    Reply,
+    Result,
+    Tool,
+    list_of,
+    object_of,
+    one_of,
+    sound,
+    verbose,
+)
 from punchlist.dialects.repair import type_name
-from punchlist.dialects.schema import TEXT, list_of, object_of, one_of
 
 POLICY = Policy(dialect="langchain", shown=IN_THREE)
 PARALLEL = (

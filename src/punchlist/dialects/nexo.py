@@ -7,24 +7,32 @@ it also has the tools of plan mode, see plans.md.
 from __future__ import annotations
 
 import json
-from typing import Any, cast
+import re
+from datetime import UTC, datetime
+from typing import Any, Literal, cast
 
+from punchlist.core.approval import PlanState
 from punchlist.core.commands import Command, Entry, Limits, Policy, Problem, Query, Replace
 from punchlist.core.todo import WORDS, Status
-from punchlist.dialects.advice import verbose
 from punchlist.dialects.base import (
     IN_THREE,
     LOST_IN_THREE,
+    TEXT,
     THREE,
     Dialect,
     Invalid,
     Reply,
     Result,
     Tool,
+    list_of,
+    object_of,
+    one_of,
+    reply_invalid,
     shown_items,
     sound,
+    verbose,
 )
-from punchlist.dialects.schema import TEXT, list_of, object_of, one_of
+from punchlist.dialects.plan_tools import Entered, EnterPlan, Exit, PlanCall, ResolvePlan, SubmitPlan, waiting
 
 POLICY = Policy(
     dialect="nexo", limits=Limits(items=50, bytes=200, refuse_blank=True), wipe_finished=True, shown=IN_THREE
@@ -121,6 +129,224 @@ def _refusal(problem: Problem) -> str:
             return f"todo item #{problem.at}: `{problem.data['field']}` is {size} bytes (max {most})"
         case _:
             return problem.text
+
+
+# Plan mode: `EnterPlanMode`, `ExitPlanMode` and the operator's `plan_mode_resolve`. In the original `ExitPlanMode` does
+# not return before the operator has decided. Here it returns at once, with a reply of ours that says what it waits for;
+# `agent.plan_reply(agent.wait_for_plan())` is then the original's answer.
+
+MAX_BYTES = 8192
+
+_PLAN_INSTRUCTIONS = (
+    "You are in plan mode. Use FileRead, Glob, Grep, WebSearch and any read-only tool to explore. Mutating tools "
+    "refuse with PlanModeRefusal. When the plan is ready, call ExitPlanMode { final_plan } (≤ 8 KiB)."
+)
+_UNAVAILABLE = (
+    "EnterPlanMode is unavailable in this context (sub-agent, cron, poller, or heartbeat-spawned goal). Plan mode "
+    "requires an interactive channel that can deliver an approval message."
+)
+_OUTSIDE = (
+    "ExitPlanMode called outside plan mode. Use EnterPlanMode first; the tool is only meaningful when a plan is in "
+    "progress."
+)
+
+ENTER = Tool(
+    name="EnterPlanMode",
+    description=(
+        "Plan before you change anything: until the plan is out, tools that write are refused and those that read "
+        "work. For work with several ways to do it, not for a small fix. ExitPlanMode hands the plan in."
+    ),
+    input_schema=object_of({"reason": TEXT}, required=[]),
+    annotations={"tier": "ReadOnly"},
+    examples=({"reason": "Two ways to store the sessions"}, {}),
+)
+EXIT = Tool(
+    name="ExitPlanMode",
+    description=(
+        "Hand in the finished plan and leave plan mode. An operator may have to approve it first. "
+        "final_plan is Markdown, at most 8192 bytes."
+    ),
+    input_schema=object_of({"final_plan": TEXT}),
+    annotations={"tier": "ReadOnly"},
+    examples=({"final_plan": "1. Read auth.rs\n2. Add the handler\n3. Run the tests"},),
+)
+RESOLVE = Tool(
+    name="plan_mode_resolve",
+    description="For the operator: approve or reject the plan that waits. A rejection says why.",
+    input_schema=object_of(
+        {"plan_id": TEXT, "decision": one_of(("approve", "reject")), "reason": TEXT}, required=["plan_id", "decision"]
+    ),
+)
+
+
+class NexoPlans:
+    """nexo's plan tools. They ask for approval only when told to."""
+
+    tools = (ENTER, EXIT)
+    operator_tools = (RESOLVE,)
+    require_approval = False
+    takes_blank = True
+
+    def parse(self, tool: str, args: Any) -> PlanCall | Invalid:
+        given = cast("dict[str, Any]", args) if isinstance(args, dict) else {}
+        match tool:
+            case "EnterPlanMode":
+                return EnterPlan(_trimmed(given.get("reason")))
+            case "ExitPlanMode":
+                return _submitted(given.get("final_plan"))
+            case _:
+                return _resolution(given)
+
+    def entered(self, entered: Entered) -> Reply:
+        return _object(
+            {
+                "already_in_plan_mode": entered.already,
+                "entered_at": _seconds(entered.at),
+                "entered_plan_mode": True,
+                "instructions": _PLAN_INSTRUCTIONS,
+                "reason": entered.reason,
+            }
+        )
+
+    def unavailable(self) -> Reply:
+        return reply_invalid(Invalid(_UNAVAILABLE, code="plan_mode_unavailable"))
+
+    def outside(self) -> Reply:
+        return reply_invalid(Invalid(_OUTSIDE, code="outside_plan_mode"))
+
+    def exited(self, exit: Exit) -> Reply:
+        plan = exit.plan
+        if plan.expired(exit.now) and plan.expires_at is not None and plan.proposed_at is not None:
+            waited = int((plan.expires_at - plan.proposed_at).total_seconds())
+            text = (
+                f"ApprovalTimeout: no operator decision within {waited}s for plan_id={plan.id}. "
+                "Plan mode remains active; revisit the plan or reduce scope."
+            )
+            return reply_invalid(Invalid(text, code="plan_expired"))
+        match plan.state:
+            case PlanState.APPROVED:
+                return _object(_unlocked(exit))
+            case PlanState.REJECTED:
+                return reply_invalid(Invalid(rejection(plan.reason or ""), code="plan_rejected"))
+            case PlanState.SUPERSEDED:
+                text = (
+                    f"Plan approval channel closed unexpectedly for plan_id={plan.id}. "
+                    "Plan mode remains active; rebuild the plan and try again."
+                )
+                return reply_invalid(Invalid(text, code="plan_superseded"))
+            case _:
+                return waiting(plan, {"approval_required": True, "exited_plan_mode": False, "plan_id": plan.id})
+
+    def resolved(self, id: str, *, done: bool) -> Reply:
+        if done:
+            return _object({"plan_id": id, "resolved": True})
+        return reply_invalid(Invalid(f"no pending plan_mode approval for plan_id={id}", code="plan_missing"))
+
+
+PLANS = NexoPlans()
+
+
+def _unlocked(exit: Exit) -> dict[str, Any]:
+    plan = exit.plan
+    return {
+        "approval_required": exit.required,
+        "awaiting_acceptance": False,
+        "entered_at": _seconds(exit.entered_at),
+        "exited_plan_mode": True,
+        "plan_bytes": plan.sent_bytes,
+        "plan_chars": plan.sent_chars,
+        "plan_id": plan.id,
+        "unlocked_at": _seconds(plan.decided_at or exit.now),
+    }
+
+
+def _submitted(plan: Any) -> SubmitPlan | Invalid:
+    if not isinstance(plan, str):
+        return Invalid("ExitPlanMode requires `final_plan` (string)")
+    size = len(plan.encode(errors="surrogatepass"))
+    if size > MAX_BYTES:
+        text = f"PlanTooLarge: actual={size} max={MAX_BYTES}. Trim the plan and retry."
+        return Invalid(text, code="plan_too_large")
+    return SubmitPlan(sound(plan))
+
+
+def _resolution(given: dict[str, Any]) -> ResolvePlan | Invalid:
+    plan_id, decision = given.get("plan_id"), given.get("decision")
+    if not isinstance(plan_id, str):
+        return Invalid("plan_mode_resolve requires `plan_id`")
+    if not isinstance(decision, str):
+        return Invalid("plan_mode_resolve requires `decision`")
+    if decision == "approve":
+        return ResolvePlan(sound(plan_id))
+    if decision != "reject":
+        said = sound(decision[:200])
+        return Invalid(f"plan_mode_resolve: unknown decision `{said}` (expected approve|reject)")
+    reason = _trimmed(given.get("reason"))
+    if reason is None:
+        return Invalid("plan_mode_resolve(decision=reject) requires `reason`")
+    return ResolvePlan(sound(plan_id), reason)
+
+
+def _trimmed(value: Any) -> str | None:
+    return (sound(value).strip() or None) if isinstance(value, str) else None
+
+
+def _object(data: dict[str, Any]) -> Reply:
+    """A JSON object with its keys in order, as serde writes it."""
+    return Reply(json.dumps(data, ensure_ascii=False, separators=(",", ":")), data)
+
+
+def _seconds(at: datetime) -> int:
+    return int(at.timestamp())
+
+
+def rejection(reason: str) -> str:
+    return (
+        f"Plan rejected by operator. Reason: {reason.strip()}.\n"
+        "Do not call ExitPlanMode again with the same plan.\n"
+        "Adjust the plan based on the rejection reason and present a revised plan."
+    )
+
+
+# What people read, and what they write.
+
+_DECISION = r"\s*\[plan-mode\]\s+(approve|reject)\s+plan_id=(\S+)(?:\s+reason=(.*?))?\s*\Z"
+
+
+def resolution(line: str) -> ResolvePlan | Invalid | None:
+    """What a chat message decides: `[plan-mode] approve plan_id=…`; None if it is about something else."""
+    found = re.match(_DECISION, line)
+    if found is None:
+        return None
+    decision, plan_id, reason = found.groups()
+    return _resolution({"plan_id": plan_id, "decision": decision, "reason": reason})
+
+
+def notify_entered(at: datetime, *, reason: str | None = None, by: Literal["model", "operator"] = "model") -> str:
+    said = f"model: {reason}" if by == "model" and reason else by
+    return f"[plan-mode] entered at {_rfc3339(at)} — reason: {said}"
+
+
+def notify_entered_for_danger(at: datetime, check: str) -> str:
+    return f"[plan-mode] entered at {_rfc3339(at)} — reason: auto-destructive: {check}"
+
+
+def notify_exited(plan: str, turn: int) -> str:
+    """`turn` is where the whole plan stands in the host's own log."""
+    more = "…" if len(plan) > 200 else ""
+    return f"[plan-mode] exited — plan: {plan[:200]}{more} (full plan in turn log #{turn})"
+
+
+def notify_refused(tool: str, kind: str) -> str:
+    return f"[plan-mode] refused tool={tool} kind={kind}"
+
+
+def notify_acceptance(summary: str, *, passed: bool) -> str:
+    return f"[plan-mode] acceptance: {'pass' if passed else 'fail'} ({summary.strip()})"
+
+
+def _rfc3339(at: datetime) -> str:
+    return at.astimezone(UTC).replace(microsecond=0).isoformat()
 
 
 DIALECT = Dialect(

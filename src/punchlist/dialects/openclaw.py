@@ -9,20 +9,23 @@ from typing import Any, cast
 
 from punchlist.core.commands import Command, Entry, Policy, Query, Replace
 from punchlist.core.todo import WORDS, TodoList
-from punchlist.dialects.advice import verbose
 from punchlist.dialects.base import (
     LOST_ONE_AT_A_TIME,
     ONE_AT_A_TIME,
+    TEXT,
     THREE,
     Dialect,
     Invalid,
     Reply,
     Result,
     Tool,
+    list_of,
+    object_of,
+    one_of,
     shown_items,
     sound,
+    verbose,
 )
-from punchlist.dialects.schema import TEXT, list_of, object_of, one_of
 
 POLICY = Policy(dialect="openclaw", focus="refuse", shown=ONE_AT_A_TIME)
 

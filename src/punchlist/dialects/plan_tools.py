@@ -101,8 +101,8 @@ class PlanSettings(Struct, frozen=True, kw_only=True):
 
 
 _REGISTRY = {
-    "nexo": "punchlist.dialects.nexo_plans",
-    "claude-code": "punchlist.dialects.claude_code_plans",
+    "nexo": "punchlist.dialects.nexo",
+    "claude-code": "punchlist.dialects.claude_code",
 }
 """The dialects that have plan tools, and the module that holds them as `PLANS`."""
 

@@ -15,7 +15,6 @@ from typing import Any, cast
 from punchlist.core.commands import Command, Entry, Limits, Policy, Query, Replace
 from punchlist.core.identity import names_in
 from punchlist.core.todo import WORDS, Blocker, TodoItem, TodoList
-from punchlist.dialects.advice import verbose
 from punchlist.dialects.base import (
     IN_THREE,
     LOST_IN_THREE,
@@ -27,6 +26,7 @@ from punchlist.dialects.base import (
     Tool,
     shown_items,
     sound,
+    verbose,
 )
 from punchlist.dialects.claude_code import SUCCESS
 from punchlist.dialects.repair import key_name
