@@ -106,7 +106,7 @@ def _as_text(report: Report, changes: Changes, options: Namespace, now: datetime
 
             where = "all projects" if options.all else os.path.basename(root)
             whose = f"session {options.session}" if options.session else where
-            return report_page(report, changes, title=f"ItemWork report: {whose}", now=now, root=root)
+            return report_page(report, changes, title=f"Work report: {whose}", now=now, root=root)
         case _:
             from punchlist.surfaces.reports import report_lines
             from punchlist.surfaces.spans import UNICODE
