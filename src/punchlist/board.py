@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from punchlist.core.report import Report
     from punchlist.flows import Flows
     from punchlist.guidance.ledger import AgentCost
-    from punchlist.store.task_contract import TaskListRow
-    from punchlist.store.waiting import PlanRow, QuestionRow
+    from punchlist.store.plans import PlanRow, QuestionRow
+    from punchlist.store.task_rows import TaskListRow
     from punchlist.tasks import Tasks
     from punchlist.tasks.gates import Check, Gate
 

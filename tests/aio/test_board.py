@@ -28,10 +28,10 @@ class GatedStore(SqliteStore):
         self.gate = threading.Event()
         self.arrived = threading.Semaphore(0)
 
-    def transact(self, work: Callable[[Transaction], T], *, lasting: bool = True, lane: str = "") -> T:
+    def transact(self, work: Callable[[Transaction], T], *, durable: bool = True, wait: float | None = None) -> T:
         self.arrived.release()
         assert self.gate.wait(60)
-        return super().transact(work, lasting=lasting, lane=lane)
+        return super().transact(work, durable=durable, wait=wait)
 
 
 async def _arrival(store: GatedStore) -> None:

@@ -15,7 +15,7 @@ from punchlist.errors import (
     PlanRevisionConflict,
     PlanWithoutSteps,
 )
-from punchlist.store.contract import Transaction
+from punchlist.store import Transaction
 from punchlist.testing import FakeClock
 from punchlist.testing.checks import PATIENCE, in_threads
 from tests.dialects.boards import lines

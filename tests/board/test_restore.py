@@ -320,9 +320,9 @@ def test_a_long_history_goes_in_by_many_slices(tmp_path: Path, monkeypatch: pyte
         batches: list[bool] = []
         real = board.store.transact
 
-        def transact(work: Any, *, lasting: bool = True, lane: str = "") -> Any:
-            batches.append(lasting)
-            return real(work, lasting=lasting, lane=lane)
+        def transact(work: Any, *, durable: bool = True, wait: float | None = None) -> Any:
+            batches.append(durable)
+            return real(work, durable=durable, wait=wait)
 
         monkeypatch.setattr(board.store, "transact", transact)
         assert main.import_history(save(tmp_path / "run.jsonl", records)) == 300

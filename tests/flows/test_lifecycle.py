@@ -20,7 +20,7 @@ from punchlist.errors import (
 )
 from punchlist.flows import Flow, FlowStatus
 from punchlist.store import Store, Transaction
-from punchlist.store.flow_contract import OVERTAKEN, FlowRow, FlowTable
+from punchlist.store.flows import OVERTAKEN, FlowRow, FlowRows
 from punchlist.testing import FaultyStore
 from tests.flows.boards import MANUAL, OWNER, Desk
 
@@ -169,7 +169,7 @@ def test_a_write_from_an_old_look_is_refused_by_the_store(desk: Desk) -> None:
 class OvertakenFlows:
     """The flows of a transaction in which somebody else's change comes first, as long as there are `times` left."""
 
-    def __init__(self, flows: FlowTable, store: "Overtaking") -> None:
+    def __init__(self, flows: FlowRows, store: "Overtaking") -> None:
         self._flows = flows
         self._store = store
 
@@ -199,11 +199,11 @@ class Overtaking(FaultyStore):
         super().__init__(store)
         self.times = 0
 
-    def transact(self, work: Callable[[Transaction], T], *, lasting: bool = True, lane: str = "") -> T:
+    def transact(self, work: Callable[[Transaction], T], *, durable: bool = True, wait: float | None = None) -> T:
         def overtaken(tx: Transaction) -> T:
             return work(cast("Any", OvertakenTransaction(tx, self)))
 
-        return super().transact(overtaken, lasting=lasting, lane=lane)
+        return super().transact(overtaken, durable=durable, wait=wait)
 
 
 def test_a_change_that_was_overtaken_is_tried_once_more(desk: Desk) -> None:

@@ -16,9 +16,8 @@ import pytest
 
 from punchlist import Board
 from punchlist.errors import StoreDamaged, StoreError
+from punchlist.store.events import in_order
 from punchlist.store.faults import RowDamaged
-from punchlist.store.sqlite import SqliteStore
-from punchlist.store.values import in_order
 from tests.sizes import size
 from tests.store.writers import code_of, operation
 
@@ -182,9 +181,7 @@ def test_a_changed_letter_in_a_row_is_noticed(
 def test_events_that_lead_back_to_where_they_were_are_told_not_followed_for_ever(tmp_path: Path) -> None:
     with Board.open(tmp_path / "board.db") as board:
         operation(board, "one")
-        store = board.store
-        assert isinstance(store, SqliteStore)
-        rows = store._reading().all("events_after", {"after": 0, "limit": 10})
+        rows = board.store.read(lambda tx: tx.all("events_after", {"after": 0, "limit": 10}))
     assert [event.seq for event in in_order(0, rows)] == list(range(1, len(rows) + 1))
     for after, broken in ((1, rows), (0, rows + rows), (0, rows[::-1])):
         with pytest.raises(RowDamaged):

@@ -51,7 +51,7 @@ def _limit(board: Board, pages: int) -> None:
     if store._writer is None:  # it was replaced after the last fault
         store.transact(lambda _: None)
     assert store._writer is not None
-    store._writer.connection.execute(f"PRAGMA max_page_count = {pages}")
+    store._writer.execute(f"PRAGMA max_page_count = {pages}")
 
 
 @contextmanager

@@ -9,7 +9,7 @@ import pytest
 
 from punchlist import Board
 from punchlist.errors import StoreDamaged, StoreTooNew, StoreUnavailable
-from punchlist.store.format import APPLICATION_ID
+from punchlist.store.files import APPLICATION_ID
 from punchlist.store.queries import migrations, statements
 from tests.sizes import size
 from tests.store.writers import open_at_once, operation, operations_of, run, start, two_way
@@ -28,7 +28,7 @@ def test_all_files_are_their_owners_alone_whatever_the_umask(tmp_path: Path) -> 
             assert board.store.last_seq() > 0
             found = {file.name: _mode(file) for file in path.parent.iterdir()}
         assert found == dict.fromkeys(
-            ("board.db", "board.db-wal", "board.db-shm", "board.db.lock", "board.db.bell"), 0o600
+            ("board.db", "board.db-wal", "board.db-shm", "board.db.lock", "board.db.notify"), 0o600
         )
         assert _mode(path.parent) == 0o700
     finally:

@@ -1,4 +1,4 @@
-"""Following a board from another process: woken by its bell, and by nothing when nothing happens."""
+"""Following a board from another process: woken by its notify file, and by nothing when nothing happens."""
 
 import threading
 from pathlib import Path
@@ -7,8 +7,8 @@ import pytest
 
 from punchlist import Board
 from punchlist.core.events import Event
-from punchlist.store import bell
-from punchlist.store.bell import Listener
+from punchlist.store import notify
+from punchlist.store.notify import Listener
 from tests.store.writers import PATIENCE, operation, operations_of, start, two_way, write_some
 
 
@@ -34,7 +34,7 @@ def _followed(board: Board, count: int) -> tuple[threading.Thread, list[Event]]:
 @pytest.mark.parametrize("by", ["inotify", "looking"])
 def test_a_follower_sees_what_another_process_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by: str) -> None:
     if by == "looking":
-        monkeypatch.setattr(bell, "_inotify", _none)
+        monkeypatch.setattr(notify, "_watch_writes", _none)
     here, there = two_way()
     with Board.open(tmp_path / "board.db") as board:
         follower, seen = _followed(board, 30)
@@ -48,12 +48,12 @@ def test_a_follower_sees_what_another_process_writes(tmp_path: Path, monkeypatch
         assert operations_of(seen) == [f"wn{number}" for number in range(30)]
 
 
-def test_a_follower_whose_bell_was_deleted_still_sees_what_happens(tmp_path: Path) -> None:
+def test_a_follower_whose_notify_file_was_deleted_still_sees_what_happens(tmp_path: Path) -> None:
     path = tmp_path / "board.db"
     with Board.open(path) as board:
         follower, seen = _followed(board, 2)
         operation(board, "one")
-        (tmp_path / "board.db.bell").unlink()
+        (tmp_path / "board.db.notify").unlink()
         with Board.open(path) as other:
             operation(other, "two")
         follower.join(PATIENCE)
@@ -71,8 +71,8 @@ def test_a_follower_that_begins_in_the_middle_misses_nothing(tmp_path: Path) -> 
 
 
 def test_a_listener_that_is_stopped_leaves_no_thread(tmp_path: Path) -> None:
-    (tmp_path / "x.bell").touch()
-    listener = Listener(str(tmp_path / "x.bell"), lambda: None)
+    (tmp_path / "x.notify").touch()
+    listener = Listener(str(tmp_path / "x.notify"), lambda: None)
     listener.stop()
     listener.stop()
     assert not listener._thread.is_alive()

@@ -128,7 +128,6 @@ TASKS = {
     "due_tasks": ["SEARCH tasks USING COVERING INDEX tasks_due (list=? AND due_at<?)"],
     "leases_too_long": ["SEARCH tasks USING INDEX tasks_due (list=? AND due_at>?)"],
     "tasks_waiting_for": ["SEARCH tasks USING COVERING INDEX tasks_of_event (list=? AND topic=? AND correlation_id=?)"],
-    "least_lease": ["SEARCH tasks USING INDEX tasks_of_agent (agent=?)"],
     "renew_leases": ["SEARCH tasks USING INDEX tasks_of_agent (agent=?)"],
     "tasks_of_agent": [
         "COMPOUND QUERY",

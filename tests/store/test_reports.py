@@ -13,7 +13,6 @@ from punchlist import Agent, Board
 from punchlist.errors import StoreClosed
 from punchlist.store import Transaction
 from punchlist.store.lock import SidecarLock
-from punchlist.store.sqlite import SqliteStore
 from tests.store.reporters import call, ended, killed, numbers, reporter
 from tests.store.writers import run
 
@@ -51,7 +50,7 @@ def test_a_call_that_fails_takes_no_report_with_it(tmp_path: Path) -> None:
             raise ArithmeticError
 
         with pytest.raises(ArithmeticError):
-            board.store.transact(fail, lasting=False)
+            board.store.transact(fail, durable=False)
         call(agent, "third")
         assert ended(board) == ["first", "second", "third"]
         assert agent.work_on("1").calls == 3
@@ -166,27 +165,6 @@ def test_a_reader_does_not_wait_for_the_lock(tmp_path: Path) -> None:
             assert [item.content for item in agent.todos.items] == ["Paint"]
             assert ended(board) == ["first", "second"]
         assert ended(board) == ["first", "second"]
-
-
-def test_an_interruption_after_the_commit_commits_nothing_twice(tmp_path: Path) -> None:
-    with Board.open(tmp_path / "board.db") as board:
-        store, agent = board.store, reporter(board)
-        assert isinstance(store, SqliteStore)
-        call(agent, "second")
-        committed, struck = store._committed, list[bool]()
-
-        def interrupted(*, lasting: bool) -> None:
-            if not struck:
-                struck.append(True)
-                raise KeyboardInterrupt
-            committed(lasting=lasting)
-
-        store._committed = interrupted
-        with pytest.raises(KeyboardInterrupt):
-            agent.call("TodoWrite", {"todos": [{"content": "x", "activeForm": "x", "status": "pending"}]})
-        call(agent, "third")
-        assert ended(board) == ["first", "second", "third"]
-        assert numbers(board) == list(range(1, len(numbers(board)) + 1))
 
 
 def test_proof_counts_that_another_process_reported(tmp_path: Path) -> None:

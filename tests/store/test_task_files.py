@@ -8,7 +8,7 @@ import pytest
 
 from punchlist import Board
 from punchlist.errors import StoreDamaged
-from punchlist.store.format import APPLICATION_ID
+from punchlist.store.files import APPLICATION_ID
 from punchlist.store.queries import migrations, statements
 
 

@@ -21,7 +21,7 @@ from punchlist.core.events import Draft
 from punchlist.core.todo import WORDS, ListState, TodoList
 from punchlist.dialects.base import Invalid, Reply, Result, reply_invalid, reply_unknown_tool
 from punchlist.store import AgentRow, Transaction
-from punchlist.store.contract import StoredCall
+from punchlist.store.rows import StoredCall
 from punchlist.text import repair
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class Calls(Turns):
             return reply_unknown_tool(self.tools, str(name))
         call_id = None if call_id is None else repair(str(call_id))
         fingerprint = b"" if call_id is None else fingerprint_of(f"{self.dialect}/{name}", args)
-        lasting = call_id is not None or not reads  # a read leaves nothing but a count
+        durable = call_id is not None or not reads  # a read leaves nothing but a count
         changed = False
 
         def work(tx: Transaction) -> Reply:
@@ -88,7 +88,7 @@ class Calls(Turns):
                 tx.save_call(row, call_id, encode_call(fingerprint, reply), at=now)
             return reply
 
-        transact = partial(self.board.store.transact, work, lasting=lasting, lane=self._lane)
+        transact = partial(self.board.store.transact, work, durable=durable)
         while True:
             try:
                 reply = transact() if elsewhere is None else elsewhere.around(self, transact)

@@ -66,9 +66,9 @@ class Edits(Handle):
 
         def decide(state: ListState, _now: datetime) -> Applied:
             tx, row = row_of[0]
-            undid = tx.last_change(row.number, by)
-            before = tx.list_at(row.number, undid - 1) if undid is not None else None
-            after = tx.list_at(row.number, undid) if undid is not None else None
+            undid = tx.history.last_change(row.number, by)
+            before = tx.history.at(row.number, undid - 1) if undid is not None else None
+            after = tx.history.at(row.number, undid) if undid is not None else None
             if undid is None or before is None or after is None:
                 raise NothingToUndo(by=by)
             current = state.todos

@@ -145,11 +145,6 @@ class Handle:
     def dialect(self) -> str:
         return self._dialect.name
 
-    @once
-    def _lane(self) -> str:
-        """What tells the agent from all others of the board: its transactions keep their order."""
-        return f"{self.session}\n{self.name}"
-
     @property
     def tools(self) -> tuple[Tool, ...]:
         """The tools to offer to the model: the original's, but for their descriptions, which are ours.
@@ -254,7 +249,7 @@ class Handle:
                 tx.renew(row, now)
 
         with suppress(StoreError):  # whoever calls has nothing to write
-            self.board.store.transact(work, lasting=False)
+            self.board.store.transact(work, durable=False)
 
 
 def speaks(agent: Handle) -> Dialect:

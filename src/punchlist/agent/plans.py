@@ -111,7 +111,7 @@ class Plans(Handle):
                 tx.add_events(row, [draft], by=self.name, at=self.board.now())
 
         with suppress(StoreError):  # a full disk is no reason to leave the host without an answer
-            self.board.store.transact(work, lasting=False)
+            self.board.store.transact(work, durable=False)
 
     # The plan and its decision.
 
@@ -273,7 +273,7 @@ class Plans(Handle):
             if plan is not None and plan.state is PlanState.DRAFTING and plan.item == stream.item:
                 tx.add_events(row, [delta(plan, piece) for piece in pieces], by=self.name, at=now)
 
-        self.board.store.transact(work, lasting=starts)
+        self.board.store.transact(work, durable=starts)
 
     def _drop(self, stream: PlanStream) -> None:
         def work(tx: Transaction) -> None:

@@ -21,7 +21,7 @@ from punchlist.dialects.base import Invalid
 from punchlist.dialects.nexo import resolution
 from punchlist.errors import AlreadyAnswered, InvalidInput, ItemGone, NotAsked, PlanMissing, PlanRefused
 from punchlist.store import AgentRow, Store, Transaction
-from punchlist.store.waiting import PlanRow, QuestionRow
+from punchlist.store.plans import PlanRow, QuestionRow
 
 _UNKNOWN = datetime.min.replace(tzinfo=UTC)
 

@@ -23,8 +23,8 @@ from punchlist.dialects import dialect as dialect_named
 from punchlist.dialects.base import Result
 from punchlist.errors import InvalidInput
 from punchlist.store import AgentRow, Transaction
-from punchlist.store.contract import LastWrite, StoredCall
-from punchlist.store.transaction import SNAPSHOT_EVERY
+from punchlist.store.lists import SNAPSHOT_EVERY
+from punchlist.store.rows import LastWrite, StoredCall
 from punchlist.tasks.change import number_of
 from punchlist.tasks.facts import record_change, record_new
 from punchlist.tasks.work import Work
@@ -246,18 +246,18 @@ class Recovery(Handle):
             batch = list(islice(writes, _READ))
             while batch:
                 coming = pool.submit(lambda: list(islice(writes, _READ)))  # read on while these are written
-                count += self._record_all(batch[:-1], transcript, lasting=False)
+                count += self._record_all(batch[:-1], transcript, durable=False)
                 more = coming.result()
                 # Only the last write of all waits for the disk, and with it all before it.
-                count += self._record_all(batch[-1:], transcript, lasting=not more)
+                count += self._record_all(batch[-1:], transcript, durable=not more)
                 batch = more
         if count:
             self._changed()
         return count
 
-    def _record_all(self, writes: Sequence[Written], transcript: Transcript, *, lasting: bool) -> int:
+    def _record_all(self, writes: Sequence[Written], transcript: Transcript, *, durable: bool) -> int:
         return self._transact_in_slices(
-            writes, lambda tx, rest: self._record(tx, rest[:_WRITTEN], transcript), lasting=lasting
+            writes, lambda tx, rest: self._record(tx, rest[:_WRITTEN], transcript), durable=durable
         )
 
     def _transact_in_slices(
@@ -265,7 +265,7 @@ class Recovery(Handle):
         writes: Sequence[T],
         step: Callable[[Transaction, Sequence[T]], tuple[int, int]],
         *,
-        lasting: bool = True,
+        durable: bool = True,
     ) -> int:
         """Run `step` on the rest of the writes until none is left, each in its own transaction; sum what was new.
 
@@ -275,7 +275,7 @@ class Recovery(Handle):
         done = count = 0
         while done < len(writes):
             rest = writes[done:]
-            seen, new = self.board.store.transact(lambda tx, rest=rest: step(tx, rest), lasting=lasting)
+            seen, new = self.board.store.transact(lambda tx, rest=rest: step(tx, rest), durable=durable)
             done += seen
             count += new
         return count
@@ -374,7 +374,7 @@ class Recovery(Handle):
             if where is not None and stands is not None:
                 tx.tasks.save_reading(where, source, reading.end, stands)
 
-        self.board.store.transact(save, lasting=False)  # if it is lost, the file is read again
+        self.board.store.transact(save, durable=False)  # if it is lost, the file is read again
 
     def _replay_tasks(self, tx: Transaction, writes: Sequence[TaskWrite]) -> tuple[int, int]:
         ends, now = time.monotonic() + SLICE, self.board.now()

@@ -97,7 +97,7 @@ class Reports(Steps):
         """Takes in a report on a tool call."""
         ground = self._ground
         try:
-            result, settled = ground.board.store.transact(report, lasting=False, lane=self._lane)
+            result, settled = ground.board.store.transact(report, durable=False)
             for name in settled:
                 ground.board.tasks_changed(name)
             return result

@@ -17,7 +17,7 @@ def look(agent: Handle) -> None:
     wanted(agent)
     board, now = agent.board, agent.board.now()
     if board.store.read(lambda tx: _is_due(tx, agent, now)):
-        for name in board.store.transact(lambda tx: _settled(tx, agent, now), lasting=False):
+        for name in board.store.transact(lambda tx: _settled(tx, agent, now), durable=False):
             board.tasks_changed(name)
 
 

@@ -70,7 +70,7 @@ def tell(store: Store, now: datetime) -> int:
     def work(tx: Transaction) -> int:
         return sum(_told(tx, row, now, options) for row in new)
 
-    return store.transact(work, lasting=False) if new else 0
+    return store.transact(work, durable=False) if new else 0
 
 
 def _states(store: Store, project: str | None = None) -> list[tuple[WatchedRow, StallState]]:

@@ -61,7 +61,6 @@ class Ground(Struct, frozen=True, kw_only=True):
     board: Board
     name: str
     session: str
-    lane: str
     dialect: Dialect
     policy: Policy
     rules: Rules
@@ -83,7 +82,6 @@ class Steps:
 
     def __init__(self, ground: Ground) -> None:
         self._ground = ground
-        self._lane = ground.lane
         self._own = frozenset(tool.name for tool in ground.dialect.tools)
         self._last: tuple[bytes | None, Record] = (None, NEW)
         self.now = ground.board.now
@@ -198,7 +196,7 @@ class Steps:
         try:
             if looks:
                 ground.look()
-            result, settled = ground.board.store.transact(work, lasting=False, lane=self._lane)
+            result, settled = ground.board.store.transact(work, durable=False)
             for name in settled:
                 ground.board.tasks_changed(name)
             return result

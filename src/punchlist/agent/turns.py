@@ -49,7 +49,6 @@ class Turns(Handle):
             board=self.board,
             name=self.name,
             session=self.session,
-            lane=self._lane,
             dialect=self._dialect,
             policy=self._policy,
             rules=self._rules,

@@ -36,7 +36,7 @@ from punchlist.guidance.plan_mode import Because, PlanMode, Refusal
 from punchlist.guidance.words import Injection
 from punchlist.observers import Observer, TasksKeeper, TasksObserver
 from punchlist.store import Durability, ListRow, SessionRow, Store, Transaction
-from punchlist.store.waiting import PlanRow, QuestionRow
+from punchlist.store.plans import PlanRow, QuestionRow
 from punchlist.tasks import Tasks as SyncTasks
 from punchlist.tasks.fields import NewTask, TaskChanges
 from punchlist.tasks.gates import Check, Gate

@@ -16,7 +16,7 @@ from punchlist.bridges.task_files import NO_EDGES, Edges, TaskFile, TaskFolder, 
 from punchlist.core.task import Task, fold_task
 from punchlist.errors import InvalidInput
 from punchlist.store import Transaction
-from punchlist.store.task_contract import TaskRow
+from punchlist.store.task_rows import TaskRow
 from punchlist.tasks import Work
 from punchlist.tasks.facts import record_change, record_new
 from punchlist.tasks.fields import described
@@ -73,7 +73,7 @@ class Bases:
     def save(self) -> None:
         """Not worth a wait for the disk: an older base only means that what is on the board is recorded again."""
         if self._changed:
-            self._board.store.transact(self.save_within, lasting=False)
+            self._board.store.transact(self.save_within, durable=False)
             self._changed.clear()
 
     def save_within(self, tx: Transaction) -> None:

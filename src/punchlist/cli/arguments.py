@@ -135,7 +135,7 @@ def open_board(options: argparse.Namespace, *, reads: bool = False) -> Board:
 
     url = board_url(options)
     if reads and url is not None:
-        from punchlist.store.opening import store_path
+        from punchlist.store.files import store_path
 
         path = store_path(url)
         if path and not os.path.exists(path):

@@ -143,7 +143,7 @@ def size_text(size: int) -> str:
 def permissions(path: str) -> Iterator[Finding]:
     """The file and what lies beside it are for their owner alone, and so is the folder."""
     folder = os.path.dirname(path)
-    parts = [path + part for part in ("", "-wal", "-shm", ".lock", ".bell") if os.path.exists(path + part)]
+    parts = [path + part for part in ("", "-wal", "-shm", ".lock", ".notify") if os.path.exists(path + part)]
     open_parts = [part for part in parts if stat.S_IMODE(os.stat(part).st_mode) & 0o077]
     if open_parts:
         names = " ".join(shlex.quote(part) for part in open_parts)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from punchlist.board import Board
     from punchlist.core.approval import Plan
-    from punchlist.store.waiting import PlanRow, QuestionRow
+    from punchlist.store.plans import PlanRow, QuestionRow
 
 _EXAMPLES = """\
   punchlist plan show                       the plan that waits, else the latest

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from punchlist.core.grounding.commits import Committing
     from punchlist.core.report import ItemReport
     from punchlist.store import Transaction
-    from punchlist.store.waiting import QuestionRow
+    from punchlist.store.plans import QuestionRow
 
 _FORMATS = ("text", "markdown", "json", "html")
 _EXAMPLES = """\
@@ -164,7 +164,7 @@ def run_brief(options: Namespace) -> int:
         told = (*done(found), *found.failed, *found.under_way)
         code = _tell(found, around, changes_of(board, told, found.report.committing), options)
         if code == OK and not options.keep and found.until > after:
-            board.store.transact(lambda tx: _save(tx, mark, found.until, spent), lasting=False)
+            board.store.transact(lambda tx: _save(tx, mark, found.until, spent), durable=False)
     return code
 
 

@@ -23,7 +23,7 @@ from punchlist.cli.arguments import author, board_url, open_board
 from punchlist.cli.task_commands import chosen_list, named, report, reserved, task_data
 from punchlist.core.task import Task, TaskStatus
 from punchlist.errors import CancelPending, FenceStale, ReservationRefused, StoreError, TaskError, TaskUnknown
-from punchlist.store.opening import store_path
+from punchlist.store.files import store_path
 from punchlist.text import clean, cut, repair
 
 if TYPE_CHECKING:

@@ -31,7 +31,7 @@ from punchlist.dialects.base import Reply
 from punchlist.errors import FlowError, FlowForeign, FlowRevisionMismatch, InvalidInput
 from punchlist.flows.work import FlowWork
 from punchlist.store import AgentRow, Transaction
-from punchlist.store.flow_contract import OVERTAKEN
+from punchlist.store.flows import OVERTAKEN
 
 
 def answering(agent: Handle, command: FlowCommand) -> Decide:

@@ -12,7 +12,7 @@ from punchlist.core.flow import Flow, is_over
 from punchlist.errors import FlowRevisionMismatch, FlowUnknown
 from punchlist.flows.values import id_of, state_of
 from punchlist.store import AgentRow, Transaction
-from punchlist.store.flow_contract import FlowRow
+from punchlist.store.flows import FlowRow
 from punchlist.text import cut
 
 _GOAL = 1_000

@@ -15,7 +15,7 @@ from punchlist.flows.ticking import TickReport, tick
 from punchlist.flows.values import EMPTY, NewFlow, id_of, status_of
 from punchlist.flows.work import FlowWork
 from punchlist.store import Transaction
-from punchlist.store.flow_contract import OVERTAKEN, FlowRow
+from punchlist.store.flows import OVERTAKEN, FlowRow
 
 if TYPE_CHECKING:
     from punchlist.board import Board

@@ -11,7 +11,7 @@ from punchlist.core.flow import FIRST_STEP, Flow, FlowStep, StepRuntime, StepSta
 from punchlist.errors import InvalidInput
 from punchlist.flows.change import FlowChange
 from punchlist.flows.values import EMPTY, NewFlow, id_of, state_of, text_of, wait_of, word_of
-from punchlist.store.flow_contract import FlowRow
+from punchlist.store.flows import FlowRow
 from punchlist.tasks.fields import plain
 
 

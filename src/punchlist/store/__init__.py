@@ -1,6 +1,9 @@
-"""Where state and events are kept: one contract, SQLite behind it, on disk or in memory."""
+"""The store of a board: state and events, in SQLite, on disk or in memory."""
 
-from punchlist.store.contract import AgentRow, Durability, ListRow, SessionRow, Store, Transaction
-from punchlist.store.opening import open_store, store_path
+from punchlist.store.contract import Store
+from punchlist.store.files import store_path
+from punchlist.store.rows import AgentRow, Durability, ListRow, SessionRow
+from punchlist.store.sqlite import open_store
+from punchlist.store.transaction import Transaction
 
 __all__ = ["AgentRow", "Durability", "ListRow", "SessionRow", "Store", "Transaction", "open_store", "store_path"]

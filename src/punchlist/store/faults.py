@@ -90,5 +90,7 @@ def faults(path: str) -> Generator[None]:
         yield
     except sqlite3.Error as error:
         raise fault(error, path) from error
+    except UnicodeDecodeError as error:  # in SQLite's own message about the schema, which quotes it
+        raise StoreDamaged(path=path, problem="its schema is not readable") from error
     except OSError as error:
         raise os_fault(error, path) from error

@@ -4,42 +4,62 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
+
+from msgspec.structs import replace
 
 from punchlist.core.events import Draft, Event
-from punchlist.core.flow import TERMINAL, Flow, FlowStatus, FlowStep
-from punchlist.core.task import FLOWS, TaskStatus
+from punchlist.core.flow import TERMINAL, Flow, FlowStatus, FlowStep, condition_of
+from punchlist.core.task import FLOWS, Task, TaskStatus, Wait
 from punchlist.errors import CycleRefused, FlowCycle, FlowRevisionMismatch, TaskRevisionConflict
 from punchlist.store import codec
+from punchlist.store.events import in_order
 from punchlist.store.faults import RowDamaged, check_row, readable
-from punchlist.store.flow_codec import flow_of, status_of, task_of
-from punchlist.store.flow_contract import OVERTAKEN, FlowRow
+from punchlist.store.queries import Queries
 from punchlist.store.records import Record
-from punchlist.store.values import in_order
-
-if TYPE_CHECKING:
-    from punchlist.store.task_contract import TaskListRow
-    from punchlist.store.transaction import Rows
+from punchlist.store.task_rows import TaskListRow, TaskRow
+from punchlist.store.tasks import TaskRows
 
 _step = Record(FlowStep)
+
+OVERTAKEN = -1
+"""The revision that a flow is said to be at when another process changed it between a look and a write."""
+
+_STATUSES = {
+    FlowStatus.CREATED: TaskStatus.PENDING,
+    FlowStatus.RUNNING: TaskStatus.IN_PROGRESS,
+    FlowStatus.WAITING: TaskStatus.WAITING,
+    FlowStatus.CANCELLED: TaskStatus.CANCELLED,
+    FlowStatus.FINISHED: TaskStatus.COMPLETED,
+    FlowStatus.FAILED: TaskStatus.FAILED,
+}
+_BACK = {task: flow for flow, task in _STATUSES.items()}
+
+
+class FlowRow(NamedTuple):
+    """A flow, and the task that it is kept as. `session` is that of the agent that it belongs to, if it is one."""
+
+    task: TaskRow
+    session: str | None
+    flow: Flow
 
 
 class FlowRows:
     """Reads and writes of flows, over the rows of one connection."""
 
-    def __init__(self, rows: Rows) -> None:
-        self._rows = rows
-        self._tasks = rows.tasks
+    def __init__(self, queries: Queries, tasks: TaskRows) -> None:
+        self._queries = queries
+        self._tasks = tasks
 
     # Looking.
 
     def find(self, id: str) -> FlowRow | None:
-        row = self._rows.one("find_flow", {"id": id})
+        row = self._queries.one("find_flow", {"id": id})
         return None if row is None else self._loaded(row)
 
     def like(self, beginning: str, *, limit: int = 10) -> Sequence[str]:
         values = {"id": beginning, "upto": f"{beginning}g", "limit": limit}  # no digit of an id comes behind f
-        return [row[1] for row in self._rows.all("flows_like", values)]
+        return [row[1] for row in self._queries.all("flows_like", values)]
 
     def of_owner(self, owner: str) -> Sequence[FlowRow]:
         return self._all("flows_of_owner", {"owner": owner})
@@ -56,20 +76,20 @@ class FlowRows:
         return found[:limit]
 
     def _all(self, name: str, values: Any) -> list[FlowRow]:
-        return [self._loaded(row) for row in self._rows.all(name, values)]
+        return [self._loaded(row) for row in self._queries.all(name, values)]
 
     def _loaded(self, row: Any) -> FlowRow:
         number, name, owner, session, status, total = row
         check_row(total, f"{number} {name}", owner.encode())
         task = self._tasks.get(number)
-        if status_of(task.task.status).value != status:
+        if _BACK[task.task.status].value != status:
             raise RowDamaged("a flow and its task do not agree")
         before: tuple[Any, ...] = ()
         if task.task.blocked_by:
-            before = tuple(self._rows.all("flows_before", {"task": number}))
+            before = tuple(self._queries.all("flows_before", {"task": number}))
         held = tuple(each for each, status in before if status != TaskStatus.COMPLETED.value)
         after = tuple(each for each, _ in before)
-        return FlowRow(task, session, readable(lambda task: flow_of(task, name, owner, after, held), task.task))
+        return FlowRow(task, session, readable(lambda task: _flow_of(task, name, owner, after, held), task.task))
 
     # Changing.
 
@@ -77,17 +97,17 @@ class FlowRows:
         return self._tasks.find_list(FLOWS) or self._tasks.add_list(FLOWS, project="", session=None, at=at)
 
     def add(self, flow: Flow, *, agent: int | None, name: str | None, session: str | None, by: str) -> FlowRow:
-        where, made = self._where(flow.created_at), task_of(flow, None, by=by, name=name)
+        where, made = self._where(flow.created_at), _task_of(flow, None, by=by, name=name)
         task = self._tasks.add(where, made, parent=None, agent=agent)
         at, number = codec.microseconds(flow.created_at), task.number
         owner = flow.owner_session_key
         total = codec.checksum(f"{number} {flow.id}", owner.encode())
-        self._rows.run("add_flow", (number, flow.id, owner, session, flow.status.value, at, at, total))
+        self._queries.run("add_flow", (number, flow.id, owner, session, flow.status.value, at, at, total))
         return FlowRow(task, session, flow)
 
     def save(self, row: FlowRow, flow: Flow) -> tuple[FlowRow, Sequence[str]]:
         before = row.task
-        task = task_of(flow, before.task)
+        task = _task_of(flow, before.task)
         moved = task.status is not before.task.status
         readied = self._tasks.tell_dependents(before, task) if moved else ()
         try:
@@ -95,22 +115,22 @@ class FlowRows:
         except TaskRevisionConflict as error:
             raise FlowRevisionMismatch(id=flow.id, expected=row.flow.revision, actual=OVERTAKEN) from error
         values = {"status": flow.status.value, "at": codec.microseconds(flow.updated_at), "task": before.number}
-        self._rows.run("save_flow", values)
+        self._queries.run("save_flow", values)
         return FlowRow(saved, row.session, flow), [self._named(before.list, int(each)) for each in readied]
 
     def _named(self, where: TaskListRow, id: int) -> str:
-        return self._rows.one("flow_of_task", {"list": where.number, "id": id})[0]
+        return self._queries.one("flow_of_task", {"list": where.number, "id": id})[0]
 
     def delete(self, row: FlowRow) -> None:
         self._tasks.delete(row.task)
-        self._rows.run("delete_flow_steps", {"task": row.task.number})
-        self._rows.run("delete_flow", {"task": row.task.number})
+        self._queries.run("delete_flow_steps", {"task": row.task.number})
+        self._queries.run("delete_flow", {"task": row.task.number})
 
     def move(self, source: str, target: str) -> None:
-        for number, name, owner, *_ in self._rows.all("flows_of_session", {"session": source}):
+        for number, name, owner, *_ in self._queries.all("flows_of_session", {"session": source}):
             new = owner.removesuffix(source) + target
             total = codec.checksum(f"{number} {name}", new.encode())
-            self._rows.run("move_flow", {"owner": new, "session": target, "sum": total, "task": number})
+            self._queries.run("move_flow", {"owner": new, "session": target, "sum": total, "task": number})
 
     def link(self, row: FlowRow, before: FlowRow) -> bool:
         try:
@@ -130,21 +150,87 @@ class FlowRows:
 
     def events(self, row: FlowRow, *, limit: int) -> Sequence[Event]:
         values = {"list": row.task.list.number, "task": int(row.task.task.id), "limit": limit}
-        return in_order(0, self._rows.all("last_events_of_task", values)[::-1])[::-1]
+        return in_order(0, self._queries.all("last_events_of_task", values)[::-1])[::-1]
 
     def steps(self, row: FlowRow) -> Sequence[FlowStep]:
-        found = self._rows.all("flow_steps", {"task": row.task.number})
+        found = self._queries.all("flow_steps", {"task": row.task.number})
         return [_read_step(row.task.number, each) for each in found]
 
     def step(self, row: FlowRow, run_id: str) -> FlowStep | None:
-        found = self._rows.one("find_flow_step", {"task": row.task.number, "id": run_id})
+        found = self._queries.one("find_flow_step", {"task": row.task.number, "id": run_id})
         return None if found is None else _read_step(row.task.number, found)
 
     def save_step(self, row: FlowRow, step: FlowStep) -> None:
         total, body = _step.written(f"{row.task.number} {step.run_id}", step)
         at = codec.microseconds(step.created_at)
-        self._rows.run("save_flow_step", (row.task.number, step.run_id, at, total, body))
+        self._queries.run("save_flow_step", (row.task.number, step.run_id, at, total, body))
 
 
 def _read_step(flow: int, row: Any) -> FlowStep:
     return readable(lambda row: _step.read(f"{flow} {row[0]}", row[1], row[2]), row)
+
+
+def _task_of(flow: Flow, known: Task | None, *, by: str = "", name: str | None = None) -> Task:
+    """The task that the flow is now, from the one that it was. What only flows have is in its metadata."""
+    told: dict[str, Any] = {
+        "flow": flow.id,
+        "controller_id": flow.controller_id,
+        "requester_origin": flow.requester_origin,
+        "current_step": flow.current_step,
+    }
+    if flow.wait is not None:
+        told["wait"] = flow.wait
+    task = known or Task(list="", id="", subject="", owner=name, created_at=flow.created_at, created_by=by)
+    began = flow.status is FlowStatus.RUNNING and task.started_at is None
+    return replace(
+        task,
+        subject=flow.goal,
+        status=_STATUSES[flow.status],
+        state=flow.state,
+        metadata=told,
+        wait=_wait_of(flow) if flow.status is FlowStatus.WAITING else None,
+        cancel_requested=flow.cancel_requested,
+        started_at=flow.updated_at if began else task.started_at,
+        finished_at=flow.updated_at if flow.status in TERMINAL else None,
+        updated_at=flow.updated_at,
+        revision=flow.revision,
+    )
+
+
+def _wait_of(flow: Flow) -> Wait | None:
+    """What it waits for in the words of tasks, so that timers come due; None for what says nothing."""
+    found = condition_of(flow.wait)
+    if found is None:
+        return None
+    match found.kind:
+        case "timer":
+            return Wait(kind="timer", at=found.at, since=flow.updated_at, then="in_progress")
+        case "external_event":
+            topic, correlation_id = found.topic, found.correlation_id
+            since = flow.updated_at
+            return Wait(kind="event", topic=topic, correlation_id=correlation_id, since=since, then="in_progress")
+        case "manual":
+            return Wait(kind="manual", since=flow.updated_at, then="in_progress")
+
+
+def _flow_of(task: Task, id: str, owner: str, after: tuple[str, ...], held: tuple[str, ...]) -> Flow:
+    told = task.metadata
+    if task.created_at is None or task.updated_at is None or told["flow"] != id:
+        raise ValueError("this task is no flow")
+    return Flow(
+        id=id,
+        controller_id=told["controller_id"],
+        goal=task.subject,
+        owner_session_key=owner,
+        requester_origin=told["requester_origin"],
+        current_step=told["current_step"],
+        state=task.state,
+        wait=told.get("wait"),
+        status=_BACK[task.status],
+        cancel_requested=task.cancel_requested,
+        revision=task.revision,
+        created_at=task.created_at,
+        updated_at=task.updated_at,
+        after=after,
+        held_by=held,
+    )

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from punchlist.store import codec
-from punchlist.store.contract import CostRow
 from punchlist.store.faults import RowDamaged
-
-if TYPE_CHECKING:
-    from punchlist.store.transaction import Rows
+from punchlist.store.queries import Queries
+from punchlist.store.rows import CostRow
 
 _CACHED = 512
 
@@ -18,7 +16,7 @@ _CACHED = 512
 class GuidanceRows:
     """One row an agent."""
 
-    def __init__(self, rows: Rows, *, keeps: bool) -> None:
+    def __init__(self, rows: Queries, *, keeps: bool) -> None:
         self._rows = rows
         self._keeps = keeps
         self._known: dict[int, bytes] = {}

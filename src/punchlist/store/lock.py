@@ -1,7 +1,8 @@
-"""The lock beside the database: one writer at a time over all processes, in the order in which they came.
+"""The lock file next to the database: one writer at a time over all threads and processes.
 
 SQLite's own waiting starves writers, and before 3.51.3 several processes that write and checkpoint at once can
-damage a WAL file. Whoever writes, checkpoints, opens or closes holds this lock.
+damage a WAL file. So this lock is held by everything that writes, checkpoints, or opens or closes a connection that
+can write.
 """
 
 from __future__ import annotations
@@ -12,10 +13,11 @@ import threading
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from threading import get_ident
-from time import sleep
+from time import monotonic, sleep
 from types import ModuleType
 
 from punchlist.errors import StoreBusy
+from punchlist.store.files import open_own_file
 
 try:
     import fcntl as _fcntl
@@ -26,43 +28,46 @@ fcntl: ModuleType | None = _fcntl
 
 _TRY = 0 if fcntl is None else fcntl.LOCK_EX | fcntl.LOCK_NB
 _MOST_IN_A_ROW = 2
-"""So many times a process may take the lock just after it let go of it, before it looks whether others wait."""
+"""A process may retake the lock so many times just after it released it, before it looks for waiting processes."""
 
 _POLITE_SECONDS = 0.001
 
 
 class SidecarLock:
-    """A lock file, held by one thread of one process at a time.
+    """A lock file, held by one thread of one process at a time; with an empty path it only serialises threads.
 
-    The kernel ties the lock to an open handle, so threads that share this object are kept apart by a lock of
-    their own.
+    The kernel ties a `flock` to an open handle, which all threads of this process share: `threads` keeps them apart.
     """
 
     def __init__(self, path: str, *, timeout: float = 30.0) -> None:
         self.path = path
         self.timeout = timeout
-        self._threads = threading.RLock()
+        self.threads = threading.RLock()
         self._owner = 0
         self._in_a_row = 0
         self._handle = self._open()
 
-    def _open(self) -> int:
-        return os.open(self.path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+    def _open(self) -> int | None:
+        return None if fcntl is None or not self.path else open_own_file(self.path, os.O_RDWR)
 
-    def acquire(self, *, wait: bool = True) -> bool:
-        """Takes the lock, then True; False if this thread holds it already, or if it is taken and not to wait for.
+    @property
+    def is_mine(self) -> bool:
+        """True if the calling thread holds the lock."""
+        return self._owner == get_ident()
 
-        Raises `StoreBusy` when waiting took too long.
+    def acquire(self, timeout: float | None = None) -> bool:
+        """Take the lock and return True; False if this thread holds it already.
+
+        Raise `StoreBusy` if it could not be had within `timeout` seconds, by default those of this lock.
         """
-        me = get_ident()
-        if self._owner == me:
+        timeout = self.timeout if timeout is None else timeout
+        ends = monotonic() + timeout
+        if self.is_mine:
             return False
-        if not self._threads.acquire(False) and not self._threads.acquire(timeout=self.timeout if wait else 0):
-            if wait:
-                raise self._busy()
-            return False
-        self._owner = me
-        if fcntl is None:
+        if not self.threads.acquire(timeout=timeout):
+            raise self._busy(timeout)
+        self._owner = get_ident()
+        if self._handle is None or fcntl is None:
             return True
         try:
             self._in_a_row += 1
@@ -70,41 +75,40 @@ class SidecarLock:
                 self._let_others_in()
             fcntl.flock(self._handle, _TRY)
         except BlockingIOError:
-            if not wait:
-                self.release()
-                return False
-            self._wait()
+            self._wait(self._handle, ends, timeout)
         except BaseException:
             self.release()
             raise
         return True
 
-    def _wait(self) -> None:
-        """Queues in the kernel, in a thread of its own, so that a stopped holder cannot stop us for ever."""
-        turn = _Turn(self._handle)
+    def _wait(self, handle: int, ends: float, timeout: float) -> None:
+        """Queue in the kernel, which is fair, in a thread of its own: a stopped holder must not stop us for ever."""
+        turn = _Turn(handle)
         try:
-            self._say_that_we_wait(True)
+            if timeout <= 0:
+                raise self._busy(timeout)
+            self._hint_that_we_wait(handle, True)
             turn.start()
-            if not turn.came(self.timeout):
-                raise self._busy()
+            if not turn.came(ends - monotonic()):
+                raise self._busy(timeout)
             self._in_a_row = 0
-            self._say_that_we_wait(False)
+            self._hint_that_we_wait(handle, False)
         except BaseException:
             if turn.give_up():
-                self._handle = self._open()
+                self._handle = self._open()  # the old handle belongs to the thread, which may get the lock yet
             self.release()
             raise
 
-    def _say_that_we_wait(self, waits: bool) -> None:
-        """A shared lock on the first byte, of the other kind that Linux has: a hint, which may get lost."""
+    def _hint_that_we_wait(self, handle: int, waits: bool) -> None:
+        """Take a shared lock on the first byte, of Linux's other kind of lock; a hint may get lost."""
         if fcntl is not None and sys.platform == "linux":
             with suppress(OSError):
-                fcntl.lockf(self._handle, fcntl.LOCK_SH | fcntl.LOCK_NB if waits else fcntl.LOCK_UN, 1)
+                fcntl.lockf(handle, fcntl.LOCK_SH | fcntl.LOCK_NB if waits else fcntl.LOCK_UN, 1)
 
     def _let_others_in(self) -> None:
-        """The kernel wakes those who wait, but does not hand the lock to them: who is awake already comes first."""
+        """Pause if another process waits: the kernel wakes it, but whoever is awake already takes the lock first."""
         self._in_a_row = 0
-        if fcntl is None or sys.platform != "linux":
+        if fcntl is None or self._handle is None or sys.platform != "linux":
             return
         try:
             fcntl.lockf(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB, 1)
@@ -112,23 +116,21 @@ class SidecarLock:
         except OSError:
             sleep(_POLITE_SECONDS)
 
-    def _busy(self) -> StoreBusy:
-        return StoreBusy(path=self.path.removesuffix(".lock"), seconds=f"{self.timeout:g}")
+    def _busy(self, timeout: float) -> StoreBusy:
+        return StoreBusy(path=self.path.removesuffix(".lock"), seconds=f"{timeout:g}")
 
     def release(self) -> None:
-        """Lets go, if this thread holds the lock, or was interrupted on the way to it."""
-        if self._owner == get_ident():
-            if fcntl is not None:
+        """Release the lock if this thread holds it, or was interrupted on the way to it. Can be repeated."""
+        if self.is_mine:
+            if fcntl is not None and self._handle is not None:
                 fcntl.flock(self._handle, fcntl.LOCK_UN)
             self._owner = 0
-        try:
-            self._threads.release()
-        except RuntimeError:
-            return
+        with suppress(RuntimeError):  # it was not held
+            self.threads.release()
 
     @contextmanager
-    def held(self) -> Generator[None]:
-        taken = self.acquire()
+    def held(self, timeout: float | None = None) -> Generator[None]:
+        taken = self.acquire(timeout)
         try:
             yield
         finally:
@@ -136,14 +138,16 @@ class SidecarLock:
                 self.release()
 
     def reopen_after_fork(self) -> None:
-        """In a child, which would otherwise share its parent's lock, and keep it when the parent is killed."""
-        os.close(self._handle)
-        self._threads = threading.RLock()
+        """Open a handle of the child's own: it would share its parent's lock, and keep it when the parent is killed."""
+        self.close()
+        self.threads = threading.RLock()
         self._owner = 0
         self._handle = self._open()
 
     def close(self) -> None:
-        os.close(self._handle)
+        handle, self._handle = self._handle, None
+        if handle is not None:
+            os.close(handle)
 
 
 class _Turn:
@@ -152,12 +156,15 @@ class _Turn:
     def __init__(self, handle: int) -> None:
         self._handle = handle
         self._decided = threading.Lock()
+        self._started = False
         self._given_up = False
         self._came = threading.Event()
         self._error: OSError | None = None
 
     def start(self) -> None:
-        threading.Thread(target=self._queue, name="punchlist-lock", daemon=True).start()
+        thread = threading.Thread(target=self._queue, name="punchlist-lock", daemon=True)
+        self._started = True  # first: an interruption from now on leaves the handle to the thread
+        thread.start()
 
     def _queue(self) -> None:
         assert fcntl is not None
@@ -169,17 +176,18 @@ class _Turn:
             if not self._given_up:
                 self._came.set()
                 return
-        fcntl.flock(self._handle, fcntl.LOCK_UN)  # said aloud: a forked child may hold the handle too
+        fcntl.flock(self._handle, fcntl.LOCK_UN)  # explicitly: a forked child may hold the handle too
         os.close(self._handle)
 
     def came(self, timeout: float) -> bool:
+        """Wait until the lock is ours; False when the time is up."""
         came = self._came.wait(timeout)
         if self._error is not None:
             raise self._error
         return came
 
     def give_up(self) -> bool:
-        """True if the handle is the thread's to close now; False if the lock came at the last moment."""
+        """Return True if the thread has to close the handle now; False if it never ran, or the lock came after all."""
         with self._decided:
-            self._given_up = not self._came.is_set()
+            self._given_up = self._started and not self._came.is_set()
             return self._given_up

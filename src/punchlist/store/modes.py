@@ -4,27 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from punchlist.store import codec
 from punchlist.store.faults import RowDamaged
-
-if TYPE_CHECKING:
-    from punchlist.store.contract import AgentRow
-    from punchlist.store.transaction import Rows
+from punchlist.store.queries import Queries
+from punchlist.store.rows import AgentRow
 
 
 class ModeRows:
     """Reads and writes modes within a transaction."""
 
-    def __init__(self, rows: Rows) -> None:
-        self._rows = rows
+    def __init__(self, queries: Queries) -> None:
+        self._queries = queries
 
     def entered(self, agent: int) -> dict[str, Any] | None:
         """What was said when the agent entered its mode; None if nothing was."""
-        row = self._rows.one("find_mode", {"agent": agent})
+        row = self._queries.one("find_mode", {"agent": agent})
         if row is None or row[1] is None:
             return None
         total, body = row
@@ -39,8 +37,7 @@ class ModeRows:
         body = None if entered is None else codec.encode(entered)
         total = None if body is None else codec.checksum(_head(agent.number), body)
         values = {"agent": agent.number, "mode": mode, "body": body, "sum": total, "at": codec.microseconds(at)}
-        self._rows.run("save_mode", values)
-        self._rows.forget_agent(agent)
+        self._queries.run("save_mode", values)
 
 
 def _head(agent: int) -> str:

@@ -1,55 +1,129 @@
-"""The rows of approval plans."""
+"""The rows that wait on a person: plans to be approved, questions to be answered."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 from punchlist.core.approval import Plan
+from punchlist.core.question import Question
 from punchlist.store.codec import microseconds
+from punchlist.store.queries import Queries
 from punchlist.store.records import Record
-from punchlist.store.waiting import PlanRow
-
-if TYPE_CHECKING:
-    from punchlist.store.parts import Parts
 
 _plan = Record(Plan)
+_question = Record(Question)
+
+
+class PlanRow(NamedTuple):
+    """A plan, and whose it is."""
+
+    session: str
+    agent: str
+    project: str
+    number: int
+    plan: Plan
+
+
+class QuestionRow(NamedTuple):
+    """An open question, and whose it is."""
+
+    session: str
+    agent: str
+    project: str
+    number: int
+    question: Question
 
 
 class PlanRows:
     """Reads and writes plans within a transaction."""
 
-    def __init__(self, rows: Parts) -> None:
-        self._rows = rows
+    def __init__(self, queries: Queries) -> None:
+        self._queries = queries
 
     def current(self, agent: int) -> Plan | None:
-        row = self._rows.one("current_plan", {"agent": agent})
+        row = self._queries.one("current_plan", {"agent": agent})
         return None if row is None else _plan.read(str(agent), *row)
 
     def history(self, agent: int) -> Sequence[Plan]:
-        return [_plan.read(str(agent), *row) for row in self._rows.all("plans_of_agent", {"agent": agent})]
+        return [_plan.read(str(agent), *row) for row in self._queries.all("plans_of_agent", {"agent": agent})]
 
     def find(self, id: str) -> PlanRow | None:
-        row = self._rows.one("find_plan", {"id": id})
+        row = self._queries.one("find_plan", {"id": id})
         return None if row is None else _found(row)
 
     def proposed(self, *, limit: int = 1000) -> Sequence[PlanRow]:
-        return [_found(row) for row in self._rows.all("proposed_plans", {"limit": limit})]
+        return [_found(row) for row in self._queries.all("proposed_plans", {"limit": limit})]
 
     def latest(self, project: str | None, *, limit: int = 1000) -> Sequence[PlanRow]:
-        return [_found(row) for row in self._rows.all("latest_plans", {"project": project, "limit": limit})]
+        return [_found(row) for row in self._queries.all("latest_plans", {"project": project, "limit": limit})]
 
     def save(self, agent: int, plan: Plan, *, at: datetime) -> None:
         total, body = _plan.written(str(agent), plan)
         key = {"agent": agent, "revision": plan.revision, "id": plan.id}
-        self._rows.run("save_plan", {**key, "state": plan.state.value, "sum": total, "body": body})
-        self._rows.run("touch_agent", {"agent": agent, "at": microseconds(at)})
+        self._queries.run("save_plan", {**key, "state": plan.state.value, "sum": total, "body": body})
+        self._queries.run("touch_agent", {"agent": agent, "at": microseconds(at)})
 
     def delete(self, agent: int, revision: int) -> None:
-        self._rows.run("delete_plan", {"agent": agent, "revision": revision})
+        self._queries.run("delete_plan", {"agent": agent, "revision": revision})
 
 
 def _found(row: Any) -> PlanRow:
     session, agent, project, number, total, body = row
     return PlanRow(session, agent, project, number, _plan.read(str(number), total, body))
+
+
+class QuestionRows:
+    """Reads and writes questions within a transaction."""
+
+    def __init__(self, queries: Queries) -> None:
+        self._queries = queries
+
+    def latest(self, agent: int, item: str, plan_id: str) -> Question | None:
+        row = self._latest(agent, item, plan_id)
+        return None if row is None else _question.read(_head(agent, row[0]), *row[2:])
+
+    def _latest(self, agent: int, item: str, plan_id: str) -> tuple[int, str, int, bytes] | None:
+        return self._queries.one("latest_question", {"agent": agent, "item": item, "plan_id": plan_id})
+
+    def open(self, *, limit: int = 1000) -> Sequence[QuestionRow]:
+        return [
+            QuestionRow(session, name, project, agent, _question.read(_head(agent, number), total, body))
+            for session, name, project, agent, number, total, body in self._queries.all(
+                "open_questions", {"limit": limit}
+            )
+        ]
+
+    def ask(self, agent: int, question: Question, *, at: datetime) -> None:
+        row = self._latest(agent, question.item, question.plan_id)
+        if row is not None and row[1] == "open":
+            number = row[0]
+        else:
+            (number,) = self._queries.one("next_question", {"agent": agent})
+        self._save(agent, number, question, "open", at)
+
+    def answer(self, agent: int, question: Question, *, at: datetime) -> None:
+        row = self._latest(agent, question.item, question.plan_id)
+        if row is not None:
+            self._save(agent, row[0], question, "answered", at)
+
+    def _save(self, agent: int, number: int, question: Question, state: str, at: datetime) -> None:
+        total, body = _question.written(_head(agent, number), question)
+        key = {"agent": agent, "number": number, "item": question.item, "plan_id": question.plan_id}
+        self._queries.run("save_question", {**key, "state": state, "sum": total, "body": body})
+        self._queries.run("touch_agent", {"agent": agent, "at": microseconds(at)})
+
+    def answered(self, agent: int) -> Sequence[Question]:
+        found = self._queries.all("answered_questions", {"agent": agent})
+        return [_question.read(_head(agent, number), total, body) for number, total, body in found]
+
+    def take(self, agent: int) -> Sequence[Question]:
+        answered = self.answered(agent)
+        if answered:
+            self._queries.run("answers_told", {"agent": agent})
+        return answered
+
+
+def _head(agent: int, number: int) -> str:
+    return f"{agent} {number}"

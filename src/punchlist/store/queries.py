@@ -1,18 +1,51 @@
-"""The named queries of the `.sql` files beside this one."""
+"""Run the named queries of `sql/` on one connection, and read the schema of `migrations/`."""
 
 from __future__ import annotations
 
 import os
 import re
+import sqlite3
 from functools import cache
+from typing import Any
+
+from punchlist.store.faults import RowDamaged
 
 _FOLDER = os.path.dirname(__file__)
 _NAME = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
 
 
+class Queries:
+    """Named queries on one connection. All rows of the store are read and written through these three methods.
+
+    Another engine needs another class of this kind and its own dialect of the SQL files; the repositories on top stay.
+    """
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self.connection = connection
+        self._sql = queries()
+
+    def _execute(self, name: str, values: Any) -> sqlite3.Cursor:
+        try:
+            return self.connection.execute(self._sql[name], values)
+        except UnicodeDecodeError as error:  # in SQLite's own message about the schema, which quotes it
+            raise RowDamaged("the schema is not readable") from error
+
+    def one(self, name: str, values: Any = ()) -> Any:
+        """Return the first row that a named query finds, or None."""
+        return self._execute(name, values).fetchone()
+
+    def all(self, name: str, values: Any = ()) -> list[Any]:
+        """Return all rows that a named query finds."""
+        return self._execute(name, values).fetchall()
+
+    def run(self, name: str, values: Any = ()) -> int:
+        """Run a named statement; return how many rows it changed."""
+        return self._execute(name, values).rowcount
+
+
 @cache
 def queries() -> dict[str, str]:
-    """Each query by its name, without its comments."""
+    """Read each query of the SQL files, by its name and without its comments."""
     found: dict[str, str] = {}
     for text in _texts("sql"):
         _, *parts = _NAME.split(text)
@@ -23,20 +56,12 @@ def queries() -> dict[str, str]:
 
 
 @cache
-def several(query: str, count: int) -> str:
-    """A query that inserts so many rows instead of one."""
-    head, word, row = query.rpartition("VALUES ")
-    return head + word + ", ".join([row] * count)
-
-
-@cache
 def migrations() -> tuple[str, ...]:
-    """The steps from an empty file to the present format, in order; the first makes format 1."""
+    """Return the scripts that lead from an empty file to the present schema, in order."""
     return tuple(_texts("migrations"))
 
 
 def _texts(folder: str) -> list[str]:
-    """What the SQL files of a folder say, in the order of their names."""
     where = os.path.join(_FOLDER, folder)
     texts: list[str] = []
     for name in sorted(os.listdir(where)):
@@ -47,5 +72,5 @@ def _texts(folder: str) -> list[str]:
 
 
 def statements(script: str) -> list[str]:
-    """The single statements of a script. A semicolon ends one only at the end of a line."""
+    """Split a script into its statements. A semicolon ends one only at the end of a line."""
     return [part for part in (piece.strip() for piece in re.split(r";\s*$", script, flags=re.MULTILINE)) if part]

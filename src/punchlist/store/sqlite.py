@@ -1,31 +1,57 @@
-"""SQLite, on disk or in memory. One writer at a time over all processes; readers never wait for it."""
+"""A board's store in SQLite, on disk or in memory. One writer at a time over all processes; readers never wait for it.
+
+After a commit the store holds nothing that is not in the database: connections, the lock and the notifier.
+"""
 
 from __future__ import annotations
 
 import os
 import sqlite3
 import threading
-from collections.abc import Callable
-from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, nullcontext, suppress
+from time import monotonic
 from typing import TypeVar
 
+from punchlist.core.events import Event
+from punchlist.core.todo import TodoList
 from punchlist.errors import StoreClosed, StoreError
-from punchlist.store.bell import Bell, Listener
-from punchlist.store.commit import GroupCommit
-from punchlist.store.contract import Durability
-from punchlist.store.faults import fault, faults, os_fault
+from punchlist.store.faults import RowDamaged, fault, faults
+from punchlist.store.files import (
+    connect_reader,
+    connect_writer,
+    create_private_file,
+    has_shared_memory,
+    read_schema_version,
+    store_path,
+)
 from punchlist.store.forks import follow_forks, never_close
-from punchlist.store.format import connect, make_private_file
 from punchlist.store.lock import SidecarLock
-from punchlist.store.syncing import Syncing
-from punchlist.store.transaction import Rows
-from punchlist.store.writing import Writing
+from punchlist.store.notify import Notifier
+from punchlist.store.rows import AgentRow, Durability, ListRow, SessionRow
+from punchlist.store.transaction import Transaction
 
 T = TypeVar("T")
+_NESTED = "A transaction was started inside another one; use the one that is open."
+_LOOK_AGAIN = 1.0
+"""Seconds after which a follower looks by itself, in case the notify file was deleted."""
+
+_CLOSING = 1.0
+"""Seconds that closing waits for the lock. Another process that holds it for longer has the board open itself."""
+
+_HARMLESS = (
+    sqlite3.IntegrityError, sqlite3.ProgrammingError, sqlite3.InterfaceError, sqlite3.DataError, RowDamaged,
+)  # fmt: skip
+"""Faults of a statement or a row, not of the disk: the connection is as good as before."""
 
 
-class SqliteStore(Writing):
-    """A board in one file, or in memory when the path is empty."""
+def open_store(url: str | os.PathLike[str] | None = None, *, durability: Durability = "full") -> SqliteStore:
+    """Open the board of that name, creating it if it does not exist."""
+    return SqliteStore(store_path(url), durability=durability)
+
+
+class SqliteStore:
+    """A board in one file, or in memory when the path is empty. Safe to use from many threads."""
 
     def __init__(self, path: str, *, durability: Durability = "full", lock_timeout: float = 30.0) -> None:
         self.path = path or "memory:"
@@ -34,120 +60,242 @@ class SqliteStore(Writing):
         self._durability: Durability = durability
         self._timeout = lock_timeout
         self._closed = False
-        self._lock: SidecarLock | None = None
-        self._bell: Bell | None = None
-        self._syncing = Syncing(f"{self._file}-wal") if path and durability == "full" else None
-        self._listener: Listener | None = None
-        self._writer: Rows | None = None
-        self._reader: Rows | None = None
-        self._rings = 0
-        self._waiting = 0
-        self._inside = False
-        self._make_locks()
+        self._snapshot_open = False
+        self._inside = False  # True while the process forks inside a transaction of ours
+        self._writer: sqlite3.Connection | None = None
+        self._reader: sqlite3.Connection | None = None
         with faults(self.path), ExitStack() as undo:
             if path:
-                make_private_file(self._file)
-                self._lock = SidecarLock(f"{self._file}.lock", timeout=lock_timeout)
-                undo.callback(self._lock.close)
-                self._bell = Bell(f"{self._file}.bell")
-                undo.callback(self._bell.close)
-            with self._exclusive():
-                self._writer = self._open()
+                create_private_file(self._file)
+            self._lock = SidecarLock(f"{self._file}.lock" if path else "", timeout=lock_timeout)
+            undo.callback(self._lock.close)
+            self._notifier = Notifier(f"{self._file}.notify" if path else "")
+            undo.callback(self._notifier.close)
+            self._make_read_lock()
+            self._open()
             undo.pop_all()
         follow_forks(self)
 
-    def _make_locks(self) -> None:
-        """Whoever needs both takes the one for writing first."""
-        self._rung = threading.Condition()
-        self._write_lock = threading.RLock()
-        self._read_lock = threading.RLock() if self._file else self._write_lock
-        self._commits = GroupCommit(self._commit, syncs=self._syncing is not None)
+    def _make_read_lock(self) -> None:
+        """Keep apart the threads that share the reader. In memory the one connection both reads and writes.
 
-    def _open(self, *, writes: bool = True) -> Rows:
-        connection = connect(self._file, durability=self._durability, timeout=self._timeout)
-        return Rows(connection, keeps=writes, shared=bool(self._file))
+        A thread that needs both locks takes the one for writing first.
+        """
+        self._read_lock = threading.RLock() if self._file else self._lock.threads
 
-    def _exclusive(self) -> AbstractContextManager[None]:
-        """Alone among all processes."""
-        return nullcontext() if self._lock is None else self._lock.held()
+    def _open(self) -> None:
+        """Check that the file is a board, or make it one."""
+        if self._file and has_shared_memory(self._file):
+            self._reader = connect_reader(self._file, timeout=self._timeout)
+            if read_schema_version(self._reader, self._file):
+                return
+            self._reader.close()  # a process was killed while it created the board
+            self._reader = None
+        with self._lock.held():
+            self._writer = self._connect_writer()
+
+    def _connect_writer(self) -> sqlite3.Connection:
+        return connect_writer(self._file, durability=self._durability, timeout=self._timeout)
+
+    # Writing.
+
+    def transact(self, work: Callable[[Transaction], T], *, durable: bool = True, wait: float | None = None) -> T:
+        """Run the work in a transaction and return its result once that is committed. An exception rolls it back.
+
+        A commit that is `durable` survives power loss; any other survives a crash of the program, and reaches the disk
+        with the next durable one. Reports on what happens at runtime need not be durable; lists, plans and tasks are.
+
+        Raise `StoreBusy` if another thread or process was writing for `wait` seconds, by default those of the store.
+        A function and no context manager: so a Ctrl-C cannot strike between taking the lock and the `try` around it.
+        """
+        if self._lock.is_mine:
+            raise RuntimeError(_NESTED)
+        interrupted: BaseException | None = None
+        try:
+            with faults(self.path):
+                self._lock.acquire(wait)
+            tx = self._begin(durable)
+            result = work(tx)
+            tx.connection.execute("COMMIT")
+        except BaseException as error:
+            self._roll_back(error)
+            if isinstance(error, sqlite3.Error):
+                raise fault(error, self.path, seconds=self._timeout) from error
+            raise
+        finally:
+            while True:  # a Ctrl-C on the way in must not leave the lock held: release first, then obey
+                try:
+                    self._lock.release()
+                    break
+                except OSError:
+                    break  # the board was closed meanwhile, and the lock went with its handle
+                except BaseException as error:
+                    interrupted = error
+            if interrupted is not None:
+                raise interrupted
+            self._notifier.announce()
+        return result
+
+    def _begin(self, durable: bool) -> Transaction:
+        if self._closed:
+            raise StoreClosed(path=self.path)
+        if self._writer is None:
+            with faults(self.path):
+                self._writer = self._connect_writer()
+        connection = self._writer
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")  # a second Ctrl-C struck while the last transaction was rolled back
+        if self._file and self._durability == "full":
+            connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
+        connection.execute("BEGIN IMMEDIATE")
+        read_schema_version(connection, self.path)  # a newer program may have migrated the board since
+        return Transaction(connection)
+
+    def _roll_back(self, error: BaseException) -> None:
+        """Roll back. After a fault of the disk the next call gets a new connection."""
+        connection = self._writer
+        if connection is None or not self._lock.is_mine:
+            return
+        broken = isinstance(error, sqlite3.Error) and not isinstance(error, _HARMLESS)
+        try:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+        except sqlite3.Error:
+            broken = True
+        if broken and self._file:
+            self._writer = None
+            with suppress(sqlite3.Error):
+                connection.close()
 
     # Reading.
 
-    def read(self, what: Callable[[Rows], T]) -> T:
+    def read(self, what: Callable[[Transaction], T]) -> T:
+        """Run a piece of work that only reads, on one snapshot of what was committed. Waits for no writer."""
         with self._read_lock:
             if self._closed:
                 raise StoreClosed(path=self.path)
+            with faults(self.path):
+                connection = self._reading()
+            is_nested = self._snapshot_open
             try:
-                return what(self._reading())
+                if self._file and not is_nested:
+                    if connection.in_transaction:
+                        connection.execute("ROLLBACK")  # a Ctrl-C struck while the last snapshot was closed
+                    connection.execute("BEGIN")
+                    self._snapshot_open = True
+                    read_schema_version(connection, self.path)
+                return what(Transaction(connection))
             except sqlite3.Error as error:
                 raise fault(error, self.path, seconds=self._timeout) from error
-            except OSError as error:
-                raise os_fault(error, self.path) from error
+            finally:
+                if self._file and not is_nested:
+                    self._snapshot_open = False
+                    with suppress(sqlite3.Error):
+                        connection.execute("ROLLBACK")
 
-    def _reading(self) -> Rows:
-        """Only the first connection of a process, which may have to recover the file, needs to be alone with it."""
-        rows = self._reader if self._file else self._writer
-        if rows is None:
-            with self._exclusive() if self._writer is None else nullcontext():
-                rows = self._reader = self._open(writes=False)
-        return rows
+    def _reading(self) -> sqlite3.Connection:
+        if not self._file:
+            assert self._writer is not None
+            return self._writer
+        if self._reader is None:
+            # Without shared memory SQLite makes it, and may have to recover the file: then nobody may write.
+            with nullcontext() if has_shared_memory(self._file) else self._lock.held():
+                self._reader = connect_reader(self._file, timeout=self._timeout)
+        return self._reader
+
+    def agent(self, session: str, name: str) -> AgentRow | None:
+        return self.read(lambda tx: tx.agent(session, name))
+
+    def list_at(self, number: int, revision: int) -> TodoList | None:
+        return self.read(lambda tx: tx.history.at(number, revision))
+
+    def lists(self, *, project: str | None = None, session: str | None = None, limit: int = 20) -> Sequence[ListRow]:
+        return self.read(lambda tx: tx.lists(project=project, session=session, limit=limit))
+
+    def sessions(self, *, project: str | None = None, limit: int = 50) -> Sequence[SessionRow]:
+        return self.read(lambda tx: tx.sessions(project=project, limit=limit))
+
+    def events_after(self, after: int, limit: int = 1000) -> Sequence[Event]:
+        return self.read(lambda tx: tx.events_after(after, limit))
+
+    def last_events(self, limit: int) -> Sequence[Event]:
+        return self.read(lambda tx: tx.last_events(limit))
+
+    def last_seq(self) -> int:
+        return self.read(lambda tx: tx.last_seq())
+
+    def wait(self, after: int, timeout: float | None) -> bool:
+        """Block until there may be events after `after`; False when the time is up or the store closes."""
+        ends = None if timeout is None else monotonic() + timeout
+        while True:
+            with faults(self.path):
+                seen = self._notifier.listen()  # before the look: a commit during it is not missed
+            if self._closed or self.last_seq() > after:
+                return not self._closed
+            left = _LOOK_AGAIN if ends is None else min(_LOOK_AGAIN, ends - monotonic())
+            if left <= 0:
+                return False
+            self._notifier.wait(seen, left)
 
     # The end.
 
     def close(self) -> None:
-        with self._rung:
-            if self._closed:
-                return
-            self._closed = True
-            self._rung.notify_all()
-        if self._listener is not None:
-            self._listener.stop()
-        with self._write_lock, self._read_lock:
-            if self._syncing is not None:
-                self._syncing.settle()
-            self._disconnect(wait=True)
-            for part in (self._lock, self._bell):
-                if part is not None:
-                    part.close()
+        """Close the board. Threads that are inside a transaction finish it first; all later calls are refused."""
+        if self._closed:
+            return
+        self._closed = True
+        self._notifier.close()
+        with self._lock.threads, self._read_lock:
+            self._disconnect(_CLOSING)
+            self._lock.close()
 
-    def _disconnect(self, *, wait: bool) -> None:
-        """Closes the connections. Whoever is the last to do so checkpoints, hence the lock.
+    def __del__(self) -> None:
+        """Release the handles of a board that was dropped without `close`. No other thread can use it any more."""
+        with suppress(Exception):  # the interpreter may be half gone, or the board was never open
+            if not self._closed:
+                self._closed = True
+                self._notifier.close(wait=False)
+                self._disconnect(0.0)
+                self._lock.close()
 
-        Without it, if it is not to be had: then another process is at work, and we are not the last.
+    def _disconnect(self, seconds: float) -> None:
+        """Close the connections. The last writer to close checkpoints, hence the lock.
+
+        If the lock is not to be had, another process is at work, so that we are not the last.
         """
         taken = False
-        with suppress(StoreError, OSError):
-            taken = self._lock is not None and self._lock.acquire(wait=wait)
-        for rows in (self._reader, self._writer):
-            if rows is not None:
+        if self._writer is not None:  # a reader never checkpoints
+            with suppress(StoreError, OSError):
+                taken = self._lock.acquire(seconds)
+        for connection in (self._reader, self._writer):
+            if connection is not None:
                 with suppress(sqlite3.Error):
-                    rows.connection.close()
-        self._reader = self._writer = None
-        if taken and self._lock is not None:
+                    connection.close()
+        if self._file:
+            self._reader = self._writer = None
+        if taken:
             self._lock.release()
 
-    # Forks.
+    # Forks: see `forks.py`.
 
     def before_fork(self) -> None:
-        self._write_lock.acquire()
+        self._lock.threads.acquire()
         self._read_lock.acquire()
-        self._inside = self._writer is not None and self._writer.connection.in_transaction
+        self._inside = self._writer is not None and self._writer.in_transaction
         if self._file and not self._closed and not self._inside:
-            self._disconnect(wait=False)
+            self._disconnect(0.0)
 
     def after_fork(self, *, child: bool) -> None:
         if not child:
             self._read_lock.release()
-            self._write_lock.release()
+            self._lock.threads.release()
             return
-        self._listener = None
-        self._waiting = 0
-        if self._syncing is not None:
-            self._syncing = Syncing(f"{self._file}-wal")  # its thread stayed with the parent
-        self._make_locks()
-        if self._lock is not None and not self._closed:
+        self._notifier.reopen_after_fork()
+        if not self._closed:
             self._lock.reopen_after_fork()
+        self._make_read_lock()
         if self._file and self._inside:
-            never_close(*(rows.connection for rows in (self._writer, self._reader) if rows is not None))
+            # The transaction belongs to the parent. To close the inherited connections would write to its file.
+            never_close(*(connection for connection in (self._writer, self._reader) if connection is not None))
             self._reader = self._writer = None
             self._closed = True

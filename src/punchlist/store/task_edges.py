@@ -8,14 +8,11 @@ is no circle, and that end, the smaller one, is moved. Where both ends are large
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from punchlist.core.task import RunsAfter, TaskStatus
 from punchlist.core.task_rules import holds
 from punchlist.errors import CycleRefused
-
-if TYPE_CHECKING:
-    from punchlist.store.transaction import Rows
+from punchlist.store.queries import Queries
 
 _STEPS = 64
 """So many tasks are looked at one by one before the database does it in one go."""
@@ -27,25 +24,25 @@ _POLICIES: tuple[RunsAfter, ...] = ("completed", "ended")
 class Edges:
     """The edges between tasks, by the store's own numbers."""
 
-    def __init__(self, rows: Rows) -> None:
-        self._rows = rows
+    def __init__(self, queries: Queries) -> None:
+        self._queries = queries
 
     def add(self, task: int, blocker: int, *, holding: bool) -> bool:
         """False if the edge was there. `holding` says that the blocker is not done yet."""
-        if self._rows.one("find_edge", (task, blocker)) is not None:
+        if self._queries.one("find_edge", (task, blocker)) is not None:
             return False
         self._admit(task, blocker)
-        self._rows.run("add_edge", (task, blocker))
+        self._queries.run("add_edge", (task, blocker))
         if holding:
-            self._rows.run("shift_open_blockers", (1, task))
+            self._queries.run("shift_open_blockers", (1, task))
         return True
 
     def remove(self, task: int, blocker: int, *, holding: bool) -> bool:
-        if self._rows.one("find_edge", (task, blocker)) is None:
+        if self._queries.one("find_edge", (task, blocker)) is None:
             return False
-        self._rows.run("delete_edge", (task, blocker))
+        self._queries.run("delete_edge", (task, blocker))
         if holding:
-            self._rows.run("shift_open_blockers", (-1, task))
+            self._queries.run("shift_open_blockers", (-1, task))
         return True
 
     def shift(self, blocker: int, before: TaskStatus, after: TaskStatus | None) -> list[str]:
@@ -55,14 +52,14 @@ class Edges:
             by = (after is not None and holds(after, policy)) - holds(before, policy)
             if by:
                 values = {"by": by, "blocker": blocker, "runs_after": policy}
-                rows = self._rows.all("shift_dependents", values)
+                rows = self._queries.all("shift_dependents", values)
                 free += [task for task, left, status in rows if not left and by < 0 and status == "pending"]
         return [str(task) for task in sorted(free)]
 
     # Ranks and circles.
 
     def _rank(self, task: int) -> int:
-        return self._rows.one("rank_of_task", (task,))[0]
+        return self._queries.one("rank_of_task", (task,))[0]
 
     def _admit(self, task: int, blocker: int) -> None:
         """Makes sure that the blocker ranks below the task; raises if that cannot be."""
@@ -71,8 +68,8 @@ class Edges:
         low, high = self._rank(task), self._rank(blocker)
         if high < low:
             return
-        forward = Side(self._rows, "dependents_upto", task, high)
-        backward = Side(self._rows, "blockers_from", blocker, low)
+        forward = Side(self._queries, "dependents_upto", task, high)
+        backward = Side(self._queries, "blockers_from", blocker, low)
         for _ in range(_STEPS):
             for side, other in ((forward, backward), (backward, forward)):
                 meeting = side.step(other)
@@ -86,7 +83,7 @@ class Edges:
 
     def _search(self, task: int, blocker: int) -> None:
         """Raises if the blocker waits for the task, however many tasks lie between."""
-        via: dict[int, int] = dict(self._rows.all("way_forward", {"task": task}))
+        via: dict[int, int] = dict(self._queries.all("way_forward", {"task": task}))
         if blocker in via:
             way = [blocker]
             while way[-1] != task:
@@ -100,15 +97,15 @@ class Edges:
         while todo:
             number, rank = min(todo.items(), key=lambda each: each[1] * step)
             del todo[number]
-            self._rows.run("save_rank", (rank, number))
-            for neighbour, _ in self._rows.all(query, (number, rank)):
+            self._queries.run("save_rank", (rank, number))
+            for neighbour, _ in self._queries.all(query, (number, rank)):
                 wanted = rank + step
                 known = todo.get(neighbour, wanted)
                 todo[neighbour] = max(known, wanted) if up else min(known, wanted)
 
     def _refusal(self, way: list[int]) -> CycleRefused:
         """`way` leads from the blocker back to the task, each waiting for the next."""
-        names = [str(self._rows.one("ids_of_tasks", (number,))[0]) for number in _ends(way)]
+        names = [str(self._queries.one("ids_of_tasks", (number,))[0]) for number in _ends(way)]
         task, blocker = names[-1], names[0]
         named = [task, *names]
         if len(way) > len(names):
@@ -126,8 +123,8 @@ def _ends(way: list[int]) -> list[int]:
 class Side:
     """A search from one end of an edge, task by task, in one direction, up to the rank of the other end."""
 
-    def __init__(self, rows: Rows, query: str, start: int, bound: int) -> None:
-        self._rows = rows
+    def __init__(self, queries: Queries, query: str, start: int, bound: int) -> None:
+        self._queries = queries
         self._query = query
         self._bound = bound
         self._open = [start]
@@ -140,7 +137,7 @@ class Side:
     def step(self, other: Side) -> int | None:
         """Looks at one more task; the task at which the two searches meet, if they do."""
         number = self._open.pop()
-        for neighbour, _ in self._rows.all(self._query, (number, self._bound)):
+        for neighbour, _ in self._queries.all(self._query, (number, self._bound)):
             if neighbour not in self.via:
                 self.via[neighbour] = number
                 self._open.append(neighbour)

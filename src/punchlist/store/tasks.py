@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -14,14 +14,20 @@ from punchlist.core.todo import Progress
 from punchlist.errors import TaskRevisionConflict
 from punchlist.store import codec
 from punchlist.store.faults import readable
-from punchlist.store.task_codec import SECOND, lease_of, reserved_of, task_of, values_of
-from punchlist.store.task_contract import Reservation, TaskListRow, TaskRow
+from punchlist.store.queries import Queries
+from punchlist.store.rows import AgentRow
 from punchlist.store.task_edges import Edges
 from punchlist.store.task_log import TaskLog
-
-if TYPE_CHECKING:
-    from punchlist.store.contract import AgentRow
-    from punchlist.store.transaction import Rows
+from punchlist.store.task_rows import (
+    SECOND,
+    Reservation,
+    TaskListRow,
+    TaskRow,
+    lease_of,
+    reserved_of,
+    task_of,
+    values_of,
+)
 
 _GAPS = 4
 """Where fewer than one of so many tasks are on a page, their edges are read one by one, else those of the range."""
@@ -34,52 +40,51 @@ _BLOCKING = {status.value: status for status in TaskStatus}
 class TaskRows(TaskLog):
     """Reads and writes of tasks, over the rows of one connection."""
 
-    def __init__(self, rows: Rows) -> None:
-        super().__init__(rows)
-        self._edges = Edges(rows)
+    def __init__(self, queries: Queries) -> None:
+        super().__init__(queries)
+        self._edges = Edges(queries)
 
     # Lists.
 
     def named(self, name: str, now: datetime) -> tuple[TaskListRow, bool] | None:
-        row = self._rows.one("find_task_list", {"name": name, "now": codec.microseconds(now)})
+        row = self._queries.one("find_task_list", {"name": name, "now": codec.microseconds(now)})
         return None if row is None else (TaskListRow(*row[:4]), bool(row[4]))
 
     def find_list(self, name: str) -> TaskListRow | None:
-        row = self._rows.one("find_task_list", {"name": name, "now": 0})
+        row = self._queries.one("find_task_list", {"name": name, "now": 0})
         return None if row is None else TaskListRow(*row[:4])
 
     def add_list(self, name: str, *, project: str, session: str | None, at: datetime) -> TaskListRow:
         values = {"name": name, "project": project, "session": session, "at": codec.microseconds(at)}
-        self._rows.run("add_task_list", values)
-        self._rows.has_more_tasks()
+        self._queries.run("add_task_list", values)
         made = self.find_list(name)
         assert made is not None
         return made
 
     def lists(self) -> Sequence[tuple[TaskListRow, int]]:
-        return [(TaskListRow(*row[:4]), row[4]) for row in self._rows.all("task_lists", ())]
+        return [(TaskListRow(*row[:4]), row[4]) for row in self._queries.all("task_lists", ())]
 
     def lists_due(self, now: datetime) -> Sequence[TaskListRow]:
-        return [TaskListRow(*row) for row in self._rows.all("task_lists_due", {"now": codec.microseconds(now)})]
+        return [TaskListRow(*row) for row in self._queries.all("task_lists_due", {"now": codec.microseconds(now)})]
 
     def lists_due_of_agent(self, agent: int, now: datetime, *, session: str, name: str) -> Sequence[TaskListRow]:
         values = {"agent": agent, "now": codec.microseconds(now), "session": session, "name": name}
-        return [TaskListRow(*row) for row in self._rows.all("task_lists_due_of_agent", values)]
+        return [TaskListRow(*row) for row in self._queries.all("task_lists_due_of_agent", values)]
 
     def move_lists(self, source: str, target: str, *, name: str) -> None:
-        self._rows.run("move_task_lists", {"source": source, "target": target, "name": name})
+        self._queries.run("move_task_lists", {"source": source, "target": target, "name": name})
 
     # Tasks.
 
     def find(self, where: TaskListRow, id: int, *, alone: bool = False) -> TaskRow | None:
-        row = self._rows.one("task_by_id", (where.number, id))
+        row = self._queries.one("task_by_id", (where.number, id))
         if row is None:
             return None
         return self._made(where, row, (), ()) if alone else self._loaded(where, row)
 
     def get(self, number: int) -> TaskRow:
-        row = self._rows.one("task_by_number", (number,))
-        where = TaskListRow(*self._rows.one("task_list_by_number", (row[1],)))
+        row = self._queries.one("task_by_number", (number,))
+        where = TaskListRow(*self._queries.one("task_list_by_number", (row[1],)))
         return self._loaded(where, row)
 
     def page(
@@ -95,24 +100,24 @@ class TaskRows(TaskLog):
     ) -> Sequence[TaskRow]:
         values = {"list": where.number, "after": after, "limit": _EVERYTHING if limit is None else limit}
         asked = {"status": status, "owner": owner, "label": label, "parent": parent}
-        rows = self._rows.all("tasks_of_list", {**values, **asked})
+        rows = self._queries.all("tasks_of_list", {**values, **asked})
         first, last = (rows[0][2], rows[-1][2]) if rows else (0, 0)
         if last - first >= _GAPS * len(rows):
             return [self._loaded(where, row) for row in rows]
         span = {"list": where.number, "first": first, "last": last}
         blockers: dict[int, list[Blocking]] = {}
         blocks: dict[int, list[str]] = {}
-        for task, blocker, word in self._rows.all("blockers_between", span):
+        for task, blocker, word in self._queries.all("blockers_between", span):
             blockers.setdefault(task, []).append(Blocking(str(blocker), _BLOCKING[word]))
             blocks.setdefault(blocker, []).append(str(task))
         if limit is not None or after or any(each is not None for each in asked.values()):
             blocks.clear()  # what waits for them may lie outside of the range
-            for blocker, task in self._rows.all("dependents_between", span):
+            for blocker, task in self._queries.all("dependents_between", span):
                 blocks.setdefault(blocker, []).append(str(task))
         return [self._made(where, row, tuple(blockers.get(row[2], ())), tuple(blocks.get(row[2], ()))) for row in rows]
 
     def _loaded(self, where: TaskListRow, row: Any) -> TaskRow:
-        found = sorted(self._rows.all("neighbours_of_task", {"task": row[0]}))
+        found = sorted(self._queries.all("neighbours_of_task", {"task": row[0]}))
         if not found:
             return self._made(where, row, (), ())
         blockers = tuple([Blocking(str(task), _BLOCKING[word]) for behind, task, word in found if not behind])
@@ -121,7 +126,7 @@ class TaskRows(TaskLog):
     def _made(self, where: TaskListRow, row: Any, blockers: tuple[Blocking, ...], blocks: tuple[str, ...]) -> TaskRow:
         number, _, _, _, _, _, agent, parent, children, rank, *_ = row
         below = None if not children else self._progress(number)
-        above = None if parent is None else str(self._rows.one("ids_of_tasks", (parent,))[0])
+        above = None if parent is None else str(self._queries.one("ids_of_tasks", (parent,))[0])
 
         def convert(row: Any) -> Task:
             return task_of(row, where.name, parent=above, blockers=blockers, blocks=blocks, below=below)
@@ -129,45 +134,41 @@ class TaskRows(TaskLog):
         return TaskRow(number, where, rank, parent, agent, children, readable(convert, row))
 
     def _progress(self, number: int) -> Progress:
-        done, total = self._rows.one("progress_below", {"task": number})
+        done, total = self._queries.one("progress_below", {"task": number})
         return share(done, total)
 
     def add(self, where: TaskListRow, task: Task, *, parent: TaskRow | None, agent: int | None) -> TaskRow:
-        (place,) = self._rows.one("next_task_id", {"list": where.number})
+        (place,) = self._queries.one("next_task_id", {"list": where.number})
         first, middle, last = values_of(task, where.number, place)
         above = None if parent is None else parent.number
         created = codec.microseconds(task.created_at) if task.created_at is not None else 0
         values = (where.number, place, *first, agent, above, place, *middle, created, *last)
-        (number,) = self._rows.one("add_task", values)
+        (number,) = self._queries.one("add_task", values)
         self._label(number, (), task.labels)
         if above is not None:
-            self._rows.run("count_children", {"task": above})
-        self._rows.leases.forget()
+            self._queries.run("count_children", {"task": above})
         return TaskRow(number, where, place, above, agent, 0, replace(task, list=where.name, id=str(place)))
 
     def skip_ids(self, where: TaskListRow, id: int) -> bool:
-        return self._rows.one("skip_task_ids", {"list": where.number, "id": id}) is not None
+        return self._queries.one("skip_task_ids", {"list": where.number, "id": id}) is not None
 
     def next_id(self, where: TaskListRow) -> int:
-        (found,) = self._rows.one("next_id_of_list", {"list": where.number})
+        (found,) = self._queries.one("next_id_of_list", {"list": where.number})
         return found
 
     def save(self, row: TaskRow, task: Task, *, parent: int | None, agent: int | None) -> TaskRow:
         first, middle, last = values_of(task, row.list.number, int(task.id))
         before = row.task
         values = (*first, agent, parent, *middle, *last, row.number, before.revision)
-        changes = self._rows.connection.total_changes
-        self._rows.run("save_task", values)
-        if self._rows.connection.total_changes == changes:
+        if not self._queries.run("save_task", values):
             raise TaskRevisionConflict(id=task.id, expected=before.revision, actual="another")
         self._label(row.number, before.labels, task.labels)
         if parent != row.parent:
             for each in (parent, row.parent):
                 if each is not None:
-                    self._rows.run("count_children", {"task": each})
+                    self._queries.run("count_children", {"task": each})
         if task.runs_after != before.runs_after:
-            self._rows.run("set_open_blockers", {"task": row.number})
-        self._rows.leases.forget()
+            self._queries.run("set_open_blockers", {"task": row.number})
         return TaskRow(row.number, row.list, row.rank, parent, agent, row.children, task)
 
     def tell_dependents(self, row: TaskRow, task: Task) -> Sequence[str]:
@@ -177,25 +178,24 @@ class TaskRows(TaskLog):
     def _label(self, number: int, before: tuple[str, ...], after: tuple[str, ...]) -> None:
         if before != after:
             if before:
-                self._rows.run("delete_labels", {"task": number})
+                self._queries.run("delete_labels", {"task": number})
             for label in after:
-                self._rows.run("add_label", {"task": number, "label": label})
+                self._queries.run("add_label", {"task": number, "label": label})
 
     def save_lease(self, row: TaskRow, task: Task) -> None:
         until = None if task.lease_until is None else codec.microseconds(task.lease_until)
-        self._rows.run("save_lease", {"lease": lease_of(task), "until": until, "task": row.number})
-        self._rows.leases.forget()
+        self._queries.run("save_lease", {"lease": lease_of(task), "until": until, "task": row.number})
 
     def delete(self, row: TaskRow) -> Sequence[str]:
         """Takes it away with its edges, once nothing lies below it. Who need no longer wait for it."""
         free = self._edges.shift(row.number, row.task.status, None) if row.task.blocks else []
-        self._rows.run("delete_edges", {"task": row.number})
-        self._rows.run("delete_labels", {"task": row.number})
+        self._queries.run("delete_edges", {"task": row.number})
+        self._queries.run("delete_labels", {"task": row.number})
         if row.task.worked is not None:
-            self._rows.run("delete_task_todos", {"task": row.number})
-        self._rows.run("delete_task", {"task": row.number})
+            self._queries.run("delete_task_todos", {"task": row.number})
+        self._queries.run("delete_task", {"task": row.number})
         if row.parent is not None:
-            self._rows.run("count_children", {"task": row.parent})
+            self._queries.run("count_children", {"task": row.parent})
         return free
 
     def move_children(self, row: TaskRow, *, at: datetime) -> Sequence[TaskRow]:
@@ -203,14 +203,14 @@ class TaskRows(TaskLog):
         if not row.children:
             return []
         children = self.children(row)
-        self._rows.run("move_children", {"parent": row.parent, "task": row.number, "at": codec.microseconds(at)})
+        self._queries.run("move_children", {"parent": row.parent, "task": row.number, "at": codec.microseconds(at)})
         return children
 
     def save_worked(self, row: TaskRow, agent: int) -> None:
-        self._rows.run("save_task_todos", {"task": row.number, "agent": agent})
+        self._queries.run("save_task_todos", {"task": row.number, "agent": agent})
 
     def worked_by(self, row: TaskRow) -> tuple[str, str] | None:
-        return self._rows.one("agent_of_task_todos", {"task": row.number})
+        return self._queries.one("agent_of_task_todos", {"task": row.number})
 
     def children(self, row: TaskRow) -> Sequence[TaskRow]:
         return self._all(row.list, "children_of_task", {"task": row.number})
@@ -220,8 +220,8 @@ class TaskRows(TaskLog):
         return self._all(where, "ended_tasks_before", values)
 
     def _all(self, where: TaskListRow, name: str, values: Any) -> list[TaskRow]:
-        numbers = self._rows.all(name, values)
-        return [self._loaded(where, self._rows.one("task_by_number", number)) for number in numbers]
+        numbers = self._queries.all(name, values)
+        return [self._loaded(where, self._queries.one("task_by_number", number)) for number in numbers]
 
     # Searches.
 
@@ -253,12 +253,11 @@ class TaskRows(TaskLog):
             "reserved": reserved_of(reserve),
         }
         taken: list[Any] = []
-        if self._rows.one("has_tasks_of_owner", {"list": where.number, "owner": owner, "label": label}) is not None:
-            taken += self._rows.all("claim_tasks_of_owner", values)
+        if self._queries.one("has_tasks_of_owner", {"list": where.number, "owner": owner, "label": label}) is not None:
+            taken += self._queries.all("claim_tasks_of_owner", values)
             values["limit"] = limit - len(taken)
         if len(taken) < limit:
-            taken += self._rows.all("claim_tasks" if label is None else "claim_tasks_of_label", values)
-        self._rows.leases.forget()
+            taken += self._queries.all("claim_tasks" if label is None else "claim_tasks_of_label", values)
         return [self._loaded(where, row) for row in sorted(taken, key=lambda row: (row[4], row[2]))]
 
     def due(self, where: TaskListRow, now: datetime, *, limit: int = 100) -> Sequence[TaskRow]:
@@ -274,18 +273,18 @@ class TaskRows(TaskLog):
 
     def of_agent(self, agent: AgentRow) -> Sequence[TaskRow]:
         values = {"agent": agent.number, "session": agent.session, "project": agent.project, "owner": agent.name}
-        rows = [self.get(number) for (number,) in self._rows.all("tasks_of_agent", values)]
+        rows = [self.get(number) for (number,) in self._queries.all("tasks_of_agent", values)]
         return sorted(rows, key=lambda row: (row.task.started_at or _NEVER, row.number))
 
     def agent_name(self, agent: int) -> str | None:
-        row = self._rows.one("name_of_agent", {"agent": agent})
+        row = self._queries.one("name_of_agent", {"agent": agent})
         return None if row is None else row[0]
 
     def reservations(self, project: str, now: datetime) -> Sequence[Reservation]:
         values = {"project": project, "now": codec.microseconds(now)}
         return [
             Reservation(number, name, str(task), owner, agent, codec.decode_texts(patterns))
-            for number, name, task, owner, agent, patterns in self._rows.all("reservations_of_project", values)
+            for number, name, task, owner, agent, patterns in self._queries.all("reservations_of_project", values)
         ]
 
     # Edges.
@@ -299,14 +298,14 @@ class TaskRows(TaskLog):
         return self._edges.remove(task.number, blocker.number, holding=holding)
 
     def edges(self, where: TaskListRow) -> Sequence[tuple[str, str]]:
-        rows = self._rows.all("edges_of_list", {"list": where.number})
+        rows = self._queries.all("edges_of_list", {"list": where.number})
         return [(str(blocker), str(task)) for task, blocker, _ in rows]
 
     def rebuild(self) -> int:
-        wrong = [number for (number,) in self._rows.all("wrong_open_blockers", {"limit": _EVERYTHING})]
+        wrong = [number for (number,) in self._queries.all("wrong_open_blockers", {"limit": _EVERYTHING})]
         for number in wrong:
-            self._rows.run("set_open_blockers", {"task": number})
-        childless = [number for (number,) in self._rows.all("wrong_children", {"limit": _EVERYTHING})]
+            self._queries.run("set_open_blockers", {"task": number})
+        childless = [number for (number,) in self._queries.all("wrong_children", {"limit": _EVERYTHING})]
         for number in childless:
-            self._rows.run("count_children", {"task": number})
+            self._queries.run("count_children", {"task": number})
         return len(wrong) + len(childless)

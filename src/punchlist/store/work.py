@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from punchlist.core.events import Event
 from punchlist.store import codec
+from punchlist.store.events import event_head, in_order
 from punchlist.store.faults import RowDamaged, check_row, readable
-from punchlist.store.values import event_head
-
-if TYPE_CHECKING:
-    from punchlist.store.transaction import Rows
+from punchlist.store.queries import Queries
 
 _CACHED = 2048
 _HELD = 512
@@ -52,92 +50,10 @@ class Hinted(NamedTuple):
     hint: bytes
 
 
-class WorkTable(Protocol):
-    """Parts of what is remembered of an agent's tool calls. The part that the next report needs has an empty name.
-
-    `held` is for values that the writer keeps in memory, by agent, from one transaction to the next: they are gone when
-    a transaction is taken back, or when another process wrote. Where nothing is kept it is always empty.
-    """
-
-    held: dict[int, Any]
-
-    def get(self, number: int, part: str = "") -> bytes | None: ...
-    def save(self, number: int, body: bytes, part: str = "") -> None: ...
-
-    def drop(self, number: int, part: str) -> None: ...
-    def parts(self, number: int) -> Mapping[str, bytes]:
-        """All parts of one agent, by name."""
-        ...
-
-    def watched(self, project: str | None = None) -> Sequence[WatchedRow]:
-        """All agents of a project, or of the board, of which something was reported or is waited for."""
-        ...
-
-    def mark(self, name: str) -> int:
-        """The event up to which somebody has looked, 0 at first."""
-        ...
-
-    def save_mark(self, name: str, seq: int) -> None: ...
-    def parent_of(self, number: int) -> str | None:
-        """The name of the agent that started this one."""
-        ...
-
-    def children(self, session: str) -> Sequence[ChildRow]:
-        """The agents of a session that others started, in the order in which they were."""
-        ...
-
-    def log(self, session: str | None, project: str | None, after: int, limit: int = 1000) -> Sequence[Event]:
-        """The events of all agents of a session, else of a project, behind a cursor, in order."""
-        ...
-
-    def findings(self, number: int, after: int) -> tuple[Sequence[Event], int]:
-        """What was found about an agent behind a cursor, raised and cleared, in order; and the cursor to go on from."""
-        ...
-
-    def regraded_items(self, number: int, revision: int) -> Sequence[Event]:
-        """The changes of an agent's items behind a revision that gave them another grade, in order."""
-        ...
-
-    def regraded_tasks(self, number: int, after: int) -> tuple[Sequence[Event], int]:
-        """Changes of the grades of an agent's tasks behind a cursor, in order; and the cursor to go on from."""
-        ...
-
-    def events(self, number: int, limit: int) -> Sequence[Event]:
-        """The latest events of an agent that changed no list, oldest first."""
-        ...
-
-    def ended_calls(self, number: int, limit: int) -> set[str]:
-        """The ids of the calls of an agent that ended last, `limit` of them and more.
-
-        The writer keeps them: who sees a call end adds it.
-        """
-        ...
-
-    def begun_calls(self, number: int, limit: int) -> Sequence[Mapping[str, Any]]:
-        """The facts of the beginnings of an agent's calls, the latest `limit` of them."""
-        ...
-
-    def last_kind(self, number: int) -> str:
-        """The kind of the latest event of an agent; empty if there is none."""
-        ...
-
-    def has_finished(self, number: int) -> bool:
-        """Whether an agent said that it is done, and has done nothing since."""
-        ...
-
-    def hinted(self, number: int, after: int) -> Sequence[Hinted]:
-        """The events of an agent behind a number that something was stored beside, in order."""
-        ...
-
-    def hold(self, number: int, value: object) -> None:
-        """Puts a value into `held`, if anything is kept there."""
-        ...
-
-
 class WorkRows:
     """A row a part."""
 
-    def __init__(self, rows: Rows, *, keeps: bool) -> None:
+    def __init__(self, rows: Queries, *, keeps: bool) -> None:
         self._rows = rows
         self._keeps = keeps
         self._known: dict[tuple[int, str], bytes] = {}
@@ -211,21 +127,21 @@ class WorkRows:
     def log(self, session: str | None, project: str | None, after: int, limit: int = 1000) -> Sequence[Event]:
         name = "log_of_project" if session is None else "log_of_session"
         values = {"session": session, "project": project, "after": after, "limit": limit}
-        return self._rows.events_in_order(self._rows.all(name, values))
+        return in_order(0, self._rows.all(name, values))
 
     def findings(self, number: int, after: int) -> tuple[Sequence[Event], int]:
         rows = self._rows.all("findings_of_agent", {"agent": number, "after": after})
-        return self._rows.events_in_order(rows), self._rows.last_seq()
+        return in_order(0, rows), self._rows.one("last_seq")[0]
 
     def regraded_items(self, number: int, revision: int) -> Sequence[Event]:
-        return self._rows.events_in_order(self._rows.all("regraded_items", {"agent": number, "after": revision}))
+        return in_order(0, self._rows.all("regraded_items", {"agent": number, "after": revision}))
 
     def regraded_tasks(self, number: int, after: int) -> tuple[Sequence[Event], int]:
         rows = self._rows.all("regraded_tasks", {"agent": number, "after": after})
-        return self._rows.events_in_order(rows), self._rows.last_seq()
+        return in_order(0, rows), self._rows.one("last_seq")[0]
 
     def events(self, number: int, limit: int) -> Sequence[Event]:
-        return self._rows.events_in_order(self._rows.all("runtime_events", {"agent": number, "limit": limit})[::-1])
+        return in_order(0, self._rows.all("runtime_events", {"agent": number, "limit": limit})[::-1])
 
     def ended_calls(self, number: int, limit: int) -> set[str]:
         known = self._ended.get(number)
@@ -233,7 +149,7 @@ class WorkRows:
         (first,) = self._rows.one("first_event", {"agent": number})
         if len(ids) > _TIMES * limit or (first or 0) > upto:  # so many, or those of another agent with this number
             upto, ids = 0, set[str]()
-        last = self._rows.last_seq()
+        last = self._rows.one("last_seq")[0]
         for (data,) in self._rows.all("ended_calls", {"agent": number, "after": upto, "limit": limit}):
             ids.add(str(readable(codec.decode_data, data).get("call_id", "")))
         if self._keeps:

@@ -15,7 +15,7 @@ from punchlist.core.task import CreateTask, GetTask, ListTasks, Task, TaskComman
 from punchlist.dialects.base import Reply
 from punchlist.errors import GateRefused, InvalidInput, PunchlistError, TaskError, TaskRevisionConflict, TaskUnknown
 from punchlist.store import AgentRow, Transaction
-from punchlist.store.task_contract import TaskRow
+from punchlist.store.task_rows import TaskRow
 from punchlist.tasks.claims import Late
 from punchlist.tasks.fields import changed, plain, proposed
 from punchlist.tasks.gates import On, ask, stands

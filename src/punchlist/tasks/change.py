@@ -14,7 +14,8 @@ from punchlist.core.task import Task, TaskStatus, draft_change, own_progress
 from punchlist.core.task_rules import came_due
 from punchlist.errors import CallReused, InvalidInput, TaskUnknown
 from punchlist.store import AgentRow, Transaction
-from punchlist.store.task_contract import TaskCall, TaskListRow, TaskRow
+from punchlist.store.rows import StoredCall
+from punchlist.store.task_rows import TaskListRow, TaskRow
 from punchlist.tasks.fields import list_name, name_of
 
 if TYPE_CHECKING:
@@ -179,7 +180,7 @@ class Change:
             return _decode(known.reply)
         tasks = run()
         if tasks or empty:
-            self.tasks.save_call(self.where, call_id, TaskCall(fingerprint, _encode(tasks)), at=self.now)
+            self.tasks.save_call(self.where, call_id, StoredCall(fingerprint, _encode(tasks)), at=self.now)
         return tasks
 
 

@@ -22,7 +22,7 @@ from punchlist.errors import (
     TaskUnknown,
     TransitionRefused,
 )
-from punchlist.store.task_contract import TaskRow
+from punchlist.store.task_rows import TaskRow
 from punchlist.tasks.change import check_lease, number_of
 from punchlist.tasks.fields import name_of, plain, text
 from punchlist.tasks.reservations import Reservations

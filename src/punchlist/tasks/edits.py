@@ -12,7 +12,7 @@ from punchlist.core import task_rules as rules
 from punchlist.core.events import Draft
 from punchlist.core.task import ENDED, Task, TaskStatus, draft_change, draft_creation, own_progress
 from punchlist.errors import InvalidInput
-from punchlist.store.task_contract import TaskRow
+from punchlist.store.task_rows import TaskRow
 from punchlist.tasks.fields import EDGES, MOST_PARTS, NewTask, TaskChanges, check_known, described, name_of, plain
 from punchlist.tasks.fields import status_of as status_named
 from punchlist.tasks.hands import Hands

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from punchlist.core import task_rules as rules
 from punchlist.core.task import ENDED, Task, TaskStatus
 from punchlist.errors import CycleRefused, InvalidInput, TaskUnknown
-from punchlist.store.task_contract import TaskRow
+from punchlist.store.task_rows import TaskRow
 from punchlist.tasks.fields import status_of
 from punchlist.tasks.work import Work
 

@@ -28,7 +28,7 @@ from punchlist.core.grounding import (
 from punchlist.core.task import Task, TaskStatus
 from punchlist.errors import TaskNotGrounded
 from punchlist.store import AgentRow, Transaction
-from punchlist.store.task_contract import TaskRow
+from punchlist.store.task_rows import TaskRow
 from punchlist.tasks.change import Change
 
 

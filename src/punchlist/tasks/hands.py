@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from punchlist.core import task_rules as rules
 from punchlist.core.task import Task, TaskStatus, fold_task
 from punchlist.store import AgentRow
-from punchlist.store.task_contract import TaskRow
+from punchlist.store.task_rows import TaskRow
 from punchlist.tasks.change import Change
 
 

@@ -12,7 +12,7 @@ from punchlist.core.events import Event
 from punchlist.core.task import Task
 from punchlist.errors import TaskUnknown
 from punchlist.store import Transaction
-from punchlist.store.task_contract import TaskListRow, TaskRow
+from punchlist.store.task_rows import TaskListRow, TaskRow
 from punchlist.tasks.change import number_of
 from punchlist.tasks.fields import list_name, status_of
 from punchlist.tasks.work import Work

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from punchlist.core.globs import normal, overlap
 from punchlist.core.task import Task, fold_task
 from punchlist.errors import InvalidInput, ReservationRefused
-from punchlist.store.task_contract import Reservation, TaskRow
+from punchlist.store.task_rows import Reservation, TaskRow
 from punchlist.tasks.fields import name_of
 from punchlist.tasks.hands import Hands
 

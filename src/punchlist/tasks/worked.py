@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from punchlist.core.task import Check, Task, Worked, share
 from punchlist.core.todo import Progress, Status, TodoList
 from punchlist.store import AgentRow, Transaction
-from punchlist.store.task_contract import TaskRow
+from punchlist.store.task_rows import TaskRow
 
 
 def with_list(tx: Transaction, row: TaskRow) -> Task:
@@ -55,6 +55,6 @@ def _progress(tx: Transaction, agent: AgentRow, plan_id: str) -> Progress | None
     if wiped is None:
         return todos.progress if todos.plan_id == plan_id and todos.items else None
     count, revision = wiped
-    left = todos if todos.plan_id == plan_id else tx.list_at(agent.number, revision)
+    left = todos if todos.plan_id == plan_id else tx.history.at(agent.number, revision)
     done, total, _ = (left or TodoList()).progress
     return share(done + count, total + count)

@@ -20,7 +20,7 @@ from punchlist.core.events import Draft, Event
 from punchlist.core.todo import ListState, TodoItem, TodoList
 from punchlist.errors import RevisionConflict, SessionExists, SessionUnknown, StoreClosed
 from punchlist.store import Store, Transaction, open_store
-from punchlist.store.contract import StoredCall
+from punchlist.store.rows import StoredCall
 from punchlist.testing.checks import PATIENCE, in_threads, join, raises
 from punchlist.testing.clock import FakeClock
 from punchlist.testing.histories import History
@@ -218,10 +218,10 @@ class StoreContract:
                 agent.edit({"op": "append", "items": f"by {by}"}, by=by)
             row = board.store.agent("s1", "main")
             assert row is not None
-            assert board.store.transact(lambda tx: tx.last_change(row.number, "ada")) == 2
+            assert board.store.transact(lambda tx: tx.history.last_change(row.number, "ada")) == 2
             agent.undo(by="ada")
-            assert board.store.transact(lambda tx: tx.last_change(row.number, "ada")) == 1
-            assert board.store.transact(lambda tx: tx.last_change(row.number, "nobody")) is None
+            assert board.store.transact(lambda tx: tx.history.last_change(row.number, "ada")) == 1
+            assert board.store.transact(lambda tx: tx.history.last_change(row.number, "nobody")) is None
 
     # Sessions.
 

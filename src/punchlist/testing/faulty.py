@@ -61,13 +61,13 @@ class FaultyStore:
         self.met.append(fault)
         return fault
 
-    def transact(self, work: Callable[[Transaction], T], *, lasting: bool = True, lane: str = "") -> T:
+    def transact(self, work: Callable[[Transaction], T], *, durable: bool = True, wait: float | None = None) -> T:
         fault = self._next()
         if fault == "fail_before":
             raise StoreFailed(path=self.path, problem="a planned fault before the write")
         if fault == "delay":
             self._sleep(self._seconds)
-        result = self.store.transact(work, lasting=lasting, lane=lane)
+        result = self.store.transact(work, durable=durable, wait=wait)
         if fault == "fail_after":
             raise StoreFailed(path=self.path, problem="a planned fault after the write")
         return result

@@ -39,7 +39,7 @@ class GuidanceContract:
                     tx.guidance.save(number, body)
                     return tx.guidance.get(number)
 
-                assert store.transact(save, lasting=False) == body
+                assert store.transact(save, durable=False) == body
                 assert store.read(lambda tx: tx.guidance.get(number)) == body
 
     def test_an_exception_takes_back_what_is_remembered_and_what_is_tallied(self) -> None:

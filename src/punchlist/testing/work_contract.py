@@ -40,7 +40,7 @@ class WorkContract:
                     tx.work.save(number, body + b"!", "item:p1/1")
                 return tx.work.get(number, "item:p1/1")
 
-            assert store.transact(save, lasting=False) == b"two!"
+            assert store.transact(save, durable=False) == b"two!"
             assert store.read(lambda tx: tx.work.get(number)) == b"two"
             assert dict(store.read(lambda tx: tx.work.parts(number))) == {"": b"two", "item:p1/1": b"two!"}
             store.transact(lambda tx: tx.work.drop(number, "item:p1/1"))
@@ -56,7 +56,7 @@ class WorkContract:
                 tx.add_report(row, "agent.output", {"characters": 3}, by="main", at=clock(), hint=b"two")
                 return last
 
-            last = store.transact(add, lasting=False)
+            last = store.transact(add, durable=False)
             found = store.read(lambda tx: tx.work.hinted(number, 0))
             assert [(one.data["characters"], one.hint) for one in found] == [(1, b"one"), (3, b"two")]
             assert [one.at for one in found] == [clock(), clock()]
@@ -97,9 +97,9 @@ class WorkContract:
 
                 for _ in range(25):
                     if thread % 2:
-                        raises(ArithmeticError, lambda: store.transact(work, lasting=False))
+                        raises(ArithmeticError, lambda: store.transact(work, durable=False))
                     else:
-                        store.transact(work, lasting=False)
+                        store.transact(work, durable=False)
 
             in_threads(4, each)
             assert store.read(lambda tx: tx.work.get(number)) == b"50"

@@ -56,7 +56,7 @@ UPDATE agents SET unseen = ?, sum = ?, shown = ? WHERE id = ?;
 
 -- name: changes_since
 -- What changed since the list was stored whole.
-SELECT base, since FROM agents WHERE id = ?;
+SELECT base, since, revision FROM agents WHERE id = ?;
 
 -- name: agents_of_session
 -- All agents of a session, parents before children.

@@ -1,5 +1,6 @@
 -- name: add_event
-INSERT INTO events (seq, at, kind, author, agent, revision, sum, data) VALUES (?, ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO events (seq, at, kind, author, agent, revision, sum, data, task_list, task)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: add_report
 INSERT INTO events (seq, at, kind, author, agent, sum, data, hint) VALUES (?, ?, ?, ?, ?, ?, ?, ?);

@@ -249,18 +249,11 @@ INSERT INTO task_calls (list, call_id, at, sum, fingerprint, reply) VALUES (?, ?
 -- name: delete_old_task_calls
 DELETE FROM task_calls WHERE at < :before;
 
--- name: add_task_event
-INSERT INTO events (seq, at, kind, author, agent, sum, data, task_list, task) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?);
-
 -- name: events_of_task
 SELECT e.seq, e.at, e.kind, e.author, e.agent, e.revision, e.v, e.sum, e.data, l.project, coalesce(a.session, l.session),
   a.name
 FROM events e JOIN task_lists l ON l.number = e.task_list LEFT JOIN agents a ON a.id = e.agent
 WHERE e.task_list = :list AND e.task = :task ORDER BY e.seq;
-
--- name: least_lease
--- The shortest lease that an agent holds, or nothing.
-SELECT min(lease) FROM tasks WHERE agent = ? AND finished_at IS NULL AND status = 'in_progress' AND due_at IS NOT NULL;
 
 -- name: renew_leases
 -- Leases of an agent that was seen at work, once a quarter of them is over.

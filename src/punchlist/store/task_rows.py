@@ -1,9 +1,9 @@
-"""Tasks to rows and back. What queries look at has a column of its own; the rest is JSON."""
+"""Tasks as rows and back. What queries look at has a column of its own; the rest is JSON."""
 
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -14,6 +14,38 @@ from punchlist.store import codec
 from punchlist.store.faults import check_row
 
 SECOND = 1_000_000
+
+
+class TaskListRow(NamedTuple):
+    """A list of tasks. `number` is the store's own key; `session` is whose it is, if it is one of a session."""
+
+    number: int
+    name: str
+    project: str
+    session: str | None
+
+
+class TaskRow(NamedTuple):
+    """A task as stored, with its neighbours. `number`, `parent` and `agent` are the store's own keys."""
+
+    number: int
+    list: TaskListRow
+    rank: int
+    parent: int | None
+    agent: int | None
+    children: int
+    task: Task
+
+
+class Reservation(NamedTuple):
+    """What a live claim has reserved. `number` and `agent` are the store's own keys."""
+
+    number: int
+    list: str
+    id: str
+    owner: str | None
+    agent: int | None
+    patterns: tuple[str, ...]
 
 
 class Body(msgspec.Struct, omit_defaults=True):

@@ -1,0 +1,130 @@
+"""The rows of the log: events in the order of their numbers, each with a checksum."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+
+from punchlist.core.events import Draft, Event, fold
+from punchlist.core.todo import TodoList
+from punchlist.store import codec
+from punchlist.store.faults import RowDamaged, check_row, readable
+from punchlist.store.lists import whole_head
+from punchlist.store.queries import Queries
+from punchlist.store.rows import AgentRow, LastWrite
+
+_UNNUMBERED = frozenset({"list.confirmed", "list.refused"})
+"""Kinds that tell the revision of a list, and did not make it."""
+
+
+def append_events(
+    queries: Queries,
+    drafts: Iterable[Draft],
+    *,
+    by: str,
+    at: datetime,
+    agent: int | None,
+    task: tuple[int, int] | None = None,
+) -> int:
+    """Append events and return the number of the last one. `task` is the list and the id of the task they are about."""
+    now, seq = codec.microseconds(at), queries.one("last_seq")[0]
+    for kind, data in drafts:
+        seq += 1
+        revision = None if task is not None or kind in _UNNUMBERED else data.get("revision")
+        body = codec.encode(data)
+        total = codec.checksum(event_head(seq, now, kind, by, agent, revision, 1), body)
+        queries.run("add_event", (seq, now, kind, by, agent, revision, total, body, *(task or (None, None))))
+    return seq
+
+
+def event_head(seq: int, at: int, kind: str, by: str, number: int | None, revision: int | None, version: int) -> str:
+    return f"{seq} {at} {number} {revision} {version} {kind} {by}"
+
+
+def _event(row: Any) -> Event:
+    seq, at, kind, by, number, revision, version, total, data, project, session, agent = row
+    check_row(total, event_head(seq, at, kind, by, number, revision, version), data)
+    return Event(seq, codec.moment(at), kind, by, project, session, agent, codec.decode_data(data), version)
+
+
+def in_order(after: int, rows: list[Any]) -> list[Event]:
+    """Read events. Numbers that do not rise, as where a damaged page leads back, would loop for ever: they raise."""
+    events = [readable(_event, row) for row in rows]
+    for event in events:
+        if event.seq <= after:
+            raise RowDamaged("the events are out of order")
+        after = event.seq
+    return events
+
+
+class ListHistory:
+    """What the log tells of one list."""
+
+    def __init__(self, queries: Queries) -> None:
+        self._queries = queries
+
+    def at(self, number: int, revision: int) -> TodoList | None:
+        """Return an agent's list as it was at a revision; None if it has not come so far, or that part was pruned."""
+        found = self._queries.one("snapshot_before", {"agent": number, "upto": revision})
+        start, todos = (0, TodoList()) if found is None else readable(lambda row: _snapshot(number, row), found)
+        for row in self._queries.all("events_of_list", {"agent": number, "after": start, "upto": revision}):
+            todos = readable(lambda row, todos=todos: _folded(todos, row), row)
+        return todos if todos.revision == revision else None
+
+    def last_change(self, number: int, by: str) -> int | None:
+        """Return the last revision by this author that was not undone since."""
+        undone: set[int] = set()
+        for revision, kind, data in self._queries.all("changes_by_author", {"agent": number, "author": by}):
+            if kind == "list.undone":
+                undone.add(readable(codec.decode_data, data)["undid"])
+            elif revision not in undone:
+                return revision
+        return None
+
+    def last_write(self, agent: AgentRow) -> LastWrite | None:
+        """Return when the agent last wrote its list, or confirmed it as it is; None if it never did."""
+        values = {"agent": agent.number, "author": agent.name}
+        found = self._queries.one("last_write", values)
+        written = None if found is None else readable(_write, found)
+        again = self._queries.one("said_again", values)
+        confirmed = None if again is None else LastWrite(codec.moment(again[0]))
+        writes = [write for write in (written, confirmed) if write is not None]
+        return max(writes, key=lambda write: write.at, default=None)
+
+    def answered(self, project: str, name: str, call_id: str, fingerprint: bytes) -> str | None:
+        """Return the project's session in which an agent of that name has a list, and had this very call answered."""
+        values = {"project": project, "name": name, "call_id": call_id, "fingerprint": fingerprint}
+        found = self._queries.one("answered", values)
+        return None if found is None else found[0]
+
+    def wiped(self, agent: AgentRow, plan_id: str) -> tuple[int, int] | None:
+        """Count the items of a plan that its dialect cleared when they were done; and the revision of the last time."""
+        first = plan_id.removeprefix("p")
+        if not first.isdecimal():
+            return None
+        found = self._queries.all("wiped_from_plan", {"agent": agent.number, "first": int(first), "most": 2**62})
+        if not found:
+            return None
+        return sum(len(readable(codec.decode_data, data)["ids"]) for _, data in found), found[-1][0]
+
+
+def _folded(todos: TodoList, row: Any) -> TodoList:
+    seq, at, kind, by, number, revision, version, total, data = row
+    check_row(total, event_head(seq, at, kind, by, number, revision, version), data)
+    return fold(todos, kind, codec.decode_data(data))
+
+
+def _snapshot(number: int, row: Any) -> tuple[int, TodoList]:
+    revision, total, body = row
+    check_row(total, whole_head(number, revision), body)
+    return revision, codec.decode_list(body)
+
+
+def _write(row: Any) -> LastWrite:
+    """Read a write. A list that came from a transcript was written when that says, not when it was imported."""
+    at, data = row
+    facts = codec.decode_data(data)
+    written_at = facts.get("written_at")
+    written = codec.moment(at) if written_at is None else datetime.fromisoformat(written_at)
+    return LastWrite(written, facts.get("call_id"))

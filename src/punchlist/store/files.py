@@ -1,0 +1,202 @@
+"""Find a board's file, check the files next to it, connect to it, and create its schema.
+
+Nothing but SQLite opens the database file: closing a second handle would drop the POSIX locks of this process's
+connections.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import sqlite3
+import stat
+import threading
+from contextlib import suppress
+from urllib.parse import quote
+
+from punchlist.errors import StoreDamaged, StoreTooNew, StoreUnavailable, StoreUrlInvalid
+from punchlist.store.queries import migrations, statements
+from punchlist.store.rows import Durability
+
+MEMORY = "memory:"
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:|:memory:")
+"""A name that begins so is meant as a URL of some other kind, not as a file; a single letter may be a drive."""
+
+CHECKPOINT_PAGES = 2000
+"""After so many pages (8 MB) a commit also copies the log into the database, which costs it some milliseconds."""
+
+APPLICATION_ID = 0x50554E43
+"""'PUNC' in the file's header marks the file as a board."""
+
+_creating = threading.Lock()
+
+
+def store_path(url: str | os.PathLike[str] | None = None) -> str:
+    """Return the file that a board's name means; empty for a board in memory.
+
+    None means `$PUNCHLIST_DB`, else the user's own board.
+    """
+    if url is None:
+        url = os.environ.get("PUNCHLIST_DB") or default_path()
+    name = os.fspath(url)
+    if name == MEMORY:
+        return ""
+    scheme, separator, rest = name.partition("://")
+    if separator and (scheme != "sqlite" or not rest.startswith("/") or len(rest) < 2):
+        raise StoreUrlInvalid(url=name)
+    if not separator and _SCHEME.match(name):
+        raise StoreUrlInvalid(url=name)
+    path = rest[1:] if separator else name
+    if not path or "\0" in path or path.endswith(("/", os.sep)):
+        raise StoreUrlInvalid(url=name)
+    return os.path.abspath(os.path.expanduser(path))
+
+
+def default_path() -> str:
+    """Return the path of the user's own board, in the folder where the system keeps such data."""
+    from platformdirs import user_data_dir  # not needed when the board is named
+
+    return os.path.join(user_data_dir("punchlist", appauthor=False), "board.db")
+
+
+# The files next to the board. Another user may have put something else there.
+
+
+def open_own_file(path: str, flags: int) -> int:
+    """Open or create a private file of ours; raise `OSError` if a link, or a file of another kind or user, is there."""
+    flags |= os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+    flags |= getattr(os, "O_NONBLOCK", 0)  # to open a FIFO that somebody planted would wait for its other end
+    try:
+        handle = os.open(path, flags, 0o600)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise OSError(f"`{os.path.basename(path)}` is a symbolic link") from error
+        raise
+    try:
+        _require_own(os.fstat(handle), path)
+    except BaseException:
+        os.close(handle)
+        raise
+    return handle
+
+
+def _require_own(found: os.stat_result, path: str) -> None:
+    name = os.path.basename(path)
+    if stat.S_ISDIR(found.st_mode):
+        raise OSError(f"`{name}` is a folder")
+    if stat.S_ISLNK(found.st_mode):
+        raise OSError(f"`{name}` is a symbolic link")
+    if not stat.S_ISREG(found.st_mode):
+        raise OSError(f"`{name}` is not a file")
+    if hasattr(os, "geteuid") and found.st_uid != os.geteuid():
+        raise OSError(f"`{name}` belongs to another user")
+
+
+def _check_files(path: str) -> None:
+    """Raise `OSError` unless SQLite would open regular files of our own. It follows links, so we look first."""
+    for suffix in ("", "-wal", "-shm", "-journal"):
+        with suppress(FileNotFoundError):
+            _require_own(os.lstat(path + suffix), path + suffix)
+
+
+def create_private_file(path: str) -> None:
+    """Create the file, readable by its owner alone, in a folder of the same kind, unless they exist."""
+    folder = os.path.dirname(path)
+    if folder and not os.path.isdir(folder):
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+    # Closing the new file drops this process's POSIX locks on it, so no other thread may connect meanwhile.
+    with _creating:
+        if not os.path.lexists(path):
+            with suppress(FileExistsError):
+                os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+    _check_files(path)
+
+
+# Connections.
+
+
+def has_shared_memory(path: str) -> bool:
+    """True if a process has the board open, or was killed: then a reader can connect without the lock."""
+    return os.path.exists(f"{path}-wal") and os.path.exists(f"{path}-shm")
+
+
+def connect_writer(path: str, *, durability: Durability, timeout: float) -> sqlite3.Connection:
+    """Connect to a board of the present schema, creating it in an empty file; in memory when the path is empty.
+
+    The caller holds the board's lock. Nothing is written to a file that is not ours, or that has another schema.
+    """
+    if path:
+        _check_files(path)
+    connection = sqlite3.connect(
+        path or ":memory:", isolation_level=None, check_same_thread=False, timeout=timeout, cached_statements=64
+    )
+    try:
+        found = read_schema_version(connection, path)
+        if path:
+            (journal,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
+            if journal != "wal":
+                raise StoreUnavailable(path=path, problem="its file system cannot share memory between programs")
+            connection.execute(f"PRAGMA synchronous = {'FULL' if durability == 'full' else 'NORMAL'}")
+            connection.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
+        else:
+            connection.execute("PRAGMA synchronous = OFF")
+        connection.execute("PRAGMA trusted_schema = OFF")
+        if found < len(migrations()):
+            _create_schema(connection, path)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def connect_reader(path: str, *, timeout: float) -> sqlite3.Connection:
+    """Connect to a board that can only be read. Such a connection never checkpoints, not even when it is closed."""
+    _check_files(path)
+    connection = sqlite3.connect(
+        f"file:{quote(os.fsencode(path))}?mode=ro",
+        uri=True,
+        isolation_level=None,
+        check_same_thread=False,
+        timeout=timeout,
+        cached_statements=64,
+    )
+    try:
+        connection.execute("PRAGMA trusted_schema = OFF")
+        read_schema_version(connection, path)  # only now SQLite opens the file
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def read_schema_version(connection: sqlite3.Connection, path: str) -> int:
+    """Return the schema version of the file, 0 if it is empty; raise if it is not ours or has another schema."""
+    known = len(migrations())
+    (found,) = connection.execute("PRAGMA user_version").fetchone()
+    (owner,) = connection.execute("PRAGMA application_id").fetchone()
+    if owner == APPLICATION_ID:
+        if found > known:
+            raise StoreTooNew(path=path, found=found, known=known)
+        if found < 1:
+            raise StoreDamaged(path=path, problem=f"it says that it has format {found}")
+    elif owner != 0 or found != 0 or connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone() is not None:
+        raise StoreDamaged(path=path, problem="it is a database of another program")
+    return found
+
+
+def _create_schema(connection: sqlite3.Connection, path: str) -> None:
+    """Bring the file to the present schema, in one transaction."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        steps = migrations()[read_schema_version(connection, path) :]  # again: another process may have been quicker
+        for step in steps:
+            for statement in statements(step):
+                connection.execute(statement)
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.execute(f"PRAGMA user_version = {len(migrations())}")
+        connection.execute("COMMIT")
+    except BaseException:
+        with suppress(sqlite3.Error):
+            connection.execute("ROLLBACK")
+        raise
