@@ -13,7 +13,7 @@ from punchlist.clock import Clock, SteadyClock, system_clock
 from punchlist.config import durability as configured_durability
 from punchlist.config import gate_commands, project_of, session_id
 from punchlist.config import lease as configured_lease
-from punchlist.core.events import Draft, Event, cursor_of
+from punchlist.core.events import Draft, Event, parse_cursor
 from punchlist.errors import SessionExists, SessionUnknown, StoreClosed
 from punchlist.observers import Observed
 from punchlist.store import Durability, ListRow, SessionRow, Store, Transaction, open_store
@@ -180,7 +180,7 @@ class Board(Observed):
 
     def events(self, after: int | str = 0) -> Iterator[Event]:
         """All events behind a cursor, oldest first, up to now."""
-        cursor = cursor_of(after)
+        cursor = parse_cursor(after)
         while page := self.store.events_after(cursor, _PAGE):
             yield from page
             if len(page) < _PAGE:
@@ -192,7 +192,7 @@ class Board(Observed):
 
         Ends when the board is closed, or after `timeout` seconds without an event.
         """
-        cursor = cursor_of(after)
+        cursor = parse_cursor(after)
         try:
             while True:
                 looked = monotonic()
@@ -285,7 +285,7 @@ class Board(Observed):
         """What somebody has to know who has seen all events up to `after`; `brief.until` is where to go on."""
         from punchlist.agent.reporting import brief
 
-        return brief(self, cursor_of(after), session, project)
+        return brief(self, parse_cursor(after), session, project)
 
     # Sessions as a whole.
 
@@ -299,7 +299,7 @@ class Board(Observed):
 
     def adopt(self, source: str, target: str, *, by: str = "") -> int:
         """Takes over the lists of a session that goes on under another id; how many. The new one keeps what it has."""
-        from punchlist.core.recovery import adopted  # rare, and who only reads need not load the rules
+        from punchlist.core.recovery import adopt  # rare, and who only reads need not load the rules
         from punchlist.core.todo import ListState, TodoList
 
         def work(tx: Transaction) -> list[str]:
@@ -313,7 +313,7 @@ class Board(Observed):
                 last = tx.history.last_write(row)
                 written_at = None if last is None else last.at
                 state = ListState(TodoList()) if new is None else new.state
-                applied = adopted(state, row.state, source=source, written_at=written_at)
+                applied = adopt(state, row.state, source=source, written_at=written_at)
                 if new is None and applied.events:
                     parent = numbers.get(row.parent)
                     new = tx.add_agent(target, row.name, project=project, at=now, parent=parent, label=row.label)

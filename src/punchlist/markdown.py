@@ -16,7 +16,7 @@ from typing import Literal
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from punchlist.core.apply import normalised
+from punchlist.core.apply import normalise_focus
 from punchlist.core.commands import Policy
 from punchlist.core.todo import Blocker, Phase, Status, TodoItem, TodoList
 from punchlist.errors import UnknownName
@@ -356,7 +356,7 @@ class _Reader:
             explanation=self._title,
             next_id=len(self._items) + 1,
         )
-        todos, _ = normalised(todos, self._set.policy, _EPOCH)
+        todos, _ = normalise_focus(todos, self._set.policy, _EPOCH)
         timeless = (item if item.started_at is None else replace(item, started_at=None) for item in todos.items)
         return replace(todos, items=tuple(timeless))
 

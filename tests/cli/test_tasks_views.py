@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from punchlist.board import Board
 from punchlist.core.events import KINDS, Event
-from punchlist.core.task import Blocking, Check, LateResult, Task, TaskStatus, Wait
+from punchlist.core.task import Blocking, ChecklistLine, LateResult, Task, TaskStatus, Wait
 from punchlist.surfaces.sentences import sentence
 from punchlist.surfaces.spans import ASCII, UNICODE, Look, plain
 from punchlist.surfaces.tasks import around, dot, graph_lines, mermaid, task_card, task_lines, until
@@ -198,7 +198,7 @@ def _evil(status: TaskStatus) -> Task:
         blocked_by=(EVIL,),
         held_by=(Blocking(EVIL, TaskStatus.FAILED),),
         open_blockers=1 if status is TaskStatus.PENDING else 0,
-        checklist=(Check(EVIL), Check(EVIL, done=True)),
+        checklist=(ChecklistLine(EVIL), ChecklistLine(EVIL, done=True)),
         state={EVIL: EVIL},
         metadata={EVIL: [EVIL]},
         wait=Wait(kind="event", topic=EVIL, correlation_id=EVIL),

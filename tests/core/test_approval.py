@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from punchlist.core.approval import LARGEST, Decision, Plan, PlanState, approve, begin, propose, reject
+from punchlist.core.approval import LARGEST, Plan, PlanChange, PlanState, approve, begin, propose, reject
 from punchlist.errors import (
     PlanDecided,
     PlanExpired,
@@ -21,7 +21,7 @@ NOW = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)
 LATER = NOW + timedelta(hours=1)
 
 
-def proposed(text: str = "Paint", *, over: Plan | None = None, lasts: timedelta | None = None) -> Decision:
+def proposed(text: str = "Paint", *, over: Plan | None = None, lasts: timedelta | None = None) -> PlanChange:
     return propose(over, text, id=f"id-{text}", by="main", now=NOW, lasts=lasts)
 
 
@@ -45,7 +45,7 @@ def test_a_newer_proposal_supersedes_the_open_one():
 
 def test_the_same_text_again_keeps_the_revision_that_somebody_may_be_reading():
     first = proposed("Paint").plan
-    assert proposed("Paint", over=first) == Decision(first)
+    assert proposed("Paint", over=first) == PlanChange(first)
 
 
 def test_the_same_text_behind_an_expired_one_is_proposed_anew():

@@ -16,7 +16,7 @@ from punchlist.core.grounding import (
     start_facts,
 )
 from punchlist.core.grounding.evidence import Matched
-from punchlist.core.proof import kind_of
+from punchlist.core.proof import classify_evidence
 from punchlist.core.todo import Evidence
 from tests.core.build import NOW
 from tests.core.runtime import MINE, Script, folded
@@ -103,7 +103,7 @@ def test_evidence_is_matched_to_the_last_call_that_it_names(
     ],
 )
 def test_the_kind_of_evidence_is_what_was_said_or_what_it_looks_like(text: str, given: str | None, kind: str) -> None:
-    assert kind_of(text, given) == kind
+    assert classify_evidence(text, given) == kind
 
 
 @pytest.mark.parametrize(

@@ -16,15 +16,15 @@ from punchlist.core.flow import (
     Flow,
     FlowStatus,
     WaitCondition,
-    awaits,
     check_condition,
-    condition_of,
-    is_over,
-    moment_of,
-    moved,
-    outcome,
+    decide_wait,
+    format_rfc3339,
+    is_wait_over,
+    is_waiting_for,
+    move,
     owner_key,
-    rfc3339,
+    parse_condition,
+    parse_time,
 )
 from punchlist.errors import FlowCancelPending, FlowEnded, FlowError, FlowHeld, FlowTransitionRefused, FlowWaitRefused
 
@@ -58,11 +58,11 @@ def test_just_these_transitions_are_legal() -> None:
 @pytest.mark.parametrize("to", FlowStatus)
 def test_a_transition_is_made_or_refused_by_that_table(status: FlowStatus, to: FlowStatus) -> None:
     if (status, to) in WAYS:
-        after = moved(flow(status), to, LATER)
+        after = move(flow(status), to, LATER)
         assert (after.status, after.revision, after.updated_at) == (to, 1, LATER)
         return
     with pytest.raises(FlowEnded if status in TERMINAL else FlowTransitionRefused):
-        moved(flow(status), to, LATER)
+        move(flow(status), to, LATER)
 
 
 @pytest.mark.parametrize("status", FlowStatus)
@@ -73,21 +73,21 @@ def test_an_end_is_said_before_a_pending_cancel_and_that_before_an_illegal_step(
     asked = flow(status, cancel_requested=True)
     if status in TERMINAL:
         with pytest.raises(FlowEnded):
-            moved(asked, to, LATER)
+            move(asked, to, LATER)
     elif to is S.CANCELLED:
-        assert moved(asked, to, LATER).status is S.CANCELLED
+        assert move(asked, to, LATER).status is S.CANCELLED
     else:
         with pytest.raises(FlowCancelPending):
-            moved(asked, to, LATER)
+            move(asked, to, LATER)
 
 
 @pytest.mark.parametrize("status", FlowStatus)
 def test_to_ask_for_a_cancel_changes_no_status_is_idempotent_and_nothing_at_the_end(status: FlowStatus) -> None:
     before = flow(status)
-    after = rules.cancel_asked(before, LATER)
+    after = rules.request_cancel(before, LATER)
     assert after.status is status
     assert after.cancel_requested is (status not in TERMINAL)
-    assert rules.cancel_asked(after, LATER) is after
+    assert rules.request_cancel(after, LATER) is after
     if status in TERMINAL:
         assert after is before
 
@@ -96,11 +96,11 @@ def test_a_state_is_updated_in_every_open_status_but_not_with_a_cancel_pending()
     for status in FlowStatus:
         if status in TERMINAL:
             with pytest.raises(FlowEnded):
-                rules.updated(flow(status), LATER, {"a": 1})
+                rules.update(flow(status), LATER, {"a": 1})
         else:
-            assert rules.updated(flow(status), LATER, {"a": 1}).status is status
+            assert rules.update(flow(status), LATER, {"a": 1}).status is status
             with pytest.raises(FlowCancelPending):
-                rules.updated(flow(status, cancel_requested=True), LATER, {"a": 1})
+                rules.update(flow(status, cancel_requested=True), LATER, {"a": 1})
 
 
 @pytest.mark.parametrize(
@@ -118,41 +118,41 @@ def test_a_state_is_updated_in_every_open_status_but_not_with_a_cancel_pending()
 def test_a_patch_is_merged_by_its_top_keys_and_anything_else_replaces_the_state(
     state: Any, patch: Any, merged: Any
 ) -> None:
-    assert rules.updated(flow(state=state), LATER, patch).state == merged
-    assert rules.finished(flow(state=state), LATER, (patch,)).state == merged
-    assert rules.resumed(flow(S.WAITING, state=state), LATER, (patch,)).state == merged
+    assert rules.update(flow(state=state), LATER, patch).state == merged
+    assert rules.finish(flow(state=state), LATER, (patch,)).state == merged
+    assert rules.resume(flow(S.WAITING, state=state), LATER, (patch,)).state == merged
 
 
 def test_an_end_without_a_patch_leaves_the_state_and_a_failure_is_told_in_it() -> None:
-    assert rules.finished(flow(state={"a": 1}), LATER).state == {"a": 1}
-    failed = rules.failed(flow(state={"a": 1}), "no disk", LATER)
+    assert rules.finish(flow(state={"a": 1}), LATER).state == {"a": 1}
+    failed = rules.fail(flow(state={"a": 1}), "no disk", LATER)
     assert failed.state == {"a": 1, "failure": {"reason": "no disk", "at": "2026-05-04T12:01:00+00:00"}}
 
 
 def test_a_wait_is_gone_when_the_flow_goes_on_and_stays_known_when_it_fails() -> None:
-    waiting = rules.waiting(flow(), {"kind": "manual"}, LATER)
+    waiting = rules.wait(flow(), {"kind": "manual"}, LATER)
     assert waiting.wait == {"kind": "manual"}
-    assert rules.resumed(waiting, LATER).wait is None
-    assert rules.failed(waiting, "too late", LATER).wait == {"kind": "manual"}
+    assert rules.resume(waiting, LATER).wait is None
+    assert rules.fail(waiting, "too late", LATER).wait == {"kind": "manual"}
 
 
 def test_a_step_is_kept_unless_another_one_is_named() -> None:
     at = flow(current_step="classify")
-    assert rules.updated(at, LATER, {}).current_step == "classify"
-    assert rules.updated(at, LATER, {}, "answer").current_step == "answer"
+    assert rules.update(at, LATER, {}).current_step == "classify"
+    assert rules.update(at, LATER, {}, "answer").current_step == "answer"
 
 
 def test_a_flow_does_not_begin_before_those_that_hold_it() -> None:
     held = flow(S.CREATED, after=("a", "b"), held_by=("b",))
-    for begin in (rules.started, rules.resumed):
+    for begin in (rules.start, rules.resume):
         with pytest.raises(FlowHeld, match="`b`"):
             begin(held, LATER)
-    assert rules.cancelled(held, LATER).status is S.CANCELLED
-    assert rules.started(replace(held, held_by=()), LATER).status is S.RUNNING
+    assert rules.cancel(held, LATER).status is S.CANCELLED
+    assert rules.start(replace(held, held_by=()), LATER).status is S.RUNNING
 
 
 def test_a_clock_that_was_set_back_does_not_take_a_flow_back() -> None:
-    assert rules.updated(flow(), NOW - timedelta(days=1), {}).updated_at == NOW
+    assert rules.update(flow(), NOW - timedelta(days=1), {}).updated_at == NOW
 
 
 def test_an_owner_is_an_agent_in_a_session() -> None:
@@ -164,7 +164,7 @@ def test_an_owner_is_an_agent_in_a_session() -> None:
     [(0, "12:00:00+00:00"), (123_000, "12:00:00.123+00:00"), (123_400, "12:00:00.123400+00:00")],
 )
 def test_times_have_no_digits_or_three_or_six(microsecond: int, said: str) -> None:
-    assert rfc3339(NOW.replace(microsecond=microsecond)) == f"2026-05-04T{said}"
+    assert format_rfc3339(NOW.replace(microsecond=microsecond)) == f"2026-05-04T{said}"
 
 
 # Waits.
@@ -184,10 +184,10 @@ def test_times_have_no_digits_or_three_or_six(microsecond: int, said: str) -> No
     ],
 )
 def test_a_condition_is_read_and_written_in_one_form(value: Any, json: Any) -> None:
-    found = condition_of(value)
+    found = parse_condition(value)
     assert found is not None
     assert found.json == json
-    assert condition_of(found.json) == found
+    assert parse_condition(found.json) == found
 
 
 @pytest.mark.parametrize(
@@ -200,7 +200,7 @@ def test_a_condition_is_read_and_written_in_one_form(value: Any, json: Any) -> N
     ],
 )  # fmt: skip
 def test_what_says_no_condition_is_none(value: Any) -> None:
-    assert condition_of(value) is None
+    assert parse_condition(value) is None
 
 
 @given(st.datetimes(timezones=st.just(UTC)) | st.datetimes(timezones=st.just(timezone(timedelta(hours=-7)))))
@@ -209,13 +209,13 @@ def test_every_time_that_is_written_is_read_again(at: datetime) -> None:
         utc = at.astimezone(UTC)
     except OverflowError:
         return
-    assert moment_of(at.isoformat()) == utc
-    assert condition_of(WaitCondition(kind="timer", at=utc).json) == WaitCondition(kind="timer", at=utc)
+    assert parse_time(at.isoformat()) == utc
+    assert parse_condition(WaitCondition(kind="timer", at=utc).json) == WaitCondition(kind="timer", at=utc)
 
 
 @given(st.text(max_size=40) | st.from_regex(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)"))
 def test_no_text_breaks_the_reading_of_times(text: str) -> None:
-    found = moment_of(text)
+    found = parse_time(text)
     assert found is None or found.tzinfo is UTC
 
 
@@ -270,31 +270,31 @@ EVENT = {"kind": "external_event", "topic": "t", "correlation_id": "c"}
 )
 def test_only_a_timer_is_over_by_itself_and_a_cancel_comes_first(wait: Any, now: datetime, done: str) -> None:
     waiting = flow(S.WAITING, wait=wait)
-    assert outcome(waiting, now) == done
-    assert is_over(waiting, now) is (done == "resume")
-    assert not is_over(replace(waiting, status=S.RUNNING), now)
-    assert outcome(replace(waiting, cancel_requested=True), now) == "cancel"
-    assert not is_over(replace(waiting, cancel_requested=True), now)
+    assert decide_wait(waiting, now) == done
+    assert is_wait_over(waiting, now) is (done == "resume")
+    assert not is_wait_over(replace(waiting, status=S.RUNNING), now)
+    assert decide_wait(replace(waiting, cancel_requested=True), now) == "cancel"
+    assert not is_wait_over(replace(waiting, cancel_requested=True), now)
 
 
 def test_an_event_has_to_match_in_both_names() -> None:
     waiting = flow(S.WAITING, wait=EVENT)
-    assert awaits(waiting, "t", "c")
-    assert not awaits(waiting, "t", "C")
-    assert not awaits(waiting, "T", "c")
-    assert not awaits(replace(waiting, status=S.RUNNING), "t", "c")
-    assert not awaits(replace(waiting, wait=TIMER), "t", "c")
+    assert is_waiting_for(waiting, "t", "c")
+    assert not is_waiting_for(waiting, "t", "C")
+    assert not is_waiting_for(waiting, "T", "c")
+    assert not is_waiting_for(replace(waiting, status=S.RUNNING), "t", "c")
+    assert not is_waiting_for(replace(waiting, wait=TIMER), "t", "c")
 
 
 DEEDS: dict[str, Callable[[Flow, datetime], Flow]] = {
-    "start": rules.started,
-    "wait": lambda flow, now: rules.waiting(flow, {"kind": "manual"}, now),
-    "resume": rules.resumed,
-    "finish": rules.finished,
-    "fail": lambda flow, now: rules.failed(flow, "no", now),
-    "cancel": rules.cancelled,
-    "ask": rules.cancel_asked,
-    "update": lambda flow, now: rules.updated(flow, now, {"a": 1}),
+    "start": rules.start,
+    "wait": lambda flow, now: rules.wait(flow, {"kind": "manual"}, now),
+    "resume": rules.resume,
+    "finish": rules.finish,
+    "fail": lambda flow, now: rules.fail(flow, "no", now),
+    "cancel": rules.cancel,
+    "ask": rules.request_cancel,
+    "update": lambda flow, now: rules.update(flow, now, {"a": 1}),
 }
 
 

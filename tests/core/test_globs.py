@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from punchlist.core.globs import normal, overlap
+from punchlist.core.globs import normalise, overlaps
 
 
 @pytest.mark.parametrize(
@@ -46,13 +46,13 @@ from punchlist.core.globs import normal, overlap
     ],
 )
 def test_two_patterns_meet_or_they_do_not(one: str, other: str, same: bool) -> None:
-    assert overlap(one, other) is overlap(other, one) is same
+    assert overlaps(one, other) is overlaps(other, one) is same
 
 
 def test_a_pattern_has_one_spelling() -> None:
-    assert normal("./src//x/../a.py") == normal("src/a.py") == "src/a.py"
-    assert normal("..") == ".."
-    assert normal("./{src/a,lib/b}.py") == "{src/a,lib/b}.py"
+    assert normalise("./src//x/../a.py") == normalise("src/a.py") == "src/a.py"
+    assert normalise("..") == ".."
+    assert normalise("./{src/a,lib/b}.py") == "{src/a,lib/b}.py"
 
 
 _part = st.text(alphabet="ab.*?", min_size=1, max_size=4).filter(
@@ -73,19 +73,19 @@ def _matches(pattern: str, path: str) -> bool:
 @example("**/a", "a/**", "a/a")
 def test_patterns_that_match_one_path_meet(one: str, other: str, path: str) -> None:
     if _matches(one, path) and _matches(other, path):
-        assert overlap(one, other)
+        assert overlaps(one, other)
 
 
 @given(_path, _path, st.sampled_from(["", "x/", "x"]), st.sampled_from(["", "/y", "y", "/../z"]))
 def test_a_choice_meets_each_of_what_it_names(one: str, other: str, before: str, behind: str) -> None:
     for choice in (f"{{{one},{other}}}", f"@({one}|{other})", f"{{{other},{{b,{one}}}}}"):
-        assert overlap(f"{before}{choice}{behind}", f"{before}{one}{behind}")
+        assert overlaps(f"{before}{choice}{behind}", f"{before}{one}{behind}")
 
 
 @given(_pattern)
 def test_every_pattern_meets_itself(pattern: str) -> None:
-    assert overlap(pattern, pattern)
+    assert overlaps(pattern, pattern)
 
 
 def test_patterns_of_many_parts_are_said_to_meet() -> None:
-    assert overlap("/".join("a" * 100), "/".join("b" * 100))
+    assert overlaps("/".join("a" * 100), "/".join("b" * 100))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from punchlist.core.json_values import DEEPEST, json_value
+from punchlist.core.json_values import DEEPEST, to_json_value
 
 ANYTHING = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary() | st.just("\ud800"),
@@ -19,17 +19,17 @@ ANYTHING = st.recursive(
 @given(ANYTHING)
 def test_what_comes_out_can_be_written_and_read_and_is_refused_otherwise(value: Any) -> None:
     try:
-        found = json_value(value)
+        found = to_json_value(value)
     except (TypeError, ValueError):
         return
     assert json.loads(json.dumps(found, allow_nan=False, ensure_ascii=False).encode()) == found
-    assert json_value(found) == found
+    assert to_json_value(found) == found
 
 
 @pytest.mark.parametrize(("value", "found"), [(2**64 - 1, 2**64 - 1), (2**64, 2.0**64), ((1, "\ud800"), [1, "\ufffd"])])
 def test_what_json_cannot_say_is_said_as_near_as_can_be(value: Any, found: Any) -> None:
-    assert json_value(value) == found
-    assert type(json_value(value)) is type(found)
+    assert to_json_value(value) == found
+    assert type(to_json_value(value)) is type(found)
 
 
 def _deep(depth: int) -> list[Any]:
@@ -44,5 +44,5 @@ def _deep(depth: int) -> list[Any]:
 )
 def test_what_has_no_words_is_refused(value: Any) -> None:
     with pytest.raises((TypeError, ValueError)):
-        json_value(value)
-    assert json_value(_deep(DEEPEST))
+        to_json_value(value)
+    assert to_json_value(_deep(DEEPEST))

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from punchlist.core.apply import Applied, apply
 from punchlist.core.commands import Append, Command, Edit, Entry, Policy, Replace
-from punchlist.core.events import KINDS, Draft, diff, fold, header, item_data, item_from
+from punchlist.core.events import KINDS, Draft, decode_item, diff, draft_header, encode_item, fold
 from punchlist.core.identity import match, match_key
 from punchlist.core.todo import ListState, Progress, Status, TodoItem, TodoList
 from punchlist.core.undo import undo
@@ -94,7 +94,7 @@ def test_folding_all_events_from_nothing_gives_the_list(history: list[Step]) -> 
 def test_the_difference_of_any_two_lists_folds_to_the_second(first: list[Step], second: list[Step]) -> None:
     before, after = lived(first).todos, lived([*first, *second]).todos
     todos = before
-    for kind, data in [*diff(before, after), header("list.edited", before, after)]:
+    for kind, data in [*diff(before, after), draft_header("list.edited", before, after)]:
         todos = fold(todos, kind, data)
     assert todos == after
 
@@ -220,7 +220,7 @@ def test_nothing_that_ended_has_a_blocker(history: list[Step]) -> None:
 @given(histories)
 def test_an_item_survives_its_json_form(history: list[Step]) -> None:
     for item in lived(history).todos.items:
-        assert item_from(json.loads(json.dumps(item_data(item)))) == item
+        assert decode_item(json.loads(json.dumps(encode_item(item)))) == item
 
 
 @examples

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from punchlist.core.commands import Policy, Replace
-from punchlist.core.recovery import adopted, recovered
+from punchlist.core.recovery import adopt, recover
 from tests.core import strategies as some
 from tests.core.build import EMPTY, NARROW, NOW, folded
 from tests.core.test_properties import Step, histories, lived
@@ -17,7 +17,7 @@ policies = st.sampled_from([NARROW, HIDING]) | some.policies
 @given(histories, some.plain_writes, policies)
 def test_folding_the_events_of_a_recovery_gives_its_list(history: list[Step], command: Replace, policy: Policy) -> None:
     state = lived(history)
-    applied = recovered(state, command, policy, NOW, by="agent", source="log")
+    applied = recover(state, command, policy, NOW, by="agent", source="log")
     assert folded(state.todos, applied) == applied.state.todos
     if applied.events:
         assert applied.events[-1].kind == "list.restored"
@@ -29,24 +29,24 @@ def test_folding_the_events_of_a_recovery_gives_its_list(history: list[Step], co
 def test_what_was_recovered_is_already_so_the_second_time(
     history: list[Step], command: Replace, policy: Policy
 ) -> None:
-    state = recovered(lived(history), command, policy, NOW, by="agent", source="log").state
-    again = recovered(state, command, policy, NOW, by="agent", source="log")
+    state = recover(lived(history), command, policy, NOW, by="agent", source="log").state
+    again = recover(state, command, policy, NOW, by="agent", source="log")
     if not policy.wipe_finished and not policy.lead_with_focus:
         assert (again.state, again.events) == (state, ())
 
 
 @given(some.plain_writes)
 def test_what_comes_closed_is_hidden_at_once_where_closed_items_are_hidden(command: Replace) -> None:
-    items = recovered(EMPTY, command, HIDING, NOW, by="agent", source="log").state.todos.items
+    items = recover(EMPTY, command, HIDING, NOW, by="agent", source="log").state.todos.items
     assert [HIDING.hides(item, NOW) for item in items] == [not item.is_open for item in items]
 
 
 @given(histories)
 def test_an_adopted_list_is_the_same_list_as_a_new_plan(history: list[Step]) -> None:
     other = lived(history)
-    applied = adopted(EMPTY, other, source="session old")
+    applied = adopt(EMPTY, other, source="session old")
     assert folded(EMPTY.todos, applied) == applied.state.todos
     if other.todos.revision:
         assert applied.state.todos == replace(other.todos, revision=1, plan_id="p1")
         assert applied.state.shown == other.shown
-    assert adopted(other, other, source="session old").events == ()
+    assert adopt(other, other, source="session old").events == ()

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from punchlist.core.brief import Brief, brief
+from punchlist.core.brief import Brief, write_brief
 from punchlist.core.commands import Block, Command, Done, Edit, Policy, Remove, Start
 from punchlist.core.events import Event
 from punchlist.core.report import ItemReport, Report, Reporting, Share
@@ -64,7 +64,7 @@ class Log:
         return Reporting(self.events).report(NOW + timedelta(seconds=self.seconds))
 
     def brief(self, after: int) -> Brief:
-        return brief(self.events, after=after, now=NOW + timedelta(seconds=self.seconds))
+        return write_brief(self.events, after=after, now=NOW + timedelta(seconds=self.seconds))
 
 
 def by_text(report: Report) -> dict[str, ItemReport]:
@@ -272,7 +272,7 @@ def test_a_silence_is_told_until_it_is_over_and_not_for_ever() -> None:
     log = Log().list(write("> a")).add("finding.raised", raised("no_output"))
     until = log.brief(0).until
     assert [found.seen for found in log.brief(until).noticed] == ["no_output"]
-    assert brief(log.events, after=until, now=NOW + timedelta(hours=7)).noticed == ()
+    assert write_brief(log.events, after=until, now=NOW + timedelta(hours=7)).noticed == ()
     assert log.add("finding.cleared", raised("no_output")).brief(0).noticed == ()
     log.add("finding.raised", raised("no_output")).add("finding.raised", raised("timed_out"))
     assert [found.seen for found in log.brief(until).noticed] == ["timed_out"]

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from punchlist.core.plan_steps import MOST, todos_in
+from punchlist.core.plan_steps import MOST, parse_steps
 
 
 def listed(text: str) -> list[str]:
@@ -11,7 +11,7 @@ def listed(text: str) -> list[str]:
     return [
         f"{f'{item.phase}: ' if item.phase else ''}{'x' if item.status.value == 'completed' else '-'} {item.content}"
         f"{''.join(f' ({note})' for note in item.notes)}"
-        for item in todos_in(text).items
+        for item in parse_steps(text).items
     ]
 
 
@@ -35,7 +35,7 @@ def test_what_is_indented_below_a_step_is_a_note_on_it():
 def test_headings_with_steps_are_phases_if_there_are_several():
     assert listed("## Do\n1. Paint\n2. Sweep") == ["- Paint", "- Sweep"]
     assert listed("## Do\n1. Paint\n## Empty\n## Then ##\n1. Sweep") == ["Do: - Paint", "Then: - Sweep"]
-    todos = todos_in("1. First\n## Then\n1. Sweep")
+    todos = parse_steps("1. First\n## Then\n1. Sweep")
     assert [(item.phase, item.phase_id) for item in todos.items] == [(None, None), ("Then", "1")]
 
 
@@ -44,18 +44,18 @@ def test_code_is_not_read():
 
 
 def test_a_plan_in_prose_has_no_steps():
-    assert todos_in("Just do it.\n\n-not a bullet\n1.5 is a number\n---\n").items == ()
+    assert parse_steps("Just do it.\n\n-not a bullet\n1.5 is a number\n---\n").items == ()
 
 
 def test_ids_are_unique_and_a_long_plan_is_cut():
-    todos = todos_in("\n".join(f"{number}. Step {number}" for number in range(1, MOST + 50)))
+    todos = parse_steps("\n".join(f"{number}. Step {number}" for number in range(1, MOST + 50)))
     assert len(todos.items) == MOST
     assert len({item.id for item in todos.items}) == MOST
 
 
 @given(st.text(alphabet="-*1.) [x]#`~\n\tab", max_size=200))
 def test_any_text_can_be_read(text: str):
-    todos = todos_in(text)
+    todos = parse_steps(text)
     assert all(item.content.strip() for item in todos.items)
     ids = [item.id for item in todos.items] + [phase.id for phase in todos.phases]
     assert len(set(ids)) == len(ids)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from punchlist.core.plan import PlanStream, Step
+from punchlist.core.plan import PlanStream, PlanStreamStep
 from punchlist.dialects.codex import plan_event, plan_notification, plan_step
 from tests.dialects.boards import memory_board
 
@@ -13,7 +13,7 @@ PIECES = ("Look:\n<prop", "osed_plan>\n1. Paint\n", "</proposed_plan>\n")
 WHERE: Any = {"thread_id": "th", "turn_id": "t1"}
 
 
-def steps() -> list[tuple[str, Step]]:
+def steps() -> list[tuple[str, PlanStreamStep]]:
     stream = PlanStream("t1")
     made = [step for piece in PIECES for step in stream.push(piece)]
     return [(stream.item, step) for step in [*made, *stream.message("".join(PIECES))]]
@@ -30,9 +30,9 @@ def test_the_core_events_of_a_plan_item():
         {"type": "item_completed", **place, "item": {"type": "Plan", "id": "t1-plan", "text": "1. Paint\n"}},
     ]
     at = datetime(1970, 1, 1, 0, 0, 2, tzinfo=UTC)
-    completed: Any = plan_event(Step("completed", "x"), item_id="i", at=at, **WHERE)
+    completed: Any = plan_event(PlanStreamStep("completed", "x"), item_id="i", at=at, **WHERE)
     assert completed["completed_at_ms"] == 2000
-    assert "completed_at_ms" not in (plan_event(Step("started"), item_id="i", at=at, **WHERE) or {})
+    assert "completed_at_ms" not in (plan_event(PlanStreamStep("started"), item_id="i", at=at, **WHERE) or {})
 
 
 @pytest.mark.requirement("codex.plan-notifications")
@@ -65,7 +65,7 @@ def test_a_turn_has_one_item_and_its_final_text_is_the_messages():
 def test_a_message_begins_with_its_first_visible_text():
     stream = PlanStream("t1")
     assert stream.push("\n ") == []
-    assert stream.push("Hi") == [Step("visible", "\n Hi")]
+    assert stream.push("Hi") == [PlanStreamStep("visible", "\n Hi")]
 
 
 def test_the_log_of_the_board_tells_the_same():

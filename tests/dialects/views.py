@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from punchlist import TodoList
-from punchlist.core.identity import names_in
+from punchlist.core.identity import item_names
 from punchlist.core.todo import Status
 from punchlist.dialects import copilot, cursor, dialect, goose, openhands, qwen, roo
 from punchlist.dialects.base import shown_items
@@ -44,7 +44,7 @@ def rows(name: str, todos: TodoList) -> list[Row]:
         Row(item.content, near, near, item.active_form, None, item.notes, item.priority, item.phase)
         for item, near in shown
     ]
-    for row, called in zip(made, names_in([item for item, _ in shown], name), strict=True):
+    for row, called in zip(made, item_names([item for item, _ in shown], name), strict=True):
         row.name = called
     if name == "copilot":
         for row, seen in zip(made, copilot.rows_of(todos), strict=True):

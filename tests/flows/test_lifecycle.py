@@ -157,8 +157,8 @@ def test_a_write_from_an_old_look_is_refused_by_the_store(desk: Desk) -> None:
     def work(tx: Transaction) -> None:
         row = tx.flows.find(flow.id)
         assert row is not None
-        tx.flows.save(row, rules.updated(row.flow, desk.board.now(), {"a": 1}))
-        tx.flows.save(row, rules.updated(row.flow, desk.board.now(), {"a": 2}))
+        tx.flows.save(row, rules.update(row.flow, desk.board.now(), {"a": 1}))
+        tx.flows.save(row, rules.update(row.flow, desk.board.now(), {"a": 2}))
 
     with pytest.raises(FlowRevisionMismatch) as refused:
         desk.board.store.transact(work)

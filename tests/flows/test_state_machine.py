@@ -8,7 +8,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule
 
-from punchlist.core.flow import LEGAL, TERMINAL, FlowStatus, rfc3339
+from punchlist.core.flow import LEGAL, TERMINAL, FlowStatus, format_rfc3339
 from punchlist.errors import FlowCycle, FlowError
 from tests.flows.boards import Desk
 from tests.sizes import size
@@ -88,7 +88,7 @@ class Flows(RuleBasedStateMachine):
     def wait(self, flow: str, seconds: int | None) -> None:
         known = self.settle(flow)
         due = None if seconds is None else self.desk.board.now() + timedelta(seconds=seconds)
-        wait = EVENT if due is None else {"kind": "timer", "at": rfc3339(due.astimezone(UTC), utc="Z")}
+        wait = EVENT if due is None else {"kind": "timer", "at": format_rfc3339(due.astimezone(UTC), utc="Z")}
         assert self.tried(self.desk.flows.set_waiting, flow, wait) is self.may(known, S.WAITING)
         if self.may(known, S.WAITING):
             self.move(known, S.WAITING, wait=wait, due=due)
@@ -127,7 +127,7 @@ class Flows(RuleBasedStateMachine):
         may, now = self.may(known, to), self.desk.board.now()
         assert self.tried(getattr(self.desk.flows, end), flow, *told) is may
         if may:
-            failure = {"failure": {"reason": "no disk", "at": rfc3339(now)}} if end == "fail" else {}
+            failure = {"failure": {"reason": "no disk", "at": format_rfc3339(now)}} if end == "fail" else {}
             self.move(known, to, state={**known.state, **failure})
 
     @rule(flow=made)

@@ -6,7 +6,7 @@ from uuid import uuid4
 
 import pytest
 
-from punchlist.core.flow import rfc3339
+from punchlist.core.flow import format_rfc3339
 from punchlist.errors import FlowCancelPending, InvalidInput
 from punchlist.flows import FlowStatus, TickReport, WaitCondition
 from tests.flows.boards import Desk
@@ -15,7 +15,7 @@ EVENT = {"kind": "external_event", "topic": "mail.reply", "correlation_id": "c-4
 
 
 def timer(desk: Desk, seconds: float) -> dict[str, Any]:
-    return {"kind": "timer", "at": rfc3339(desk.board.now() + timedelta(seconds=seconds))}
+    return {"kind": "timer", "at": format_rfc3339(desk.board.now() + timedelta(seconds=seconds))}
 
 
 def test_a_tick_lets_a_flow_go_on_whose_time_has_come(desk: Desk) -> None:

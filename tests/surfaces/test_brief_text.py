@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
-from punchlist.core.brief import STALLS, brief
+from punchlist.core.brief import STALLS, write_brief
 from punchlist.core.events import Event
 from punchlist.surfaces.brief import Around, Silent, brief_lines, silence_words
 from punchlist.surfaces.spans import UNICODE, plain
@@ -17,7 +17,7 @@ def raised(session: str, seq: int, detector: str = "no_output") -> Event:
 
 
 def told(around: Around, *events: Event) -> list[str]:
-    found = brief(events, after=0, now=NOW + timedelta(minutes=3))
+    found = write_brief(events, after=0, now=NOW + timedelta(minutes=3))
     return [plain(line) for line in brief_lines(found, around, {}, UNICODE)]
 
 

@@ -35,7 +35,7 @@ def test_the_next_task_is_the_first_by_priority_and_then_by_id(desk: Desk) -> No
 
 def test_the_statement_of_the_store_and_the_rule_agree(desk: Desk) -> None:
     before = desk.tasks.create("one", max_attempts=3)
-    by_rule = rules.claimed(before, "worker", desk.clock(), timedelta(seconds=900))
+    by_rule = rules.claim(before, "worker", desk.clock(), timedelta(seconds=900))
     after = desk.taken()
     assert after == replace(by_rule, revision=1, updated_at=desk.clock())
     assert desk.tasks.get("1") == after

@@ -18,7 +18,7 @@ from punchlist.agent.turns import Turns
 from punchlist.core.apply import Applied, apply
 from punchlist.core.commands import Command, Elsewhere, Problem, Query, Replace
 from punchlist.core.events import Draft
-from punchlist.core.todo import WORDS, ListState, TodoList
+from punchlist.core.todo import ListState, TodoList
 from punchlist.dialects.base import Invalid, Reply, Result, reply_invalid, reply_unknown_tool
 from punchlist.store import AgentRow, Transaction
 from punchlist.store.rows import StoredCall
@@ -288,7 +288,7 @@ PASSED = StoredCall(b"passed", b"")
 
 def describe_late_write(command: Replace, *, source: str, call_id: str | None) -> Draft:
     """The event of a write that was seen late."""
-    items = [{"content": entry.content, "status": WORDS[entry.status]} for entry in command.entries]
+    items = [{"content": entry.content, "status": entry.status.value} for entry in command.entries]
     return Draft("transcript.write", {"source": source, "call_id": call_id, "items": items})
 
 

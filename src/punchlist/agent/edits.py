@@ -9,9 +9,9 @@ from typing import Any
 from msgspec.structs import replace
 
 from punchlist.agent.handle import Handle, check_name
-from punchlist.core.apply import Applied, apply, known_to_its_agent
+from punchlist.core.apply import Applied, apply, items_known_to_agent
 from punchlist.core.commands import Command, Edit, Limits, Policy
-from punchlist.core.events import Draft, diff, header
+from punchlist.core.events import Draft, diff, draft_header
 from punchlist.core.todo import ListState, TodoList
 from punchlist.core.undo import undo
 from punchlist.dialects.repair import operations, rewrite
@@ -76,10 +76,10 @@ class Edits(Handle):
             if isinstance(todos, str):
                 raise UndoRefused(by=by, touched=todos)
             todos = replace(todos, revision=current.revision + 1)
-            drafts = [*diff(current, todos), header("list.undone", current, todos, undid=undid)]
+            drafts = [*diff(current, todos), draft_header("list.undone", current, todos, undid=undid)]
             for draft in drafts:
                 draft.data.setdefault("revision", todos.revision)
-            shown = known_to_its_agent(state, todos)
+            shown = items_known_to_agent(state, todos)
             return Applied(ListState(todos, shown if by != self.name else None), tuple(drafts))
 
         return self._write(decide, by=by, within=row_of)

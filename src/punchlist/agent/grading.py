@@ -13,7 +13,7 @@ from punchlist.agent.kept import kept
 from punchlist.agent.kept_work import attribute, later, work_on
 from punchlist.core.apply import Applied
 from punchlist.core.commands import Problem
-from punchlist.core.events import Draft, header, item_from, with_fields
+from punchlist.core.events import Draft, decode_item, draft_header, with_fields
 from punchlist.core.grounding import (
     NOTHING,
     SOUND,
@@ -61,7 +61,7 @@ def claims(before: TodoList, drafts: Iterable[Draft]) -> list[Claim]:
             if known is not None:
                 found.append(Claim(with_fields(known, draft.data["set"]), draft))
         elif draft.kind == "item.added" and draft.data["item"].get("status") == Status.COMPLETED:
-            found.append(Claim(item_from(draft.data["item"]), draft))
+            found.append(Claim(decode_item(draft.data["item"]), draft))
     return found
 
 
@@ -167,7 +167,7 @@ def _write(tx: Transaction, row: AgentRow, grades: dict[str, Grade], now: dateti
         for item in items
         if item.id in grades
     ]
-    drafts.append(header("list.graded", before, todos))
+    drafts.append(draft_header("list.graded", before, todos))
     for draft in drafts:
         draft.data.setdefault("revision", todos.revision)
     state = ListState(todos, row.state.shown)

@@ -11,9 +11,9 @@ from uuid import uuid4
 
 from punchlist.agent.edits import apply_edit
 from punchlist.agent.handle import Handle, check_name
-from punchlist.core.approval import Decision, Plan, PlanState, approve, begin, delta, drop, propose, reject
+from punchlist.core.approval import Plan, PlanChange, PlanState, approve, begin, draft_delta, drop, propose, reject
 from punchlist.core.events import Draft
-from punchlist.core.plan import PlanStream, Step
+from punchlist.core.plan import PlanStream, PlanStreamStep
 from punchlist.dialects.base import Invalid, Reply, reply_invalid
 from punchlist.dialects.plan_tools import Entered, EnterPlan, Exit, PlanSettings, ResolvePlan, SubmitPlan, outcome
 from punchlist.dialects.repair import rewrite
@@ -139,7 +139,7 @@ class Plans(Handle):
         lasts = None if timeout is None else timedelta(seconds=timeout)
         plan_id = str(uuid4())
 
-        def decide(tx: Transaction, row: AgentRow, now: datetime) -> Decision:
+        def decide(tx: Transaction, row: AgentRow, now: datetime) -> PlanChange:
             since = load_plan_mode(tx, row, now).entered_at if row.mode == "plan" else None
             current = tx.plans.current(row.number)
             return propose(current, text, id=plan_id, by=author, now=now, lasts=lasts, entered_at=since)
@@ -153,7 +153,7 @@ class Plans(Handle):
         `PlanMissing`, `PlanRevisionConflict`, `PlanDecided`, `PlanExpired` or `PlanWithoutSteps`.
         """
 
-        def decide(tx: Transaction, row: AgentRow, now: datetime) -> Decision:
+        def decide(tx: Transaction, row: AgentRow, now: datetime) -> PlanChange:
             return approve(tx.plans.current(row.number), by=by, now=now, revision=revision)
 
         plan = self._decide(decide, by=by, todos=todos)
@@ -164,13 +164,13 @@ class Plans(Handle):
     def reject_plan(self, reason: str, *, by: str = "user", revision: int | None = None) -> Plan:
         """Refuse the plan and say why; plan mode stays on. `revision` as for `approve_plan`."""
 
-        def decide(tx: Transaction, row: AgentRow, now: datetime) -> Decision:
+        def decide(tx: Transaction, row: AgentRow, now: datetime) -> PlanChange:
             return reject(tx.plans.current(row.number), reason, by=by, now=now, revision=revision)
 
         return self._decide(decide, by=by)
 
     def _decide(
-        self, decide: Callable[[Transaction, AgentRow, datetime], Decision], *, by: str, todos: bool = False
+        self, decide: Callable[[Transaction, AgentRow, datetime], PlanChange], *, by: str, todos: bool = False
     ) -> Plan:
         check_name("author", by)
 
@@ -252,12 +252,12 @@ class Plans(Handle):
             self._streams = self.mode == "plan"
         return self._stream
 
-    def _take(self, stream: PlanStream, steps: list[Step]) -> str:
+    def _take(self, stream: PlanStream, steps: list[PlanStreamStep]) -> str:
         if any(step.kind in ("started", "delta") for step in steps):
             self._draft(stream, steps)
         return _visible(steps)
 
-    def _draft(self, stream: PlanStream, steps: list[Step]) -> None:
+    def _draft(self, stream: PlanStream, steps: list[PlanStreamStep]) -> None:
         plan_id = str(uuid4())
         pieces = [step.text for step in steps if step.kind == "delta"]
         starts = any(step.kind == "started" for step in steps)
@@ -271,7 +271,7 @@ class Plans(Handle):
                 save_decision(tx, row, decision, by=self.name, now=now)
                 plan = decision.plan
             if plan is not None and plan.state is PlanState.DRAFTING and plan.item == stream.item:
-                tx.add_events(row, [delta(plan, piece) for piece in pieces], by=self.name, at=now)
+                tx.add_events(row, [draft_delta(plan, piece) for piece in pieces], by=self.name, at=now)
 
         self.board.store.transact(work, durable=starts)
 
@@ -291,7 +291,7 @@ class Plans(Handle):
     def _propose(self, stream: PlanStream, text: str) -> Plan:
         plan_id = str(uuid4())
 
-        def decide(tx: Transaction, row: AgentRow, now: datetime) -> Decision:
+        def decide(tx: Transaction, row: AgentRow, now: datetime) -> PlanChange:
             since = load_plan_mode(tx, row, now).entered_at if row.mode == "plan" else None
             current = tx.plans.current(row.number)
             return propose(current, text, id=plan_id, by=self.name, now=now, item=stream.item, entered_at=since)
@@ -299,7 +299,7 @@ class Plans(Handle):
         return self._decide(decide, by=self.name)
 
 
-def _visible(steps: list[Step]) -> str:
+def _visible(steps: list[PlanStreamStep]) -> str:
     return "".join(step.text for step in steps if step.kind == "visible")
 
 
@@ -315,7 +315,7 @@ def seconds_left(plan: Plan, now: datetime, timeout: float | None) -> float | No
 
 
 def save_decision(
-    tx: Transaction, row: AgentRow, decision: Decision, *, by: str, now: datetime, todos: bool = False
+    tx: Transaction, row: AgentRow, decision: PlanChange, *, by: str, now: datetime, todos: bool = False
 ) -> None:
     """Write a decision. An approval ends plan mode and, with `todos`, puts the plan's steps on the list."""
     for plan in decision.changed:
@@ -327,7 +327,7 @@ def save_decision(
         leave_plan_mode(tx, row, by=by, now=now)  # last: it outdates what was read of the row
 
 
-def _list_steps(tx: Transaction, row: AgentRow, decision: Decision, by: str, now: datetime) -> None:
+def _list_steps(tx: Transaction, row: AgentRow, decision: PlanChange, by: str, now: datetime) -> None:
     todos = decision.plan.todos
     if not todos.items:
         raise PlanWithoutSteps

@@ -15,7 +15,7 @@ from punchlist.agent.handle import Handle, check_name
 from punchlist.agent.plans import resolve_plan
 from punchlist.core.commands import Block, Edit, Operation, Start, Target, Unblock
 from punchlist.core.events import Draft
-from punchlist.core.question import ANYBODY, Question, answers_block, one_text
+from punchlist.core.question import ANYBODY, Question, clean_answer, render_answers
 from punchlist.core.todo import ListState, Status, TodoItem, TodoList
 from punchlist.dialects.base import Invalid
 from punchlist.dialects.nexo import resolution
@@ -31,7 +31,7 @@ class Questions(Handle):
 
     def ask(self, item: str, question: str, *, of: str | None = None) -> Question:
         """Block an item, named by id or text, until a person answers. Asked again, the new question counts."""
-        said, asked = one_text(question), ANYBODY if of is None else of
+        said, asked = clean_answer(question), ANYBODY if of is None else of
         check_name("person", asked)
         if not said:
             raise InvalidInput(problem="A question needs a text.")
@@ -84,7 +84,7 @@ class Questions(Handle):
         Raises `NotAsked`, `AlreadyAnswered`, or `ItemGone` when the item is closed or no longer there.
         """
         check_name("author", by)
-        said = one_text(text)
+        said = clean_answer(text)
         if not said:
             raise InvalidInput(problem="An answer needs a text.")
 
@@ -123,7 +123,7 @@ class Questions(Handle):
 
 def take_answers(tx: Transaction, row: AgentRow) -> str | None:
     """Return the fenced text about new answers, once, within a transaction."""
-    return answers_block(list(tx.questions.take(row.number)))
+    return render_answers(list(tx.questions.take(row.number)))
 
 
 def _operate(tx: Transaction, row: AgentRow, *operations: Operation, by: str, now: datetime) -> ListState:

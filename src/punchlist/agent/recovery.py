@@ -16,7 +16,7 @@ from punchlist.agent.handle import Handle, check_name
 from punchlist.core.apply import Applied, apply
 from punchlist.core.commands import Policy
 from punchlist.core.events import Draft
-from punchlist.core.recovery import adopted, recovered
+from punchlist.core.recovery import adopt, recover
 from punchlist.core.task import CreateTask, TaskResult
 from punchlist.core.todo import ListState, TodoList
 from punchlist.dialects import dialect as dialect_named
@@ -168,7 +168,7 @@ class Recovery(Handle):
             if before is not None and before.state.todos.revision and before.project == self._project:
                 last = tx.history.last_write(before)
                 written_at = None if last is None else last.at
-                applied = adopted(state, before.state, source=f"session {session}", written_at=written_at)
+                applied = adopt(state, before.state, source=f"session {session}", written_at=written_at)
                 return _Base(applied.state, before, last, session, applied.events)
         return _Base(state)
 
@@ -183,7 +183,7 @@ class Recovery(Handle):
     def _recovered(
         self, state: ListState, written: Written, transcript: Transcript, at: datetime, *, by: str
     ) -> Applied:
-        return recovered(
+        return recover(
             state,
             written.command,
             self._policy_of(transcript.dialect),

@@ -29,7 +29,7 @@ def report(board: Board, session: str | None, project: Folder) -> Report:
 
 def brief(board: Board, after: int, session: str | None, project: Folder) -> Brief:
     now = board.now()
-    found = briefs.brief(_log(board, session, project), after=after, now=now)
+    found = briefs.write_brief(_log(board, session, project), after=after, now=now)
     storms = [one for one in found.noticed if one.detector == STORM]
     if not storms:
         return found

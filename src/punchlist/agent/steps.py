@@ -223,11 +223,11 @@ class Steps:
         """The agent's work, its list and its tasks if there are any; and those of them that its tool does not reach."""
         if not tx.has_tasks:
             return row.state.todos, NOTHING_BEYOND
-        from punchlist.core.current_work import beyond, own_list, with_tasks
+        from punchlist.core.current_work import append_tasks, find_unreachable, own_task_list
 
         ground = self._ground
-        tasks, own = ground.tasks(tx, row), own_list(ground.dialect.layer, ground.task_list)
-        return with_tasks(row.state.todos, tasks, own=own), Beyond(*beyond(tasks, own))
+        tasks, own = ground.tasks(tx, row), own_task_list(ground.dialect.layer, ground.task_list)
+        return append_tasks(row.state.todos, tasks, own=own), Beyond(*find_unreachable(tasks, own))
 
     def _seen(self, tx: Transaction, row: AgentRow, tools: list[str] | None = None) -> Seen:
         ground, planning = self._ground, row.mode == "plan"

@@ -17,7 +17,7 @@ from punchlist.agent.plans import seconds_left
 from punchlist.aio.proxy import make_async
 from punchlist.aio.threads import Lane, Watch, start_thread
 from punchlist.board import Board as SyncBoard
-from punchlist.board import Clock, cursor_of, system_clock
+from punchlist.board import Clock, parse_cursor, system_clock
 from punchlist.config import durability as configured_durability
 from punchlist.core.approval import Plan
 from punchlist.core.events import Event
@@ -177,7 +177,7 @@ class Board:
 
     async def events(self, after: int | str = 0) -> AsyncGenerator[Event, None]:
         """Yield all events after a cursor, oldest first, up to now."""
-        cursor = cursor_of(after)
+        cursor = parse_cursor(after)
         while page := await self._run(self.store.events_after, cursor):
             for event in page:
                 yield event
@@ -193,7 +193,7 @@ class Board:
 
         Ends when the board is closed, or after `timeout` seconds without an event.
         """
-        cursor = cursor_of(after)
+        cursor = parse_cursor(after)
         wake = asyncio.Event()
         try:
             while True:

@@ -64,7 +64,7 @@ class CodexFeed:
         """Nothing: Codex holds nothing back."""
         return []
 
-    def _proposed(self, item: str, step: codex_wire.Step, event: Event) -> list[dict[str, Any]]:
+    def _proposed(self, item: str, step: codex_wire.PlanStreamStep, event: Event) -> list[dict[str, Any]]:
         turn = item.removesuffix(_SUFFIX) if item.endswith(_SUFFIX) else self.turn
         if self._style == "core":
             said = codex_wire.plan_event(step, thread_id=self.thread_id, turn_id=turn, item_id=item, at=event.at)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any, Final, NamedTuple, Protocol, TypeVar, runtime_checkable
 
-from punchlist.board import Board, cursor_of
+from punchlist.board import Board, parse_cursor
 from punchlist.core.events import Event, fold
 from punchlist.core.todo import TodoList
 from punchlist.errors import StoreClosed
@@ -164,7 +164,7 @@ def pass_on(
     if isinstance(feed, Joining):
         feed.join(looking_into(board))
     try:
-        cursor = board.store.last_seq() if after is None else cursor_of(after)
+        cursor = board.store.last_seq() if after is None else parse_cursor(after)
         while not stop.is_set():
             for event in board.events(cursor):
                 cursor = event.seq

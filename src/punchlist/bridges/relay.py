@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from punchlist.agent import Agent
 from punchlist.agent.stalling import listened
-from punchlist.board import Board, cursor_of
+from punchlist.board import Board, parse_cursor
 from punchlist.bridges.changes import ListDelta, change
 from punchlist.bridges.lists import Lists, Look, looking_into, pass_on, spoken
 from punchlist.core.events import Event
@@ -478,7 +478,7 @@ def relay_children(
     """
     board = parent.board
     try:
-        cursor = board.store.last_seq() if after is None else cursor_of(after)
+        cursor = board.store.last_seq() if after is None else parse_cursor(after)
         relays = Relays(
             parent.session,
             parent.name,

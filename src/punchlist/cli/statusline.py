@@ -108,7 +108,7 @@ def _is_gone(board: Board, row: ListRow) -> bool:
 
 def _tasks(board: Board, session: str | None, project: str | None, agent: str | None) -> TodoList | None:
     """The tasks of a session that has no list, as one: those of its own list, else those that its agent has."""
-    from punchlist.core.current_work import with_tasks
+    from punchlist.core.current_work import append_tasks
     from punchlist.core.todo import TodoList
 
     if session is None:
@@ -116,7 +116,7 @@ def _tasks(board: Board, session: str | None, project: str | None, agent: str | 
     if session is None:
         return None
     found = board.tasks(f"session:{session}").list() if agent is None else ()
-    return with_tasks(TodoList(), found or board.agent(agent or "main", session=session).work.tasks)
+    return append_tasks(TodoList(), found or board.agent(agent or "main", session=session).work.tasks)
 
 
 def _folder(given: dict[str, Any]) -> str:

@@ -14,7 +14,7 @@ from msgspec.structs import asdict
 from punchlist.cli import FAILED, OK, complain
 from punchlist.cli.arguments import author, most_of, open_board
 from punchlist.cli.terminal import look, show, show_json
-from punchlist.core.task import SETTLED, Check, Task, TaskStatus
+from punchlist.core.task import SETTLED, ChecklistLine, Task, TaskStatus
 from punchlist.errors import InvalidInput, TaskError, WaitRefused
 from punchlist.surfaces.spans import Line, Look, Span, cut
 from punchlist.surfaces.tasks import waiting_for
@@ -304,12 +304,12 @@ class Given(TypedDict, total=False):
     parent: str | None
     priority: int
     labels: Sequence[str]
-    checklist: Sequence[Check]
+    checklist: Sequence[ChecklistLine]
     owner: str | None
     max_attempts: int | None
 
 
-def _given(tasks: Tasks, options: Namespace, known: Sequence[Check] = ()) -> Given:
+def _given(tasks: Tasks, options: Namespace, known: Sequence[ChecklistLine] = ()) -> Given:
     """What was said, and nothing else: the rest has its defaults elsewhere. An empty text takes away what was there.
 
     Of the `known` lines of a checklist, those that are said again stay ticked.
@@ -327,7 +327,7 @@ def _given(tasks: Tasks, options: Namespace, known: Sequence[Check] = ()) -> Giv
     if options.check:
         ticked = {check.text for check in known if check.done}
         lines = [repair(check) for check in options.check if check]
-        given["checklist"] = [Check(line, line in ticked) for line in lines]
+        given["checklist"] = [ChecklistLine(line, line in ticked) for line in lines]
     if options.owner is not None:
         given["owner"] = repair(options.owner) or None
     if options.attempts is not None:

@@ -9,12 +9,12 @@ from msgspec.structs import replace
 
 from punchlist.core.commands import Append, Cleaner, Command, Edit, Entry, Merge, Policy, Problem, Replace
 from punchlist.core.edit import Editing
-from punchlist.core.events import Draft, diff, header
-from punchlist.core.identity import names_in
-from punchlist.core.limits import over_limit, too_many
+from punchlist.core.events import Draft, diff, draft_header
+from punchlist.core.identity import item_names
+from punchlist.core.limits import check_limits, too_many_items
 from punchlist.core.merge import Merged, merge
-from punchlist.core.phases import by_phase
-from punchlist.core.todo import ListState, Status, TodoItem, TodoList, with_status
+from punchlist.core.phases import sort_by_phase
+from punchlist.core.todo import ListState, Status, TodoItem, TodoList, set_status
 from punchlist.text import cut, for_prompt
 
 
@@ -34,7 +34,7 @@ def apply(
     state: ListState, command: Command, policy: Policy, now: datetime, *, by: str = "", own: bool = True
 ) -> Applied:
     """What a command does to a list. `own` says that the list's agent itself speaks, not a person or another agent."""
-    problem = over_limit(command, policy.limits)
+    problem = check_limits(command, policy.limits)
     if problem is not None:
         return Applied(state, (), (problem,))
     cleaner = Cleaner()
@@ -61,7 +61,7 @@ def _replace(
     before = state.todos
     shown = state.shown if own else None
     merged = merge(before, shown, command, policy=policy, now=now, by=by, cleaner=cleaner)
-    todos, said = normalised(_begun(merged, command, now), policy, now)
+    todos, said = normalise_focus(_begun(merged, command, now), policy, now)
     drafts = diff(before, todos)
     seen = merged.shown
     if policy.wipe_finished and all(entry.status is Status.COMPLETED for entry in command.entries):
@@ -80,7 +80,7 @@ def _begun(merged: Merged, command: Replace, now: datetime) -> TodoList:
         return todos
     pending = (item for item in todos.items if item.status is Status.PENDING and item.id in merged.written)
     first = next(pending, None)
-    items = tuple(with_status(item, Status.IN_PROGRESS, now) if item is first else item for item in todos.items)
+    items = tuple(set_status(item, Status.IN_PROGRESS, now) if item is first else item for item in todos.items)
     return replace(todos, items=items)
 
 
@@ -127,7 +127,7 @@ def _merge_by_id(editing: Editing, command: Merge) -> None:
         if patch.content:
             item = replace(item, content=editing.cleaner.text(patch.content))
         if patch.status is not None and patch.status is not editing.policy.shows(item.status):
-            item = with_status(item, patch.status, editing.now)
+            item = set_status(item, patch.status, editing.now)
         if patch.parent is not None:
             item = replace(item, parent=editing.cleaner.optional(patch.parent))
         editing.items[place] = item
@@ -135,7 +135,7 @@ def _merge_by_id(editing: Editing, command: Merge) -> None:
 
 def _places(items: list[TodoItem], dialect: str) -> dict[str, int]:
     """Where each item is, by what the dialect calls it."""
-    return {name: place for place, name in enumerate(names_in(items, dialect))}
+    return {name: place for place, name in enumerate(item_names(items, dialect))}
 
 
 def _close(
@@ -155,28 +155,28 @@ def _close(
     before = state.todos
     todos = editing.result()
     if len(before.items) < len(todos.items) > policy.limits.items:
-        return Applied(state, (), (too_many(len(todos.items), policy.limits),))
+        return Applied(state, (), (too_many_items(len(todos.items), policy.limits),))
     if explanation is not None:
         todos = replace(todos, explanation=editing.cleaner.text(explanation) or None)
-    todos, said = normalised(todos, policy, now)
+    todos, said = normalise_focus(todos, policy, now)
     drafts = diff(before, todos)
     problems = [*editing.problems, *editing.cleaner.problems(), *said, *_omissions(before, todos)]
     seen = _seen(before, todos, shown, drafts) if own else None
     return _finish(state, todos, drafts, problems, kind=kind, seen=seen, own=own)
 
 
-def normalised(todos: TodoList, policy: Policy, now: datetime) -> tuple[TodoList, list[Problem]]:
+def normalise_focus(todos: TodoList, policy: Policy, now: datetime) -> tuple[TodoList, list[Problem]]:
     """The list with as many items in progress as the policy wants."""
     if policy.lead_with_focus:
         todos = _led_by_focus(todos)
     if policy.focus == "accept" and not policy.promote:
         return todos, []
     said: list[Problem] = []
-    ordered = todos.items if policy.orphans is None else by_phase(todos)
+    ordered = todos.items if policy.orphans is None else sort_by_phase(todos)
     busy = [item for item in ordered if item.status is Status.IN_PROGRESS]
     if len(busy) > 1 and policy.focus == "first":
         extra = {item.id for item in busy[1:]}
-        items = tuple(with_status(item, Status.PENDING, now) if item.id in extra else item for item in todos.items)
+        items = tuple(set_status(item, Status.PENDING, now) if item.id in extra else item for item in todos.items)
         todos = replace(todos, items=items)
         names = ", ".join(item.id for item in busy[1:])
         text = f"One item is in progress at a time: kept {busy[0].id}; back to pending: {names}."
@@ -184,7 +184,7 @@ def normalised(todos: TodoList, policy: Policy, now: datetime) -> tuple[TodoList
     if policy.promote and not busy:
         first = next((item for item in ordered if item.status is Status.PENDING), None)
         if first is not None:
-            items = tuple(with_status(item, Status.IN_PROGRESS, now) if item is first else item for item in todos.items)
+            items = tuple(set_status(item, Status.IN_PROGRESS, now) if item is first else item for item in todos.items)
             todos = replace(todos, items=items)
     return todos, said
 
@@ -243,15 +243,15 @@ def _finish(
         unseen = seen if own else state.shown
         return Applied(ListState(before, unseen), (confirmed,), tuple(problems))
     todos = replace(todos, revision=before.revision + 1)
-    drafts.append(header(kind, before, todos))
+    drafts.append(draft_header(kind, before, todos))
     for draft in drafts:
         draft.data.setdefault("revision", todos.revision)
     if not own:
-        seen = known_to_its_agent(state, todos)
+        seen = items_known_to_agent(state, todos)
     return Applied(ListState(todos, seen), tuple(drafts), tuple(problems))
 
 
-def known_to_its_agent(state: ListState, todos: TodoList) -> tuple[TodoItem, ...]:
+def items_known_to_agent(state: ListState, todos: TodoList) -> tuple[TodoItem, ...]:
     """What the list's agent knows after others changed the list; of a new plan nothing, whose ids begin anew."""
     if todos.plan_id != state.todos.plan_id:
         return ()

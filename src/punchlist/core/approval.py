@@ -70,9 +70,9 @@ class Plan(Struct, frozen=True, kw_only=True):
     @property
     def todos(self) -> TodoList:
         """The steps that it lists, as a todo list: a value of its own, which no agent has yet."""
-        from punchlist.core.plan_steps import todos_in  # its patterns are dear at start-up, and seldom needed
+        from punchlist.core.plan_steps import parse_steps  # its patterns are dear at start-up, and seldom needed
 
-        return todos_in(self.text)
+        return parse_steps(self.text)
 
     def expired(self, now: datetime) -> bool:
         """Whether it waited for a decision for longer than it was to."""
@@ -83,7 +83,7 @@ class Plan(Struct, frozen=True, kw_only=True):
         return self.state is PlanState.PROPOSED and not self.expired(now)
 
 
-class Decision(NamedTuple):
+class PlanChange(NamedTuple):
     """The plan after a step, which revisions are to be written, and what happened."""
 
     plan: Plan
@@ -91,10 +91,10 @@ class Decision(NamedTuple):
     events: tuple[Draft, ...] = ()
 
 
-def begin(current: Plan | None, *, id: str, item: str, by: str, now: datetime) -> Decision:
+def begin(current: Plan | None, *, id: str, item: str, by: str, now: datetime) -> PlanChange:
     """A plan begins to stream in. What was open before it is superseded."""
     plan = Plan(id=id, revision=_next(current), item=item, created_at=now, created_by=by)
-    return _behind(current, Decision(plan, (plan,), (_event("started", plan, item=item),)), by, now)
+    return _behind(current, PlanChange(plan, (plan,), (_event("started", plan, item=item),)), by, now)
 
 
 class Dropped(NamedTuple):
@@ -134,7 +134,7 @@ def propose(
     item: str | None = None,
     blank: bool = False,
     entered_at: datetime | None = None,
-) -> Decision:
+) -> PlanChange:
     """Puts a text before a person. The draft of the same `item` becomes it; anything else that was open is superseded.
 
     A text that already waits is not proposed again: its revision, and who looks at it, stay. `lasts` is how long a
@@ -143,7 +143,7 @@ def propose(
     sent = repair(text)
     cleaned = _checked(sent, blank=blank)
     if current is not None and current.waits(now) and current.text == cleaned and item in (None, current.item):
-        return Decision(current)
+        return PlanChange(current)
     drafted = current is not None and current.state is PlanState.DRAFTING and item is not None and current.item == item
     if current is None or not drafted:
         plan = Plan(id=id, revision=_next(current), item=item, created_at=now, created_by=by)
@@ -159,7 +159,7 @@ def propose(
         sent_bytes=len(sent.encode()),
         sent_chars=len(sent),
     )
-    decision = Decision(plan, (plan,), (_event("proposed", plan, item=item, text=cleaned),))
+    decision = PlanChange(plan, (plan,), (_event("proposed", plan, item=item, text=cleaned),))
     return decision if drafted else _behind(current, decision, by, now)
 
 
@@ -174,21 +174,21 @@ def _checked(text: str, *, blank: bool) -> str:
     return cleaned
 
 
-def approve(current: Plan | None, *, by: str, now: datetime, revision: int | None = None) -> Decision:
+def approve(current: Plan | None, *, by: str, now: datetime, revision: int | None = None) -> PlanChange:
     """A person agrees to the revision that was shown to them; None means the one there is."""
     plan = _decidable(current, revision, now)
     approved = replace(plan, state=PlanState.APPROVED, decided_at=now, decided_by=by)
-    return Decision(approved, (approved,), (_event("approved", approved),))
+    return PlanChange(approved, (approved,), (_event("approved", approved),))
 
 
-def reject(current: Plan | None, reason: str, *, by: str, now: datetime, revision: int | None = None) -> Decision:
+def reject(current: Plan | None, reason: str, *, by: str, now: datetime, revision: int | None = None) -> PlanChange:
     """A person does not agree, and says why."""
     plan = _decidable(current, revision, now)
     said = clean(reason).text.strip()
     if not said:
         raise PlanRefused(problem="A rejection needs a reason, so that the next plan can be better; say one.")
     rejected = replace(plan, state=PlanState.REJECTED, decided_at=now, decided_by=by, reason=said)
-    return Decision(rejected, (rejected,), (_event("rejected", rejected, reason=said),))
+    return PlanChange(rejected, (rejected,), (_event("rejected", rejected, reason=said),))
 
 
 def _decidable(current: Plan | None, revision: int | None, now: datetime) -> Plan:
@@ -205,12 +205,12 @@ def _decidable(current: Plan | None, revision: int | None, now: datetime) -> Pla
     return current
 
 
-def _behind(current: Plan | None, decision: Decision, by: str, now: datetime) -> Decision:
+def _behind(current: Plan | None, decision: PlanChange, by: str, now: datetime) -> PlanChange:
     """The decision, with what was open before it superseded."""
     if current is None or not current.is_open:
         return decision
     old = replace(current, state=PlanState.SUPERSEDED, decided_at=now, decided_by=by)
-    return Decision(decision.plan, (old, *decision.changed), (_event("superseded", old), *decision.events))
+    return PlanChange(decision.plan, (old, *decision.changed), (_event("superseded", old), *decision.events))
 
 
 def _next(current: Plan | None) -> int:
@@ -222,6 +222,6 @@ def _event(kind: str, plan: Plan, **more: Any) -> Draft:
     return Draft(f"approval.{kind}", {"plan": plan.id, "plan_revision": plan.revision, **more})
 
 
-def delta(plan: Plan, text: str) -> Draft:
+def draft_delta(plan: Plan, text: str) -> Draft:
     """A piece of a draft, as an event."""
     return _event("delta", plan, item=plan.item, delta=text)

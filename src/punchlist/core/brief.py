@@ -62,7 +62,7 @@ class Brief(Struct, frozen=True):
         return not any(lists) and self.work.is_empty
 
 
-def brief(events: Iterable[Event], *, after: int, now: datetime) -> Brief:
+def write_brief(events: Iterable[Event], *, after: int, now: datetime) -> Brief:
     """What a person has to know who has seen everything up to and with the event `after`.
 
     Needs the whole log of what is asked about: a completion is judged by all that was seen. `until` is where to go on

@@ -38,13 +38,13 @@ class CurrentWork(Struct, frozen=True):
         return not self.tasks and self.todos.is_finished
 
 
-def with_tasks(todos: TodoList, tasks: Iterable[Task], *, own: str | None = None) -> TodoList:
+def append_tasks(todos: TodoList, tasks: Iterable[Task], *, own: str | None = None) -> TodoList:
     """The list with tasks behind its items, each under its name, for what is put before a model. Never stored."""
-    items = tuple(as_items(tasks, own=own))
+    items = tuple(tasks_as_items(tasks, own=own))
     return replace(todos, items=(*todos.items, *items)) if items else todos
 
 
-def as_items(tasks: Iterable[Task], *, own: str | None = None) -> Iterator[TodoItem]:
+def tasks_as_items(tasks: Iterable[Task], *, own: str | None = None) -> Iterator[TodoItem]:
     """An agent's tasks as items. One that comes after a task of somebody else's is blocked, as it cannot be begun.
 
     `own` is the list that the agent's tool writes, if it is a task tool: a task of another list is named with its list.
@@ -52,7 +52,7 @@ def as_items(tasks: Iterable[Task], *, own: str | None = None) -> Iterator[TodoI
     found = tuple(tasks)
     names = {(task.list, task.id) for task in found}
     for task in found:
-        item = as_item(task, own=own)
+        item = task_as_item(task, own=own)
         theirs = [each.id for each in task.held_by if (task.list, each.id) not in names] if task.list != FLOWS else []
         if theirs and item.status is Status.PENDING:
             said = "after " + ", ".join(f"#{each}" for each in theirs)
@@ -61,9 +61,9 @@ def as_items(tasks: Iterable[Task], *, own: str | None = None) -> Iterator[TodoI
         yield item
 
 
-def as_item(task: Task, *, own: str | None = None) -> TodoItem:
+def task_as_item(task: Task, *, own: str | None = None) -> TodoItem:
     """A task as an item: what it waits for is its blocker."""
-    name = name_of(task, own=own)
+    name = task_name(task, own=own)
     return TodoItem(
         id=name,
         content=f"{name} {task.subject}",
@@ -75,25 +75,25 @@ def as_item(task: Task, *, own: str | None = None) -> TodoItem:
     )
 
 
-def name_of(task: Task, *, own: str | None = None) -> str:
+def task_name(task: Task, *, own: str | None = None) -> str:
     """What its tool calls it by: a task by its number, a flow by its id."""
     if task.list == FLOWS and "flow" in task.metadata:
         return str(task.metadata["flow"])
     return f"#{task.id}" if own is None or task.list in {own, FLOWS} else f"#{task.id} of {task.list}"
 
 
-def own_list(layer: str, task_list: str) -> str | None:
+def own_task_list(layer: str, task_list: str) -> str | None:
     """The list that a tool of this layer writes; None for one that writes todos."""
     return {"tasks": task_list, "flows": FLOWS}.get(layer)
 
 
-def beyond(tasks: Iterable[Task], own: str | None) -> tuple[frozenset[str], frozenset[str]]:
+def find_unreachable(tasks: Iterable[Task], own: str | None) -> tuple[frozenset[str], frozenset[str]]:
     """The tasks that a tool does not reach, by their names among the items, and the lists that they are on.
 
     Flows are on none: they have commands of their own.
     """
     found = [task for task in tasks if task.list != own]
-    return frozenset(name_of(task, own=own) for task in found), frozenset(task.list for task in found) - {FLOWS}
+    return frozenset(task_name(task, own=own) for task in found), frozenset(task.list for task in found) - {FLOWS}
 
 
 def _blocker(task: Task) -> Blocker | None:

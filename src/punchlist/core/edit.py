@@ -11,9 +11,9 @@ from msgspec.structs import replace
 from punchlist.core import commands as do
 from punchlist.core.commands import Cleaner, Entry, Group, Operation, Policy, Problem, Target
 from punchlist.core.identity import match
-from punchlist.core.phases import in_phase, new_phase
-from punchlist.core.proof import kind_of
-from punchlist.core.todo import ENDED, Blocker, Evidence, Phase, Status, TodoItem, TodoList, with_status
+from punchlist.core.phases import make_phase, put_in_phase
+from punchlist.core.proof import classify_evidence
+from punchlist.core.todo import ENDED, Blocker, Evidence, Phase, Status, TodoItem, TodoList, set_status
 from punchlist.text import cut, for_prompt
 
 _LONGEST = 100_000
@@ -41,7 +41,7 @@ def _anew(item: TodoItem, before: TodoItem) -> TodoItem:
     )
 
 
-def new_item(
+def make_item(
     entry: Entry, text: str, *, item_id: str, dialect: str, now: datetime, by: str, cleaner: Cleaner
 ) -> TodoItem:
     """The item that an entry makes. Its phase is not set here."""
@@ -119,7 +119,7 @@ class Editing:
             case do.Drop(target):
                 self._end(target, Status.CANCELLED)
             case do.Reopen(target):
-                self._each(target, lambda item: with_status(item, Status.PENDING, self.now), sweep=True)
+                self._each(target, lambda item: set_status(item, Status.PENDING, self.now), sweep=True)
             case do.Remove(target, phases):
                 self._remove(target, phases=phases)
             case do.Note(target, text):
@@ -146,7 +146,7 @@ class Editing:
         from punchlist.text.redaction import redact  # most writes offer none
 
         text = redact(self.cleaner.text(given.text), self.policy.secrets)
-        return Evidence(text, kind_of(text, self.cleaner.optional(given.kind)))
+        return Evidence(text, classify_evidence(text, self.cleaner.optional(given.kind)))
 
     # Which items an operation means.
 
@@ -223,7 +223,7 @@ class Editing:
         for group in groups:
             phase = None
             if group.phase is not None:
-                phase = new_phase([*self.start.phases, *self.phases], self.cleaner.text(group.phase))
+                phase = make_phase([*self.start.phases, *self.phases], self.cleaner.text(group.phase))
                 self.phases.append(phase)
             for entry in group.entries:
                 text, before = next(known)
@@ -231,7 +231,7 @@ class Editing:
                 if before is not None:
                     item = _anew(item, before)
                     old.pop(before.id, None)
-                self.items.append(in_phase(item, phase))
+                self.items.append(put_in_phase(item, phase))
         self.omitted.extend(item for item in old.values() if item.is_open)
 
     def _begin_plan(self) -> None:
@@ -245,7 +245,7 @@ class Editing:
             item_id = str(self.next_id)
             self.next_id += 1
         dialect = self.policy.dialect
-        return new_item(entry, text, item_id=item_id, dialect=dialect, now=self.now, by=self.by, cleaner=self.cleaner)
+        return make_item(entry, text, item_id=item_id, dialect=dialect, now=self.now, by=self.by, cleaner=self.cleaner)
 
     def _append(self, operation: do.Append) -> None:
         if not self.items and operation.entries:
@@ -266,14 +266,14 @@ class Editing:
             into = phase if entry.phase is None else self._made(self.cleaner.text(entry.phase))
             if into is not last:
                 place, last = self._end_of(into), into
-            self.items.insert(place, in_phase(self._new(entry, text), into))
+            self.items.insert(place, put_in_phase(self._new(entry, text), into))
             place += 1
 
     def _made(self, name: str) -> Phase:
         """The first phase of that name, made at the end if missing."""
         phase = self._phase(name)
         if phase is None:
-            phase = new_phase([*self.start.phases, *self.phases], name)
+            phase = make_phase([*self.start.phases, *self.phases], name)
             self.phases.append(phase)
         return phase
 
@@ -305,11 +305,11 @@ class Editing:
         if not beside:
             for place in others:
                 self._pause(place)
-        self.items[places[0]] = with_status(self.items[places[0]], Status.IN_PROGRESS, self.now)
+        self.items[places[0]] = set_status(self.items[places[0]], Status.IN_PROGRESS, self.now)
 
     def _pause(self, place: int) -> None:
         item = self.items[place]
-        self.items[place] = with_status(item, Status.PENDING, self.now)
+        self.items[place] = set_status(item, Status.PENDING, self.now)
         self.say("demoted", f"Item {item.id} went back to pending: one item is in progress at a time.", item=item.id)
 
     def _end(
@@ -322,7 +322,7 @@ class Editing:
         note: str = "",
     ) -> None:
         def ended(item: TodoItem) -> TodoItem:
-            item = with_status(item, status, self.now)
+            item = set_status(item, status, self.now)
             if self.policy.confirms and status is Status.COMPLETED:
                 item = replace(item, grade="confirmed")
             if proofs:
@@ -343,7 +343,7 @@ class Editing:
         order = [*range(places[-1] + 1, len(self.items)), *range(places[-1] + 1)]
         place = next((place for place in order if self.items[place].status is Status.PENDING), None)
         if place is not None:
-            self.items[place] = with_status(self.items[place], Status.IN_PROGRESS, self.now)
+            self.items[place] = set_status(self.items[place], Status.IN_PROGRESS, self.now)
 
     def _remove(self, target: Target, *, phases: bool) -> None:
         if target.item is not None and any(item.id == target.item for item in self.omitted):
@@ -370,13 +370,13 @@ class Editing:
     def _block(self, target: Target, blocker: Blocker) -> None:
         focus = next((item.id for item in self.items if item.status is Status.IN_PROGRESS), None)
         places = self._each(
-            target, lambda item: replace(with_status(item, Status.BLOCKED, self.now), blocker=blocker), sweep=False
+            target, lambda item: replace(set_status(item, Status.BLOCKED, self.now), blocker=blocker), sweep=False
         )
         self._advance(focus, places)
 
     def _unblock(self, target: Target) -> None:
         def unblocked(item: TodoItem) -> TodoItem:
-            return with_status(item, Status.PENDING, self.now) if item.status is Status.BLOCKED else item
+            return set_status(item, Status.PENDING, self.now) if item.status is Status.BLOCKED else item
 
         self._each(target, unblocked, sweep=False)
 
@@ -400,5 +400,5 @@ class Editing:
         for item in wanted[:1] if target.item is not None else wanted:
             self.omitted.remove(item)
             phase = next((known for known in self.phases if known.id == item.phase_id), None)
-            back = in_phase(with_status(item, Status.PENDING, self.now), phase)
+            back = put_in_phase(set_status(item, Status.PENDING, self.now), phase)
             self.items.insert(self._end_of(phase), back)

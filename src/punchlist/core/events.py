@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from punchlist.core.todo import WORDS, Blocker, Evidence, Phase, Status, TodoItem, TodoList
+from punchlist.core.todo import Blocker, Evidence, Phase, Status, TodoItem, TodoList
 from punchlist.errors import InvalidInput
 
 KINDS: Mapping[str, str] = {
@@ -137,7 +137,7 @@ class Event(Struct, frozen=True):
 _LAST_SEQ = 2**63 - 1
 
 
-def cursor_of(after: int | str) -> int:
+def parse_cursor(after: int | str) -> int:
     """The number of an event, from itself or from its cursor."""
     text = str(after)
     if not text.isdecimal():
@@ -156,7 +156,7 @@ def diff(before: TodoList, after: TodoList) -> list[Draft]:
     if len(before.items) == len(after.items) and before.omitted is after.omitted:
         same_places = all(old is new or old.id == new.id for old, new in zip(before.items, after.items, strict=True))
         if same_places:
-            drafts.extend(changes(zip(before.items, after.items, strict=True)))
+            drafts.extend(draft_changes(zip(before.items, after.items, strict=True)))
             return drafts
     old = {item.id: item for item in before.items}
     kept: list[tuple[TodoItem, TodoItem]] = []
@@ -169,25 +169,25 @@ def diff(before: TodoList, after: TodoList) -> list[Draft]:
             kept.append((known, item))
     drafts.extend(_departures(before, after, old))  # first, so that an arrival's index is its place
     drafts.extend(arrivals)
-    drafts.extend(changes(kept))
+    drafts.extend(draft_changes(kept))
     kept_ids = [item.id for item, _ in kept]
     if _kept_order(before, kept_ids) != kept_ids:
         drafts.append(Draft("list.ordered", {"ids": [item.id for item in after.items]}))
     return drafts
 
 
-def changes(pairs: Iterable[tuple[TodoItem, TodoItem]]) -> Iterator[Draft]:
+def draft_changes(pairs: Iterable[tuple[TodoItem, TodoItem]]) -> Iterator[Draft]:
     """The events of items that are not what they were."""
     for old, new in pairs:
         if old is not new and (fields := changed_fields(old, new)):
-            kind = transition(old.status, new.status)
+            kind = transition_kind(old.status, new.status)
             yield Draft(kind, {"id": new.id, "content": new.content, "set": fields})
 
 
 def _arrival(before: TodoList, item: TodoItem, index: int) -> Draft:
     known = next((gone for gone in before.omitted if gone.id == item.id), None)
     if known is None:
-        return Draft("item.added", {"item": item_data(item), "index": index})
+        return Draft("item.added", {"item": encode_item(item), "index": index})
     fields = changed_fields(known, item)
     return Draft("item.restored", {"id": item.id, "content": item.content, "set": fields, "index": index})
 
@@ -202,7 +202,7 @@ def _departures(before: TodoList, after: TodoList, gone: dict[str, TodoItem]) ->
     for item in after.omitted[same:]:
         data: dict[str, Any] = {"id": item.id, "content": item.content}
         if gone.get(item.id) != item:
-            data["item"] = item_data(item)
+            data["item"] = encode_item(item)
         yield Draft("item.omitted", data)
     for item in gone.values():
         if item.id not in now_omitted:
@@ -229,14 +229,14 @@ _ARRIVALS: Mapping[Status, str] = {
 _RETURNS: Mapping[Status, str] = {Status.IN_PROGRESS: "item.paused", Status.BLOCKED: "item.unblocked"}
 
 
-def transition(before: Status, after: Status) -> str:
+def transition_kind(before: Status, after: Status) -> str:
     """The kind of event that tells of an item's new status."""
     if before is after:
         return "item.changed"
     return _ARRIVALS.get(after) or _RETURNS.get(before, "item.reopened")
 
 
-def header(kind: str, before: TodoList, after: TodoList, **extra: Any) -> Draft:
+def draft_header(kind: str, before: TodoList, after: TodoList, **extra: Any) -> Draft:
     """The event that closes a change: the new revision, and what changed about the list as a whole."""
     data: dict[str, Any] = {"revision": after.revision, **extra}
     if after.explanation != before.explanation:
@@ -281,7 +281,7 @@ def _fold_header(todos: TodoList, data: Mapping[str, Any]) -> TodoList:
 def _fold_item(todos: TodoList, kind: str, data: Mapping[str, Any]) -> TodoList:
     items = list(todos.items)
     if kind == "item.added":
-        items.insert(data["index"], item_from(data["item"]))
+        items.insert(data["index"], decode_item(data["item"]))
         return replace(todos, items=tuple(items))
     item_id = data["id"]
     if kind == "item.restored":
@@ -292,7 +292,7 @@ def _fold_item(todos: TodoList, kind: str, data: Mapping[str, Any]) -> TodoList:
         return replace(todos, items=_without(todos.items, item_id), omitted=_without(todos.omitted, item_id))
     if kind == "item.omitted":
         given = data.get("item")
-        item = item_from(given) if given else next(item for item in items if item.id == item_id)
+        item = decode_item(given) if given else next(item for item in items if item.id == item_id)
         return replace(todos, items=_without(todos.items, item_id), omitted=(*_without(todos.omitted, item_id), item))
     if "set" not in data:
         return todos
@@ -310,12 +310,12 @@ _TIMES = ("created_at", "started_at", "finished_at")
 _DEFAULT = TodoItem(id="", content="")
 
 
-def item_data(item: TodoItem) -> dict[str, Any]:
+def encode_item(item: TodoItem) -> dict[str, Any]:
     """An item as JSON values, without the fields that hold their default."""
     return {"id": item.id, "content": item.content, **changed_fields(_DEFAULT, item)}
 
 
-def item_from(data: Mapping[str, Any]) -> TodoItem:
+def decode_item(data: Mapping[str, Any]) -> TodoItem:
     """The inverse of `item_data`. Fields of a later version are ignored."""
     return with_fields(TodoItem(id=data["id"], content=data["content"]), data)
 
@@ -364,7 +364,7 @@ def _evidence(value: Any) -> tuple[Evidence, ...]:
 
 _TO_PLAIN: dict[str, Callable[[Any], Any]] = {
     **dict.fromkeys(_TIMES, datetime.isoformat),
-    "status": WORDS.__getitem__,
+    "status": str,
     "notes": list,
     "blocker": _from_blocker,
     "aliases": dict,

@@ -16,7 +16,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from punchlist.core.commands import Elsewhere, Problem
-from punchlist.core.task_rules import merged_state
+from punchlist.core.task_rules import merge_state
 from punchlist.errors import (
     FlowCancelPending,
     FlowEnded,
@@ -118,7 +118,7 @@ def check_open(flow: Flow, *, cancels: bool = False) -> None:
         raise FlowCancelPending(id=flow.id)
 
 
-def moved(flow: Flow, to: FlowStatus, now: datetime, **more: Any) -> Flow:
+def move(flow: Flow, to: FlowStatus, now: datetime, **more: Any) -> Flow:
     """The flow in another status. Checked in this order: whether it has ended, is to be cancelled, may go there.
 
     One that begins, by whichever name, comes after those before it.
@@ -129,52 +129,52 @@ def moved(flow: Flow, to: FlowStatus, now: datetime, **more: Any) -> Flow:
         raise FlowTransitionRefused(id=flow.id, status=flow.status, to=to, ways=ways)
     if to is _R and flow.held_by:
         raise FlowHeld(id=flow.id, before=", ".join(f"`{each}`" for each in flow.held_by[:10]), held_by=flow.held_by)
-    return changed(flow, now, status=to, **more)
+    return change(flow, now, status=to, **more)
 
 
-def changed(flow: Flow, now: datetime, **values: Any) -> Flow:
+def change(flow: Flow, now: datetime, **values: Any) -> Flow:
     """The flow with other values, at its next revision. A clock that was set back does not take it back."""
     return replace(flow, revision=flow.revision + 1, updated_at=max(now, flow.updated_at), **values)
 
 
-def started(flow: Flow, now: datetime) -> Flow:
-    return moved(flow, _R, now)
+def start(flow: Flow, now: datetime) -> Flow:
+    return move(flow, _R, now)
 
 
-def waiting(flow: Flow, wait: Any, now: datetime) -> Flow:
-    return moved(flow, _W, now, wait=wait)
+def wait(flow: Flow, wait: Any, now: datetime) -> Flow:
+    return move(flow, _W, now, wait=wait)
 
 
-def resumed(flow: Flow, now: datetime, patch: tuple[Any] | None = None) -> Flow:
+def resume(flow: Flow, now: datetime, patch: tuple[Any] | None = None) -> Flow:
     """Running again, with what came of the wait merged into the state. `patch` is in a tuple: None may be one."""
-    return moved(flow, _R, now, wait=None, **_patched(flow, patch))
+    return move(flow, _R, now, wait=None, **_patched(flow, patch))
 
 
-def finished(flow: Flow, now: datetime, patch: tuple[Any] | None = None) -> Flow:
-    return moved(flow, _D, now, **_patched(flow, patch))
+def finish(flow: Flow, now: datetime, patch: tuple[Any] | None = None) -> Flow:
+    return move(flow, _D, now, **_patched(flow, patch))
 
 
-def failed(flow: Flow, reason: str, now: datetime) -> Flow:
+def fail(flow: Flow, reason: str, now: datetime) -> Flow:
     """Failed; the state says why, under `failure`."""
-    told = {"failure": {"reason": reason, "at": rfc3339(now)}}
-    return moved(flow, _F, now, **_patched(flow, (told,)))
+    told = {"failure": {"reason": reason, "at": format_rfc3339(now)}}
+    return move(flow, _F, now, **_patched(flow, (told,)))
 
 
-def cancelled(flow: Flow, now: datetime) -> Flow:
-    return moved(flow, _X, now)
+def cancel(flow: Flow, now: datetime) -> Flow:
+    return move(flow, _X, now)
 
 
-def cancel_asked(flow: Flow, now: datetime) -> Flow:
+def request_cancel(flow: Flow, now: datetime) -> Flow:
     """To be cancelled, for good; the status stays. Nothing happens to a flow that has ended or is so already."""
     if flow.is_terminal or flow.cancel_requested:
         return flow
-    return changed(flow, now, cancel_requested=True)
+    return change(flow, now, cancel_requested=True)
 
 
-def updated(flow: Flow, now: datetime, patch: Any, step: str | None = None) -> Flow:
+def update(flow: Flow, now: datetime, patch: Any, step: str | None = None) -> Flow:
     """With more in its state, and perhaps at another step; the status stays."""
     check_open(flow)
-    return changed(flow, now, **_patched(flow, (patch,)), current_step=flow.current_step if step is None else step)
+    return change(flow, now, **_patched(flow, (patch,)), current_step=flow.current_step if step is None else step)
 
 
 def check_not_started(flow: Flow) -> None:
@@ -186,10 +186,10 @@ def check_not_started(flow: Flow) -> None:
 
 def _patched(flow: Flow, patch: tuple[Any] | None) -> dict[str, Any]:
     """Shallow: the keys of an object replace those of an object; anything else replaces the whole state."""
-    return {} if patch is None else {"state": merged_state(flow.state, patch[0])}
+    return {} if patch is None else {"state": merge_state(flow.state, patch[0])}
 
 
-def rfc3339(at: datetime, *, utc: str = "+00:00") -> str:
+def format_rfc3339(at: datetime, *, utc: str = "+00:00") -> str:
     """A time as nexo writes it: no digits behind the second, or three, or six."""
     digits = f".{at.microsecond:06}" if at.microsecond else ""
     second = at.replace(microsecond=0, tzinfo=None).isoformat()
@@ -219,20 +219,20 @@ class WaitCondition(Struct, frozen=True, kw_only=True):
     def json(self) -> dict[str, str]:
         """As it is kept with the flow."""
         if self.kind == "timer" and self.at is not None:
-            return {"kind": "timer", "at": rfc3339(self.at, utc="Z")}
+            return {"kind": "timer", "at": format_rfc3339(self.at, utc="Z")}
         if self.kind == "external_event":
             return {"kind": self.kind, "topic": self.topic, "correlation_id": self.correlation_id}
         return {"kind": self.kind}
 
 
-def condition_of(value: Any) -> WaitCondition | None:
+def parse_condition(value: Any) -> WaitCondition | None:
     """The condition that a piece of JSON says, None if it says none. Other keys are ignored."""
     if not isinstance(value, Mapping):
         return None
     said = cast("Mapping[str, Any]", value)
     match said.get("kind"):
         case "timer":
-            at = moment_of(said.get("at"))
+            at = parse_time(said.get("at"))
             return None if at is None else WaitCondition(kind="timer", at=at)
         case "external_event":
             topic, correlation_id = said.get("topic"), said.get("correlation_id")
@@ -245,7 +245,7 @@ def condition_of(value: Any) -> WaitCondition | None:
             return None
 
 
-def moment_of(text: Any) -> datetime | None:
+def parse_time(text: Any) -> datetime | None:
     """A time in the form of RFC 3339, in UTC; digits beyond microseconds are dropped."""
     found = _moment.fullmatch(text) if isinstance(text, str) and len(text) < 100 else None
     if found is None:
@@ -271,29 +271,29 @@ def check_condition(condition: WaitCondition, now: datetime, horizon: timedelta 
                 raise FlowWaitRefused(problem=f"external_event.{name} cannot be empty")
 
 
-def outcome(flow: Flow, now: datetime) -> Outcome:
+def decide_wait(flow: Flow, now: datetime) -> Outcome:
     """What a look at a waiting flow does: a request to cancel comes first; only a timer is over by itself.
 
     One whose wait is missing or says nothing is skipped.
     """
     if flow.cancel_requested:
         return "cancel"
-    condition = condition_of(flow.wait)
+    condition = parse_condition(flow.wait)
     if condition is None:
         return "skip"
     return "resume" if condition.at is not None and now >= condition.at else "wait"
 
 
-def is_over(flow: Flow, now: datetime) -> bool:
+def is_wait_over(flow: Flow, now: datetime) -> bool:
     """Whether it waits for a time that has come, so that whoever looks at it finds it running."""
-    return flow.status is FlowStatus.WAITING and outcome(flow, now) == "resume"
+    return flow.status is FlowStatus.WAITING and decide_wait(flow, now) == "resume"
 
 
-def awaits(flow: Flow, topic: str, correlation_id: str) -> bool:
+def is_waiting_for(flow: Flow, topic: str, correlation_id: str) -> bool:
     """Whether it waits for just this event."""
     if flow.status is not FlowStatus.WAITING:
         return False
-    found = condition_of(flow.wait)
+    found = parse_condition(flow.wait)
     return found == WaitCondition(kind="external_event", topic=topic, correlation_id=correlation_id)
 
 

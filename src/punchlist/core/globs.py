@@ -12,7 +12,7 @@ _ANYTHING = "**"
 _MOST_PARTS = 64
 
 
-def overlap(one: str, other: str) -> bool:
+def overlaps(one: str, other: str) -> bool:
     """A pattern also means everything below what it names, as a folder does. Case is not told apart."""
     first, second = _folders(one), _folders(other)
     if len(first) > _MOST_PARTS or len(second) > _MOST_PARTS:
@@ -20,7 +20,7 @@ def overlap(one: str, other: str) -> bool:
     return _meet((*first, _ANYTHING), (*second, _ANYTHING))
 
 
-def normal(pattern: str) -> str:
+def normalise(pattern: str) -> str:
     """The pattern without needless parts; the empty text stands for everything."""
     return "/".join(_parts(pattern))
 

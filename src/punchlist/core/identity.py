@@ -80,7 +80,7 @@ class _Matching:
         if not any(entry.alias is not None for entry in entries):
             return
         places: dict[str, int] = {}
-        for place, name in enumerate(names_in(self.items, dialect)):
+        for place, name in enumerate(item_names(self.items, dialect)):
             places.setdefault(name, place)
         for index, entry in enumerate(entries):
             place = places.get(clean(entry.alias).text) if entry.alias is not None else None
@@ -136,7 +136,7 @@ class _Matching:
                 self.give(index, place)
 
 
-def names_in(items: Sequence[TodoItem], dialect: str) -> list[str]:
+def item_names(items: Sequence[TodoItem], dialect: str) -> list[str]:
     """What a dialect with ids calls each item: the id that it gave, else ours, marked where that one is taken."""
     if dialect == "punchlist":
         return [item.id for item in items]

@@ -11,7 +11,7 @@ DEEPEST = 100
 _LEAST, _MOST = -(2**63), 2**64 - 1
 
 
-def json_value(value: Any, depth: int = 0) -> Any:
+def to_json_value(value: Any, depth: int = 0) -> Any:
     """The value in JSON's own types. Lone surrogates are replaced; a whole number beyond 64 bits becomes a float.
 
     Raises `TypeError` for what JSON has no word for, `ValueError` for what is too deep or no finite number; both say
@@ -26,10 +26,10 @@ def json_value(value: Any, depth: int = 0) -> Any:
     if depth >= DEEPEST:
         raise ValueError("it is too deep")
     if isinstance(value, list | tuple):
-        return [json_value(part, depth + 1) for part in cast("list[Any]", value)]
+        return [to_json_value(part, depth + 1) for part in cast("list[Any]", value)]
     if isinstance(value, dict):
         fields = cast("dict[Any, Any]", value)
-        return {_key(key): json_value(part, depth + 1) for key, part in fields.items()}
+        return {_key(key): to_json_value(part, depth + 1) for key, part in fields.items()}
     raise TypeError(f"it holds a {type(value).__name__}")
 
 

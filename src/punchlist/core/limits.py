@@ -25,13 +25,13 @@ from punchlist.core.commands import (
 )
 
 
-def over_limit(command: Command, limits: Limits) -> Problem | None:
+def check_limits(command: Command, limits: Limits) -> Problem | None:
     """The first limit that the input breaks: the count, then item by item, blank before long, then other texts."""
     if isinstance(command, Edit) and len(command.operations) > 4 * limits.items + 100:
         return _too_many_operations(len(command.operations), 4 * limits.items + 100)
     texts = _texts(command.entries) if isinstance(command, Replace) else list(_texts_of(command))
     if len(texts) > limits.items and (count := _count(command)) > limits.items:
-        return too_many(count, limits)
+        return too_many_items(count, limits)
     if limits.bytes is None and not limits.refuse_blank:
         longest = max((max(len(content), len(form or "")) for content, form in texts), default=0)
         if longest <= limits.characters:
@@ -77,7 +77,7 @@ def _count(command: Command) -> int:
             assert_never(command)
 
 
-def too_many(count: int, limits: Limits) -> Problem:
+def too_many_items(count: int, limits: Limits) -> Problem:
     text = f"{count} items are too many; at most {limits.items} fit. Put small steps together."
     return Problem("too_many_items", text, fatal=True, data={"count": count, "max": limits.items})
 

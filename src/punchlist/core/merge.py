@@ -13,10 +13,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from punchlist.core.commands import Cleaner, Entry, Policy, Replace
-from punchlist.core.edit import new_item
+from punchlist.core.edit import make_item
 from punchlist.core.identity import match, match_key
-from punchlist.core.phases import in_phase, phases_for, renewed_phases
-from punchlist.core.todo import ENDED, Status, TodoItem, TodoList, with_status
+from punchlist.core.phases import assign_phases, put_in_phase, renew_phases
+from punchlist.core.todo import ENDED, Status, TodoItem, TodoList, set_status
 
 
 class Merged(Struct, frozen=True):
@@ -66,7 +66,7 @@ class _Merge:
         self.current = {item.id: item for item in todos.items}
         self.next_id = todos.next_id
         names = command.phases
-        self.phases = None if names is None else renewed_phases(todos.phases, [cleaner.text(name) for name in names])
+        self.phases = None if names is None else renew_phases(todos.phases, [cleaner.text(name) for name in names])
 
     def run(self) -> Merged:
         base = self._visible(self.todos.items if self.shown is None else self.shown)
@@ -110,7 +110,7 @@ class _Merge:
             explanation=self._explanation(self.todos.explanation),
         )
         exact = len(items) == len(as_written) and all(map(_same, items, as_written))
-        todos = phases_for(merged, self.phases, ids - self.current.keys())
+        todos = assign_phases(merged, self.phases, ids - self.current.keys())
         return Merged(todos, ids, None if exact else tuple(as_written))
 
     def _match_new_words(self, found: list[TodoItem | None], base: Sequence[TodoItem]) -> None:
@@ -161,7 +161,7 @@ class _Merge:
             next_id=self.next_id,
         )
         ids = frozenset(item.id for item in items)
-        return Merged(phases_for(fresh, self.phases, ids), ids, None)
+        return Merged(assign_phases(fresh, self.phases, ids), ids, None)
 
     def _explanation(self, kept: str | None) -> str | None:
         """An explanation that is not given stays, unless a new plan begins; an empty one takes it away."""
@@ -184,7 +184,7 @@ class _Merge:
         item_id = str(self.next_id)
         self.next_id += 1
         policy = self.policy
-        item = new_item(
+        item = make_item(
             entry, text, item_id=item_id, dialect=policy.dialect, now=self.now, by=self.by, cleaner=self.cleaner
         )
         return self._placed(item, entry)
@@ -194,7 +194,7 @@ class _Merge:
         if self.phases is not None:
             place = entry.phase_place
             inside = place is not None and 0 <= place < len(self.phases)
-            return in_phase(item, self.phases[place] if inside and place is not None else None)
+            return put_in_phase(item, self.phases[place] if inside and place is not None else None)
         name = self.cleaner.optional(entry.phase)
         return item if name is None else replace(item, phase=name)
 
@@ -231,7 +231,7 @@ class _Merge:
             changes["aliases"] = {**current.aliases, dialect: self.cleaner.text(entry.alias)}
         item = replace(current, **changes) if changes else current
         if not entry.keeps and entry.status is not self.policy.shows(known.status):
-            item = with_status(item, entry.status, self.now)
+            item = set_status(item, entry.status, self.now)
         if entry.blocker is not None and item.status not in ENDED:
             blocker = self.cleaner.blocker(entry.blocker)
             # To say that nothing comes first takes away an order, not the reason why somebody waits.

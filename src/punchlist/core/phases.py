@@ -9,18 +9,18 @@ from msgspec.structs import replace
 from punchlist.core.todo import Phase, TodoItem, TodoList
 
 
-def new_phase(phases: Sequence[Phase], name: str) -> Phase:
+def make_phase(phases: Sequence[Phase], name: str) -> Phase:
     """A phase with an id that none of these has."""
     numbers = (int(phase.id[1:]) for phase in phases if phase.id[1:].isdecimal())
     return Phase(f"f{max(numbers, default=0) + 1}", name)
 
 
-def in_phase(item: TodoItem, phase: Phase | None) -> TodoItem:
+def put_in_phase(item: TodoItem, phase: Phase | None) -> TodoItem:
     phase_id, name = (phase.id, phase.name) if phase is not None else (None, None)
     return item if (item.phase_id, item.phase) == (phase_id, name) else replace(item, phase_id=phase_id, phase=name)
 
 
-def phases_for(todos: TodoList, renewed: Sequence[Phase] | None, new: Set[str]) -> TodoList:
+def assign_phases(todos: TodoList, renewed: Sequence[Phase] | None, new: Set[str]) -> TodoList:
     """The list with every item in a phase of the list.
 
     `renewed` are the phases from now on; without it the known ones stay. An item that only has a phase name
@@ -42,15 +42,15 @@ def phases_for(todos: TodoList, renewed: Sequence[Phase] | None, new: Set[str]) 
             joins = before if renewed is None and item.id in new else None
             phase = by_name.get(item.phase) if item.phase is not None else joins
         if phase is None and item.phase is not None:
-            phase = new_phase([*todos.phases, *phases], item.phase)
+            phase = make_phase([*todos.phases, *phases], item.phase)
             phases.append(phase)
             by_id[phase.id] = by_name[phase.name] = phase
-        items.append(in_phase(item, phase))
+        items.append(put_in_phase(item, phase))
         before = phase
     return replace(todos, items=tuple(items), phases=tuple(phases))
 
 
-def renewed_phases(old: Sequence[Phase], names: Sequence[str]) -> list[Phase]:
+def renew_phases(old: Sequence[Phase], names: Sequence[str]) -> list[Phase]:
     """Phases of these names in this order; each takes over the first unused old one of its name."""
     free = list(old)
     phases: list[Phase] = []
@@ -58,11 +58,11 @@ def renewed_phases(old: Sequence[Phase], names: Sequence[str]) -> list[Phase]:
         known = next((phase for phase in free if phase.name == name), None)
         if known is not None:
             free.remove(known)
-        phases.append(known or new_phase([*old, *phases], name))
+        phases.append(known or make_phase([*old, *phases], name))
     return phases
 
 
-def by_phase(todos: TodoList) -> Sequence[TodoItem]:
+def sort_by_phase(todos: TodoList) -> Sequence[TodoItem]:
     """The items as a dialect of phases shows them: those without one first, then phase by phase."""
     places: dict[str | None, int] = {phase.id: place for place, phase in enumerate(todos.phases, 1)}
     return sorted(todos.items, key=lambda item: places.get(item.phase_id, 0))

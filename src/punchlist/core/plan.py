@@ -179,7 +179,7 @@ def strip(text: str) -> str:
 StepKind = Literal["visible", "started", "delta", "completed", "dropped"]
 
 
-class Step(NamedTuple):
+class PlanStreamStep(NamedTuple):
     """`visible` text for the person; the plan `started`, a `delta` of it, or its whole text, `completed`.
 
     `dropped`: a plan started, and in the end the message has none.
@@ -201,12 +201,12 @@ class PlanStream:
         self._parser = ProposedPlanParser()
         self._blanks: str | None = ""
 
-    def push(self, text: str) -> list[Step]:
+    def push(self, text: str) -> list[PlanStreamStep]:
         """What a piece of the message brings. Blanks before the first visible text are held back."""
         self.fed = True
         return self._steps(self._parser.push(text))
 
-    def message(self, text: str) -> list[Step]:
+    def message(self, text: str) -> list[PlanStreamStep]:
         """What the end of a message brings: all of it was `text`. The next message of the turn begins afresh.
 
         Of a message that did not come in pieces, all that is to be seen comes now.
@@ -218,31 +218,31 @@ class PlanStream:
         self._parser, self._blanks, self.fed = ProposedPlanParser(), "", False
         plan = None if self.completed else extract(text)
         if plan is not None:
-            steps += [] if self.started else [Step("started")]
-            steps.append(Step("completed", plan))
+            steps += [] if self.started else [PlanStreamStep("started")]
+            steps.append(PlanStreamStep("completed", plan))
             self.started = self.completed = True
         elif self.started and not self.completed:
-            steps.append(Step("dropped"))
+            steps.append(PlanStreamStep("dropped"))
             self.started = False
         return steps
 
-    def _steps(self, segments: list[Segment]) -> list[Step]:
-        steps: list[Step] = []
+    def _steps(self, segments: list[Segment]) -> list[PlanStreamStep]:
+        steps: list[PlanStreamStep] = []
         for kind, text in segments:
             if kind == "normal":
                 steps += self._visible(text)
             elif kind in ("start", "delta") and not self.completed:
                 if not self.started:
                     self.started = True
-                    steps.append(Step("started"))
+                    steps.append(PlanStreamStep("started"))
                 if text:
-                    steps.append(Step("delta", text))
+                    steps.append(PlanStreamStep("delta", text))
         return steps
 
-    def _visible(self, text: str) -> list[Step]:
+    def _visible(self, text: str) -> list[PlanStreamStep]:
         if self._blanks is not None:
             self._blanks += text
             if not self._blanks.strip():
                 return []
             text, self._blanks = self._blanks, None
-        return [Step("visible", text)]
+        return [PlanStreamStep("visible", text)]

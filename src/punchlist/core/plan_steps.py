@@ -28,7 +28,7 @@ class _Step(NamedTuple):
     heading: str
 
 
-def todos_in(text: str) -> TodoList:
+def parse_steps(text: str) -> TodoList:
     """The steps as a todo list, all pending but for the checked ones; empty if the text lists nothing."""
     found = _lines(text)
     kind = next((kind for kind in ("box", "number", "bullet") if any(step.kind == kind for step in found)), "")

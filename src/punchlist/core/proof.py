@@ -17,7 +17,7 @@ _LONGEST: Final = 1_000
 """A longer text is no command."""
 
 
-def kind_of(text: str, given: str | None = None) -> Kind:
+def classify_evidence(text: str, given: str | None = None) -> Kind:
     """The kind that was given, if it is one, else what the text looks like."""
     wanted = (given or "").strip().lower()
     for kind in KINDS:
@@ -29,12 +29,14 @@ def kind_of(text: str, given: str | None = None) -> Kind:
     if _compiled(r"(?i)(?:confirmed|approved|accepted|reviewed|checked|signed off) by\b.*").match(text) is not None:
         return "person"
     is_marked = text.startswith("`")  # a script in marks is rather one that was run
-    if _compiled(_FILE).fullmatch(without_line(text)) is not None and not (is_marked and _is_check(text.strip("`"))):
+    if _compiled(_FILE).fullmatch(strip_line_number(text)) is not None and not (
+        is_marked and _is_check(text.strip("`"))
+    ):
         return "file"
     return "command" if _is_command(text) else "text"
 
 
-def without_line(text: str) -> str:
+def strip_line_number(text: str) -> str:
     """The name of a file without the line that is named behind it (`a.py:12`, `a.py#L3-L9`), nor marks around it."""
     bare = text.strip().strip("`\"'")
     return _compiled(r"(?::\d+(?:[-:]\d+)*|\#L\d+(?:-L?\d+)?)\Z").sub("", bare)

@@ -34,13 +34,13 @@ class Question(Struct, frozen=True, kw_only=True):
     begun: bool = False
 
 
-def one_text(text: str) -> str:
+def clean_answer(text: str) -> str:
     """A question or an answer as it is kept; empty if nothing of it can be read."""
     cleaned = clean(text).text.strip()
     return cleaned if len(cleaned) <= LONGEST else f"{cleaned[: LONGEST - 1]}…"
 
 
-def answers_block(answered: list[Question]) -> str | None:
+def render_answers(answered: list[Question]) -> str | None:
     """What a model is told about its answers: fenced, two rows an answer, the words of the person marked as theirs."""
     if not answered:
         return None

@@ -8,11 +8,11 @@ from msgspec.structs import replace
 
 from punchlist.core.apply import Applied, apply
 from punchlist.core.commands import Policy, Replace
-from punchlist.core.events import Draft, diff, header
+from punchlist.core.events import Draft, diff, draft_header
 from punchlist.core.todo import ListState, TodoItem, TodoList
 
 
-def recovered(
+def recover(
     state: ListState,
     command: Replace,
     policy: Policy,
@@ -48,7 +48,7 @@ def _timeless(item: TodoItem) -> TodoItem:
     return item if item.is_open else replace(item, finished_at=None)
 
 
-def adopted(state: ListState, other: ListState, *, source: str, written_at: datetime | None = None) -> Applied:
+def adopt(state: ListState, other: ListState, *, source: str, written_at: datetime | None = None) -> Applied:
     """The list of another session as this one's, with everything that it holds. Only where this one has none yet.
 
     `written_at` is when its agent last wrote it there.
@@ -66,7 +66,7 @@ def _origin(source: str, written_at: datetime | None, call_id: str | None = None
 
 
 def _events(before: TodoList, after: TodoList, origin: dict[str, str]) -> tuple[Draft, ...]:
-    drafts = [*diff(before, after), header("list.restored", before, after, **origin)]
+    drafts = [*diff(before, after), draft_header("list.restored", before, after, **origin)]
     for draft in drafts:
         draft.data.setdefault("revision", after.revision)
     return tuple(drafts)

@@ -56,7 +56,7 @@ class Stints:
         return tuple(self._known.get(subject, ()))
 
 
-def elapsed(stints: tuple[Stint, ...], now: datetime) -> timedelta | None:
+def sum_stints(stints: tuple[Stint, ...], now: datetime) -> timedelta | None:
     """How long all of them took by now; None if there is none."""
     if not stints:
         return None
@@ -276,7 +276,7 @@ class Reporting:
             grade = regrade(known, tally, later) if watched and known != "confirmed" else known
         named = Subject(*worker, of.item)
         stints = self._stints.of(of) or _known_stints(item)
-        time, commands = elapsed(stints, now), self._commands(of)
+        time, commands = sum_stints(stints, now), self._commands(of)
         return ItemReport(
             named,
             item,
@@ -336,7 +336,7 @@ class Reporting:
             else:
                 grade = known
         stints, touched = self._stints.of(of) or _known_stints(item), self._touched.get(of, 0)
-        time, commands = elapsed(stints, now), self._commands(of)
+        time, commands = sum_stints(stints, now), self._commands(of)
         return ItemReport(
             of,
             item,

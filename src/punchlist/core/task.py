@@ -62,7 +62,7 @@ class Wait(Struct, frozen=True, kw_only=True):
     meant: bool = False
 
 
-class Check(Struct, frozen=True):
+class ChecklistLine(Struct, frozen=True):
     """One line of an acceptance checklist."""
 
     text: str
@@ -118,7 +118,7 @@ class Task(Struct, frozen=True, kw_only=True):
     held_by: tuple[Blocking, ...] = ()
     open_blockers: int = 0
     runs_after: RunsAfter = "completed"
-    checklist: tuple[Check, ...] = ()
+    checklist: tuple[ChecklistLine, ...] = ()
     state: Any = field(default_factory=dict[str, Any])
     metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
     attempts: int = 0
@@ -175,7 +175,7 @@ class Task(Struct, frozen=True, kw_only=True):
         return tuple(blocker.id for blocker in self.held_by if blocker.status in ENDED)
 
 
-def own_progress(status: TaskStatus, checklist: tuple[Check, ...]) -> Progress:
+def own_progress(status: TaskStatus, checklist: tuple[ChecklistLine, ...]) -> Progress:
     """How far a task without children is: by its checklist, else by its status."""
     if status is TaskStatus.CANCELLED:
         return Progress(0, 0, 0)
@@ -257,12 +257,12 @@ _values = attrgetter(*_FIELDS)
 _DEFAULT = Task(list="", id="", subject="")
 
 
-def task_data(task: Task) -> dict[str, Any]:
+def encode_task(task: Task) -> dict[str, Any]:
     """A task as JSON values, without the fields that hold their default."""
     return {"list": task.list, "id": task.id, "subject": task.subject, **changed_fields(_DEFAULT, task)}
 
 
-def task_from(data: Mapping[str, Any]) -> Task:
+def decode_task(data: Mapping[str, Any]) -> Task:
     """The inverse of `task_data`. Fields of a later version are ignored."""
     return with_fields(Task(list=data["list"], id=data["id"], subject=data["subject"]), data)
 
@@ -282,7 +282,7 @@ def with_fields(task: Task, fields: Mapping[str, Any]) -> Task:
 
 
 def draft_creation(task: Task) -> Draft:
-    return Draft("task.created", {"list": task.list, "id": task.id, "subject": task.subject, "task": task_data(task)})
+    return Draft("task.created", {"list": task.list, "id": task.id, "subject": task.subject, "task": encode_task(task)})
 
 
 def draft_change(kind: str, before: Task, after: Task, **extra: Any) -> Draft | None:
@@ -300,7 +300,7 @@ def draft_change(kind: str, before: Task, after: Task, **extra: Any) -> Draft | 
 def fold_task(task: Task | None, kind: str, data: Mapping[str, Any], at: datetime) -> Task | None:
     """The task after one more of its events; None once it is deleted. Unknown kinds leave it as it is."""
     if kind == "task.created":
-        return task_from(data["task"])
+        return decode_task(data["task"])
     if kind == "task.deleted":
         return None
     if task is None or "set" not in data:
@@ -308,7 +308,7 @@ def fold_task(task: Task | None, kind: str, data: Mapping[str, Any], at: datetim
     return replace(with_fields(task, data["set"]), updated_at=at)
 
 
-def plain_wait(value: Wait) -> dict[str, Any]:
+def encode_wait(value: Wait) -> dict[str, Any]:
     told = {"kind": value.kind, "at": _iso(value.at), "topic": value.topic, "correlation_id": value.correlation_id}
     more = {"since": _iso(value.since), "then": value.then, "meant": value.meant}
     return {name: each for name, each in {**told, **more}.items() if each}
@@ -326,12 +326,12 @@ def _time(value: Any) -> datetime | None:
     return datetime.fromisoformat(value) if isinstance(value, str) else value
 
 
-def _plain_checks(value: tuple[Check, ...]) -> list[dict[str, Any]]:
+def _plain_checks(value: tuple[ChecklistLine, ...]) -> list[dict[str, Any]]:
     return [{"text": check.text, "done": check.done} for check in value]
 
 
-def _checks(value: Any) -> tuple[Check, ...]:
-    return tuple(Check(entry["text"], entry["done"]) for entry in value)
+def _checks(value: Any) -> tuple[ChecklistLine, ...]:
+    return tuple(ChecklistLine(entry["text"], entry["done"]) for entry in value)
 
 
 def _plain_late(value: tuple[LateResult, ...]) -> list[dict[str, Any]]:
@@ -367,7 +367,7 @@ _TO_PLAIN: dict[str, Callable[[Any], Any]] = {
     "labels": list,
     "checklist": _plain_checks,
     "metadata": dict,
-    "wait": plain_wait,
+    "wait": encode_wait,
     "late_results": _plain_late,
     "reserved": list,
     "worked": _plain_worked,

@@ -39,7 +39,7 @@ LONGEST_BACKOFF = 3600.0
 _MOST_NAMED = 10
 
 
-def moved(task: Task, to: TaskStatus, now: datetime, **more: Any) -> Task:
+def move(task: Task, to: TaskStatus, now: datetime, **more: Any) -> Task:
     """The task in another status, with its times, and with what else changes about it.
 
     Blockers and the checklist are asked on every path.
@@ -109,13 +109,13 @@ def check_not_cancelling(task: Task) -> None:
         raise CancelPending(id=task.id)
 
 
-def holds(status: TaskStatus, runs_after: RunsAfter) -> bool:
+def is_holding(status: TaskStatus, runs_after: RunsAfter) -> bool:
     """Whether a blocker in this status holds back a task that asks this of it."""
     return status is not TaskStatus.COMPLETED and (runs_after == "completed" or status not in ENDED)
 
 
-def held(blockers: tuple[Blocking, ...], runs_after: RunsAfter) -> tuple[Blocking, ...]:
-    return tuple(blocker for blocker in blockers if holds(blocker.status, runs_after))
+def find_holding(blockers: tuple[Blocking, ...], runs_after: RunsAfter) -> tuple[Blocking, ...]:
+    return tuple(blocker for blocker in blockers if is_holding(blocker.status, runs_after))
 
 
 # Claims.
@@ -128,21 +128,21 @@ def is_held(task: Task) -> bool:
     return task.status is _I or (task.status is _P and task.owner is not None)
 
 
-def taken(task: Task, holder: str | None = None) -> TaskTaken:
+def taken_error(task: Task, holder: str | None = None) -> TaskTaken:
     """What somebody else is told who wants a task that is held. `holder` is who has it, where it has no owner."""
     until = "" if task.lease_until is None else f" until {task.lease_until:%Y-%m-%d %H:%M:%S %Z}"
     return TaskTaken(id=task.id, owner=task.owner or holder or "somebody", until=until)
 
 
-def claimed(task: Task, owner: str, now: datetime, lease: timedelta, reserve: tuple[str, ...] = ()) -> Task:
+def claim(task: Task, owner: str, now: datetime, lease: timedelta, reserve: tuple[str, ...] = ()) -> Task:
     """The task in the hands of a worker, under a lease and with a new fence."""
     if task.status is not _I and task.status is not _P:
         raise TaskNotReady(id=task.id, problem=f"it is {task.status}")
     if task.status is _I or task.owner not in {None, owner}:
-        raise taken(task)
+        raise taken_error(task)
     if task.not_before is not None:
         raise TaskNotReady(id=task.id, problem=f"it rests until {task.not_before:%Y-%m-%d %H:%M:%S %Z}")
-    return moved(
+    return move(
         task,
         _I,
         now,
@@ -155,33 +155,33 @@ def claimed(task: Task, owner: str, now: datetime, lease: timedelta, reserve: tu
     )
 
 
-def started(task: Task, owner: str | None, now: datetime) -> Task:
+def start(task: Task, owner: str | None, now: datetime) -> Task:
     """Begun without a lease, under a new fence; once more, if it had ended."""
     fresh = replace(task, started_at=None) if task.status in ENDED else task
-    return moved(fresh, _I, now, owner=owner, fence=task.fence + 1)
+    return move(fresh, _I, now, owner=owner, fence=task.fence + 1)
 
 
-def kept_alive(task: Task, owner: str | None, now: datetime, lease: timedelta) -> Task:
+def renew_lease(task: Task, owner: str | None, now: datetime, lease: timedelta) -> Task:
     """The lease begun anew. A worker whose lease ran out has its task back, if nobody claimed it since."""
     if task.status is _P:
-        task = moved(task, _I, now, owner=owner or task.owner)
+        task = move(task, _I, now, owner=owner or task.owner)
     elif task.status is not _I or task.lease_until is None:
-        raise nothing_to_keep(task)
+        raise no_claim_error(task)
     return replace(task, lease=lease.total_seconds(), lease_until=now + lease)
 
 
-def nothing_to_keep(task: Task) -> TransitionRefused:
+def no_claim_error(task: Task) -> TransitionRefused:
     """What is told who gives a sign of life for a task that no worker has claimed."""
     then = "there is no claim to keep alive"
     return TransitionRefused(id=task.id, status=task.status, to="anybody's under a lease", next=then)
 
 
-def released(task: Task, now: datetime) -> Task:
+def release(task: Task, now: datetime) -> Task:
     """Given back, so that others may take it. A claim that is given back was no attempt."""
     if task.status is not _I:
         raise TransitionRefused(id=task.id, status=task.status, to=_P, next="only what is in progress can be released")
     to = _X if task.cancel_requested else _P
-    return moved(task, to, now, fence=task.fence + 1, attempts=_unspent(task))
+    return move(task, to, now, fence=task.fence + 1, attempts=_unspent(task))
 
 
 def _unspent(task: Task) -> int:
@@ -189,20 +189,20 @@ def _unspent(task: Task) -> int:
     return max(0, task.attempts - (task.lease_until is not None))
 
 
-def expired(task: Task, now: datetime) -> Task:
+def expire(task: Task, now: datetime) -> Task:
     """After the end of its lease. The fence stays: should its worker come late and nobody came between, it counts."""
     if task.cancel_requested:
-        return moved(task, _X, now)
+        return move(task, _X, now)
     if task.max_attempts is not None and task.attempts >= task.max_attempts:
         said = f"its worker `{task.owner}` went silent, in attempt {task.attempts} of {task.max_attempts}"
-        return moved(task, _F, now, failure=said)
-    return moved(task, _P, now)
+        return move(task, _F, now, failure=said)
+    return move(task, _P, now)
 
 
 # Ends.
 
 
-def completed(task: Task, now: datetime, result: Any, *, fence: int | None) -> Task:
+def complete(task: Task, now: datetime, result: Any, *, fence: int | None) -> Task:
     """Done. Without a fence, whoever holds a claim on it has lost it.
 
     A worker whose last attempt ran out of time is heard, too: only then has a failed task the fence of a worker.
@@ -210,50 +210,50 @@ def completed(task: Task, now: datetime, result: Any, *, fence: int | None) -> T
     if task.status is _C:
         return task
     if task.status is _F and fence is not None:
-        task = moved(task, _I, now)
+        task = move(task, _I, now)
     lost = fence is None and task.lease_until is not None
-    return moved(task, _C, now, result=result, fence=task.fence + lost)
+    return move(task, _C, now, result=result, fence=task.fence + lost)
 
 
-def late(task: Task, fence: int, result: Any, *, by: str, now: datetime) -> Task:
+def add_late_result(task: Task, fence: int, result: Any, *, by: str, now: datetime) -> Task:
     """With what a worker brought too late, kept beside the task; the same thing twice is kept once."""
     if any((known.fence, known.result) == (fence, result) for known in task.late_results):
         return task
     return replace(task, late_results=(*task.late_results, LateResult(fence=fence, result=result, by=by, at=now)))
 
 
-def failed(task: Task, now: datetime, reason: str) -> Task:
+def fail(task: Task, now: datetime, reason: str) -> Task:
     """Failed; or pending again after a rest, while there are attempts left."""
     if task.status in ENDED and task.status is not _F:
         raise TransitionRefused(id=task.id, status=task.status, to=_F, next="it has ended; reopen it first")
     more = task.max_attempts is not None and task.attempts < task.max_attempts
     if more and task.status is not _F and not task.cancel_requested:
-        rest = timedelta(seconds=rest_after(task.attempts, task.backoff))
-        return moved(task, _P, now, not_before=now + rest, failure=reason, fence=task.fence + 1)
-    return moved(task, _F, now, failure=reason, fence=task.fence + 1)
+        rest = timedelta(seconds=backoff_after(task.attempts, task.backoff))
+        return move(task, _P, now, not_before=now + rest, failure=reason, fence=task.fence + 1)
+    return move(task, _F, now, failure=reason, fence=task.fence + 1)
 
 
-def rest_after(attempts: int, backoff: float) -> float:
+def backoff_after(attempts: int, backoff: float) -> float:
     """Seconds before the next attempt: doubled with each one, up to an hour."""
     return min(LONGEST_BACKOFF, backoff * 2.0 ** min(max(0, attempts - 1), 30))
 
 
-def retried(task: Task, now: datetime) -> Task:
+def retry(task: Task, now: datetime) -> Task:
     """Open again, as if it had not been tried. A worker that went silent in the last attempt is still heard, until
     somebody claims the task; only then has a failed one the fence of a worker."""
     if task.status not in ENDED and task.not_before is None:
         raise TransitionRefused(id=task.id, status=task.status, to=_P, next="it has not ended")
     fresh = replace(task, cancel_requested=False)
     fence = task.fence + (task.status is not _F)
-    return moved(fresh, _P, now, not_before=None, attempts=0, fence=fence, failure=None, started_at=None)
+    return move(fresh, _P, now, not_before=None, attempts=0, fence=fence, failure=None, started_at=None)
 
 
-def cancelled(task: Task, now: datetime, reason: str | None = None) -> Task:
+def cancel(task: Task, now: datetime, reason: str | None = None) -> Task:
     """Given up. A request to cancel stays on record."""
-    return task if task.status is _X else moved(task, _X, now, failure=reason, fence=task.fence + 1)
+    return task if task.status is _X else move(task, _X, now, failure=reason, fence=task.fence + 1)
 
 
-def cancel_asked(task: Task) -> Task:
+def request_cancel(task: Task) -> Task:
     """To be cancelled by whoever works on it; it stays so until it is. What has ended stays as it is."""
     return task if task.status in ENDED else replace(task, cancel_requested=True)
 
@@ -261,7 +261,7 @@ def cancel_asked(task: Task) -> Task:
 # Waits.
 
 
-def waiting(task: Task, wait: Wait, now: datetime) -> Task:
+def wait(task: Task, wait: Wait, now: datetime) -> Task:
     """Put aside until something happens. A worker's claim ends, and was no attempt; one who had it without a lease goes
     on afterwards."""
     then = "in_progress" if task.status is _I and task.lease_until is None else "pending"
@@ -270,47 +270,47 @@ def waiting(task: Task, wait: Wait, now: datetime) -> Task:
         then, meant = task.wait.then, task.wait.meant
     held_lease = task.lease_until is not None
     wait = replace(wait, since=now, then=then, meant=meant)
-    return moved(task, _W, now, wait=wait, fence=task.fence + held_lease, attempts=_unspent(task))
+    return move(task, _W, now, wait=wait, fence=task.fence + held_lease, attempts=_unspent(task))
 
 
-def resumed(task: Task, now: datetime, patch: Any = None) -> Task:
+def resume(task: Task, now: datetime, patch: Any = None) -> Task:
     """Going on after its wait, with what came of it merged into the state. One to be cancelled is."""
     if task.status is not _W:
         raise TransitionRefused(id=task.id, status=task.status, to=_P, next="it does not wait")
     if task.cancel_requested:
-        return cancelled(task, now)
+        return cancel(task, now)
     goes_on = task.wait is not None and task.wait.then == "in_progress" and not task.open_blockers
     keeps = goes_on or (task.wait is not None and task.wait.meant)
-    again = moved(task, _I if goes_on else _P, now, owner=task.owner if keeps else None)
-    return again if patch is None else with_state(again, patch)
+    again = move(task, _I if goes_on else _P, now, owner=task.owner if keeps else None)
+    return again if patch is None else patch_state(again, patch)
 
 
-def with_state(task: Task, patch: Any) -> Task:
-    return replace(task, state=merged_state(task.state, patch))
+def patch_state(task: Task, patch: Any) -> Task:
+    return replace(task, state=merge_state(task.state, patch))
 
 
-def came_due(task: Task, now: datetime) -> tuple[str, Task]:
+def apply_due(task: Task, now: datetime) -> tuple[str, Task]:
     """What happens to a task by itself when its time has come, and what that is called."""
     match task.status:
         case TaskStatus.IN_PROGRESS:
-            after = expired(task, now)
+            after = expire(task, now)
             return "task.cancelled" if after.status is _X else "task.expired", after
         case TaskStatus.PENDING | TaskStatus.WAITING if task.cancel_requested:
-            return "task.cancelled", cancelled(task, now)
+            return "task.cancelled", cancel(task, now)
         case TaskStatus.WAITING:
-            return "task.resumed", resumed(task, now)
+            return "task.resumed", resume(task, now)
         case _:
             return "task.due", replace(task, not_before=None)
 
 
-def merged_state(state: Any, patch: Any) -> Any:
+def merge_state(state: Any, patch: Any) -> Any:
     """Shallow: the keys of an object replace those of an object; anything else replaces the whole."""
     if isinstance(state, Mapping) and isinstance(patch, Mapping):
         return {**cast("Mapping[str, Any]", state), **cast("Mapping[str, Any]", patch)}
     return patch
 
 
-def merged_metadata(metadata: Mapping[str, Any], patch: Mapping[str, Any]) -> dict[str, Any]:
+def merge_metadata(metadata: Mapping[str, Any], patch: Mapping[str, Any]) -> dict[str, Any]:
     """Key by key; None takes a key away."""
     return {key: value for key, value in {**metadata, **patch}.items() if value is not None}
 
@@ -319,7 +319,7 @@ HORIZON = timedelta(days=30)
 LONGEST_NAME = 500
 
 
-def wait_for(
+def make_wait(
     now: datetime,
     *,
     until: datetime | timedelta | None = None,

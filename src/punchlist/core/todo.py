@@ -28,9 +28,6 @@ class Status(StrEnum):
 CLOSED = frozenset({Status.COMPLETED, Status.CANCELLED})
 ENDED = frozenset({Status.COMPLETED, Status.FAILED, Status.CANCELLED})
 
-WORDS: Mapping[Status, str] = {status: status.value for status in Status}
-"""Each status as a plain string; much quicker to get than `.value`."""
-
 
 SOMEBODY = "somebody else"
 """On whom a task waits that comes after another's."""
@@ -146,7 +143,7 @@ class ListState(Struct, frozen=True):
     shown: tuple[TodoItem, ...] | None = None
 
 
-def with_status(item: TodoItem, status: Status, now: datetime) -> TodoItem:
+def set_status(item: TodoItem, status: Status, now: datetime) -> TodoItem:
     """The item in that status. `started_at` keeps the first start; leaving an end clears how it ended."""
     before, started = item.status, item.started_at
     if before is status:

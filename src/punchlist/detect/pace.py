@@ -12,7 +12,7 @@ from math import ceil
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from punchlist.core.events import Draft
-from punchlist.core.todo import WORDS, TodoList
+from punchlist.core.todo import TodoList
 from punchlist.detect.list_rules import (
     PROGRESS,
     STORM,
@@ -148,7 +148,7 @@ def _gone_back(before: TodoList, kind: str, data: Mapping[str, object]) -> str:
         return ""
     for item in before.items:
         if item.id == name:
-            return name if is_back(WORDS[item.status], status) else ""
+            return name if is_back(item.status.value, status) else ""
     return ""
 
 
@@ -160,6 +160,6 @@ def _holds(writes: int, storming: bool, after: TodoList, known: tuple[str, str])
         case "todo_storm":
             return storming
         case "bouncing":
-            return any(item.id == subject and not is_closed(WORDS[item.status]) for item in after.items)
+            return any(item.id == subject and not is_closed(item.status.value) for item in after.items)
         case _:
             return False

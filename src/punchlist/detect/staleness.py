@@ -16,7 +16,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from punchlist.core.events import Event
-from punchlist.core.todo import WORDS, Status, TodoList
+from punchlist.core.todo import Status, TodoList
 from punchlist.detect.findings import Finding, shown
 from punchlist.detect.list_rules import (
     DEFAULT,
@@ -123,7 +123,7 @@ def standing(todos: TodoList, now: datetime) -> StalenessState:
     latest = todos.items[-_MOST_ITEMS:]
     busy = [item for item in latest if item.status is Status.IN_PROGRESS][-_MOST_ACTIVE:]
     return StalenessState(
-        items={item.id: Seen(WORDS[item.status]) for item in latest},
+        items={item.id: Seen(item.status.value) for item in latest},
         active={item.id: Active(item.started_at or now) for item in busy},
     )
 

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from punchlist.core.approval import PlanState
 from punchlist.core.commands import Command, Entry, Policy, Query, Replace
-from punchlist.core.todo import WORDS, Status, TodoItem
+from punchlist.core.todo import Status, TodoItem
 from punchlist.dialects.base import (
     IN_THREE,
     LOST_IN_THREE,
@@ -173,7 +173,7 @@ def _echo(before: Iterable[TodoItem], written: Iterable[Entry]) -> dict[str, Any
     return {
         "oldTodos": shown(before),
         "newTodos": [
-            {"content": entry.content, "status": WORDS[entry.status], "activeForm": entry.active_form}
+            {"content": entry.content, "status": entry.status.value, "activeForm": entry.active_form}
             for entry in written
         ],
     }

@@ -14,8 +14,8 @@ from itertools import islice
 from typing import Any, cast
 
 from punchlist.core.commands import Command, Entry, Policy, Query, Replace
-from punchlist.core.plan import Step
-from punchlist.core.todo import WORDS, Status, TodoList
+from punchlist.core.plan import PlanStreamStep
+from punchlist.core.todo import Status, TodoList
 from punchlist.dialects.base import (
     IN_THREE,
     LOST_IN_THREE,
@@ -146,7 +146,7 @@ _CAMEL = {Status.PENDING: "pending", Status.IN_PROGRESS: "inProgress", Status.CO
 
 def plan_update(todos: TodoList) -> dict[str, Any]:
     """The core event `plan_update`."""
-    plan = [{"step": item.content, "status": WORDS[near]} for item, near in shown_items(todos, POLICY)]
+    plan = [{"step": item.content, "status": near.value} for item, near in shown_items(todos, POLICY)]
     return {"type": "plan_update", "explanation": todos.explanation, "plan": plan}
 
 
@@ -192,7 +192,7 @@ class ExecItems:
 # The proposed plan.
 
 
-def plan_step(kind: str, data: Mapping[str, Any]) -> tuple[str, Step] | None:
+def plan_step(kind: str, data: Mapping[str, Any]) -> tuple[str, PlanStreamStep] | None:
     """The item and the step of its stream that an event of the board stands for; None if it is another event.
 
     Steps that come straight from a `PlanStream` need no such reading.
@@ -202,17 +202,17 @@ def plan_step(kind: str, data: Mapping[str, Any]) -> tuple[str, Step] | None:
         return None
     match kind:
         case "approval.started":
-            return item, Step("started")
+            return item, PlanStreamStep("started")
         case "approval.delta":
-            return item, Step("delta", str(data.get("delta", "")))
+            return item, PlanStreamStep("delta", str(data.get("delta", "")))
         case "approval.proposed":
-            return item, Step("completed", str(data.get("text", "")))
+            return item, PlanStreamStep("completed", str(data.get("text", "")))
         case _:
             return None
 
 
 def plan_event(
-    step: Step, *, thread_id: str, turn_id: str, item_id: str, at: datetime | None = None
+    step: PlanStreamStep, *, thread_id: str, turn_id: str, item_id: str, at: datetime | None = None
 ) -> dict[str, Any] | None:
     """The core event of a step: `item_started`, `plan_delta` or `item_completed`; None for visible text.
 
@@ -230,7 +230,7 @@ def plan_event(
             return {"type": f"item_{step.kind}", **place, "item": item, **when}
 
 
-def plan_notification(step: Step, *, thread_id: str, turn_id: str, item_id: str) -> dict[str, Any] | None:
+def plan_notification(step: PlanStreamStep, *, thread_id: str, turn_id: str, item_id: str) -> dict[str, Any] | None:
     """The app server's notification of a step: `item/started`, `item/plan/delta` or `item/completed`.
 
     The pieces put together need not be the text of the completed item; that is the one that counts.

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 from punchlist.core.commands import Command, Entry, Policy, Query, Replace
-from punchlist.core.todo import WORDS, Status
+from punchlist.core.todo import Status
 from punchlist.dialects.base import (
     IN_THREE,
     LOST_IN_THREE,
@@ -112,7 +112,7 @@ def _metadata(result: Result, entries: tuple[Entry, ...]) -> dict[str, Any]:
     return {
         "is_new": not before,
         "todos": [
-            {"content": entry.content, "status": WORDS[entry.status], "active_form": entry.active_form or ""}
+            {"content": entry.content, "status": entry.status.value, "active_form": entry.active_form or ""}
             for entry in entries
         ],
         "just_completed": [text for text in finished if before.get(text, Status.COMPLETED) is not Status.COMPLETED],

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any, cast
 
 from punchlist.core.commands import Command, Entry, Merge, Patch, Policy, Query, Replace
-from punchlist.core.identity import names_in
-from punchlist.core.todo import WORDS, Status, TodoList
+from punchlist.core.identity import item_names
+from punchlist.core.todo import Status, TodoList
 from punchlist.dialects.base import Dialect, Invalid, Reply, Result, Tool, shown_items, sound, verbose
 from punchlist.dialects.repair import as_id, as_list, as_status
 
@@ -119,9 +119,9 @@ def render(result: Result) -> Reply:
 def rows_of(todos: TodoList) -> list[dict[str, str]]:
     """The list as the model writes it."""
     shown = shown_items(todos, POLICY)
-    names = names_in([item for item, _ in shown], "cursor")
+    names = item_names([item for item, _ in shown], "cursor")
     return [
-        {"id": name, "content": item.content, "status": WORDS[near]}
+        {"id": name, "content": item.content, "status": near.value}
         for name, (item, near) in zip(names, shown, strict=True)
     ]
 

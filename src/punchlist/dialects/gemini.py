@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 from punchlist.core.commands import Command, Entry, Limits, Policy, Query, Replace
-from punchlist.core.todo import WORDS, Status
+from punchlist.core.todo import Status
 from punchlist.dialects.base import (
     TEXT,
     Dialect,
@@ -87,7 +87,7 @@ def render(result: Result) -> Reply:
         )
         return Reply(text, is_error=True, problems=result.problems)
     entries = cast("Replace", result.command).entries
-    todos = [{"description": entry.content, "status": WORDS[entry.status]} for entry in entries]
+    todos = [{"description": entry.content, "status": entry.status.value} for entry in entries]
     if not todos:
         return Reply("Successfully cleared the todo list.", {"todos": []}, problems=result.problems)
     rows = [f"{number}. [{todo['status']}] {todo['description']}" for number, todo in enumerate(todos, 1)]

@@ -11,8 +11,8 @@ from itertools import islice
 from typing import Any, cast
 
 from punchlist.core.commands import Command, Entry, Limits, Merge, Patch, Policy, Query, Replace
-from punchlist.core.identity import names_in
-from punchlist.core.todo import WORDS, Status
+from punchlist.core.identity import item_names
+from punchlist.core.todo import Status
 from punchlist.dialects.base import Dialect, Invalid, Reply, Result, Tool, shown_items, sound, verbose
 from punchlist.dialects.repair import as_object
 from punchlist.text import repair
@@ -170,11 +170,11 @@ def render(result: Result) -> Reply:
         rows = [(entry.alias, entry.content, entry.status) for entry in result.command.entries]
     else:
         shown = shown_items(result.after, POLICY)
-        names = names_in([item for item, _ in shown], "hermes")
+        names = item_names([item for item, _ in shown], "hermes")
         rows = [(name, item.content, near) for name, (item, near) in zip(names, shown, strict=True)]
-    counts = {word: sum(WORDS[status] == word for *_, status in rows) for word in _STATUSES}
+    counts = {word: sum(status.value == word for *_, status in rows) for word in _STATUSES}
     data = {
-        "todos": [{"id": name, "content": content, "status": WORDS[status]} for name, content, status in rows],
+        "todos": [{"id": name, "content": content, "status": status.value} for name, content, status in rows],
         "summary": {"total": len(rows), **counts},
     }
     shows = not isinstance(result.command, Replace)

@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import Any, cast
 
 from punchlist.core.commands import Command, Entry, Policy, Query, Replace
-from punchlist.core.todo import WORDS
 from punchlist.dialects.base import (
     IN_THREE,
     LOST_IN_THREE,
@@ -89,7 +88,7 @@ def render(result: Result) -> Reply:
     if result.refusals:
         return Reply(f"Error: {result.refusals[0].text}", is_error=True, problems=result.problems)
     entries = cast("Replace", result.command).entries
-    todos = [{"content": entry.content, "status": WORDS[entry.status]} for entry in entries]
+    todos = [{"content": entry.content, "status": entry.status.value} for entry in entries]
     return Reply(f"Updated todo list to {todos}", {"todos": todos}, problems=result.problems)
 
 

@@ -13,7 +13,7 @@ from typing import Any, Literal, cast
 
 from punchlist.core.approval import PlanState
 from punchlist.core.commands import Command, Entry, Limits, Policy, Problem, Query, Replace
-from punchlist.core.todo import WORDS, Status
+from punchlist.core.todo import Status
 from punchlist.dialects.base import (
     IN_THREE,
     LOST_IN_THREE,
@@ -115,7 +115,7 @@ def render(result: Result) -> Reply:
 
 
 def _todo(form: str, content: str, status: Status) -> dict[str, str]:
-    return {"active_form": form, "content": content, "status": WORDS[status]}
+    return {"active_form": form, "content": content, "status": status.value}
 
 
 def _refusal(problem: Problem) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 from punchlist.core.commands import Command, Entry, Policy, Query, Replace
-from punchlist.core.todo import WORDS, TodoList
+from punchlist.core.todo import TodoList
 from punchlist.dialects.base import (
     LOST_ONE_AT_A_TIME,
     ONE_AT_A_TIME,
@@ -96,7 +96,7 @@ def render(result: Result) -> Reply:
     details: dict[str, Any] = {"status": "updated"}
     if written.explanation:
         details["explanation"] = written.explanation
-    details["plan"] = [{"step": entry.content, "status": WORDS[entry.status]} for entry in written.entries]
+    details["plan"] = [{"step": entry.content, "status": entry.status.value} for entry in written.entries]
     return Reply("", details, problems=result.problems)
 
 
@@ -105,7 +105,7 @@ def plan_event(todos: TodoList) -> dict[str, Any]:
     data: dict[str, Any] = {"phase": "update", "title": "Plan updated", "source": "codex-app-server"}
     if todos.explanation:
         data["explanation"] = todos.explanation
-    data["steps"] = [f"{item.content} ({WORDS[near]})" for item, near in shown_items(todos, POLICY)]
+    data["steps"] = [f"{item.content} ({near.value})" for item, near in shown_items(todos, POLICY)]
     return {"stream": "plan", "data": data}
 
 

@@ -13,8 +13,8 @@ import json
 from typing import Any, cast
 
 from punchlist.core.commands import Command, Entry, Limits, Policy, Query, Replace
-from punchlist.core.identity import names_in
-from punchlist.core.todo import WORDS, Blocker, TodoItem, TodoList
+from punchlist.core.identity import item_names
+from punchlist.core.todo import Blocker, TodoItem, TodoList
 from punchlist.dialects.base import (
     IN_THREE,
     LOST_IN_THREE,
@@ -183,7 +183,7 @@ def _reminder(text: str) -> str:
 
 
 def _todo(entry: Entry, kept: TodoItem | None, names: set[str]) -> dict[str, Any]:
-    todo: dict[str, Any] = {"id": entry.alias, "content": entry.content, "status": WORDS[entry.status]}
+    todo: dict[str, Any] = {"id": entry.alias, "content": entry.content, "status": entry.status.value}
     if entry.word is not None:
         todo["blockedBy"] = json.loads(entry.word)
     elif kept is not None and (before := _before(kept, names)):
@@ -201,10 +201,10 @@ def _before(item: TodoItem, names: set[str]) -> list[str]:
 def rows_of(todos: TodoList) -> list[dict[str, Any]]:
     """The list as the model writes it."""
     shown = shown_items(todos, POLICY)
-    names = names_in([item for item, _ in shown], "qwen")
+    names = item_names([item for item, _ in shown], "qwen")
     rows: list[dict[str, Any]] = []
     for name, (item, near) in zip(names, shown, strict=True):
-        row: dict[str, Any] = {"id": name, "content": item.content, "status": WORDS[near]}
+        row: dict[str, Any] = {"id": name, "content": item.content, "status": near.value}
         if before := _before(item, set(names)):
             row["blockedBy"] = before
         rows.append(row)

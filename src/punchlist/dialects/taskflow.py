@@ -29,10 +29,10 @@ from punchlist.core.flow import (
     ShowFlow,
     StartFlow,
     WaitFlow,
-    condition_of,
-    rfc3339,
+    format_rfc3339,
+    parse_condition,
 )
-from punchlist.core.json_values import json_value
+from punchlist.core.json_values import to_json_value
 from punchlist.dialects.base import TEXT, Dialect, Invalid, Reply, Schema, Tool, object_of, one_of, sound
 from punchlist.dialects.serde import uuid_of
 from punchlist.errors import (
@@ -159,7 +159,7 @@ def _on_flow(action: str, given: Mapping[str, Any], flow: str) -> OnFlow:
 def _waiting(given: Mapping[str, Any], flow: str) -> WaitFlow:
     if "wait_condition" not in given:
         raise _Refused("missing `wait_condition`")
-    condition = condition_of(_json(given, "wait_condition"))
+    condition = parse_condition(_json(given, "wait_condition"))
     if condition is None:
         raise _Refused(_SHAPE)
     return WaitFlow(flow=flow, condition=condition)
@@ -192,7 +192,7 @@ def _json(given: Mapping[str, Any], key: str) -> Any:
     if key not in given:
         return {}
     try:
-        return json_value(given[key])
+        return to_json_value(given[key])
     except (TypeError, ValueError) as error:
         raise _Refused(f"invalid data: `{key}` cannot be kept as JSON ({error})") from error
 
@@ -238,8 +238,8 @@ def _envelope(flow: Flow) -> dict[str, Any]:
             "state": flow.state,
             "wait": flow.wait,
             "revision": flow.revision,
-            "created_at": rfc3339(flow.created_at),
-            "updated_at": rfc3339(flow.updated_at),
+            "created_at": format_rfc3339(flow.created_at),
+            "updated_at": format_rfc3339(flow.updated_at),
         },
     }
 

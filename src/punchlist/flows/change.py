@@ -8,7 +8,7 @@ from typing import Any
 from punchlist.core import flow as rules
 from punchlist.core.commands import Cleaner
 from punchlist.core.events import Draft
-from punchlist.core.flow import Flow, is_over
+from punchlist.core.flow import Flow, is_wait_over
 from punchlist.errors import FlowRevisionMismatch, FlowUnknown
 from punchlist.flows.values import id_of, state_of
 from punchlist.store import AgentRow, Transaction
@@ -38,9 +38,9 @@ class FlowChange:
         return None if row is None else self.settled(row)
 
     def settled(self, row: FlowRow) -> FlowRow:
-        if not is_over(row.flow, self.now):
+        if not is_wait_over(row.flow, self.now):
             return row
-        return self.write(row, rules.resumed(row.flow, self.now), "resumed", by="", state_patch=None)
+        return self.write(row, rules.resume(row.flow, self.now), "resumed", by="", state_patch=None)
 
     def row(self, id: str, revision: int | None = None, *, settled: bool = True) -> FlowRow:
         """The same for any spelling; raises if there is none, or if it is not at this revision."""

@@ -9,7 +9,7 @@ from uuid import uuid4
 
 from punchlist.agent.handle import Handle, joined
 from punchlist.core.events import Event
-from punchlist.core.flow import Flow, FlowStep, StepRuntime, StepStatus, is_over, owner_key
+from punchlist.core.flow import Flow, FlowStep, StepRuntime, StepStatus, is_wait_over, owner_key
 from punchlist.errors import FlowRevisionMismatch, FlowUnknown
 from punchlist.flows.ticking import TickReport, tick
 from punchlist.flows.values import EMPTY, NewFlow, id_of, status_of
@@ -69,7 +69,7 @@ class Flows:
         """Reads; only if the time of one of them has come, that is written first."""
         now = self.board.now()
         found = [row.flow for row in self.board.store.read(what)]
-        due = [flow.id for flow in found if is_over(flow, now)]
+        due = [flow.id for flow in found if is_wait_over(flow, now)]
         for start in range(0, len(due), _AT_ONCE):
             self._settle(due[start : start + _AT_ONCE])
         if due:

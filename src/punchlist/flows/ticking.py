@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct, field
 
-from punchlist.core.flow import FlowStatus, outcome
+from punchlist.core.flow import FlowStatus, decide_wait
 from punchlist.errors import FlowError
 from punchlist.flows.work import FlowWork
 
@@ -43,7 +43,7 @@ def tick(board: Board, now: datetime) -> TickReport:
     waiting = [row.flow for row in board.store.read(lambda tx: tx.flows.of_status(FlowStatus.WAITING))]
     count = _Count()
     for flow in waiting:
-        match outcome(flow, now):
+        match decide_wait(flow, now):
             case "wait":
                 count.still_waiting += 1
             case "skip":
@@ -66,7 +66,7 @@ def _act(work: FlowWork, id: str) -> _Deed:
     row = work.flows.find(id)
     if row is None or row.flow.status is not FlowStatus.WAITING:
         return "nothing"
-    match outcome(row.flow, work.now):
+    match decide_wait(row.flow, work.now):
         case "cancel":
             work.cancel(id)
             return "cancelled"

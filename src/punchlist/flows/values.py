@@ -8,7 +8,7 @@ from typing import Any, Final, TypedDict, TypeVar
 from uuid import UUID
 
 from punchlist.core.commands import Cleaner
-from punchlist.core.flow import FlowStatus, WaitCondition, condition_of
+from punchlist.core.flow import FlowStatus, WaitCondition, parse_condition
 from punchlist.errors import InvalidInput
 from punchlist.tasks.fields import plain
 
@@ -64,7 +64,7 @@ def wait_of(value: Any) -> Any:
     if isinstance(value, WaitCondition):
         return value.json
     kept = plain("wait", value)
-    found = condition_of(kept)
+    found = parse_condition(kept)
     return kept if found is None else found.json
 
 

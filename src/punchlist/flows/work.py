@@ -7,7 +7,7 @@ from typing import Any, Unpack, get_args
 from uuid import uuid4
 
 from punchlist.core import flow as rules
-from punchlist.core.flow import FIRST_STEP, Flow, FlowStep, StepRuntime, StepStatus, awaits, owner_key
+from punchlist.core.flow import FIRST_STEP, Flow, FlowStep, StepRuntime, StepStatus, is_waiting_for, owner_key
 from punchlist.errors import InvalidInput
 from punchlist.flows.change import FlowChange
 from punchlist.flows.values import EMPTY, NewFlow, id_of, state_of, text_of, wait_of, word_of
@@ -71,49 +71,49 @@ class FlowWork(FlowChange):
 
     def start_running(self, id: str, *, revision: int | None = None) -> Flow:
         row = self.row(id, revision)
-        return self.write(row, rules.started(row.flow, self.now), "started").flow
+        return self.write(row, rules.start(row.flow, self.now), "started").flow
 
     def set_waiting(self, id: str, wait: Any, *, revision: int | None = None) -> Flow:
         """`wait` is a `WaitCondition` or any JSON; what says no condition is left to whoever wrote it."""
         row, kept = self.row(id, revision), wait_of(wait)
-        return self.write(row, rules.waiting(row.flow, kept, self.now), "waiting", wait=kept).flow
+        return self.write(row, rules.wait(row.flow, kept, self.now), "waiting", wait=kept).flow
 
     def resume(self, id: str, patch: tuple[Any] | None = None, *, revision: int | None = None) -> Flow:
         row = self.row(id, revision, settled=False)
         kept = _kept("patch", patch)
-        after = rules.resumed(row.flow, self.now, kept)
+        after = rules.resume(row.flow, self.now, kept)
         return self.write(row, after, "resumed", state_patch=None if kept is None else kept[0]).flow
 
     def try_resume_external(self, id: str, topic: str, correlation_id: str, payload: Any = None) -> Flow | None:
         """Lets a flow go on if it waits for just this event; the payload is in its state as `resume_event`."""
         row = self.find(id_of(id))
-        if row is None or not awaits(row.flow, topic, correlation_id):
+        if row is None or not is_waiting_for(row.flow, topic, correlation_id):
             return None
         return self.resume(id, None if payload is None else ({"resume_event": payload},))
 
     def finish(self, id: str, patch: tuple[Any] | None = None, *, revision: int | None = None) -> Flow:
         row, kept = self.row(id, revision), _kept("final_state", patch)
-        after = rules.finished(row.flow, self.now, kept)
+        after = rules.finish(row.flow, self.now, kept)
         return self.write(row, after, "finished", final_state=None if kept is None else kept[0]).flow
 
     def fail(self, id: str, reason: str, *, revision: int | None = None) -> Flow:
         row, said = self.row(id, revision), text_of("reason", reason, self.cleaner)
-        return self.write(row, rules.failed(row.flow, said, self.now), "failed", reason=said).flow
+        return self.write(row, rules.fail(row.flow, said, self.now), "failed", reason=said).flow
 
     def request_cancel(self, id: str, *, revision: int | None = None) -> Flow:
         row = self.row(id, revision)
-        return self.write(row, rules.cancel_asked(row.flow, self.now), "cancel_requested").flow
+        return self.write(row, rules.request_cancel(row.flow, self.now), "cancel_requested").flow
 
     def cancel(self, id: str, *, revision: int | None = None) -> Flow:
         row = self.row(id, revision, settled=False)
-        return self.write(row, rules.cancelled(row.flow, self.now), "cancelled").flow
+        return self.write(row, rules.cancel(row.flow, self.now), "cancelled").flow
 
     def update_state(
         self, id: str, patch: Any = EMPTY, *, next_step: str | None = None, revision: int | None = None
     ) -> Flow:
         row, kept = self.row(id, revision), state_of(patch)
         step = None if next_step is None else text_of("next_step", next_step, self.cleaner)
-        after = rules.updated(row.flow, self.now, kept, step)
+        after = rules.update(row.flow, self.now, kept, step)
         return self.write(row, after, "state_updated", patch=kept, next_step=step).flow
 
     # Who comes before whom.

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
-from punchlist.core.identity import names_in
-from punchlist.core.todo import CLOSED, WORDS, Blocker, Status, TodoItem, TodoList
+from punchlist.core.identity import item_names
+from punchlist.core.todo import CLOSED, Blocker, Status, TodoItem, TodoList
 from punchlist.dialects.base import Dialect, shown_items
 from punchlist.text import clean, cut, fence
 
@@ -74,10 +74,10 @@ def open_work(todos: TodoList, dialect: Dialect) -> tuple[OpenWork, ...]:
 
 def open_tasks(tasks: Iterable[Task], dialect: Dialect, *, task_list: str) -> Iterator[OpenWork]:
     """Open tasks under their numbers; in Hermes' dialect as it shows a status."""
-    from punchlist.core.current_work import as_items, own_list  # few have both
+    from punchlist.core.current_work import own_task_list, tasks_as_items  # few have both
 
     found = tuple(tasks)
-    for task, item in zip(found, as_items(found, own=own_list(dialect.layer, task_list)), strict=True):
+    for task, item in zip(found, tasks_as_items(found, own=own_task_list(dialect.layer, task_list)), strict=True):
         status = dialect.policy.shows(item.status) if dialect.name == "hermes" else item.status
         yield OpenWork(
             content=task.subject,
@@ -99,7 +99,7 @@ def _parents(item: TodoItem, by_id: dict[str, TodoItem]) -> list[str]:
 def _hermes_work(todos: TodoList, dialect: Dialect) -> Iterator[OpenWork]:
     """Pending items and those in progress, as Hermes shows them: without phases, parents and blockers."""
     shown = shown_items(todos, dialect.policy)
-    names = names_in([item for item, _ in shown], dialect.name)
+    names = item_names([item for item, _ in shown], dialect.name)
     for name, (item, near) in zip(names, shown, strict=True):
         if near not in CLOSED:
             yield OpenWork(content=item.content, status=near, name=name)
@@ -128,7 +128,7 @@ def _rows(work: Sequence[OpenWork]) -> Iterator[str]:
 
 
 def _state(one: OpenWork) -> str:
-    word = WORDS[one.status]
+    word = one.status.value
     if one.blocker is None or one.status in CLOSED:
         return word
     on = f" on {one.blocker.on}" if one.blocker.on else ""
@@ -138,7 +138,7 @@ def _state(one: OpenWork) -> str:
 
 def _hermes_row(one: OpenWork) -> str:
     content, name = (_header.sub(_unbracketed, _line(text)) for text in (one.content, one.name or "?"))
-    return f"- {_MARKS[one.status]} {name}. {content} ({WORDS[one.status]})"
+    return f"- {_MARKS[one.status]} {name}. {content} ({one.status.value})"
 
 
 def _unbracketed(match: re.Match[str]) -> str:

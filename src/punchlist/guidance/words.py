@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 
 from msgspec import Struct
 
-from punchlist.core.todo import SOMEBODY, WORDS, Status, TodoItem
+from punchlist.core.todo import SOMEBODY, Status, TodoItem
 from punchlist.text import cut, fence, for_prompt
 
 Kind = Literal["reminder", "hint", "stop", "verify", "changed", "failed", "problems", "plan_mode", "answer", "finding"]
@@ -192,7 +192,7 @@ def _rows(items: Shown, *, phases: bool) -> list[str]:
     for place, (item, status) in enumerate(items, 1):
         phase = f" ({cut(for_prompt(item.phase), 40)})" if phases and item.phase else ""
         number = item.id if item.id.isdecimal() else place  # a tool that takes ids takes these
-        rows.append(f"{number}. [{WORDS[status]}] {cut(for_prompt(item.content), _ITEM)}{phase}")
+        rows.append(f"{number}. [{status.value}] {cut(for_prompt(item.content), _ITEM)}{phase}")
     return rows
 
 

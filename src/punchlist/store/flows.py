@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from punchlist.core.events import Draft, Event
-from punchlist.core.flow import TERMINAL, Flow, FlowStatus, FlowStep, condition_of
+from punchlist.core.flow import TERMINAL, Flow, FlowStatus, FlowStep, parse_condition
 from punchlist.core.task import FLOWS, Task, TaskStatus, Wait
 from punchlist.errors import CycleRefused, FlowCycle, FlowRevisionMismatch, TaskRevisionConflict
 from punchlist.store import codec
@@ -199,7 +199,7 @@ def _task_of(flow: Flow, known: Task | None, *, by: str = "", name: str | None =
 
 def _wait_of(flow: Flow) -> Wait | None:
     """What it waits for in the words of tasks, so that timers come due; None for what says nothing."""
-    found = condition_of(flow.wait)
+    found = parse_condition(flow.wait)
     if found is None:
         return None
     match found.kind:

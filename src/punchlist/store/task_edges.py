@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from punchlist.core.task import RunsAfter, TaskStatus
-from punchlist.core.task_rules import holds
+from punchlist.core.task_rules import is_holding
 from punchlist.errors import CycleRefused
 from punchlist.store.queries import Queries
 
@@ -49,7 +49,7 @@ class Edges:
         """Counts a blocker's new status (None: it is gone) for those who wait for it; who has none left to wait for."""
         free: list[int] = []
         for policy in _POLICIES:
-            by = (after is not None and holds(after, policy)) - holds(before, policy)
+            by = (after is not None and is_holding(after, policy)) - is_holding(before, policy)
             if by:
                 values = {"by": by, "blocker": blocker, "runs_after": policy}
                 rows = self._queries.all("shift_dependents", values)

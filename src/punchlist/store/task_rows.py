@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from punchlist.core.task import Blocking, Check, LateResult, Task, TaskStatus, Wait, Worked, own_progress
-from punchlist.core.task_rules import held
+from punchlist.core.task import Blocking, ChecklistLine, LateResult, Task, TaskStatus, Wait, Worked, own_progress
+from punchlist.core.task_rules import find_holding
 from punchlist.core.todo import Progress
 from punchlist.store import codec
 from punchlist.store.faults import check_row
@@ -55,7 +55,7 @@ class Body(msgspec.Struct, omit_defaults=True):
     description: str = ""
     active_form: str | None = None
     labels: tuple[str, ...] = ()
-    checklist: tuple[Check, ...] = ()
+    checklist: tuple[ChecklistLine, ...] = ()
     state: Any = msgspec.field(default_factory=dict[str, Any])
     metadata: dict[str, Any] = msgspec.field(default_factory=dict[str, Any])
     max_attempts: int | None = None
@@ -180,7 +180,7 @@ def task_of(
         labels=body.labels,
         blocks=blocks,
         blocked_by=tuple(blocker.id for blocker in blockers),
-        held_by=held(blockers, runs_after) if blockers else (),
+        held_by=find_holding(blockers, runs_after) if blockers else (),
         open_blockers=open_blockers,
         runs_after=runs_after,
         checklist=body.checklist,

@@ -9,7 +9,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from punchlist.core.task import Blocking, Task, TaskStatus, share
-from punchlist.core.task_rules import holds
+from punchlist.core.task_rules import is_holding
 from punchlist.core.todo import Progress
 from punchlist.errors import TaskRevisionConflict
 from punchlist.store import codec
@@ -290,11 +290,11 @@ class TaskRows(TaskLog):
     # Edges.
 
     def add_edge(self, task: TaskRow, blocker: TaskRow) -> bool:
-        holding = holds(blocker.task.status, task.task.runs_after)
+        holding = is_holding(blocker.task.status, task.task.runs_after)
         return self._edges.add(task.number, blocker.number, holding=holding)
 
     def remove_edge(self, task: TaskRow, blocker: TaskRow) -> bool:
-        holding = holds(blocker.task.status, task.task.runs_after)
+        holding = is_holding(blocker.task.status, task.task.runs_after)
         return self._edges.remove(task.number, blocker.number, holding=holding)
 
     def edges(self, where: TaskListRow) -> Sequence[tuple[str, str]]:

@@ -9,7 +9,7 @@ from typing import Any, cast
 import msgspec
 
 from punchlist.core.events import Event
-from punchlist.core.flow import Flow, FlowStatus, FlowStep, condition_of
+from punchlist.core.flow import Flow, FlowStatus, FlowStep, parse_condition
 from punchlist.surfaces.sentences import sentence
 from punchlist.surfaces.spans import Line, Look, Span, Style, ago, cut, padded, shown
 
@@ -51,7 +51,7 @@ def _more(flow: Flow) -> str:
 
 def waits_for(flow: Flow) -> str:
     """What a waiting flow waits for, in a few words."""
-    found = condition_of(flow.wait)
+    found = parse_condition(flow.wait)
     if found is None:
         return "something of its own"
     if found.at is not None:

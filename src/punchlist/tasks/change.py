@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from punchlist.core.events import Draft
 from punchlist.core.task import Task, TaskStatus, draft_change, own_progress
-from punchlist.core.task_rules import came_due
+from punchlist.core.task_rules import apply_due
 from punchlist.errors import CallReused, InvalidInput, TaskUnknown
 from punchlist.store import AgentRow, Transaction
 from punchlist.store.rows import StoredCall
@@ -78,7 +78,7 @@ class Change:
         count = 0
         while rows := self.tasks.due(where, self.now):
             for row in rows:
-                kind, after = came_due(row.task, self.now)
+                kind, after = apply_due(row.task, self.now)
                 self.write(row, after, kind, by="")
             count += len(rows)
         return count

@@ -74,8 +74,8 @@ class Claims(Reservations):
                 if label is not None and label not in row.task.labels:
                     raise TaskNotReady(id=row.task.id, problem=f"it is not labelled `{label[:80]}`")
                 if rules.is_held(row.task) and row.task.owner is None:
-                    raise rules.taken(row.task, self.holder(row))
-                after = rules.claimed(row.task, owner, self.now, length, patterns)
+                    raise rules.taken_error(row.task, self.holder(row))
+                after = rules.claim(row.task, owner, self.now, length, patterns)
                 rows: Sequence[TaskRow] = (self.write(row, after, "task.claimed"),)
             else:
                 rows = self._next(owner, limit, label, length, patterns)
@@ -115,7 +115,7 @@ class Claims(Reservations):
         rules.check_fence(task, fence)
         if task.status is not TaskStatus.PENDING:
             length = timedelta(seconds=check_lease(lease or task.lease or LEASE, LONGEST_LEASE))
-            alive = rules.kept_alive(task, task.owner, self.now, length)
+            alive = rules.renew_lease(task, task.owner, self.now, length)
             self.tasks.save_lease(row, alive)
             return alive
         return self._taken_back(row, lease)
@@ -124,17 +124,17 @@ class Claims(Reservations):
         """In the hands of its last worker once more, as it had it; refused if its files are another's by now."""
         claim = self.claim_of(row)
         if claim is None:
-            raise rules.nothing_to_keep(row.task)
+            raise rules.no_claim_error(row.task)
         had = claim.task
         length = timedelta(seconds=check_lease(lease or had.lease or LEASE, LONGEST_LEASE))
         self.check_free(had.reserved, claim)
-        alive = replace(rules.kept_alive(row.task, had.owner, self.now, length), reserved=had.reserved)
+        alive = replace(rules.renew_lease(row.task, had.owner, self.now, length), reserved=had.reserved)
         return self.write(row, alive, "task.claimed").task
 
     def release(self, id: str, *, fence: int | None = None) -> Task:
         row = self.row(id)
         self.check_hands(row, fence)
-        after = rules.released(row.task, self.now)
+        after = rules.release(row.task, self.now)
         kind = "task.cancelled" if after.status is TaskStatus.CANCELLED else "task.released"
         return self.write(row, after, kind, fence=fence).task
 
@@ -170,7 +170,7 @@ class Claims(Reservations):
         rules.check_revision(row.task, revision)
         if row.task.status is TaskStatus.COMPLETED and row.task.grade is not None and self.is_person(fence):
             return self.write(row, replace(row.task, grade="confirmed"), "task.graded").task
-        done = rules.completed(ticked(self.tx, row), self.now, result, fence=fence)
+        done = rules.complete(ticked(self.tx, row), self.now, result, fence=fence)
         return self.write(row, done, "task.completed", fence=fence).task
 
     def too_late(self, row: TaskRow, fence: int | None, result: Any) -> Late | None:
@@ -221,30 +221,30 @@ class Claims(Reservations):
     def _late(self, row: TaskRow, fence: int, result: Any, error: TaskError) -> Late:
         if result is None:
             return Late(row.task, error)
-        after = rules.late(row.task, fence, result, by=self.by, now=self.now)
+        after = rules.add_late_result(row.task, fence, result, by=self.by, now=self.now)
         return Late(self.write(row, after, "task.late", by=self.by).task, error)
 
     def fail(self, id: str, reason: str = "", *, fence: int | None = None) -> Task:
         """Failed; or pending again after a rest, while there are attempts left."""
         row = self.row(id)
         self.check_hands(row, fence)
-        after = rules.failed(row.task, self.now, text("reason", reason, Cleaner()))
+        after = rules.fail(row.task, self.now, text("reason", reason, Cleaner()))
         kind = "task.failed" if after.status is TaskStatus.FAILED else "task.retrying"
         return self.write(row, after, kind, fence=fence).task
 
     def retry(self, id: str) -> Task:
         row = self.row(id)
-        return self.write(row, rules.retried(row.task, self.now), "task.reopened").task
+        return self.write(row, rules.retry(row.task, self.now), "task.reopened").task
 
     def cancel(self, id: str, reason: str | None = None, *, request: bool = False, fence: int | None = None) -> Task:
         """Given up at once; with `request` by whoever works on it, who then may do nothing else with it."""
         row = self.row(id)
         if request:
             rules.check_fence(row.task, fence)
-            return self.write(row, rules.cancel_asked(row.task), "task.cancel_requested").task
+            return self.write(row, rules.request_cancel(row.task), "task.cancel_requested").task
         self.check_hands(row, fence)
         reason = None if reason is None else text("reason", reason, Cleaner())
-        given_up = rules.cancelled(row.task, self.now, reason)
+        given_up = rules.cancel(row.task, self.now, reason)
         return self.write(row, given_up, "task.cancelled", fence=fence).task
 
 

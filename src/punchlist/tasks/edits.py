@@ -94,7 +94,7 @@ class Edits(Hands):
             then = task.wait.then if owner is not None else "pending"
             task = replace(task, wait=replace(task.wait, meant=owner is not None, then=then))
         if owner is None and task.status is TaskStatus.IN_PROGRESS and not stays:
-            return rules.released(task, self.now)
+            return rules.release(task, self.now)
         return replace(task, owner=owner, fence=task.fence + 1, lease=None, lease_until=None, reserved=())
 
     def _set_status(self, row: TaskRow, to: TaskStatus, fence: int | None, *, keep_owner: bool = False) -> TaskRow:
@@ -109,12 +109,12 @@ class Edits(Hands):
                 kind, after = self._opened(task)
                 return self.write(row, replace(after, owner=task.owner) if keep_owner else after, kind)
             case TaskStatus.COMPLETED:
-                done = rules.completed(ticked(self.tx, row), self.now, task.result, fence=fence)
+                done = rules.complete(ticked(self.tx, row), self.now, task.result, fence=fence)
                 return self.write(row, done, "task.completed", fence=fence)
             case TaskStatus.FAILED:
-                return self.write(row, rules.moved(task, to, self.now, fence=task.fence + 1), "task.failed")
+                return self.write(row, rules.move(task, to, self.now, fence=task.fence + 1), "task.failed")
             case TaskStatus.CANCELLED:
-                return self.write(row, rules.cancelled(task, self.now), "task.cancelled")
+                return self.write(row, rules.cancel(task, self.now), "task.cancelled")
             case TaskStatus.WAITING:
                 raise InvalidInput(problem="Say what the task is to wait for: use `wait`.")
 
@@ -122,20 +122,20 @@ class Edits(Hands):
         """In progress, for whoever says so or has just been `given` it; refused if it is another's."""
         task, own = row.task, given or self.has(row, fence)
         if rules.is_held(task) and not own:
-            raise rules.taken(task, self.holder(row))
+            raise rules.taken_error(task, self.holder(row))
         if task.status is TaskStatus.IN_PROGRESS and (given or fence is not None or self.is_at_work(row)):
             return row
         said = self.by if self.agent is None else ""
         owner = (task.owner if own else None) or said or None
-        return self.write(row, rules.started(task, owner, self.now), "task.started")
+        return self.write(row, rules.start(task, owner, self.now), "task.started")
 
     def _opened(self, task: Task) -> tuple[str, Task]:
         """Pending again, from wherever it is, and what that is called."""
         if task.status in ENDED:
-            return "task.reopened", rules.retried(task, self.now)
+            return "task.reopened", rules.retry(task, self.now)
         if task.wait is not None:
-            return "task.resumed", rules.resumed(replace(task, wait=replace(task.wait, then="pending")), self.now)
-        return "task.released", rules.released(task, self.now)
+            return "task.resumed", rules.resume(replace(task, wait=replace(task.wait, then="pending")), self.now)
+        return "task.released", rules.release(task, self.now)
 
     def _parent(self, row: TaskRow, parent: str | None) -> TaskRow | None:
         if parent is None:

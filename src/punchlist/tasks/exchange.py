@@ -10,7 +10,7 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from typing import Any, cast
 
-from punchlist.core.task import Task, TaskStatus, Wait, task_data
+from punchlist.core.task import Task, TaskStatus, Wait, encode_task
 from punchlist.core.task_rules import HORIZON
 from punchlist.core.todo import Blocker, Phase, Status, TodoItem, TodoList
 from punchlist.errors import CycleRefused, InvalidInput
@@ -42,7 +42,7 @@ def dump(name: str, tasks: Sequence[Task]) -> dict[str, Any]:
         "kind": KIND,
         "version": VERSION,
         "list": name,
-        "tasks": [{**task_data(task), "blocked_by": list(task.blocked_by)} for task in tasks],
+        "tasks": [{**encode_task(task), "blocked_by": list(task.blocked_by)} for task in tasks],
     }
 
 

@@ -76,9 +76,9 @@ def record_status(work: Work, row: TaskRow, to: TaskStatus, *, keep_owner: bool 
         return task
     fresh = replace(task, cancel_requested=False, checklist=())
     if to is not TaskStatus.PENDING and task.status in ENDED:
-        fresh = rules.moved(fresh, TaskStatus.PENDING, work.now)
+        fresh = rules.move(fresh, TaskStatus.PENDING, work.now)
     free = replace(fresh, open_blockers=0)
-    after = rules.moved(free, to, work.now, owner=task.owner if keep_owner or to is not TaskStatus.PENDING else None)
+    after = rules.move(free, to, work.now, owner=task.owner if keep_owner or to is not TaskStatus.PENDING else None)
     kept = replace(after, open_blockers=task.open_blockers, checklist=task.checklist, fence=task.fence + 1)
     kind = "task.released" if task.status is TaskStatus.IN_PROGRESS and to is TaskStatus.PENDING else _KINDS[to]
     return work.write(row, kept, kind).task

@@ -10,9 +10,9 @@ import msgspec
 from msgspec.structs import replace
 
 from punchlist.core.commands import Cleaner
-from punchlist.core.json_values import json_value
-from punchlist.core.task import FIRST, FLOWS, LAST, Check, RunsAfter, Task, TaskStatus
-from punchlist.core.task_rules import merged_metadata, merged_state
+from punchlist.core.json_values import to_json_value
+from punchlist.core.task import FIRST, FLOWS, LAST, ChecklistLine, RunsAfter, Task, TaskStatus
+from punchlist.core.task_rules import merge_metadata, merge_state
 from punchlist.errors import InvalidInput
 
 LONGEST = {
@@ -115,10 +115,10 @@ def described(task: Task, given: Mapping[str, Any]) -> Task:
     if "checklist" in given:
         new["checklist"] = _checklist(given["checklist"], cleaner)
     if "state" in given:
-        new["state"] = fitting("state", merged_state(task.state, plain("state", given["state"])))
+        new["state"] = fitting("state", merge_state(task.state, plain("state", given["state"])))
     if "metadata" in given:
         patch = _object("metadata", given["metadata"])
-        new["metadata"] = fitting("metadata", merged_metadata(task.metadata, patch))
+        new["metadata"] = fitting("metadata", merge_metadata(task.metadata, patch))
     new.update(_settings(given))
     task = replace(task, **new)
     for name in ("checked", "unchecked"):
@@ -176,7 +176,7 @@ def list_name(name: str) -> str:
 def plain(what: str, value: Any) -> Any:
     """The value as JSON has it: what cannot be said there is refused, but for lone surrogates, which are replaced."""
     try:
-        found = json_value(value)
+        found = to_json_value(value)
     except (TypeError, ValueError) as error:
         raise InvalidInput(problem=f"The `{what}` cannot be kept as JSON: {error}.") from error
     return fitting(what, found)
@@ -216,21 +216,21 @@ def _labels(value: Any, cleaner: Cleaner) -> tuple[str, ...]:
     return tuple(dict.fromkeys(text("label", each, cleaner, blank=False).strip() for each in _several("labels", value)))
 
 
-def _checklist(value: Any, cleaner: Cleaner) -> tuple[Check, ...]:
-    checks: list[Check] = []
+def _checklist(value: Any, cleaner: Cleaner) -> tuple[ChecklistLine, ...]:
+    checks: list[ChecklistLine] = []
     for entry in _several("checklist", value):
-        if isinstance(entry, Check):
+        if isinstance(entry, ChecklistLine):
             said, done = entry.text, entry.done
         elif isinstance(entry, Mapping):
             entry = cast("Mapping[str, Any]", entry)
             said, done = entry.get("text"), entry.get("done", False)
         else:
             said, done = entry, False
-        checks.append(Check(text("check", said, cleaner, blank=False), done is True))
+        checks.append(ChecklistLine(text("check", said, cleaner, blank=False), done is True))
     return tuple(checks)
 
 
-def _ticked(task: Task, wanted: Any, *, done: bool) -> tuple[Check, ...]:
+def _ticked(task: Task, wanted: Any, *, done: bool) -> tuple[ChecklistLine, ...]:
     checks = list(task.checklist)
     for which in _several("checked", wanted):
         places = [place for place, check in enumerate(checks) if which in (place, check.text)]
@@ -238,7 +238,7 @@ def _ticked(task: Task, wanted: Any, *, done: bool) -> tuple[Check, ...]:
             said = repr(which)[:80]
             raise InvalidInput(problem=f"The checklist of task `{task.id}` has no line {said}; it has {len(checks)}.")
         for place in places:
-            checks[place] = Check(checks[place].text, done)
+            checks[place] = ChecklistLine(checks[place].text, done)
     return tuple(checks)
 
 

@@ -18,7 +18,7 @@ from typing import Any, Literal, cast
 import msgspec
 from msgspec import Struct
 
-from punchlist.core.task import Task, task_data
+from punchlist.core.task import Task, encode_task
 from punchlist.errors import ConfigInvalid, GateRefused
 from punchlist.tasks.gate_command import run
 from punchlist.text import clean, cut
@@ -115,7 +115,7 @@ def _of_command(command: str | Sequence[str], task: Task, gate: Gate) -> str | N
         "task_list": task.list,
         "session_id": task.list.removeprefix("session:") if task.list.startswith("session:") else None,
         "cwd": _folder(),
-        "task": {**task_data(task), "blocked_by": list(task.blocked_by)},
+        "task": {**encode_task(task), "blocked_by": list(task.blocked_by)},
     }
     try:
         answer = run(command, msgspec.json.encode(told), gate.seconds)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from punchlist.core.globs import normal, overlap
+from punchlist.core.globs import normalise, overlaps
 from punchlist.core.task import Task, fold_task
 from punchlist.errors import InvalidInput, ReservationRefused
 from punchlist.store.task_rows import Reservation, TaskRow
@@ -29,7 +29,9 @@ class Reservations(Hands):
     def patterns(self, reserve: Sequence[str]) -> tuple[str, ...]:
         if isinstance(reserve, str) or len(reserve) > _MOST_PATTERNS:
             raise InvalidInput(problem=f"`reserve` is a list of at most {_MOST_PATTERNS} files or patterns.")
-        return tuple(dict.fromkeys(normal(_below(name_of("file or pattern", each), self._project)) for each in reserve))
+        return tuple(
+            dict.fromkeys(normalise(_below(name_of("file or pattern", each), self._project)) for each in reserve)
+        )
 
     def check_free(self, patterns: tuple[str, ...], claim: Claim | None = None) -> None:
         """Raises if another claim has reserved what might be the same file, in any list of the project.
@@ -40,7 +42,7 @@ class Reservations(Hands):
             return
         for taken in self.tasks.reservations(self.where.project, self.now):
             for pattern in patterns:
-                theirs = [each for each in taken.patterns if overlap(pattern, each)]
+                theirs = [each for each in taken.patterns if overlaps(pattern, each)]
                 if theirs and not self._is_own(taken, claim):
                     said = f"`{theirs[0]}` by `{taken.owner}` for task `{taken.id}` of `{taken.list}`"
                     raise ReservationRefused(pattern=pattern, conflicts=said, task=taken.id, owner=taken.owner)

@@ -7,7 +7,7 @@ from typing import Any
 
 from punchlist.core import task_rules as rules
 from punchlist.core.task import Task, TaskStatus
-from punchlist.core.task_rules import wait_for
+from punchlist.core.task_rules import make_wait
 from punchlist.tasks.fields import fitting, plain
 from punchlist.tasks.hands import Hands
 
@@ -30,10 +30,10 @@ class Waits(Hands):
         row = self.row(id)
         self.check_hands(row, fence)
         rules.check_revision(row.task, revision)
-        wait = wait_for(self.now, until=until, topic=topic, correlation_id=correlation_id)
-        after = rules.waiting(row.task, wait, self.now)
+        wait = make_wait(self.now, until=until, topic=topic, correlation_id=correlation_id)
+        after = rules.wait(row.task, wait, self.now)
         if state is not None:
-            after = rules.with_state(after, plain("state", state))
+            after = rules.patch_state(after, plain("state", state))
             fitting("state", after.state)
         row = self.write(row, after, "task.waiting", fence=fence)
         if wait.topic is not None and wait.correlation_id is not None:
@@ -49,7 +49,7 @@ class Waits(Hands):
 
         With `keep` an event that nobody waits for yet is delivered to the first who does.
         """
-        wait = wait_for(self.now, topic=topic, correlation_id=correlation_id)
+        wait = make_wait(self.now, topic=topic, correlation_id=correlation_id)
         payload = plain("payload", payload)
         where, topic, correlation_id = self.where, wait.topic or "", wait.correlation_id or ""
 
@@ -63,7 +63,7 @@ class Waits(Hands):
 
     def _deliver(self, id: str, payload: Any) -> Task:
         row = self.row(id)
-        after = rules.resumed(row.task, self.now, {"resume_event": payload})
+        after = rules.resume(row.task, self.now, {"resume_event": payload})
         kind = "task.cancelled" if after.status is TaskStatus.CANCELLED else "task.resumed"
         return self.write(row, after, kind).task
 
@@ -71,7 +71,7 @@ class Waits(Hands):
         """Lets a task go on, whatever it waits for; `state` is merged into that of the task."""
         row = self.row(id)
         rules.check_revision(row.task, revision)
-        after = rules.resumed(row.task, self.now, None if state is None else plain("state", state))
+        after = rules.resume(row.task, self.now, None if state is None else plain("state", state))
         if state is not None:
             fitting("state", after.state)
         kind = "task.cancelled" if after.status is TaskStatus.CANCELLED else "task.resumed"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from punchlist.core.task import Check, Task, Worked, share
+from punchlist.core.task import ChecklistLine, Task, Worked, share
 from punchlist.core.todo import Progress, Status, TodoList
 from punchlist.store import AgentRow, Transaction
 from punchlist.store.task_rows import TaskRow
@@ -39,7 +39,7 @@ def ticked(tx: Transaction, row: TaskRow) -> Task:
     items = todos.items if todos.plan_id == worked.plan_id else ()
     done = {item.content for item in items if item.status is Status.COMPLETED}
     everything = 0 < progress.done == progress.total  # its dialect may have cleared them off the list
-    checks = [Check(check.text, check.done or everything or check.text in done) for check in task.checklist]
+    checks = [ChecklistLine(check.text, check.done or everything or check.text in done) for check in task.checklist]
     return replace(task, checklist=tuple(checks))
 
 

@@ -16,7 +16,7 @@ from datetime import timedelta
 from typing import Any
 
 from punchlist.board import Board
-from punchlist.core.task import Task, TaskStatus, task_data
+from punchlist.core.task import Task, TaskStatus, encode_task
 from punchlist.errors import CycleRefused, FenceStale, PunchlistError, TaskUnknown
 from punchlist.store import Store, Transaction, open_store
 from punchlist.tasks import Tasks
@@ -75,7 +75,7 @@ class TaskContract:
     def test_an_exception_takes_everything_back(self) -> None:
         with self.list() as (tasks, clock):
             tasks.create("kept")
-            before = [task_data(task) for task in tasks.list()], list(tasks.board.events())
+            before = [encode_task(task) for task in tasks.list()], list(tasks.board.events())
 
             def work(tx: Transaction) -> None:
                 inside = tasks.within(tx)
@@ -85,7 +85,7 @@ class TaskContract:
                 raise ArithmeticError
 
             raises(ArithmeticError, lambda: tasks.board.store.transact(work))
-            assert ([task_data(task) for task in tasks.list()], list(tasks.board.events())) == before
+            assert ([encode_task(task) for task in tasks.list()], list(tasks.board.events())) == before
             assert tasks.create("next", call_id="c1").subject == "next"
             assert tasks.wait("1", topic="t", correlation_id="c").status is TaskStatus.WAITING
             assert clock() == tasks.board.now()
@@ -187,7 +187,7 @@ def _play(tasks: Tasks, clock: FakeClock, seed: int) -> list[Any]:
             outcomes.append(_step(tasks, rng, fences, f"call {step % 20}"))
         except PunchlistError as error:
             outcomes.append(error.code)
-    outcomes.append([task_data(task) for task in tasks.list()])
+    outcomes.append([encode_task(task) for task in tasks.list()])
     outcomes.append([task.id for task in tasks.ready()])
     outcomes.append(tasks.graph().edges)
     return outcomes
@@ -199,23 +199,23 @@ def _step(tasks: Tasks, rng: random.Random, fences: list[tuple[str, int]], call_
     mine, fence = rng.choice(fences)
     match rng.randrange(12):
         case 0 | 1 | 2:
-            return task_data(tasks.create("task", priority=rng.randrange(5), labels=["a"] * rng.randrange(2)))
+            return encode_task(tasks.create("task", priority=rng.randrange(5), labels=["a"] * rng.randrange(2)))
         case 3 | 4:
             taken = tasks.claim("w", lease=60, call_id=call_id)
             if taken is not None:
                 fences.append((taken.id, taken.fence))
-            return None if taken is None else task_data(taken)
+            return None if taken is None else encode_task(taken)
         case 5:
-            return task_data(tasks.complete(mine, fence=fence, result=[fence]))
+            return encode_task(tasks.complete(mine, fence=fence, result=[fence]))
         case 6:
-            return task_data(tasks.update(task, add_blocked_by=[other]))
+            return encode_task(tasks.update(task, add_blocked_by=[other]))
         case 7:
-            return task_data(tasks.update(task, remove_blocked_by=[other], priority=rng.randrange(5)))
+            return encode_task(tasks.update(task, remove_blocked_by=[other], priority=rng.randrange(5)))
         case 8:
-            return task_data(tasks.wait(task, until=timedelta(seconds=50)))
+            return encode_task(tasks.wait(task, until=timedelta(seconds=50)))
         case 9:
-            return task_data(tasks.fail(mine, "why", fence=fence))
+            return encode_task(tasks.fail(mine, "why", fence=fence))
         case 10:
-            return task_data(tasks.retry(task))
+            return encode_task(tasks.retry(task))
         case _:
-            return task_data(tasks.delete(task))
+            return encode_task(tasks.delete(task))

@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from punchlist.core.commands import Replace
-from punchlist.core.limits import over_limit
+from punchlist.core.limits import check_limits
 from punchlist.dialects import dialect
 
 MAIN = "main"
@@ -101,7 +101,7 @@ class Transcript(Protocol):
 
 def admitted(command: object, name: str) -> Replace | None:
     """A whole list that the dialect of that name would take; None for anything else."""
-    if not isinstance(command, Replace) or over_limit(command, dialect(name).policy.limits) is not None:
+    if not isinstance(command, Replace) or check_limits(command, dialect(name).policy.limits) is not None:
         return None
     return command
 

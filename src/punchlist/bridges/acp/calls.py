@@ -16,7 +16,7 @@ from functools import cache
 from typing import Any, Final, cast
 
 from punchlist.core.grounding.places import Place, places
-from punchlist.core.json_values import json_value
+from punchlist.core.json_values import to_json_value
 from punchlist.detect.stable import SCALARS
 from punchlist.guidance.tools import kind as known_kind
 from punchlist.text import clean, cut, repair
@@ -130,7 +130,7 @@ class _Copy:
 def _number(value: float) -> float | None:
     """What is not finite, or too large, is null, as JavaScript writes it; a whole number beyond 64 bits is rounded."""
     try:
-        return json_value(value)
+        return to_json_value(value)
     except ValueError:
         return None
 

@@ -18,7 +18,7 @@ from punchlist.core.grounding.observing import call_from
 from punchlist.core.grounding.pairing import Pairing
 from punchlist.core.grounding.places import Place
 from punchlist.core.grounding.work import REPORTS, TURN_ENDS
-from punchlist.core.todo import WORDS, Status, TodoItem, TodoList
+from punchlist.core.todo import Status, TodoItem, TodoList
 
 # A list as a plan.
 
@@ -58,7 +58,7 @@ def _entry(item: TodoItem) -> dict[str, Any]:
     return {
         "content": f"{CANCELLED}{content}" if item.status is Status.CANCELLED else content,
         "priority": given if given in _PRIORITIES else "medium",
-        "status": _SHOWN.get(item.status, WORDS[item.status]),
+        "status": _SHOWN.get(item.status, item.status.value),
         "_meta": _item_meta(item, given),
     }
 
@@ -67,7 +67,7 @@ def _item_meta(item: TodoItem, priority: str) -> dict[str, Any]:
     known: dict[str, Any] = {
         "id": item.id,
         "active_form": item.active_form,
-        "status": WORDS[item.status] if item.status in _SHOWN else None,
+        "status": item.status.value if item.status in _SHOWN else None,
         "priority": item.priority if priority not in _PRIORITIES else None,
         "phase": item.phase,
         "parent": item.parent,

@@ -15,7 +15,7 @@ from punchlist.core.grounding.calls import ToolCall
 from punchlist.core.grounding.counting import counted
 from punchlist.core.grounding.naming import Named, named_in
 from punchlist.core.grounding.tally import Tally
-from punchlist.core.proof import Kind, kind_of
+from punchlist.core.proof import Kind, classify_evidence
 from punchlist.core.todo import Evidence, TodoItem
 
 
@@ -90,7 +90,7 @@ def completion_before(item: TodoItem, others: Iterable[TodoItem]) -> datetime | 
 
 
 def _matched(evidence: Evidence, calls: Sequence[ToolCall]) -> Matched:
-    kind = kind_of(evidence.text, evidence.kind)
+    kind = classify_evidence(evidence.text, evidence.kind)
     if kind == "person":
         return Matched(evidence, kind)
     said: Named = named_in(evidence.text, kind)

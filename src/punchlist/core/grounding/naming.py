@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from punchlist.core.checks import main_commands
 from punchlist.core.grounding.calls import ToolCall
-from punchlist.core.proof import Kind, without_line
+from punchlist.core.proof import Kind, strip_line_number
 from punchlist.text.previews import preview
 from punchlist.text.redaction import redact
 
@@ -62,7 +62,7 @@ def named_in(text: str, kind: Kind) -> Named:
     if kind == "url":
         return Named(kind, _address(redact(text)))
     if kind == "file":
-        return Named(kind, _path(without_line(text)))
+        return Named(kind, _path(strip_line_number(text)))
     return Named(kind, text, tuple(dict.fromkeys(_said(preview(text, _LONGEST)))))
 
 
