@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from punchlist.bridges.git import Commit, GitFacts, ItemWork, Lines, Uncommitted, git_facts, shares
+from punchlist.bridges.git import Commit, GitFacts, ItemWork, Lines, Uncommitted, git_facts
 
 LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
@@ -72,13 +72,13 @@ def test_a_commit_in_the_second_in_which_an_item_was_begun_belongs_to_that_item(
     second = datetime(2026, 3, 1, 10, tzinfo=UTC)
     commit = Commit("a", second, "Paint", {"door.txt": Lines(1, 0)})
     begun = second + timedelta(milliseconds=300)
-    before, after = shares(
-        str(tmp_path), [commit], {}, [ItemWork(second - MINUTE, begun), ItemWork(begun, begun + MINUTE)]
+    before, after = GitFacts(str(tmp_path), (commit,)).shares(
+        [ItemWork(second - MINUTE, begun), ItemWork(begun, begun + MINUTE)]
     )
     assert (before.is_empty, after.commits) == (True, (commit,))
     exact = replace(commit, at=second + timedelta(milliseconds=100), is_exact=True)
-    before, after = shares(
-        str(tmp_path), [exact], {}, [ItemWork(second - MINUTE, begun), ItemWork(begun, begun + MINUTE)]
+    before, after = GitFacts(str(tmp_path), (exact,)).shares(
+        [ItemWork(second - MINUTE, begun), ItemWork(begun, begun + MINUTE)]
     )
     assert (before.commits, after.is_empty) == ((exact,), True)
 
@@ -87,7 +87,9 @@ def test_a_commit_belongs_to_the_item_for_which_a_call_ran(tmp_path: Path) -> No
     second = datetime(2026, 3, 1, 10, tzinfo=UTC)
     commit = Commit("a", second, "Paint", {})
     ran = (second + timedelta(milliseconds=100), second + timedelta(milliseconds=150))
-    one, other = shares(str(tmp_path), [commit], {}, [ItemWork(second, None, active=[ran]), ItemWork(second, None)])
+    one, other = GitFacts(str(tmp_path), (commit,)).shares(
+        [ItemWork(second, None, active=[ran]), ItemWork(second, None)]
+    )
     assert (one.commits, other.commits) == ((commit,), ())
 
 
@@ -154,10 +156,10 @@ def test_what_is_gone_counts_for_the_item_whose_shell_line_speaks_of_it(tmp_path
         ItemWork(now, None, lines=[line]),
         ItemWork(now, None, active=[(now, now + MINUTE)], lines=["make all rooms.txt"]),
     ]
-    one, other = shares(str(tmp_path), [], changed, works)
+    one, other = GitFacts(str(tmp_path), (), changed).shares(works)
     assert (one.lines, other.is_empty) == (Lines(0, 2), True)
     still_there = {"rooms/door.txt": Uncommitted(Lines(0, 2), now)}
-    one, other = shares(str(tmp_path), [], still_there, works)
+    one, other = GitFacts(str(tmp_path), (), still_there).shares(works)
     assert (one.is_empty, other.lines) == (True, Lines(0, 2))
 
 
@@ -225,6 +227,27 @@ def test_nothing_that_a_repository_is_configured_to_run_is_run(repository: Path,
     assert trapped.exists()
     assert facts_of(repository).changed["door.txt"].lines == Lines(1, 0)
     assert not (repository / "sprung").exists()
+
+
+@pytest.mark.parametrize(
+    "name", ["diff.orderFile", "mailmap.file", "core.excludesFile", "core.attributesFile", "core.worktree"]
+)
+def test_no_file_that_a_repository_names_is_read(
+    repository: Path, tmp_path_factory: pytest.TempPathFactory, name: str
+) -> None:
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    (elsewhere / "secret.txt").write_text("secret\n")
+    endless = elsewhere / "endless"
+    os.mkfifo(endless)  # nobody writes to it, so that Git would wait for it until its time is up
+    git(repository, "config", name, str(elsewhere if name == "core.worktree" else endless))
+    (repository / "door.txt").write_text("red\nblue\ngreen\n")
+    (repository / "new.txt").write_text("new\n")
+    facts = facts_of(repository)
+    assert {path: file.lines for path, file in facts.changed.items()} == {
+        "door.txt": Lines(1, 0),
+        "new.txt": Lines(1, 0),
+    }
+    assert [sorted(commit.files) for commit in facts.commits] == [["door.txt"], ["door.txt", "täfel ung.bin"]]
 
 
 @pytest.mark.parametrize("attributes", [".gitattributes", ".git/info/attributes"])

@@ -1,7 +1,9 @@
-"""What Git saw of the work: commits made in a span of time, and what is changed and not committed yet.
+"""Read from Git what was committed in a span of time and what is changed since, and assign it to items.
 
-Never in the way of an agent: asked when somebody wants a report. Nothing that the repository's own configuration names
-is run (see `git_questions`), and a Git that is slow or missing is no reason to fail.
+Asked only for a report, never while an agent works; a Git that is slow or missing is no reason to fail.
+
+A repository may come from anywhere, and its configuration can name programs to run and files to read. None of them is
+run or read: see `_SAFE_SETTINGS`.
 """
 
 from __future__ import annotations
@@ -18,25 +20,50 @@ from msgspec import Struct, field
 
 from punchlist.core.grounding.commits import Committing
 
-# Safe questions to Git.
+TIMEOUT: Final = 5.0
+"""Seconds for one question to Git."""
 
+_MOST_COMMITS: Final = 1000
+_MOST_WALKED: Final = 10_000
+"""Commits that are counted, and that are read to find them: those with an old date may stand anywhere in a history."""
+
+_MOST_NEW: Final = 500
+_LARGEST: Final = 1 << 20
+"""Untracked files that are counted, and the bytes up to which their lines are."""
+
+_NO_TREE: Final = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+"""Git's name of an empty tree: the state before the first commit."""
+
+_SAFE_SETTINGS: Final[Mapping[str, str]] = {
+    "core.fsmonitor": "false",  # a program
+    "core.hooksPath": "/dev/null",  # programs
+    "core.quotePath": "false",
+    "diff.orderFile": "/dev/null",  # a file to read
+    "log.mailmap": "false",  # reads `mailmap.file`
+    "log.showSignature": "false",  # runs `gpg.program`
+}
+"""Settings for every question, whatever a repository says."""
+
+_LOCAL_FILES: Final = frozenset({"core.attributesfile", "core.excludesfile"})
+"""Settings that name a file to read: taken from the user's own configuration, never from a repository's."""
+
+_UNTRUSTED: Final = frozenset({"local", "worktree"})
+_DRIVER: Final = re.compile(r"(filter\..+)\.[^.]+", re.DOTALL)
+_NO_FILTER: Final[Mapping[str, str]] = {"clean": "", "smudge": "", "process": "", "required": "false"}
+"""Filters have no switch, so each is set to nothing. `--attr-source` does not help: `.git/info/attributes` wins."""
 
 _UNSET: Final = frozenset({
     "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY", "GIT_PREFIX",
     "GIT_EXTERNAL_DIFF",
 })  # fmt: skip
-_SET: Final[Mapping[str, str]] = {
+_ENVIRONMENT: Final[Mapping[str, str]] = {
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_NO_LAZY_FETCH": "1",
-    "GIT_ALLOW_PROTOCOL": "none",  # of a partial clone nothing is fetched, by whatever way
+    "GIT_ALLOW_PROTOCOL": "none",  # nothing that a partial clone lacks is fetched, by whatever way
     "LC_ALL": "C",
 }
-_SAFELY: Final = ("core.fsmonitor=false", "core.hooksPath=/dev/null", "core.quotePath=false")
-_FILTER: Final = "filter."
-_FILTERED_BY: Final = ("clean", "smudge", "process")
-
-_NUMBERS: Final = (
+_NUMSTAT: Final = (
     "--numstat", "--no-ext-diff", "--no-textconv", "--no-color", "--no-renames", "--ignore-submodules=dirty",
 )  # fmt: skip
 
@@ -47,16 +74,22 @@ class GitQuestions:
     def __init__(self, folder: str, timeout: float) -> None:
         self.folder = folder
         self._timeout = timeout
+        self._environment = {name: value for name, value in os.environ.items() if name not in _UNSET}
+        self._environment.update(_ENVIRONMENT)
+        if os.path.lexists(os.path.join(folder, ".git")):
+            self._environment["GIT_WORK_TREE"] = folder  # not `core.worktree`, which may lead anywhere
 
-    def ask(self, *words: str, told: str = "", settings: Sequence[str] = ()) -> str | None:
-        """What Git says to this; None if it fails, is slow or missing. `told` is what it can read."""
-        environment = {name: value for name, value in os.environ.items() if name not in _UNSET} | _SET
-        given = [part for setting in (*_SAFELY, *settings) for part in ("-c", setting)]
+        self._overrides, self._can_diff = dict[str, str](), False
+
+    def ask(self, *words: str, stdin: str = "") -> str | None:
+        """Return Git's output; None if it fails, is slow or missing."""
+        settings = {**_SAFE_SETTINGS, **self._overrides}
+        given = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
         try:
             done = subprocess.run(
                 ["git", "-C", self.folder, "--no-pager", *given, *words],
-                env=environment,
-                input=told.encode(),
+                env=self._environment,
+                input=stdin.encode(),
                 capture_output=True,
                 timeout=self._timeout,
                 check=False,
@@ -65,44 +98,39 @@ class GitQuestions:
             return None
         return done.stdout.decode("utf-8", "replace") if done.returncode == 0 else None
 
-    def commits(self, *words: str, form: str) -> str | None:
-        """Commits in this form, newest first."""
-        return self.ask("log", "--no-show-signature", f"--format={form}", *words)
+    def disarm(self) -> None:
+        """Override what this repository's configuration names, for all later questions."""
+        listed = self.ask("config", "--list", "--show-scope", "--name-only", "-z")
+        words = (listed or "").split("\0")
+        self._can_diff = listed is not None
+        for scope, name in zip(words[::2], words[1::2], strict=False):
+            driver = _DRIVER.fullmatch(name)
+            if driver is None:
+                if name in _LOCAL_FILES and scope in _UNTRUSTED:
+                    self._overrides[name] = "/dev/null"
+            elif "=" in name or "\ufffd" in name:  # no setting reaches it: `-c` ends a name at `=`; this is no UTF-8
+                self._can_diff = False
+            else:
+                self._overrides.update((f"{driver[1]}.{key}", value) for key, value in _NO_FILTER.items())
 
-    def numbers(self, commits: Iterable[str], form: str) -> str | None:
-        """These commits in this form, in their order, each with the lines that it changed in each file."""
-        words = ("log", "--no-show-signature", "--no-walk=unsorted", "--stdin", f"--format={form}", *_NUMBERS)
-        return self.ask(*words, told="".join(f"{commit}\n" for commit in commits))
+    def list_commits(self, *places: str) -> str | None:
+        """Return time and name of commits, newest first."""
+        return self.ask("log", "-n", str(_MOST_WALKED), "--format=%ct %H", *places, "--")
+
+    def show_commits(self, names: Iterable[str], form: str) -> str | None:
+        """Return these commits in this form, in their order, each with the lines that it changed in each file."""
+        stdin = "".join(f"{name}\n" for name in names)
+        return self.ask("log", "--no-walk=unsorted", "--stdin", f"--format={form}", *_NUMSTAT, stdin=stdin)
 
     def diff(self, against: str) -> str | None:
-        """The lines by which each file in the folder differs from a commit. None if that cannot be told safely."""
-        unfiltered = self._unfiltered()
-        return None if unfiltered is None else self.ask("diff", *_NUMBERS, against, "--", settings=unfiltered)
-
-    def _unfiltered(self) -> list[str] | None:
-        """Settings without which Git would run filters on files; None if there is a filter that no setting reaches."""
-        names = self.ask("config", "--list", "--name-only", "-z")
-        if names is None:
-            return None
-        found = dict.fromkeys(
-            name.rpartition(".")[0] for name in names.split("\0") if name.startswith(_FILTER) and name.count(".") > 1
-        )
-        if any("=" in driver or "\ufffd" in driver for driver in found):  # a setting's name ends there, or is no UTF-8
-            return None
-        return [setting for driver in found for setting in _nothing(driver)]
-
-
-def _nothing(driver: str) -> list[str]:
-    return [*(f"{driver}.{name}=" for name in _FILTERED_BY), f"{driver}.required=false"]
-
-
-# Which item a commit or a changed file belongs to.
+        """Return the lines by which each file differs from a commit; None if a filter would be run for it."""
+        return self.ask("diff", *_NUMSTAT, against, "--") if self._can_diff else None
 
 
 Span = tuple[datetime, datetime]
 
 SLACK: Final = timedelta(milliseconds=20)
-"""So much the clock of a file system may be behind."""
+"""How far the clock of a file system may be behind."""
 
 _WORDS: Final = re.compile(r"[\s'\"`;&|()<>]+")
 _NONE: Final = timedelta(0)
@@ -123,12 +151,12 @@ NO_LINES: Final = Lines()
 
 
 class Commit(Struct, frozen=True):
-    """`files` holds what it changed, by path. It was made at `at`, or within a second from then if not exact."""
+    """One commit. It was made at `at` if that is exact, else within a second from then."""
 
     hash: str
     at: datetime
     subject: str
-    files: Mapping[str, Lines]
+    files: Mapping[str, Lines]  # by path
     is_exact: bool = False
 
     @property
@@ -137,20 +165,17 @@ class Commit(Struct, frozen=True):
 
 
 class ItemWork(Struct, frozen=True):
-    """The work on one item: when it was in progress, the files that it named, and when calls ran for it.
-
-    `lines` are shell lines that perhaps changed something.
-    """
+    """The work on one item, in progress from `start` to `end`."""
 
     start: datetime
     end: datetime | None = None
-    files: Sequence[str] = ()
-    active: Sequence[Span] = ()
-    lines: Sequence[str] = ()
+    files: Sequence[str] = ()  # named by its calls
+    active: Sequence[Span] = ()  # when calls ran for it
+    lines: Sequence[str] = ()  # shell lines that may have changed something
 
 
 class Diffstat(Struct, frozen=True):
-    """What an item changed: in so many commits, and beside them."""
+    """The changes of an item: its commits, and the files and lines in them and not yet committed."""
 
     commits: tuple[Commit, ...] = ()
     files: int = 0
@@ -162,74 +187,79 @@ class Diffstat(Struct, frozen=True):
 
 
 class Uncommitted(NamedTuple):
-    """A file that differs from the last commit, and when it was written; of one that is gone, when its folder was."""
+    """A file that differs from the last commit, and when it was written; for a deleted one, when its folder was."""
 
     lines: Lines
     at: datetime | None = None
     is_gone: bool = False
 
 
+class GitFacts(Struct, frozen=True):
+    """The commits of a repository since some time, oldest first, and its files that differ from the last one."""
+
+    root: str
+    commits: tuple[Commit, ...] = ()
+    changed: Mapping[str, Uncommitted] = field(default_factory=dict[str, Uncommitted])
+
+    def shares(self, works: Sequence[ItemWork], known: Mapping[str, int | None] | None = None) -> list[Diffstat]:
+        """Return the share of each of these works of one agent, in their order.
+
+        `known` maps commits, by hash, to the index of their work, None for none of these. Any other commit belongs to
+        the item for which a call ran then, else to the one in progress. A file that is not committed belongs to the
+        item that named it last, else to the one for which a call ran when it was written: a shell line names no files.
+        A deleted file belongs to the item whose shell lines mention it, else as its folder.
+        """
+        made: list[list[Commit]] = [[] for _ in works]
+        for commit in self.commits:
+            if known is not None and commit.hash in known:
+                place = known[commit.hash]
+            else:
+                place = _find_active(works, commit.span)
+                place = _find_in_progress(works, commit.span) if place is None else place
+            if place is not None:
+                made[place].append(commit)
+        uncommitted: list[dict[str, Lines]] = [{} for _ in works]
+        named = [
+            {found for path in work.files if (found := _path_in_git(self.root, path, self.changed))} for work in works
+        ]
+        gone = [path for path, file in self.changed.items() if file.is_gone]
+        for work, files in zip(works, named, strict=True):
+            files.update(_find_mentioned(self.root, gone, work.lines))
+        for path, file in self.changed.items():
+            place = _find_writer([index for index, files in enumerate(named) if path in files], works, file.at)
+            if place is not None:
+                uncommitted[place][path] = file.lines
+        return [_add_up(*share) for share in zip(made, uncommitted, strict=True)]
+
+
 def makers(commit: Commit, calls: Sequence[Committing]) -> list[Committing]:
-    """The calls that made a commit, as far as that is known: those that say so, else lines of Git that ran then."""
+    """Return the calls that made a commit: those whose results name it, else lines of Git that ran at that time."""
     named = [call for call in calls if any(map(commit.hash.startswith, call.names))]
     if named:
         return named
     return [call for call in calls if call.is_git and _overlap(commit.span, (call.start, call.end or _LATEST))]
 
 
-def shares(
-    root: str,
-    commits: Iterable[Commit],
-    changed: Mapping[str, Uncommitted],
-    works: Sequence[ItemWork],
-    known: Mapping[str, int | None] | None = None,
-) -> list[Diffstat]:
-    """The share of each of these works of one agent, in their order. Paths of Git are below `root`.
-
-    `known` says of commits, by hash, which of the works they belong to, None for none of them.
-    """
-    made: list[list[Commit]] = [[] for _ in works]
-    for commit in commits:
-        if known is not None and commit.hash in known:
-            place = known[commit.hash]
-        else:
-            place = _at_work(works, commit.span)
-            place = _in_progress(works, commit.span) if place is None else place
-        if place is not None:
-            made[place].append(commit)
-    beside: list[dict[str, Lines]] = [{} for _ in works]
-    named = [{found for path in work.files if (found := _below(root, path, changed))} for work in works]
-    gone = [path for path, (_, _, is_gone) in changed.items() if is_gone]
-    for work, files in zip(works, named, strict=True):
-        files.update(_spoken_of(root, gone, work.lines))
-    for path, (lines, at, _) in changed.items():
-        place = _writer([index for index, files in enumerate(named) if path in files], works, at)
-        if place is not None:
-            beside[place][path] = lines
-    return [_stat(*share) for share in zip(made, beside, strict=True)]
-
-
-def _writer(named_by: Sequence[int], works: Sequence[ItemWork], at: datetime | None) -> int | None:
-    """Whose change a file is."""
+def _find_writer(named_by: Sequence[int], works: Sequence[ItemWork], at: datetime | None) -> int | None:
     if len(named_by) == 1:
         return named_by[0]
-    written = None if at is None else _at_work(works, _around(at))
+    written = None if at is None else _find_active(works, _around(at))
     if not named_by or written in named_by:
         return written
     return max(named_by, key=lambda index: works[index].start)
 
 
-def _at_work(works: Sequence[ItemWork], span: Span) -> int | None:
-    """The work for which calls ran the longest in that span."""
-    return _best(works, [sum((_overlap(span, each) for each in work.active), _NONE) for work in works])
+def _find_active(works: Sequence[ItemWork], span: Span) -> int | None:
+    """Return the work for which calls ran the longest in that span."""
+    return _find_greatest(works, [sum((_overlap(span, each) for each in work.active), _NONE) for work in works])
 
 
-def _in_progress(works: Sequence[ItemWork], span: Span) -> int | None:
-    return _best(works, [_overlap(span, (work.start, work.end or _LATEST)) for work in works])
+def _find_in_progress(works: Sequence[ItemWork], span: Span) -> int | None:
+    return _find_greatest(works, [_overlap(span, (work.start, work.end or _LATEST)) for work in works])
 
 
-def _best(works: Sequence[ItemWork], overlaps: Sequence[timedelta]) -> int | None:
-    """The greatest, and of equal ones the one that was begun last; none that does not overlap at all."""
+def _find_greatest(works: Sequence[ItemWork], overlaps: Sequence[timedelta]) -> int | None:
+    """Return the index of the greatest overlap, of equal ones that of the latest start; None without any overlap."""
     found = [(overlap, works[index].start, index) for index, overlap in enumerate(overlaps) if overlap > _NONE]
     return max(found)[2] if found else None
 
@@ -242,8 +272,8 @@ def _around(at: datetime) -> Span:
     return at - SLACK, at + SLACK
 
 
-def _below(root: str, path: str, known: Mapping[str, object]) -> str:
-    """The path as Git has it; empty if it is none of these. One that is not absolute may be meant from a subfolder."""
+def _path_in_git(root: str, path: str, known: Mapping[str, object]) -> str:
+    """Return the path as Git has it, empty if it is not known. A relative one may be meant from a subfolder."""
     if os.path.isabs(path):
         inside = os.path.relpath(os.path.realpath(path), os.path.realpath(root))
         return inside if inside in known else ""
@@ -251,8 +281,8 @@ def _below(root: str, path: str, known: Mapping[str, object]) -> str:
     return plain if plain in known else next((one for one in known if one.endswith(f"/{plain}")), "")
 
 
-def _spoken_of(root: str, paths: Sequence[str], lines: Sequence[str]) -> Iterator[str]:
-    """Those of these paths that shell lines have among their words, or a folder that they are in."""
+def _find_mentioned(root: str, paths: Sequence[str], lines: Sequence[str]) -> Iterator[str]:
+    """Yield the paths that are words of shell lines, or are in a folder that is one."""
     if not paths or not lines:
         return
     words = {os.path.normpath(word).removeprefix(f"{root}/") for line in lines for word in _WORDS.split(line) if word}
@@ -264,69 +294,44 @@ def _spoken_of(root: str, paths: Sequence[str], lines: Sequence[str]) -> Iterato
             yield path
 
 
-def _stat(commits: Sequence[Commit], beside: Mapping[str, Lines]) -> Diffstat:
+def _add_up(commits: Sequence[Commit], uncommitted: Mapping[str, Lines]) -> Diffstat:
     files: dict[str, Lines] = {}
-    for changed in (*(commit.files for commit in commits), beside):
-        for path, lines in changed.items():
-            files[path] = files.get(path, NO_LINES).plus(lines)
     total = NO_LINES
-    for lines in files.values():
-        total = total.plus(lines)
+    for changed in (*(commit.files for commit in commits), uncommitted):
+        for path, lines in changed.items():
+            files[path] = lines
+            total = total.plus(lines)
     return Diffstat(tuple(commits), len(files), total)
 
 
-TIMEOUT: Final = 5.0
-"""Seconds for one question to Git."""
-
-_MOST_COMMITS: Final = 1000
-_MOST_WALKED: Final = 10_000
-"""Commits that are counted, and that are looked at for them: those with an old date stand anywhere in a history."""
-
-_MOST_NEW: Final = 500
-_LARGEST: Final = 1 << 20
-"""Files that nobody added yet: how many are counted, and up to how many bytes."""
-
-_NO_TREE: Final = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
-"""What Git calls a folder with nothing in it: the state before the first commit."""
-
-
-class GitFacts(Struct, frozen=True):
-    """The commits of a repository since some time, oldest first, and its files that differ from the last one."""
-
-    root: str
-    commits: tuple[Commit, ...] = ()
-    changed: Mapping[str, Uncommitted] = field(default_factory=dict[str, Uncommitted])
-
-    def shares(self, works: Sequence[ItemWork], known: Mapping[str, int | None] | None = None) -> list[Diffstat]:
-        """What each of these works of one agent came to, in their order; `known` as `git_shares.shares` has it."""
-        return shares(self.root, self.commits, self.changed, works, known)
-
-
 def git_facts(folder: str, since: datetime, *, timeout: float = TIMEOUT) -> GitFacts | None:
-    """What Git knows of the work in a repository since then; None where there is none, or no answer in time."""
+    """Ask Git about the work in a repository since then; None where there is no repository, or no answer in time."""
     git = GitQuestions(folder, timeout)
     objects = git.ask("rev-parse", "--git-path", "objects")
     if objects is None:
         return None
+    git.disarm()
     head = git.ask("rev-parse", "--quiet", "--verify", "HEAD")
     changed = git.diff(_NO_TREE if head is None else "HEAD")
-    others = git.ask("ls-files", "--others", "--exclude-standard")
-    known = {
-        path: Uncommitted(lines, _changed(os.path.join(folder, path)), not os.path.lexists(os.path.join(folder, path)))
-        for path, lines in _numbers((changed or "").split("\n")).items()
+    untracked = git.ask("ls-files", "--others", "--exclude-standard")
+    files = {
+        path: Uncommitted(
+            lines, _changed_at(os.path.join(folder, path)), not os.path.lexists(os.path.join(folder, path))
+        )
+        for path, lines in _parse_numstat((changed or "").split("\n")).items()
     }
-    commits = _commits(git, (head or "").strip(), since, os.path.join(folder, objects.strip()))
-    return GitFacts(folder, tuple(reversed(commits)), known | _new(folder, (others or "").split("\n"), since))
+    files |= _read_untracked(folder, (untracked or "").split("\n"), since)
+    commits = _read_commits(git, (head or "").strip(), since, os.path.join(folder, objects.strip()))
+    return GitFacts(folder, tuple(reversed(commits)), files)
 
 
-def _commits(git: GitQuestions, head: str, since: datetime, objects: str) -> list[Commit]:
-    """Those made since, on any branch and on what is checked out, newest first. Objects are kept in that folder."""
-    places = ["--branches", *([head] if head else [])]
-    walked = git.commits("-n", str(_MOST_WALKED), *places, "--", form="%ct %H") or ""
+def _read_commits(git: GitQuestions, head: str, since: datetime, objects: str) -> list[Commit]:
+    """Return the commits made since, on any branch and on what is checked out, newest first."""
+    walked = git.list_commits("--branches", *([head] if head else [])) or ""
     rows = (row.partition(" ") for row in walked.split("\n"))
     wanted = [name for at, _, name in rows if at.isdigit() and int(at) >= since.timestamp() - 1][:_MOST_COMMITS]
     mark = os.urandom(8).hex()  # nobody can have written it into a commit
-    log = git.numbers(wanted, form=f"{mark}%H%x00%ct%x00%s") if wanted else None
+    log = git.show_commits(wanted, f"{mark}%H%x00%ct%x00%s") if wanted else None
     found: list[Commit] = []
     for part in (log or "").split(mark)[1:]:
         head, *rows = part.split("\n")
@@ -334,42 +339,42 @@ def _commits(git: GitQuestions, head: str, since: datetime, objects: str) -> lis
         at, _, subject = rest.partition("\x00")
         if at.isdigit():
             second = datetime.fromtimestamp(int(at), UTC)
-            written = _written(os.path.join(objects, name[:2], name[2:]))
-            # Git counts whole seconds; the file in which it keeps a new commit knows better, until it is packed.
+            written = _written_at(os.path.join(objects, name[:2], name[2:]))
+            # Git counts whole seconds; the file of a commit that is not packed yet knows better.
             is_exact = written is not None and abs(written - second) < timedelta(seconds=2)
             made = written if written is not None and is_exact else second
-            found.append(Commit(name, made, subject, _numbers(rows), is_exact))
+            found.append(Commit(name, made, subject, _parse_numstat(rows), is_exact))
     return found
 
 
-def _new(folder: str, paths: Iterable[str], since: datetime) -> dict[str, Uncommitted]:
-    """Files that were written since and that nobody added yet, all their lines as new ones."""
+def _read_untracked(folder: str, paths: Iterable[str], since: datetime) -> dict[str, Uncommitted]:
+    """Return the untracked files that were written since, with all their lines as new ones."""
     found: dict[str, Uncommitted] = {}
     for path in paths:
-        at = _written(os.path.join(folder, path)) if path else None
+        at = _written_at(os.path.join(folder, path)) if path else None
         if at is not None and at >= since - SLACK:
-            found[path] = Uncommitted(Lines(_lines(os.path.join(folder, path))), at)
+            found[path] = Uncommitted(Lines(_count_lines(os.path.join(folder, path))), at)
             if len(found) == _MOST_NEW:
                 break
     return found
 
 
-def _written(path: str) -> datetime | None:
+def _written_at(path: str) -> datetime | None:
     try:
         return datetime.fromtimestamp(os.lstat(path).st_mtime, UTC)
     except (OSError, ValueError):
         return None
 
 
-def _changed(path: str) -> datetime | None:
-    """When a file was written, or, if it is gone, the folder from which it was taken."""
-    while (at := _written(path)) is None and (above := os.path.dirname(path)) != path:
+def _changed_at(path: str) -> datetime | None:
+    """Return when a file was written, or, if it is gone, the nearest folder above it."""
+    while (at := _written_at(path)) is None and (above := os.path.dirname(path)) != path:
         path = above
     return at
 
 
-def _lines(path: str) -> int:
-    """The lines of a text; a binary or very large file has none, nor has what is no file."""
+def _count_lines(path: str) -> int:
+    """Count the lines of a text file; 0 for a binary or very large one, and for anything else."""
     try:
         if not stat.S_ISREG(os.lstat(path).st_mode) or os.path.getsize(path) > _LARGEST:
             return 0
@@ -377,19 +382,17 @@ def _lines(path: str) -> int:
             body = file.read(_LARGEST)
     except OSError:
         return 0
-    return 0 if b"\0" in body[:8000] else body.count(b"\n") + (bool(body) and not body.endswith(b"\n"))
+    if b"\0" in body[:8000]:  # as Git tells a binary file
+        return 0
+    return body.count(b"\n") + (bool(body) and not body.endswith(b"\n"))
 
 
-def _numbers(rows: Iterable[str]) -> dict[str, Lines]:
+def _parse_numstat(rows: Iterable[str]) -> dict[str, Lines]:
     found: dict[str, Lines] = {}
     for row in rows:
         added, _, rest = row.partition("\t")
         removed, _, path = rest.partition("\t")
         if path:
-            found[path] = Lines(_number(added), _number(removed))
+            # A binary file has dashes.
+            found[path] = Lines(*(int(count) if count.isdigit() else 0 for count in (added, removed)))
     return found
-
-
-def _number(text: str) -> int:
-    """A binary file has a dash."""
-    return int(text) if text.isdigit() else 0
