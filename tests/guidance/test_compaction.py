@@ -254,6 +254,33 @@ def test_our_own_block_is_replaced_too_and_what_stands_behind_it_stays() -> None
     assert merge_block([said], OWN) == [{**SAID, "content": f"please continue\n\nand hurry\n\n{OWN}"}]
 
 
+@pytest.mark.parametrize("older", [OLDER, OWN, OWN.removesuffix("\n</punchlist>")])
+def test_words_after_a_quoted_block_stay(older: str) -> None:
+    said = {"role": "user", "content": f"You wrote:\n\n{older}\nWhy is that still there?\n- And how?"}
+    kept = "You wrote:\nWhy is that still there?\n- And how?"
+    assert merge_block([said], BLOCK) == [{**said, "content": f"{kept}\n\n{BLOCK}"}]
+
+
+@pytest.mark.parametrize("opening", [HERMES_HEADER, OPENING])
+def test_a_quoted_marker_does_not_take_words_away_up_to_a_later_block(opening: str) -> None:
+    said = {"role": "user", "content": f"What is this?\n{opening}\nPlease explain.\n\n{OWN}"}
+    kept = f"What is this?\n{opening}\nPlease explain."
+    assert merge_block([said], OWN) == [{**said, "content": f"{kept}\n\n{OWN}"}]
+
+
+def test_the_notice_about_skills_ends_at_an_empty_line() -> None:
+    notice = "[Skills pruned during compression — reload before acting on these tasks]\nReload them first."
+    said = {"role": "user", "content": f"go on\n\n{OLDER}\n\n{notice}\n\nand hurry"}
+    assert merge_block([said], None) == [{**said, "content": "go on\n\nand hurry"}]
+
+
+def test_many_markers_cost_no_more_than_their_lines() -> None:
+    # Quadratic work would take minutes here, far beyond the time limit of a test.
+    content = f"{OPENING}\n" * 60_000 + f"{HERMES_HEADER}\n" * 60_000
+    said = {"role": "user", "content": content}
+    assert merge_block([said], BLOCK) == [{**said, "content": f"{content}\n\n{BLOCK}"}]
+
+
 _texts = st.sampled_from(["", " ", "go", "a\n\nb\n", BLOCK, OLDER, OWN, f"go\n\n{OLDER}", f"go\n{OWN}", HERMES_HEADER])
 
 

@@ -133,3 +133,20 @@ def test_last_words_of_any_kind_are_survived(last_text: object) -> None:
     with talk(profile="quiet") as agent:
         write(agent, "> Paint")
         assert agent.about_to_stop(last_text) is not None  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.parametrize(
+    "last_text",
+    ["…" * 3_000, "Done" + ".)" * 998, "([" * 900 + "])" * 900, "." + "*.*" * 660, ";" * 5_000, "Done.\n" * 900],
+)
+def test_long_punctuation_does_not_disarm_the_guard(last_text: str) -> None:
+    with talk(profile="quiet") as agent:
+        write(agent, "> Paint", "Clean")
+        assert agent.about_to_stop(last_text) is not None
+
+
+@pytest.mark.parametrize("last_text", ["?" * 5_000, "Shall I" + "?)" * 998, "Shall I?" + ".)" * 990])
+def test_long_punctuation_can_end_a_question(last_text: str) -> None:
+    with talk(profile="quiet") as agent:
+        write(agent, "> Paint", "Clean")
+        assert agent.about_to_stop(last_text) is None

@@ -1,20 +1,19 @@
-"""Where the block of open work goes in a compacted conversation: as Hermes does it, in place of an older one.
+"""Put the block of open work into a compacted conversation, as Hermes does: in place of an older one.
 
-Messages are mappings with `role` and `content`, a text or a list of parts. None of those given is changed.
+Messages are mappings with `role` and `content`, a text or a list of parts. The given messages are not changed.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, cast
 
-from punchlist.guidance.open_work import HERMES_HEADER, NOTE, OpenWork, block, open_work
+from punchlist.guidance.open_work import HERMES_HEADER, HERMES_ROW, NOTE, ROW, OpenWork, block, open_work
 
 __all__ = ["SYNTHETIC", "OpenWork", "block", "merge_block", "open_work"]
 
 SYNTHETIC: Final = "_todo_snapshot_synthetic"
-"""The flag of a message that holds nothing but the block."""
+"""Flag of a message that holds only the block."""
 
 _FLAGS: Final = (
     SYNTHETIC,
@@ -30,50 +29,53 @@ _BEGINNINGS: Final = (
     "[IMPORTANT: Background process ",
     "Continue from the compressed conversation context above.",
 )
-"""How messages begin that have the user's role and are not the user's: they do not take a block in."""
+"""First words of messages in the user's role that no person wrote: they take no block in."""
 
-_HERMES: Final = rf"{re.escape(HERMES_HEADER)}\n- \[.*"
-_OURS: Final = rf'<punchlist note="{re.escape(NOTE)}">\n.*?\n</punchlist>'
-_OLD = re.compile(rf"(?:\n\n|\A|(?<=\n))(?:{_HERMES}|{_OURS})", re.DOTALL)
-"""An older block. Hermes' goes to the end of the text, with the notice about skills that may follow it."""
+_OPENINGS: Final = {HERMES_HEADER: HERMES_ROW, f'<punchlist note="{NOTE}">': ROW}
+"""The first line of a block, Hermes' or ours, and the pattern of the rows below it."""
+
+_CLOSING: Final = "</punchlist>"
+_SKILLS: Final = "[Skills pruned during compression"
+"""The first line of a paragraph that Hermes appends to its block and removes with it."""
 
 Message = Mapping[str, Any]
 
 
 def merge_block(messages: Sequence[Message], block: str | None) -> list[Message]:
-    """The messages with this block at their end, and without the older one that the last user message held.
+    """Return the messages with this block at their end, without an older one in the last user message.
 
-    A user's own message takes the block in; one that was only a block is replaced; else a message of its own follows,
-    flagged `_todo_snapshot_synthetic`. Without a block the older one just goes. Two messages of a user's own never come
-    to stand behind each other by this.
+    A message that a person wrote takes the block in; a message that was only a block is replaced; otherwise a message
+    of its own follows, flagged `_todo_snapshot_synthetic`. Without a block the older one is only removed. Two messages
+    that a person wrote never become neighbours by this.
     """
     merged = list(messages)
     while merged and merged[-1].get("role") == "user":
         last = merged[-1]
-        kept = _without_block(last.get("content"))
-        held = kept != last.get("content")
-        if _is_blank(kept) if held else last.get(SYNTHETIC):
+        content = last.get("content")
+        kept = _remove_block(content)
+        had_block = kept != content
+        if (had_block and _is_blank(kept)) or (not had_block and last.get(SYNTHETIC)):
             merged.pop()
             continue
-        if held:
+        if had_block:
             plain = {key: value for key, value in last.items() if key != SYNTHETIC or not value}
             merged[-1] = last = {**plain, "content": kept}
-        if block is not None and _is_real(last):
-            merged[-1] = {**last, "content": _with_block(kept, block)}
+        if block is not None and _is_from_person(last):
+            merged[-1] = {**last, "content": _append_block(kept, block)}
             return merged
         break
     return merged if block is None else [*merged, {"role": "user", "content": block, SYNTHETIC: True}]
 
 
-def _without_block(content: Any) -> Any:
+def _remove_block(content: Any) -> Any:
     if isinstance(content, str):
-        return _OLD.sub("", content)
+        return _remove_block_lines(content)
     if not isinstance(content, list):
         return content
     parts: list[Any] = []
     for part in cast("list[Any]", content):
         text = _text(part)
-        kept = text if text is None else _OLD.sub("", text)
+        kept = text if text is None else _remove_block_lines(text)
         if kept == text:
             parts.append(part)
         elif kept:
@@ -81,7 +83,52 @@ def _without_block(content: Any) -> Any:
     return parts
 
 
-def _with_block(content: Any, block: str) -> Any:
+def _remove_block_lines(text: str) -> str:
+    """Return the text without blocks, read line by line: a block ends at the first line that is none of its rows.
+
+    A first line that no row follows is a quotation and stays. An empty line before a block goes with it.
+    """
+    lines = text.split("\n")
+    kept: list[str] = []
+    at = 0
+    while at < len(lines):
+        end = _find_block_end(lines, at)
+        if end == at:
+            kept.append(lines[at])
+            at += 1
+            continue
+        if len(kept) > 1 and not kept[-1]:
+            kept.pop()
+        else:
+            kept.append("")
+        at = end
+    return "\n".join(kept)
+
+
+def _find_block_end(lines: list[str], start: int) -> int:
+    """Return the index after the block that starts here, or `start` itself where none does."""
+    row = _OPENINGS.get(lines[start])
+    end = start + 1
+    while row is not None and end < len(lines) and row.match(lines[end]) is not None:
+        end += 1
+    if end == start + 1:
+        return start
+    if lines[start] == HERMES_HEADER:
+        return _skip_skills(lines, end)
+    return end + (end < len(lines) and lines[end] == _CLOSING)
+
+
+def _skip_skills(lines: list[str], end: int) -> int:
+    """Return the index after the paragraph about skills that may follow a block of Hermes."""
+    if not (end + 1 < len(lines) and not lines[end] and lines[end + 1].startswith(_SKILLS)):
+        return end
+    end += 1
+    while end < len(lines) and lines[end]:
+        end += 1
+    return end
+
+
+def _append_block(content: Any, block: str) -> Any:
     if isinstance(content, str):
         return f"{content}\n\n{block}"
     return [*content, {"type": "text", "text": block}]
@@ -100,8 +147,8 @@ def _is_blank(content: Any) -> bool:
     return not content or (isinstance(content, str) and not content.strip())
 
 
-def _is_real(message: Message) -> bool:
-    """Whether a person wrote this, as far as flags and beginnings tell."""
+def _is_from_person(message: Message) -> bool:
+    """True if a person wrote this, as far as flags and first words tell."""
     content: Any = message.get("content")
     if any(message.get(flag) for flag in _FLAGS) or _is_blank(content) or not isinstance(content, str | list):
         return False

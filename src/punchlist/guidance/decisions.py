@@ -285,9 +285,9 @@ MARKS: Final = frozenset(
 """Question marks: Latin, Arabic, Ethiopic, Limbu, doubled, interrobang, emoji, Old Nubian, reversed, Vai, Bamum, …"""
 
 _ARMENIAN: Final = "\u055e"
-_STOPS: Final = frozenset("!.…。．｡！‥:：,،")
+_STOPS: Final = frozenset("!.…。．｡！‥:：,،;")
 _MARKUP: Final = frozenset("*_~`|#>^+=-—")
-_AFTERWARDS: Final = re.compile(r"\s*(?:\([^()]{1,80}\)|\[[^\[\]]{1,80}\]|（[^（）]{1,80}）|【[^【】]{1,80}】)\W{0,4}$")
+_AFTERWARDS: Final = re.compile(r"(?:\([^()]{1,80}\)|\[[^\[\]]{1,80}\]|（[^（）]{1,80}）|【[^【】]{1,80}】)\W{0,4}$")
 """What may follow a question: `(yes/no)`, `[y/N]:`."""
 
 _TAGS: Final = re.compile(r"(?:</?[A-Za-z][^<>]{0,80}>\s*)+$")
@@ -303,24 +303,24 @@ _WORDS: Final = re.compile(
 
 
 def asks(text: str) -> bool:
-    """Whether the last line that is not blank ends as a question."""
+    """True if the last line that is not blank ends as a question."""
     lines = (_TAGS.sub("", line) for line in reversed(text[-_LAST:].splitlines()))
-    line = next((line for line in lines if _bare(line)), "")
-    return _ends_asking(_bare(line)) or _ends_asking(_bare(_AFTERWARDS.sub("", line)))
+    line = next((line for line in lines if not all(map(_closes, line))), "")
+    return _ends_asking(line) or _ends_asking(_AFTERWARDS.sub("", line))
 
 
 def _ends_asking(line: str) -> bool:
+    """True if a question mark, or a word that asks, ends the line; stops and closing characters may follow it."""
+    is_greek = _is_greek(line)  # once for the line: nothing that is skipped below is a letter
     end = len(line)
-    while end and (line[end - 1] in _STOPS or line[end - 1] in MARKS or line[end - 1] == ";"):
+    while end:
+        last = line[end - 1]
+        if last in MARKS or (last == ";" and is_greek):
+            return True
+        if last not in _STOPS and not _closes(last):
+            break
         end -= 1
-        if line[end] in MARKS:
-            return True
-        if line[end] == ";" and _is_greek(line[:end]):
-            return True
-    rest = _bare(line[:end])
-    if len(rest) < end:  # marks were inside quotes or brackets that a full stop follows
-        return _ends_asking(rest)
-    return _WORDS.search(rest) is not None or _asks_in_armenian(line)
+    return _WORDS.search(line[:end]) is not None or _asks_in_armenian(line[:end])
 
 
 def _asks_in_armenian(line: str) -> bool:
@@ -332,20 +332,13 @@ def _asks_in_armenian(line: str) -> bool:
 
 
 def _is_greek(text: str) -> bool:
-    """Whether a semicolon behind this text is a question mark."""
+    """True if a semicolon after this text is a question mark."""
     last = next((char for char in reversed(text) if char.isalpha()), "")
     return bool(last) and character_name(last, "").startswith("GREEK")
 
 
-def _bare(line: str) -> str:
-    """The line without what may close it: blanks, quotes, brackets, Markdown, emoji, what cannot be seen."""
-    end = len(line)
-    while end and _closes(line[end - 1]):
-        end -= 1
-    return line[:end]
-
-
 def _closes(char: str) -> bool:
+    """True for what may follow the end of a sentence: whitespace, quotes, brackets, Markdown, emoji, invisible ones."""
     if char in MARKS:
         return False
     if char.isspace() or char in _MARKUP or char in "\"'" or "\ufe00" <= char <= "\ufe0f":

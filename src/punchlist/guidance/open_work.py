@@ -34,6 +34,10 @@ _MARKS: Final = {
     Status.COMPLETED: "[x]",
     Status.CANCELLED: "[~]",
 }
+HERMES_ROW: Final = re.compile(r"- \[")
+ROW: Final = re.compile(r" *- \[|# |… and \d+ more; ")
+"""How the rows of a block begin, Hermes' and ours."""
+
 _header = re.compile(re.escape(HERMES_HEADER[1:-1]), re.IGNORECASE)
 
 
