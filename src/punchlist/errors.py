@@ -190,6 +190,13 @@ class StoreTooNew(StoreError):
     code = "store_too_new"
 
 
+class StoreOutdated(StoreError):
+    """The board at `{path}` was made by an unreleased version of Punchlist (format {found}); export it with that
+    version (`punchlist tasks export`, `punchlist todos --json`), move it aside, then repeat the call."""
+
+    code = "store_outdated"
+
+
 class StoreDamaged(StoreError):
     """The board at `{path}` is damaged ({problem}); move it aside with its -wal file, then restore a copy of it."""
 

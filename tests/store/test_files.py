@@ -3,13 +3,14 @@
 import os
 import sqlite3
 import stat
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from punchlist import Board
-from punchlist.errors import StoreDamaged, StoreTooNew, StoreUnavailable
-from punchlist.store.files import APPLICATION_ID
+from punchlist.errors import StoreDamaged, StoreOutdated, StoreTooNew, StoreUnavailable
+from punchlist.store.files import APPLICATION_ID, SCHEMA
 from punchlist.store.queries import migrations, statements
 from tests.sizes import size
 from tests.store.writers import open_at_once, operation, operations_of, run, start, two_way
@@ -102,14 +103,11 @@ except StoreUnavailable as error:
 def test_a_newer_format_is_refused_and_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "board.db"
     Board.open(path).close()
-    with sqlite3.connect(path) as connection:
-        connection.execute("PRAGMA journal_mode = DELETE")
-        connection.execute("PRAGMA user_version = 99")
-    connection.close()
+    _set_schema(path, 199)
     before = path.read_bytes()
     with pytest.raises(StoreTooNew) as caught:
         Board.open(path)
-    assert caught.value.data["found"] == 99
+    assert caught.value.data["found"] == 199
     assert path.read_bytes() == before
 
 
@@ -240,21 +238,31 @@ def test_a_process_never_opens_its_own_live_database_file(tmp_path: Path) -> Non
     assert int(connected) >= 5
 
 
-def test_a_board_of_the_first_format_is_brought_to_the_present_one(tmp_path: Path) -> None:
+@pytest.mark.parametrize("version", [1, 12, 99])
+def test_a_board_of_an_unreleased_version_is_refused_with_the_way_out(tmp_path: Path, version: int) -> None:
     path = tmp_path / "board.db"
-    connection = sqlite3.connect(path, isolation_level=None)
-    for statement in statements(migrations()[0]):
-        connection.execute(statement)
-    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-    connection.execute("PRAGMA user_version = 1")
-    connection.execute("INSERT INTO sessions VALUES ('s', '/p', 1, 1)")
-    columns = "(session, name, project, mode, created_at, updated_at, recent)"
-    connection.execute(f"INSERT INTO agents {columns} VALUES ('s', 'main', '/p', 'plan', 1, 1, 2000000)")
-    connection.close()
+    Board.open(path).close()
+    _set_schema(path, version)
+    before = path.read_bytes()
+    with pytest.raises(StoreOutdated, match="export it with that version") as caught:
+        Board.open(path)
+    assert caught.value.data == {"path": str(path), "found": version}
+    assert path.read_bytes() == before
+
+
+def test_a_running_process_notices_that_a_newer_program_changed_the_schema(tmp_path: Path) -> None:
+    path = tmp_path / "board.db"
     with Board.open(path) as board:
-        agent = board.agent("main", session="s")
-        entered = agent.plan_mode
-        assert entered is not None
-        assert (entered.stamp, entered.because) == (2, "model_requested")
-        agent.exit_plan_mode()
         operation(board, "one")
+        with closing(sqlite3.connect(path)) as newer:
+            newer.execute("ALTER TABLE agents RENAME COLUMN name TO called")
+            newer.execute(f"PRAGMA user_version = {SCHEMA + 1}")
+        for use in (board.lists, lambda: operation(board, "two"), lambda: list(board.events())):
+            with pytest.raises(StoreTooNew, match="upgrade Punchlist"):
+                use()
+
+
+def _set_schema(path: Path, version: int) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA journal_mode = DELETE")
+        connection.execute(f"PRAGMA user_version = {version}")

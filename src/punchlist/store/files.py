@@ -15,7 +15,7 @@ import threading
 from contextlib import suppress
 from urllib.parse import quote
 
-from punchlist.errors import StoreDamaged, StoreTooNew, StoreUnavailable, StoreUrlInvalid
+from punchlist.errors import StoreDamaged, StoreOutdated, StoreTooNew, StoreUnavailable, StoreUrlInvalid
 from punchlist.store.queries import migrations, statements
 from punchlist.store.rows import Durability
 
@@ -28,6 +28,13 @@ CHECKPOINT_PAGES = 2000
 
 APPLICATION_ID = 0x50554E43
 """'PUNC' in the file's header marks the file as a board."""
+
+_BEFORE = 99
+"""The schema version before the first script of `migrations/`, which makes schema 100. Boards of unreleased versions
+have 1 to 12, so that none of them is taken for one of ours."""
+
+SCHEMA = _BEFORE + len(migrations())
+"""The schema version that this program reads and writes: `PRAGMA user_version`."""
 
 _creating = threading.Lock()
 
@@ -142,7 +149,7 @@ def connect_writer(path: str, *, durability: Durability, timeout: float) -> sqli
         else:
             connection.execute("PRAGMA synchronous = OFF")
         connection.execute("PRAGMA trusted_schema = OFF")
-        if found < len(migrations()):
+        if found < SCHEMA:
             _create_schema(connection, path)
     except BaseException:
         connection.close()
@@ -172,14 +179,15 @@ def connect_reader(path: str, *, timeout: float) -> sqlite3.Connection:
 
 def read_schema_version(connection: sqlite3.Connection, path: str) -> int:
     """Return the schema version of the file, 0 if it is empty; raise if it is not ours or has another schema."""
-    known = len(migrations())
     (found,) = connection.execute("PRAGMA user_version").fetchone()
     (owner,) = connection.execute("PRAGMA application_id").fetchone()
     if owner == APPLICATION_ID:
-        if found > known:
-            raise StoreTooNew(path=path, found=found, known=known)
+        if found > SCHEMA:
+            raise StoreTooNew(path=path, found=found, known=SCHEMA)
         if found < 1:
             raise StoreDamaged(path=path, problem=f"it says that it has format {found}")
+        if found <= _BEFORE:
+            raise StoreOutdated(path=path, found=found)
     elif owner != 0 or found != 0 or connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone() is not None:
         raise StoreDamaged(path=path, problem="it is a database of another program")
     return found
@@ -189,12 +197,12 @@ def _create_schema(connection: sqlite3.Connection, path: str) -> None:
     """Bring the file to the present schema, in one transaction."""
     connection.execute("BEGIN IMMEDIATE")
     try:
-        steps = migrations()[read_schema_version(connection, path) :]  # again: another process may have been quicker
-        for step in steps:
-            for statement in statements(step):
+        found = read_schema_version(connection, path)  # again: another process may have been quicker
+        for script in migrations()[max(0, found - _BEFORE) :]:
+            for statement in statements(script):
                 connection.execute(statement)
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        connection.execute(f"PRAGMA user_version = {len(migrations())}")
+        connection.execute(f"PRAGMA user_version = {SCHEMA}")
         connection.execute("COMMIT")
     except BaseException:
         with suppress(sqlite3.Error):

@@ -18,6 +18,7 @@ from punchlist.core.todo import TodoList
 from punchlist.errors import StoreClosed, StoreError
 from punchlist.store.faults import RowDamaged, fault, faults
 from punchlist.store.files import (
+    SCHEMA,
     connect_reader,
     connect_writer,
     create_private_file,
@@ -87,7 +88,7 @@ class SqliteStore:
         """Check that the file is a board, or make it one."""
         if self._file and has_shared_memory(self._file):
             self._reader = connect_reader(self._file, timeout=self._timeout)
-            if read_schema_version(self._reader, self._file):
+            if read_schema_version(self._reader, self._file) == SCHEMA:
                 return
             self._reader.close()  # a process was killed while it created the board
             self._reader = None

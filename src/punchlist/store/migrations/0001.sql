@@ -1,6 +1,5 @@
--- The first format: sessions, agents with their lists, the event log, snapshots, answered calls.
--- `recent` is when somebody last wrote, up to a minute late, so that two indexes are not written with every change.
--- `sum` is a checksum of the row; a row without one is not checked.
+-- The schema of a board. Times are microseconds since 1970. `sum` is a checksum; a row without one is not checked.
+-- `recent` is the time of the last write, up to a minute late, so that two indexes are not written with every change.
 
 CREATE TABLE sessions (
     id TEXT PRIMARY KEY,
@@ -13,7 +12,9 @@ CREATE INDEX sessions_by_time ON sessions (recent);
 
 CREATE INDEX sessions_by_project ON sessions (project, recent);
 
--- The number of a deleted agent never comes back: old events may still name it.
+-- The number of a deleted agent never comes back: old events may still name it. `mode_data` says when and why the agent
+-- entered plan mode, as JSON. `ledger` is the tally of its calls. Its list is the one in `lists`, which has revision
+-- `base`, with the changes in `since` applied to it; `shown` is what the model knows of it, NULL if it knows it all.
 CREATE TABLE agents (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     session TEXT NOT NULL,
@@ -30,8 +31,12 @@ CREATE TABLE agents (
     revision INTEGER NOT NULL DEFAULT 0,
     unseen INTEGER NOT NULL DEFAULT 0,
     sum INTEGER,
-    todos BLOB,
+    base INTEGER NOT NULL DEFAULT 0,
+    since BLOB,
     shown BLOB,
+    ledger BLOB,
+    mode_data BLOB,
+    mode_sum INTEGER,
     UNIQUE (session, name)
 );
 
@@ -39,6 +44,14 @@ CREATE INDEX agents_by_project ON agents (project, recent) WHERE item_count > 0;
 
 CREATE INDEX agents_by_time ON agents (recent) WHERE item_count > 0;
 
+CREATE TABLE lists (
+    agent INTEGER PRIMARY KEY,
+    sum INTEGER,
+    todos BLOB NOT NULL
+);
+
+-- An event is about an agent, about a task, or both. `revision` is set where the event made that revision of a list.
+-- `hint` is stored with reports on tool calls, see `work`.
 CREATE TABLE events (
     seq INTEGER PRIMARY KEY,
     at INTEGER NOT NULL,
@@ -48,11 +61,17 @@ CREATE TABLE events (
     revision INTEGER,
     v INTEGER NOT NULL DEFAULT 1,
     sum INTEGER,
-    data BLOB NOT NULL
+    data BLOB NOT NULL,
+    task_list INTEGER,
+    task INTEGER,
+    hint BLOB
 );
 
 CREATE INDEX events_of_agent ON events (agent, revision);
 
+CREATE INDEX events_of_task ON events (task_list, task) WHERE task_list IS NOT NULL;
+
+-- The list of an agent at each 50th revision.
 CREATE TABLE snapshots (
     agent INTEGER NOT NULL,
     revision INTEGER NOT NULL,
@@ -61,6 +80,7 @@ CREATE TABLE snapshots (
     PRIMARY KEY (agent, revision)
 ) WITHOUT ROWID;
 
+-- Calls that were answered: the same call id again gets the same reply.
 CREATE TABLE calls (
     agent INTEGER NOT NULL,
     call_id TEXT NOT NULL,
@@ -70,3 +90,208 @@ CREATE TABLE calls (
     reply BLOB NOT NULL,
     PRIMARY KEY (agent, call_id)
 ) WITHOUT ROWID;
+
+-- What guidance remembers of an agent's turns.
+CREATE TABLE guidance (
+    agent INTEGER PRIMARY KEY,
+    sum INTEGER,
+    state BLOB NOT NULL
+);
+
+-- What is remembered of an agent's tool calls. `part` is empty for what the next report needs, else it names an item (a
+-- tally of the work on it) or a detector. A row may be some reports behind: the hints of events bring it up to date.
+CREATE TABLE work (
+    agent INTEGER NOT NULL,
+    part TEXT NOT NULL,
+    sum INTEGER NOT NULL,
+    body BLOB NOT NULL,
+    PRIMARY KEY (agent, part)
+);
+
+-- The event up to which a reader of the log has come, by what it reads for.
+CREATE TABLE marks (
+    name TEXT PRIMARY KEY,
+    seq INTEGER NOT NULL
+);
+
+-- Plans to be approved, one row per revision.
+CREATE TABLE plans (
+    agent INTEGER NOT NULL,
+    revision INTEGER NOT NULL,
+    id TEXT NOT NULL UNIQUE,
+    state TEXT NOT NULL,
+    sum INTEGER NOT NULL,
+    body BLOB NOT NULL,
+    PRIMARY KEY (agent, revision)
+);
+
+CREATE INDEX plans_proposed ON plans (agent) WHERE state = 'proposed';
+
+-- Questions to people. `state` is `open`, `answered` (its agent was not told yet) or `told`.
+CREATE TABLE questions (
+    agent INTEGER NOT NULL,
+    number INTEGER NOT NULL,
+    item TEXT NOT NULL,
+    plan_id TEXT NOT NULL,
+    state TEXT NOT NULL,
+    sum INTEGER NOT NULL,
+    body BLOB NOT NULL,
+    PRIMARY KEY (agent, number)
+);
+
+CREATE INDEX questions_open ON questions (agent, number) WHERE state = 'open';
+
+CREATE INDEX questions_answered ON questions (agent, number) WHERE state = 'answered';
+
+CREATE TABLE task_lists (
+    number INTEGER PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE,
+    project TEXT NOT NULL,
+    session TEXT,
+    created_at INTEGER NOT NULL,
+    next_id INTEGER NOT NULL DEFAULT 1
+);
+
+CREATE INDEX task_lists_of_session ON task_lists (session) WHERE session IS NOT NULL;
+
+CREATE INDEX task_lists_of_project ON task_lists (project);
+
+CREATE INDEX task_lists_of_no_session ON task_lists (project) WHERE session IS NULL;
+
+-- `due_at` is when something happens to a task by itself, whatever its status: its lease ends (in progress), its timer
+-- ends (waiting), its back-off ends (pending). `rank` lies above that of every blocker. `agent` is the agent that works
+-- on it, if it is one of this board. `open_blockers` and `children` are counts that follow from other rows.
+CREATE TABLE tasks (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    list INTEGER NOT NULL,
+    id INTEGER NOT NULL,
+    status TEXT NOT NULL,
+    priority INTEGER NOT NULL,
+    owner TEXT,
+    agent INTEGER,
+    parent INTEGER,
+    children INTEGER NOT NULL DEFAULT 0,
+    rank INTEGER NOT NULL,
+    open_blockers INTEGER NOT NULL DEFAULT 0,
+    runs_after TEXT NOT NULL,
+    due_at INTEGER,
+    lease INTEGER,
+    fence INTEGER NOT NULL DEFAULT 0,
+    attempts INTEGER NOT NULL DEFAULT 0,
+    cancel_requested INTEGER NOT NULL DEFAULT 0,
+    topic TEXT,
+    correlation_id TEXT,
+    reserved TEXT,
+    created_at INTEGER NOT NULL,
+    started_at INTEGER,
+    finished_at INTEGER,
+    updated_at INTEGER NOT NULL,
+    revision INTEGER NOT NULL DEFAULT 0,
+    sum INTEGER,
+    body BLOB NOT NULL,
+    UNIQUE (list, id)
+);
+
+CREATE INDEX tasks_ready ON tasks (list, priority, id)
+WHERE status = 'pending' AND owner IS NULL AND open_blockers = 0 AND due_at IS NULL AND cancel_requested = 0;
+
+CREATE INDEX tasks_due ON tasks (list, due_at) WHERE due_at IS NOT NULL;
+
+CREATE INDEX tasks_of_owner ON tasks (list, owner, priority, id) WHERE owner IS NOT NULL AND finished_at IS NULL;
+
+CREATE INDEX tasks_of_agent ON tasks (agent) WHERE agent IS NOT NULL AND finished_at IS NULL;
+
+CREATE INDEX tasks_of_parent ON tasks (parent) WHERE parent IS NOT NULL;
+
+CREATE INDEX tasks_of_event ON tasks (list, topic, correlation_id) WHERE topic IS NOT NULL;
+
+CREATE INDEX tasks_reserving ON tasks (list) WHERE reserved IS NOT NULL;
+
+-- A failed task is still owed: by the agent that had it, and by the name that it was given to.
+CREATE INDEX tasks_failed_of_agent ON tasks (agent) WHERE status = 'failed' AND agent IS NOT NULL;
+
+CREATE INDEX tasks_failed ON tasks (list, owner) WHERE status = 'failed';
+
+CREATE TABLE task_edges (
+    task INTEGER NOT NULL,
+    blocker INTEGER NOT NULL,
+    PRIMARY KEY (task, blocker)
+) WITHOUT ROWID;
+
+CREATE UNIQUE INDEX task_edges_of_blocker ON task_edges (blocker, task);
+
+CREATE TABLE task_labels (
+    task INTEGER NOT NULL,
+    label TEXT NOT NULL,
+    PRIMARY KEY (task, label)
+) WITHOUT ROWID;
+
+-- Events that came before a task waited for them, and are kept; several of one name queue up.
+CREATE TABLE task_signals (
+    number INTEGER PRIMARY KEY,
+    list INTEGER NOT NULL,
+    topic TEXT NOT NULL,
+    correlation_id TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    sum INTEGER,
+    payload BLOB NOT NULL
+);
+
+CREATE INDEX signals_by_name ON task_signals (list, topic, correlation_id);
+
+CREATE TABLE task_calls (
+    list INTEGER NOT NULL,
+    call_id TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    sum INTEGER,
+    fingerprint BLOB NOT NULL,
+    reply BLOB NOT NULL,
+    PRIMARY KEY (list, call_id)
+) WITHOUT ROWID;
+
+CREATE INDEX task_calls_by_time ON task_calls (at);
+
+-- How far the transcripts have been read that tell of a list of tasks. `mark` is the text before that place.
+CREATE TABLE task_readings (
+    list INTEGER NOT NULL,
+    source TEXT NOT NULL,
+    place INTEGER NOT NULL,
+    sum INTEGER NOT NULL,
+    mark BLOB NOT NULL,
+    PRIMARY KEY (list, source)
+);
+
+-- The agent whose list is worked under a task, by its number, which stays when its session gets another id.
+CREATE TABLE task_todos (
+    task INTEGER PRIMARY KEY,
+    agent INTEGER NOT NULL
+);
+
+-- Flows are tasks of a list of their own. Here is what tasks do not have: the id that flows go by, whose they are, and
+-- the order in which they are listed. `task` is the task's number; status and times are those of the task.
+CREATE TABLE flows (
+    task INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    owner TEXT NOT NULL,
+    session TEXT,
+    status TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    sum INTEGER NOT NULL
+);
+
+CREATE INDEX flows_of_owner ON flows (owner, created_at);
+
+CREATE INDEX flows_of_status ON flows (status, updated_at);
+
+CREATE INDEX flows_of_session ON flows (session) WHERE session IS NOT NULL;
+
+-- Runs that were seen of a flow's steps.
+CREATE TABLE flow_steps (
+    flow INTEGER NOT NULL,
+    run_id TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    sum INTEGER NOT NULL,
+    body BLOB NOT NULL,
+    PRIMARY KEY (flow, run_id)
+);
