@@ -60,10 +60,11 @@ def _bound_names(module_name: str) -> dict[str, str]:
 
 
 class _HandlesOfBothKinds(ast.NodeTransformer):
-    """Let a parameter for a synchronous handle take an async one too."""
+    """Let a parameter for a synchronous handle, or a protocol of one, take an async one too."""
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
-        return ast.parse("Agent | Handle", mode="eval").body if node.id == "Handle" else node
+        both = {"Handle": "Agent | Handle", "TodoAgent": "Agent"}.get(node.id)
+        return node if both is None else ast.parse(both, mode="eval").body
 
 
 def _definition(function: Callable[..., Any]) -> ast.FunctionDef | ast.AsyncFunctionDef:

@@ -146,9 +146,9 @@ class Board(Observed):
 
         See `punchlist.tasks.gates` for what it is told and how it answers. It has 10 seconds at most.
         """
-        from punchlist.tasks.gates import gate
+        from punchlist.tasks.gates import make_gate
 
-        self._gates.append(gate(on, check, list=list, seconds=seconds))
+        self._gates.append(make_gate(on, check, list=list, seconds=seconds))
 
     def tick(self) -> int:
         """Does what has come due: leases, timers and rests of tasks that are over, flows, and an event for each agent

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from punchlist.board import Board
 from punchlist.core.task import Task, TaskStatus
 from punchlist.errors import InvalidInput, TaskError
-from punchlist.tasks.exchange import bring, dump, load
+from punchlist.tasks.exchange import dump, import_tasks, load
 from tests.cli.conftest import Run
 
 
@@ -168,7 +168,7 @@ def test_whatever_a_file_says_is_taken_or_refused_in_a_sentence(entries: list[di
         tasks = board.tasks("l")
         try:
             found = load({"kind": "punchlist-tasks", "version": 1, "tasks": told})
-            board.store.transact(lambda tx: bring(tasks.within(tx), found, key="k"))
+            board.store.transact(lambda tx: import_tasks(tasks.within(tx), found, key="k"))
         except (InvalidInput, TaskError):
             assert tasks.list() == ()
         else:

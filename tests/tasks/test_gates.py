@@ -13,7 +13,7 @@ import pytest
 
 from punchlist import Task, TaskStatus
 from punchlist.errors import CallReused, ConfigInvalid, GateRefused, RevisionConflict
-from punchlist.tasks.gate_command import MOST_OUTPUT
+from punchlist.tasks.gates import MOST_OUTPUT
 from tests.tasks.boards import Desk, ids
 
 

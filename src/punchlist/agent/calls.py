@@ -8,7 +8,7 @@ from functools import partial
 from hashlib import blake2b
 from importlib import import_module
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
@@ -16,12 +16,16 @@ from punchlist.agent.once import once
 from punchlist.agent.plans import answer_plan_call
 from punchlist.agent.turns import Turns
 from punchlist.core.apply import Applied, apply
-from punchlist.core.commands import Command, Elsewhere, Problem, Query, Replace
+from punchlist.core.commands import Command, Elsewhere, Problem, Query, Repeat, Replace
 from punchlist.core.events import Draft
+from punchlist.core.flow import FlowCommand
+from punchlist.core.task import TaskCommand
 from punchlist.core.todo import ListState, TodoList
 from punchlist.dialects.base import Invalid, Reply, Result, reply_invalid, reply_unknown_tool
+from punchlist.flows.model_calls import FlowModelCall
 from punchlist.store import AgentRow, Transaction
 from punchlist.store.rows import StoredCall
+from punchlist.tasks.model_calls import TaskModelCall
 from punchlist.text import repair
 
 if TYPE_CHECKING:
@@ -33,26 +37,8 @@ if TYPE_CHECKING:
 Decide = Callable[[Transaction, AgentRow, datetime], tuple[Reply, bool]]
 """Gives the reply, and says whether something changed."""
 
-LAYERS = {
-    "tasks": "punchlist.tasks.calls",
-    "flows": "punchlist.flows.calls",
-}
-"""Who answers the calls of a dialect that does not write todos. Each module has
-
-- `answering(agent, command) -> Decide`, which is asked within the transaction and may raise `Repeat`, and
-- `around(agent, transact)`, which does the transaction of a call that does not only read.
-"""
-
 _encode = msgspec.json.Encoder(order="deterministic").encode
 _decode_reply = msgspec.json.Decoder(Reply).decode
-
-
-class Repeat(Exception):
-    """Raised within a call to take back what it wrote, do something outside the transaction, and be asked again."""
-
-    def __init__(self, meanwhile: Callable[[], None] = lambda: None) -> None:
-        super().__init__()
-        self.meanwhile = meanwhile
 
 
 class Calls(Turns):
@@ -64,7 +50,7 @@ class Calls(Turns):
         The same `call_id` again gets the first reply again, and nothing is applied twice.
         """
         arguments = self._accounts.size(args)
-        decide, reads, elsewhere = self._deciding(name, args, arguments)
+        decide, reads, task_list = self._deciding(name, args, arguments)
         if decide is None:
             self._alive()
             return reply_unknown_tool(self.tools, str(name))
@@ -91,7 +77,7 @@ class Calls(Turns):
         transact = partial(self.board.store.transact, work, durable=durable)
         while True:
             try:
-                reply = transact() if elsewhere is None else elsewhere.around(self, transact)
+                reply = transact() if task_list is None else self.board.change_tasks(task_list, transact)
                 break
             except Repeat as repeat:
                 repeat.meanwhile()
@@ -108,18 +94,31 @@ class Calls(Turns):
         self._watching.silence.stirred(tx, row, now, "todo", watched=False)
         return row._replace(ledger=ledger)
 
-    def _deciding(self, name: str, args: Any, arguments: Size) -> tuple[Decide | None, bool, Any]:
-        """What answers the call, whether it only reads, and the module of the layer that it may change if not todos.
+    def _deciding(self, name: str, args: Any, arguments: Size) -> tuple[Decide | None, bool, str | None]:
+        """Return the function that answers the call, True if it only reads, and the list of tasks that it may change.
 
-        None answers for a tool that this handle does not offer.
+        A tool that this handle does not offer has no such function.
         """
         if self.offered and self._dialect.has_tool(name):
             parsed = self._dialect.parse(name, args)
-            if isinstance(parsed, Elsewhere):
-                layer: Any = import_module(LAYERS[self._dialect.layer])
-                answer: Decide = layer.answering(self, parsed)
-                return self._accounted(answer, arguments), parsed.reads, None if parsed.reads else layer
-            return partial(self._answer, parsed, arguments), isinstance(parsed, Query), None
+            if not isinstance(parsed, Elsewhere):
+                return partial(self._answer, parsed, arguments), isinstance(parsed, Query), None
+            if self._dialect.layer == "flows":
+                flow_call = FlowModelCall(
+                    cast("FlowCommand", parsed), name=self.name, session=self.session, render=self._dialect.render
+                )
+                return self._accounted(flow_call.decide, arguments), parsed.reads, None
+            if parsed.reads:
+                self.board.tasks_wanted(self.task_list)
+            task_call = TaskModelCall(
+                cast("TaskCommand", parsed),
+                self.task_list,
+                by=self.name,
+                grades=self._grading,
+                gates=self.board.gates,
+                render=self._dialect.render,
+            )
+            return self._accounted(task_call.decide, arguments), parsed.reads, None if parsed.reads else self.task_list
         if self._planning is not None and self._planning.has_tool(name):
             return self._accounted(answer_plan_call(self._planning, name, args, by=self.name), arguments), False, None
         return None, False, None

@@ -227,7 +227,7 @@ class Handle:
         raise NotImplementedError
 
     def _joined(self, tx: Transaction, now: datetime, *, active: bool = True) -> AgentRow:
-        """The agent's row, made if it is not there yet. An agent that is active keeps its claims on tasks."""
+        """Return the agent's row, made if it is not there yet. An agent that is active keeps its claims on tasks."""
         row = tx.agent(self.session, self.name)
         if row is None:
             row = tx.add_agent(self.session, self.name, project=self._project, at=now)
@@ -255,16 +255,6 @@ class Handle:
 def speaks(agent: Handle) -> Dialect:
     """The dialect of an agent."""
     return agent._dialect  # pyright: ignore[reportPrivateUsage]
-
-
-def grades_of(agent: Handle) -> str:
-    """What becomes of completions of an agent that nothing seen bears out."""
-    return agent._grading  # pyright: ignore[reportPrivateUsage]
-
-
-def joined(agent: Handle, tx: Transaction, now: datetime) -> AgentRow:
-    """The row of an agent, in a transaction of somebody else's."""
-    return agent._joined(tx, now)  # pyright: ignore[reportPrivateUsage]
 
 
 def _policy(dialect: Dialect, options: AgentOptions) -> Policy:

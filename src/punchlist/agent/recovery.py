@@ -25,8 +25,8 @@ from punchlist.errors import InvalidInput
 from punchlist.store import AgentRow, Transaction
 from punchlist.store.lists import SNAPSHOT_EVERY
 from punchlist.store.rows import LastWrite, StoredCall
-from punchlist.tasks.change import number_of
-from punchlist.tasks.facts import record_change, record_new
+from punchlist.tasks.exchange import record_change, record_new
+from punchlist.tasks.queries import number_of
 from punchlist.tasks.work import Work
 from punchlist.transcripts.claude_code import TaskReading, TaskWrite, mark
 from punchlist.transcripts.decoding import decode

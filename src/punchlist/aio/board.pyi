@@ -27,9 +27,8 @@ from punchlist.core.todo import TodoList
 from punchlist.detect.findings import Verdict
 from punchlist.dialects.base import Reply, Tool
 from punchlist.flows import Flows as SyncFlows
-from punchlist.flows.ticking import TickReport
-from punchlist.flows.values import NewFlow
-from punchlist.flows.work import FlowWork
+from punchlist.flows.handle import TickReport
+from punchlist.flows.work import FlowWork, NewFlow
 from punchlist.guidance.layers import Layer
 from punchlist.guidance.ledger import AgentCost
 from punchlist.guidance.plan_mode import Because, PlanMode, Refusal
@@ -40,7 +39,7 @@ from punchlist.store.plans import PlanRow, QuestionRow
 from punchlist.tasks import Tasks as SyncTasks
 from punchlist.tasks.fields import NewTask, TaskChanges
 from punchlist.tasks.gates import Check, Gate
-from punchlist.tasks.looking import TaskGraph
+from punchlist.tasks.queries import TaskGraph
 from punchlist.tasks.work import Work
 from punchlist.transcripts.values import Transcript, Written
 

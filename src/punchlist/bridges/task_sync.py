@@ -18,8 +18,8 @@ from punchlist.errors import InvalidInput
 from punchlist.store import Transaction
 from punchlist.store.task_rows import TaskRow
 from punchlist.tasks import Work
-from punchlist.tasks.facts import record_change, record_new
-from punchlist.tasks.fields import described
+from punchlist.tasks.exchange import record_change, record_new
+from punchlist.tasks.fields import describe_task
 
 logger = logging.getLogger("punchlist.bridges.claude_tasks")
 
@@ -216,7 +216,7 @@ def _left_out(said: Sequence[str], taken: Sequence[str], before: Sequence[str], 
 
 def _can_be(work: Work, file: TaskFile) -> bool:
     try:
-        described(Task(list=work.name, id="", subject=""), {**_words(file), "subject": file.subject})
+        describe_task(Task(list=work.name, id="", subject=""), {**_words(file), "subject": file.subject})
     except InvalidInput:
         return False
     return True

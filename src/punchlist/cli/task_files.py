@@ -20,7 +20,7 @@ from punchlist.text import for_terminal
 if TYPE_CHECKING:
     from punchlist.core.task import Task
     from punchlist.store import Transaction
-    from punchlist.tasks.exchange import Foreign
+    from punchlist.tasks.exchange import ForeignTask
 
 _OURS, _CLAUDE = "json", "claude"
 
@@ -60,7 +60,7 @@ def export(options: Namespace) -> int:
 def import_(options: Namespace) -> int:
     from hashlib import blake2b
 
-    from punchlist.tasks.exchange import bring
+    from punchlist.tasks.exchange import import_tasks
 
     if _format(options) == _CLAUDE:
         return import_folder(options)
@@ -71,7 +71,7 @@ def import_(options: Namespace) -> int:
         tasks = chosen_list(board, options, by=author(options))
 
         def bring_all(tx: Transaction) -> tuple[Task, ...]:
-            return bring(tasks.within(tx), found, key=key, in_order=options.in_order)
+            return import_tasks(tasks.within(tx), found, key=key, in_order=options.in_order)
 
         added = board.change_tasks(tasks.name, lambda: board.store.transact(bring_all))
     if options.json:
@@ -111,7 +111,7 @@ def _is_folder(path: str) -> bool:
     return os.path.basename(folder) == ".claude" or os.path.join(folder, name) == own
 
 
-def _parsed(text: str, kind: str, path: str) -> list[Foreign]:
+def _parsed(text: str, kind: str, path: str) -> list[ForeignTask]:
     from punchlist.tasks.exchange import from_todos, load
 
     if kind == _OURS:

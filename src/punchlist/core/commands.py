@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -259,6 +259,14 @@ class Elsewhere(Struct, frozen=True):
     """A command for another layer than the list of todos; that layer knows what it means. `reads`: changes nothing."""
 
     reads: ClassVar[bool] = False
+
+
+class Repeat(Exception):
+    """Raised within a call to roll back what it wrote, run `meanwhile` outside the transaction, and decide again."""
+
+    def __init__(self, meanwhile: Callable[[], None] = lambda: None) -> None:
+        super().__init__()
+        self.meanwhile = meanwhile
 
 
 class Problem(Struct, frozen=True):

@@ -5,9 +5,14 @@ from __future__ import annotations
 from math import isfinite
 from typing import Any, cast
 
+import msgspec
+
+from punchlist.errors import InvalidInput
 from punchlist.text import repair
 
 DEEPEST = 100
+MOST_JSON = 1_000_000
+"""Bytes of one value: it is read with its task or flow each time."""
 _LEAST, _MOST = -(2**63), 2**64 - 1
 
 
@@ -31,6 +36,23 @@ def to_json_value(value: Any, depth: int = 0) -> Any:
         fields = cast("dict[Any, Any]", value)
         return {_key(key): to_json_value(part, depth + 1) for key, part in fields.items()}
     raise TypeError(f"it holds a {type(value).__name__}")
+
+
+def plain_json(what: str, value: Any) -> Any:
+    """Return a value given for `what` in JSON's own types; raise `InvalidInput` if it cannot be kept."""
+    try:
+        found = to_json_value(value)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(problem=f"The `{what}` cannot be kept as JSON: {error}.") from error
+    return check_json_size(what, found)
+
+
+def check_json_size(what: str, value: Any) -> Any:
+    """Return a JSON value that is not too large; a merged value is checked as a whole."""
+    size = len(msgspec.json.encode(value))
+    if size > MOST_JSON:
+        raise InvalidInput(problem=f"The `{what}` has {size} bytes as JSON; at most {MOST_JSON} fit.")
+    return value
 
 
 def _number(value: float) -> float:

@@ -1,9 +1,7 @@
 """Flows: work in named steps that survives restarts, waits for times, events or people, and belongs to a session."""
 
 from punchlist.core.flow import Flow, FlowStatus, FlowStep, WaitCondition, owner_key
-from punchlist.flows.handle import Flows
-from punchlist.flows.ticking import TickReport
-from punchlist.flows.values import NewFlow
-from punchlist.flows.work import FlowWork
+from punchlist.flows.handle import Flows, TickReport
+from punchlist.flows.work import FlowWork, NewFlow
 
 __all__ = ["Flow", "FlowStatus", "FlowStep", "FlowWork", "Flows", "NewFlow", "TickReport", "WaitCondition", "owner_key"]

@@ -4,34 +4,67 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, TypeVar, Unpack
+from typing import Any, Literal, Protocol, TypeVar, Unpack
 from uuid import uuid4
 
-from punchlist.agent.handle import Handle, joined
-from punchlist.core.events import Event
-from punchlist.core.flow import Flow, FlowStep, StepRuntime, StepStatus, is_wait_over, owner_key
-from punchlist.errors import FlowRevisionMismatch, FlowUnknown
-from punchlist.flows.ticking import TickReport, tick
-from punchlist.flows.values import EMPTY, NewFlow, id_of, status_of
-from punchlist.flows.work import FlowWork
-from punchlist.store import Transaction
-from punchlist.store.flows import OVERTAKEN, FlowRow
+from msgspec import Struct
 
-if TYPE_CHECKING:
-    from punchlist.board import Board
+from punchlist.core.events import Event
+from punchlist.core.flow import (
+    Flow,
+    FlowStatus,
+    FlowStep,
+    StepRuntime,
+    StepStatus,
+    decide_wait,
+    is_wait_over,
+    owner_key,
+)
+from punchlist.errors import FlowError, FlowRevisionMismatch, FlowUnknown
+from punchlist.flows.work import EMPTY, FlowWork, NewFlow, id_of, parse_status
+from punchlist.store import AgentRow, Store, Transaction
+from punchlist.store.flows import OVERTAKEN, FlowRow
 
 T = TypeVar("T")
 _AT_ONCE = 50
+"""Flows that one transaction resumes or deletes: others can write between two of them."""
+
+
+class FlowBoard(Protocol):
+    """The parts of a board that flows need."""
+
+    store: Store
+
+    def now(self) -> datetime: ...
+
+
+class FlowAgent(Protocol):
+    """The parts of an agent's handle that flows in its name need."""
+
+    name: str
+    session: str
+
+    def _joined(self, tx: Transaction, now: datetime) -> AgentRow: ...
+
+
+class TickReport(Struct, frozen=True):
+    """How many flows waited, and how many of them a tick moved. Flows with an unknown wait only count as scanned."""
+
+    scanned: int = 0
+    resumed: int = 0
+    cancelled: int = 0
+    still_waiting: int = 0
+    errors: int = 0
 
 
 class Flows:
     """All flows of a board; safe to use from many threads. Made for an agent, new flows belong to its session.
 
-    Whoever looks at a flow whose time has come finds it running. With `revision` a change is made only if the flow is
+    A flow whose timer is over is running whenever it is read. With `revision` a change is made only if the flow is
     still at that.
     """
 
-    def __init__(self, board: Board, *, agent: Handle | None = None, by: str = "") -> None:
+    def __init__(self, board: FlowBoard, *, agent: FlowAgent | None = None, by: str = "") -> None:
         self.board = board
         self.by = by or ("" if agent is None else agent.name)
         self.owner = "" if agent is None else owner_key(agent.name, agent.session)
@@ -41,13 +74,13 @@ class Flows:
         return f"Flows({self.owner!r})"
 
     def within(self, tx: Transaction, *, now: datetime | None = None) -> FlowWork:
-        """The same, in a transaction that is already open."""
+        """Return the verbs of flows for a transaction that is already open."""
         now = now or self.board.now()
-        row = None if self._agent is None else joined(self._agent, tx, now)
+        row = None if self._agent is None else self._agent._joined(tx, now)  # pyright: ignore[reportPrivateUsage]
         return FlowWork(tx, now=now, by=self.by, agent=row)
 
     def _change(self, work: Callable[[FlowWork], T]) -> T:
-        """A change that somebody else's came before is tried once more; one for another revision is not."""
+        """Run a change; once more if another process changed the flow meanwhile, but not for a wrong revision."""
         try:
             return self._once(work)
         except FlowRevisionMismatch as error:
@@ -58,15 +91,15 @@ class Flows:
     def _once(self, work: Callable[[FlowWork], T]) -> T:
         return self.board.store.transact(lambda tx: work(self.within(tx)))
 
-    # Looking.
+    # Reading.
 
     def get(self, id: str) -> Flow | None:
-        """One flow, or None."""
+        """Return one flow, or None."""
         name = id_of(id)
-        return next(iter(self._look(lambda tx: [row] if (row := tx.flows.find(name)) is not None else [])), None)
+        return next(iter(self._find(lambda tx: [row] if (row := tx.flows.find(name)) is not None else [])), None)
 
-    def _look(self, what: Callable[[Transaction], Sequence[FlowRow]]) -> tuple[Flow, ...]:
-        """Reads; only if the time of one of them has come, that is written first."""
+    def _find(self, what: Callable[[Transaction], Sequence[FlowRow]]) -> tuple[Flow, ...]:
+        """Read flows; only if the timer of one is over, resume it first."""
         now = self.board.now()
         found = [row.flow for row in self.board.store.read(what)]
         due = [flow.id for flow in found if is_wait_over(flow, now)]
@@ -84,26 +117,26 @@ class Flows:
         self._change(work)
 
     def list(self, *, limit: int = 1000) -> tuple[Flow, ...]:
-        """The flows of the board, the newest first."""
-        return self._look(lambda tx: tx.flows.page(limit=max(0, limit)))
+        """Return the flows of the board, the newest first."""
+        return self._find(lambda tx: tx.flows.page(limit=max(0, limit)))
 
     def list_by_owner(self, owner_session_key: str | None = None) -> tuple[Flow, ...]:
-        """The flows of one owner, by default of this handle's agent, the newest first."""
+        """Return the flows of one owner, by default of this handle's agent, the newest first."""
         owner = self.owner if owner_session_key is None else owner_session_key
-        return self._look(lambda tx: tx.flows.of_owner(owner))
+        return self._find(lambda tx: tx.flows.of_owner(owner))
 
     def list_by_status(self, status: str) -> tuple[Flow, ...]:
-        """The flows in one status, those that changed longest ago first."""
-        wanted = status_of(status)
-        found = self._look(lambda tx: tx.flows.of_status(wanted))
+        """Return the flows in one status, those that changed longest ago first."""
+        wanted = parse_status(status)
+        found = self._find(lambda tx: tx.flows.of_status(wanted))
         return tuple(flow for flow in found if flow.status is wanted)
 
     def list_events(self, id: str, limit: int = 100) -> tuple[Event, ...]:
-        """What happened to a flow, the latest first; a limit below 0 is 0."""
+        """Return the events of a flow, the latest first; a limit below 0 is 0."""
         return tuple(self._read(id, lambda tx, row: tx.flows.events(row, limit=max(0, limit))))
 
     def list_steps(self, id: str) -> tuple[FlowStep, ...]:
-        """The steps that were seen of a flow, the oldest first."""
+        """Return the recorded steps of a flow, the oldest first."""
         return tuple(self._read(id, lambda tx, row: tx.flows.steps(row)))
 
     def _read(self, id: str, what: Callable[[Transaction, FlowRow], Sequence[T]]) -> Sequence[T]:
@@ -118,46 +151,46 @@ class Flows:
             raise FlowUnknown(id=name)
         return found
 
-    # Making and changing.
+    # Creating and changing.
 
     def create_managed(self, controller_id: str, goal: str, **fields: Unpack[NewFlow]) -> Flow:
-        """A flow that does not run yet. For `fields` see `NewFlow`."""
+        """Create a flow that does not run yet. For `fields` see `NewFlow`."""
         new = _named(fields)
         return self._change(lambda work: work.create_managed(controller_id, goal, **new))
 
     def create_mirrored(self, controller_id: str, goal: str, **fields: Unpack[NewFlow]) -> Flow:
-        """A flow whose work is under way elsewhere: created, and running at once."""
+        """Create a flow whose work runs elsewhere: it is running at once."""
         new = _named(fields)
         return self._change(lambda work: work.create_mirrored(controller_id, goal, **new))
 
     def start_running(self, id: str, *, revision: int | None = None) -> Flow:
-        """Begins; raises `FlowHeld` while a flow before it is not finished."""
+        """Start a flow; raise `FlowHeld` while a flow before it is not finished."""
         return self._change(lambda work: work.start_running(id, revision=revision))
 
     def set_waiting(self, id: str, wait: Any, *, revision: int | None = None) -> Flow:
-        """Puts a running flow aside: `wait` is a `WaitCondition`, or JSON such as `{"kind": "manual"}`."""
+        """Set a running flow waiting: `wait` is a `WaitCondition`, or JSON such as `{"kind": "manual"}`."""
         return self._change(lambda work: work.set_waiting(id, wait, revision=revision))
 
     def resume(self, id: str, state_patch: Any = None, *, revision: int | None = None) -> Flow:
-        """Lets a flow go on, whatever it waits for; the patch is merged into its state."""
+        """Resume a flow, whatever it waits for; the patch is merged into its state."""
         patch = None if state_patch is None else (state_patch,)
         return self._change(lambda work: work.resume(id, patch, revision=revision))
 
     def try_resume_external(self, id: str, topic: str, correlation_id: str, payload: Any = None) -> Flow | None:
-        """Lets a flow go on if it waits for just this event, else None; the payload is in `state["resume_event"]`."""
+        """Resume a flow if it waits for just this event, else None; the payload is in `state["resume_event"]`."""
         return self._change(lambda work: work.try_resume_external(id, topic, correlation_id, payload))
 
     def finish(self, id: str, final_state: Any = None, *, revision: int | None = None) -> Flow:
-        """Done; the last patch is merged into its state. Those that come after it may begin."""
+        """Finish a flow; the last patch is merged into its state. Flows that come after it may begin."""
         patch = None if final_state is None else (final_state,)
         return self._change(lambda work: work.finish(id, patch, revision=revision))
 
     def fail(self, id: str, reason: str, *, revision: int | None = None) -> Flow:
-        """Failed, which is an end; `state["failure"]` says why and when."""
+        """Fail a flow, which ends it; `state["failure"]` says why and when."""
         return self._change(lambda work: work.fail(id, reason, revision=revision))
 
     def request_cancel(self, id: str, *, revision: int | None = None) -> Flow:
-        """From now on the flow can only be cancelled; the next tick does so if it waits."""
+        """Ask for a flow to be cancelled, the only way on for it; the next tick does so if it waits."""
         return self._change(lambda work: work.request_cancel(id, revision=revision))
 
     def cancel(self, id: str, *, revision: int | None = None) -> Flow:
@@ -166,15 +199,15 @@ class Flows:
     def update_state(
         self, id: str, patch: Any = EMPTY, *, next_step: str | None = None, revision: int | None = None
     ) -> Flow:
-        """Merges a patch into the state, and moves on to another step; the status stays."""
+        """Merge a patch into the state, and move to another step; the status stays."""
         return self._change(lambda work: work.update_state(id, patch, next_step=next_step, revision=revision))
 
     def come_after(self, id: str, before: str) -> Flow:
-        """Makes a flow that has not begun wait for another one; raises `FlowCycle`, which names the circle."""
+        """Make a flow that has not begun wait for another one; raise `FlowCycle`, which names the cycle."""
         return self._change(lambda work: work.come_after(id, before))
 
     def come_freely(self, id: str, before: str) -> Flow:
-        """Takes such a dependency away."""
+        """Remove such a dependency."""
         return self._change(lambda work: work.come_freely(id, before))
 
     def record_step_observation(
@@ -188,7 +221,7 @@ class Flows:
         result: Any = None,
         runtime: StepRuntime = "mirrored",
     ) -> FlowStep:
-        """What was seen of one run of a flow's work, in place of what was seen of that run before."""
+        """Record what was seen of one run of a flow's work, in place of the last record of that run."""
         return self._change(
             lambda work: work.record_step_observation(
                 id, run_id, task, status, child_session_key=child_session_key, result=result, runtime=runtime
@@ -198,11 +231,28 @@ class Flows:
     # By itself.
 
     def tick(self) -> TickReport:
-        """Lets flows go on whose timer is over, and cancels those that wait and are to be cancelled."""
-        return tick(self.board, self.board.now())
+        """Resume flows whose timer is over, and cancel waiting ones that are to be. Any number of processes may.
+
+        Each flow is checked again in its own transaction, so that other writers wait only for one.
+        """
+        now, store = self.board.now(), self.board.store
+        waiting = [row.flow for row in store.read(lambda tx: tx.flows.of_status(FlowStatus.WAITING))]
+        outcomes = [(flow.id, decide_wait(flow, now)) for flow in waiting]
+        moved = {"resume": 0, "cancel": 0, "error": 0, "wait": sum(found == "wait" for _, found in outcomes)}
+        for due in [flow for flow, found in outcomes if found in ("resume", "cancel")]:
+            try:
+                done = store.transact(lambda tx, due=due: _move_on(FlowWork(tx, now=now), due))
+            except FlowError:
+                done = "error"
+            if done is not None:
+                moved[done] += 1
+        return TickReport(len(waiting), moved["resume"], moved["cancel"], moved["wait"], moved["error"])
 
     def prune_terminal_flows(self, days: float) -> int:
-        """Deletes flows that ended so many days ago and that no open flow comes after; how many. Their events stay."""
+        """Delete flows that ended so many days ago and that no open flow comes after; return how many.
+
+        Their events stay.
+        """
         before = self.board.now() - timedelta(days=max(0.0, days))
 
         def some(work: FlowWork) -> int:
@@ -218,8 +268,24 @@ class Flows:
         return total
 
 
+def _move_on(work: FlowWork, id: str) -> Literal["resume", "cancel"] | None:
+    """Resume or cancel a waiting flow, if it still is to be; return what was done."""
+    row = work.flows.find(id)
+    if row is None or row.flow.status is not FlowStatus.WAITING:
+        return None
+    match decide_wait(row.flow, work.now):
+        case "cancel":
+            work.cancel(id)
+            return "cancel"
+        case "resume":
+            work.settled(row)
+            return "resume"
+        case _:
+            return None
+
+
 def _named(fields: NewFlow) -> NewFlow:
-    """With an id, so that a second run of the work makes the same flow."""
+    """Return the fields with an id, so that a second run of the transaction makes the same flow."""
     new = fields.copy()
     new["id"] = fields.get("id") or str(uuid4())
     new["after"] = tuple(fields.get("after", ()))

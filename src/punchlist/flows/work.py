@@ -1,28 +1,122 @@
-"""What may be done to flows within one transaction: each change is one revision and one event."""
+"""Everything that can be done to flows within one transaction: each change is one revision and one event."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Unpack, get_args
-from uuid import uuid4
+from datetime import datetime
+from types import MappingProxyType
+from typing import Any, Final, TypedDict, TypeVar, Unpack, get_args
+from uuid import UUID, uuid4
 
 from punchlist.core import flow as rules
-from punchlist.core.flow import FIRST_STEP, Flow, FlowStep, StepRuntime, StepStatus, is_waiting_for, owner_key
-from punchlist.errors import InvalidInput
-from punchlist.flows.change import FlowChange
-from punchlist.flows.values import EMPTY, NewFlow, id_of, state_of, text_of, wait_of, word_of
+from punchlist.core.commands import Cleaner
+from punchlist.core.events import Draft
+from punchlist.core.flow import (
+    FIRST_STEP,
+    Flow,
+    FlowStatus,
+    FlowStep,
+    StepRuntime,
+    StepStatus,
+    WaitCondition,
+    is_wait_over,
+    is_waiting_for,
+    owner_key,
+    parse_condition,
+)
+from punchlist.core.json_values import plain_json
+from punchlist.errors import FlowRevisionMismatch, FlowUnknown, InvalidInput
+from punchlist.store import AgentRow, Transaction
 from punchlist.store.flows import FlowRow
-from punchlist.tasks.fields import plain
+from punchlist.text import cut
+
+LONGEST: Final = 100_000
+EMPTY: Final = MappingProxyType[str, Any]({})
+"""The state of a flow that is given none."""
+
+_LONGEST_GOAL = 1_000
+"""Characters of a goal that each event repeats."""
+
+_MOST_READIED = 100
+"""Ids of readied flows that one event names."""
+
+T = TypeVar("T", bound=str)
 
 
-class FlowWork(FlowChange):
-    """Whoever has a transaction open, a dialect say, uses this as it is."""
+class NewFlow(TypedDict, total=False):
+    """Fields of a new flow besides its controller and its goal.
+
+    `after`: ids of flows that have to finish before it begins. `id`: a UUID; the same again makes no second flow.
+    `owner_session_key` is by default that of the agent that creates it (`agent:NAME:session:ID`), and
+    `requester_origin` its session. `current_step` is `init`, `state` an empty object.
+    """
+
+    owner_session_key: str | None
+    requester_origin: str | None
+    current_step: str
+    state: Any
+    after: Iterable[str]
+    id: str | None
+
+
+class FlowWork:
+    """The flows of a board in one open transaction; `Flows` opens one for each call.
+
+    `by` is the author of what happens. `agent` is the agent in whose name it happens, if it is one of this board.
+    """
+
+    def __init__(self, tx: Transaction, *, now: datetime, by: str = "", agent: AgentRow | None = None) -> None:
+        self.tx = tx
+        self.flows = tx.flows
+        self.now = now
+        self.by = by
+        self.agent = agent
+        self.cleaner = Cleaner()
+
+    def find(self, id: str) -> FlowRow | None:
+        """Return the flow, running if its timer is over. `id` is in its usual spelling."""
+        row = self.flows.find(id)
+        return None if row is None else self.settled(row)
+
+    def settled(self, row: FlowRow) -> FlowRow:
+        if not is_wait_over(row.flow, self.now):
+            return row
+        return self.write(row, rules.resume(row.flow, self.now), "resumed", by="", state_patch=None)
+
+    def row(self, id: str, revision: int | None = None, *, settled: bool = True) -> FlowRow:
+        """Return the flow of an id in any spelling; raise if there is none, or if it is not at this revision."""
+        name = id_of(id)
+        row = self.find(name) if settled else self.flows.find(name)
+        if row is None:
+            raise FlowUnknown(id=name)
+        if revision is not None and revision != row.flow.revision:
+            raise FlowRevisionMismatch(id=name, expected=revision, actual=row.flow.revision)
+        return row
+
+    def write(self, row: FlowRow, after: Flow, kind: str, *, by: str | None = None, **told: Any) -> FlowRow:
+        """Write a flow with its event; nothing if it did not change."""
+        if after is row.flow:
+            return row
+        if after.state is not row.flow.state:
+            state_of(after.state)
+        saved, readied = self.flows.save(row, after)
+        if readied:
+            told["readied"] = list(readied[:_MOST_READIED])
+        self.tell(saved, kind, by=by, **told)
+        return saved
+
+    def tell(self, row: FlowRow, kind: str, *, by: str | None = None, **told: Any) -> None:
+        flow = row.flow
+        data = {"flow": flow.id, "goal": cut(flow.goal, _LONGEST_GOAL), "revision": flow.revision, **told}
+        self.flows.add_events(row, [Draft(f"flow.{kind}", data)], by=self.by if by is None else by, at=self.now)
+
+    # Creating and moving.
 
     def create_managed(self, controller_id: str, goal: str, **fields: Unpack[NewFlow]) -> Flow:
-        """A flow that does not run yet. With an `id` that is there already, that flow is the answer."""
+        """Create a flow that does not run yet. If a flow of that `id` exists, return it."""
         flow = self._described(controller_id, goal, fields)
         known = self.flows.find(flow.id)
-        return self._added(flow, fields.get("after", ())).flow if known is None else _same(known.flow, flow)
+        return self._added(flow, fields.get("after", ())).flow if known is None else _check_same(known.flow, flow)
 
     def _described(self, controller_id: str, goal: str, fields: NewFlow) -> Flow:
         agent, clean = self.agent, self.cleaner
@@ -46,7 +140,7 @@ class FlowWork(FlowChange):
     def _added(self, flow: Flow, after: Iterable[str]) -> FlowRow:
         agent = self.agent
         if agent is not None and flow.owner_session_key != owner_key(agent.name, agent.session):
-            agent = None  # made for somebody else
+            agent = None  # it belongs to another session
         row = self.flows.add(
             flow,
             agent=None if agent is None else agent.number,
@@ -65,7 +159,7 @@ class FlowWork(FlowChange):
         return row
 
     def create_mirrored(self, controller_id: str, goal: str, **fields: Unpack[NewFlow]) -> Flow:
-        """A flow whose work is under way elsewhere: created, and running at once."""
+        """Create a flow whose work runs elsewhere: it is running at once."""
         flow = self.create_managed(controller_id, goal, **fields)
         return flow if flow.revision else self.start_running(flow.id)
 
@@ -74,25 +168,25 @@ class FlowWork(FlowChange):
         return self.write(row, rules.start(row.flow, self.now), "started").flow
 
     def set_waiting(self, id: str, wait: Any, *, revision: int | None = None) -> Flow:
-        """`wait` is a `WaitCondition` or any JSON; what says no condition is left to whoever wrote it."""
+        """Set a flow waiting. `wait` is a `WaitCondition` or any JSON; only its controller ends an unknown one."""
         row, kept = self.row(id, revision), wait_of(wait)
         return self.write(row, rules.wait(row.flow, kept, self.now), "waiting", wait=kept).flow
 
     def resume(self, id: str, patch: tuple[Any] | None = None, *, revision: int | None = None) -> Flow:
         row = self.row(id, revision, settled=False)
-        kept = _kept("patch", patch)
+        kept = _patch("patch", patch)
         after = rules.resume(row.flow, self.now, kept)
         return self.write(row, after, "resumed", state_patch=None if kept is None else kept[0]).flow
 
     def try_resume_external(self, id: str, topic: str, correlation_id: str, payload: Any = None) -> Flow | None:
-        """Lets a flow go on if it waits for just this event; the payload is in its state as `resume_event`."""
+        """Resume a flow if it waits for just this event; the payload is in its state as `resume_event`."""
         row = self.find(id_of(id))
         if row is None or not is_waiting_for(row.flow, topic, correlation_id):
             return None
         return self.resume(id, None if payload is None else ({"resume_event": payload},))
 
     def finish(self, id: str, patch: tuple[Any] | None = None, *, revision: int | None = None) -> Flow:
-        row, kept = self.row(id, revision), _kept("final_state", patch)
+        row, kept = self.row(id, revision), _patch("final_state", patch)
         after = rules.finish(row.flow, self.now, kept)
         return self.write(row, after, "finished", final_state=None if kept is None else kept[0]).flow
 
@@ -116,16 +210,16 @@ class FlowWork(FlowChange):
         after = rules.update(row.flow, self.now, kept, step)
         return self.write(row, after, "state_updated", patch=kept, next_step=step).flow
 
-    # Who comes before whom.
+    # Order.
 
     def come_after(self, id: str, before: str) -> Flow:
-        """Makes a flow wait for another one before it begins; raises `FlowCycle`."""
+        """Make a flow wait for another one before it begins; raise `FlowCycle`."""
         row, other = self.row(id), self.row(before)
         rules.check_not_started(row.flow)
         return self._relinked(row, other, "linked") if self.flows.link(row, other) else row.flow
 
     def come_freely(self, id: str, before: str) -> Flow:
-        """Takes that back."""
+        """Remove such a dependency."""
         row, other = self.row(id), self.row(before)
         rules.check_not_started(row.flow)
         return self._relinked(row, other, "unlinked") if self.flows.unlink(row, other) else row.flow
@@ -147,7 +241,7 @@ class FlowWork(FlowChange):
         result: Any = None,
         runtime: StepRuntime = "mirrored",
     ) -> FlowStep:
-        """What was seen of one run, in place of what was seen of it before. A session that was known stays known."""
+        """Record what was seen of one run, in place of the last record of it. A session that was known stays known."""
         row = self.row(id)
         run = text_of("run_id", run_id, self.cleaner)
         known = self.flows.step(row, run)
@@ -156,31 +250,75 @@ class FlowWork(FlowChange):
             flow_id=row.flow.id,
             run_id=run,
             task=text_of("task", task, self.cleaner),
-            status=word_of("status of a step", status, get_args(StepStatus)),
+            status=parse_word("status of a step", status, get_args(StepStatus)),
             created_at=self.now if known is None else known.created_at,
             updated_at=self.now,
-            runtime=word_of("runtime", runtime, get_args(StepRuntime)) if known is None else known.runtime,
+            runtime=parse_word("runtime", runtime, get_args(StepRuntime)) if known is None else known.runtime,
             child_session_key=_session(child_session_key, known, self),
-            result=plain("result", result),
+            result=plain_json("result", result),
         )
         self.flows.save_step(row, step)
         self.tell(row, "step_observed", run_id=run, status=step.status, runtime=step.runtime)
         return step
 
 
-def _session(given: str | None, known: FlowStep | None, work: FlowChange) -> str | None:
+def _session(given: str | None, known: FlowStep | None, work: FlowWork) -> str | None:
     if given is not None:
         return text_of("child_session_key", given, work.cleaner)
     return None if known is None else known.child_session_key
 
 
-def _kept(what: str, patch: tuple[Any] | None) -> tuple[Any] | None:
-    return None if patch is None else (plain(what, patch[0]),)
+def _patch(what: str, patch: tuple[Any] | None) -> tuple[Any] | None:
+    return None if patch is None else (plain_json(what, patch[0]),)
 
 
-def _same(known: Flow, asked: Flow) -> Flow:
-    """Asked for again: the flow that is there, if it is that one."""
+def _check_same(known: Flow, asked: Flow) -> Flow:
+    """Return the known flow of an id; raise if another flow was asked for under it."""
     told = [(flow.controller_id, flow.goal, flow.owner_session_key) for flow in (known, asked)]
     if told[0] != told[1]:
         raise InvalidInput(problem=f"The id `{known.id}` belongs to another flow; use a new one.")
     return known
+
+
+def text_of(what: str, value: Any, cleaner: Cleaner, *, blank: bool = False) -> str:
+    if not isinstance(value, str):
+        raise InvalidInput(problem=f"The `{what}` of a flow is a text.")
+    if len(value) > LONGEST:
+        raise InvalidInput(problem=f"The `{what}` has {len(value)} characters; at most {LONGEST} fit. Shorten it.")
+    cleaned = cleaner.text(value).strip()
+    if not cleaned and not blank:
+        raise InvalidInput(problem=f"A flow needs a `{what}` that is not empty.")
+    return cleaned
+
+
+def id_of(value: Any) -> str:
+    """Return a UUID in its usual spelling."""
+    try:
+        return str(UUID(value))
+    except (ValueError, TypeError, AttributeError) as error:
+        raise InvalidInput(problem=f"`{str(value)[:80]}` cannot name a flow: its id is a UUID.") from error
+
+
+def state_of(value: Any) -> Any:
+    """Return a state as JSON, up to a million bytes of it."""
+    return {} if value is EMPTY else plain_json("state", value)
+
+
+def wait_of(value: Any) -> Any:
+    """Return a wait as JSON: a condition, or any value that a controller understands."""
+    if isinstance(value, WaitCondition):
+        return value.json
+    kept = plain_json("wait", value)
+    found = parse_condition(kept)
+    return kept if found is None else found.json
+
+
+def parse_status(word: Any) -> FlowStatus:
+    return parse_word("status", word, tuple(FlowStatus))
+
+
+def parse_word(what: str, value: Any, known: tuple[T, ...]) -> T:
+    for each in known:
+        if value == each:
+            return each
+    raise InvalidInput(problem=f"There is no {what} `{str(value)[:80]}`; known are: {', '.join(known)}.")

@@ -1,21 +1,26 @@
-"""Lists of tasks as files: as JSON, with everything but the history; as a checklist, as far as that goes.
+"""Tasks from elsewhere: files that are exported and imported, and changes that another program made.
 
-What is imported gets new ids, in the order of the file. Claims do not travel: what a worker had under a lease is
-pending again.
+A file holds a list as JSON, with everything but the history, or as a checklist, as far as that goes. Imported tasks get
+new ids, in the order of the file; a refusal names them as the file does. Claims do not travel: a task that was leased
+is pending again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, cast
+from graphlib import CycleError, TopologicalSorter
+from typing import Any, NamedTuple, cast
 
-from punchlist.core.task import Task, TaskStatus, Wait, encode_task
+from msgspec.structs import replace
+
+from punchlist.core import task_rules as rules
+from punchlist.core.task import ENDED, Task, TaskStatus, Wait, encode_task, with_fields
 from punchlist.core.task_rules import HORIZON
 from punchlist.core.todo import Blocker, Phase, Status, TodoItem, TodoList
-from punchlist.errors import CycleRefused, InvalidInput
-from punchlist.tasks.fields import MOST_PARTS, NewTask
-from punchlist.tasks.foreign import Foreign, check_whole, foreign
+from punchlist.errors import CycleRefused, InvalidInput, TaskUnknown
+from punchlist.store.task_rows import TaskRow
+from punchlist.tasks.fields import MOST_PARTS, NewTask, parse_status
 from punchlist.tasks.work import Work
 from punchlist.text import cut, for_prompt
 
@@ -31,13 +36,99 @@ _STATUSES = {
     TaskStatus.CANCELLED: Status.CANCELLED,
 }
 _FROM_STATUSES = {status: task for task, status in _STATUSES.items()}
+_MOST_NAMED = 12
 
 
 # JSON.
 
 
+class ForeignTask(NamedTuple):
+    """A task of a file, under its id there, and the ids there that block it."""
+
+    task: Task
+    blocked_by: Sequence[str] = ()
+
+
+def parse_task(place: int, entry: Any) -> ForeignTask:
+    """Return the task of an entry, by its place in the file from 1; raise `InvalidInput` with what is wrong in it."""
+    if not isinstance(entry, dict):
+        raise _refused(place, "it is no object")
+    told = cast("dict[str, Any]", entry)
+    for name in ("id", "subject"):
+        if not isinstance(told.get(name), str):
+            raise _refused(place, f"its `{name}` is no text")
+    if not isinstance(told.get("parent"), str | None):
+        raise _refused(place, "its `parent` is no text")
+    blockers = told.get("blocked_by", [])
+    if not isinstance(blockers, list) or not all(isinstance(each, str) for each in cast("list[Any]", blockers)):
+        raise _refused(place, "its `blocked_by` is no list of ids")
+    task = Task(list="", id=told["id"], subject=told["subject"])
+    for name, value in told.items():
+        task = _with(place, task, name, value)
+    _check_wait(place, task.wait)
+    return ForeignTask(task, list(dict.fromkeys(cast("list[str]", blockers))))
+
+
+def _with(place: int, task: Task, name: str, value: Any) -> Task:
+    try:
+        return with_fields(task, {name: parse_status(value) if name == "status" else value})
+    except InvalidInput as error:
+        raise _refused(place, str(error).rstrip(".")) from error
+    except (TypeError, ValueError, KeyError, AttributeError) as error:
+        raise _refused(place, f"its `{_shown(name)}` is not what an export has there") from error
+
+
+def _check_wait(place: int, wait: Wait | None) -> None:
+    """ChecklistLine the parts of a wait that the rules of a new task take for granted."""
+    if wait is None:
+        return
+    texts: list[Any] = [wait.topic, wait.correlation_id]
+    if not all(isinstance(text, str | None) for text in texts):
+        raise _refused(place, "the topic that it waits for is no text")
+    if wait.at is not None and wait.at.tzinfo is None:
+        raise _refused(place, "the time that it waits for has no time zone")
+
+
+def check_references(found: Sequence[ForeignTask]) -> None:
+    """Raise `InvalidInput` for an id that is there twice, an edge or a parent to nowhere, or a cycle."""
+    ids = {each.task.id for each in found}
+    if len(ids) < len(found):
+        raise InvalidInput(problem="The file has two tasks with one id; give each its own.")
+    for each in found:
+        for blocker in each.blocked_by:
+            if blocker not in ids:
+                raise _nowhere(each.task, "waits for", blocker)
+        if each.task.parent is not None and each.task.parent not in ids:
+            raise _nowhere(each.task, "lies below", each.task.parent)
+    _check_cycle({each.task.id: each.blocked_by for each in found}, "wait for each other in a circle")
+    below = {each.task.id: [each.task.parent] for each in found if each.task.parent is not None}
+    _check_cycle(below, "lie below each other in a circle")
+
+
+def _check_cycle(edges: Mapping[str, Iterable[str]], said: str) -> None:
+    try:
+        TopologicalSorter(edges).prepare()
+    except CycleError as error:
+        way = cast("list[str]", error.args[1])[::-1]
+        named = " → ".join(_shown(each) for each in way[:_MOST_NAMED]) + (" → …" if len(way) > _MOST_NAMED else "")
+        raise InvalidInput(problem=f"Tasks of the file {said}: {named}; nothing was imported.") from None
+
+
+def _nowhere(task: Task, said: str, other: str) -> InvalidInput:
+    named = f"Task `{_shown(task.id)}` of the file {said} `{_shown(other)}`, which is not in it"
+    return InvalidInput(problem=f"{named}; mend the file. Nothing was imported.")
+
+
+def _refused(place: int, problem: str) -> InvalidInput:
+    return InvalidInput(problem=f"Task number {place} of the file cannot be read: {problem}. Nothing was imported.")
+
+
+def _shown(said: str) -> str:
+    return for_prompt(cut(said, 80))
+
+
 def dump(name: str, tasks: Sequence[Task]) -> dict[str, Any]:
-    """A list as JSON values."""
+    """Return a list of tasks as JSON values."""
     return {
         "kind": KIND,
         "version": VERSION,
@@ -46,8 +137,8 @@ def dump(name: str, tasks: Sequence[Task]) -> dict[str, Any]:
     }
 
 
-def load(data: Any) -> list[Foreign]:
-    """The tasks of such a file; raises `InvalidInput`, naming the entry that cannot be read."""
+def load(data: Any) -> list[ForeignTask]:
+    """Return the tasks of an exported file; raise `InvalidInput`, naming the entry that cannot be read."""
     if not isinstance(data, dict) or cast("dict[str, Any]", data).get("kind") != KIND:
         raise InvalidInput(problem=f'This is no export of tasks: it lacks `"kind": "{KIND}"`; name its format.')
     told = cast("dict[str, Any]", data)
@@ -58,14 +149,14 @@ def load(data: Any) -> list[Foreign]:
     entries = told.get("tasks")
     if not isinstance(entries, list):
         raise InvalidInput(problem="The export has no list of `tasks`.")
-    return [foreign(place, entry) for place, entry in enumerate(cast("list[Any]", entries), 1)]
+    return [parse_task(place, entry) for place, entry in enumerate(cast("list[Any]", entries), 1)]
 
 
 # Checklists.
 
 
 def as_todos(tasks: Sequence[Task]) -> TodoList:
-    """Tasks as a list: the first label is the phase, the description a note. Edges and the rest are left out."""
+    """Return tasks as a todo list: the first label is the phase, the description a note; the rest is left out."""
     names = list(dict.fromkeys(task.labels[0] for task in tasks if task.labels))
     phases = {name: Phase(f"f{place}", name) for place, name in enumerate(names, 1)}
     items = tuple(
@@ -82,11 +173,11 @@ def as_todos(tasks: Sequence[Task]) -> TodoList:
     return TodoList(items=items, phases=tuple(phases.values()))
 
 
-def from_todos(todos: TodoList) -> list[Foreign]:
-    """The items of a list as tasks: the phase is a label, the notes are the description."""
+def from_todos(todos: TodoList) -> list[ForeignTask]:
+    """Return the items of a list as tasks: the phase is a label, the notes are the description."""
     names = {phase.id: phase.name for phase in todos.phases}
     return [
-        Foreign(
+        ForeignTask(
             Task(
                 list="",
                 id=item.id,
@@ -102,24 +193,23 @@ def from_todos(todos: TodoList) -> list[Foreign]:
     ]
 
 
-# Into a list.
+def import_tasks(work: Work, found: Sequence[ForeignTask], *, key: str, in_order: bool = False) -> tuple[Task, ...]:
+    """Add the tasks of a file, all or none; under the same `key` again, add nothing. Return the new ones.
 
-
-def bring(work: Work, found: Sequence[Foreign], *, key: str, in_order: bool = False) -> tuple[Task, ...]:
-    """Adds the tasks of a file, all or none; under the same `key` again, nothing.
-
-    `in_order`: one after the other. What was begun or has ended waits for nothing that is open; what follows it waits
-    for it, and for what it left behind. Nothing waits for what was cancelled.
+    `in_order`: each blocks the next. A task that was begun or has ended is blocked by nothing that is open; the next
+    one is blocked by it, and by the open ones before it. A cancelled task blocks nothing.
     """
     if len(found) > MOST_TASKS:
         raise InvalidInput(problem=f"The file holds {len(found)} tasks; at most {MOST_TASKS} can be imported at once.")
-    check_whole(found)
+    check_references(found)
     new: dict[str, str] = {}
     fresh = set[str]()
     for each in found:
         before = work.tasks.call(work.where, f"import {key} {each.task.id}"[:200])
         with _named(each.task):
-            task = work.create(each.task.subject, call_id=f"import {key} {each.task.id}"[:200], **_given(each.task))
+            task = work.create(
+                each.task.subject, call_id=f"import {key} {each.task.id}"[:200], **_new_fields(each.task)
+            )
         new[each.task.id] = task.id
         if before is None:
             fresh.add(each.task.id)
@@ -150,8 +240,8 @@ def bring(work: Work, found: Sequence[Foreign], *, key: str, in_order: bool = Fa
 
 @contextmanager
 def _named(task: Task) -> Generator[None]:
-    """A refusal says of which task of the file it speaks; only the order of the file can still close a circle."""
-    name = for_prompt(cut(task.id, 80))
+    """Name the task of the file in each refusal; only the order of the file can still close a cycle."""
+    name = _shown(task.id)
     try:
         yield
     except CycleRefused as error:
@@ -161,7 +251,7 @@ def _named(task: Task) -> Generator[None]:
         raise InvalidInput(problem=f"Task `{name}` of the file: {error} Nothing was imported.") from error
 
 
-def _given(task: Task) -> NewTask:
+def _new_fields(task: Task) -> NewTask:
     given: NewTask = {
         "description": task.description,
         "active_form": task.active_form,
@@ -180,15 +270,15 @@ def _given(task: Task) -> NewTask:
 
 
 def _is_held(task: Task) -> bool:
-    """Begun by somebody who needs no lease."""
+    """True if the task was begun without a lease."""
     return task.status is TaskStatus.IN_PROGRESS and task.lease is None
 
 
 def _settle(work: Work, id: str, task: Task) -> None:
-    """Brings a new task to the status that it had."""
+    """Bring a new task to the status that it had."""
     match task.status:
         case TaskStatus.IN_PROGRESS if _is_held(task):
-            work.update(id, status="in_progress", fence=0)  # whoever is to have it, it is new
+            work.update(id, status="in_progress", fence=0)  # a new task has fence 0, whoever owns it
         case TaskStatus.WAITING:
             _wait(work, id, task.wait or Wait(kind="manual"))
         case TaskStatus.COMPLETED:
@@ -196,7 +286,7 @@ def _settle(work: Work, id: str, task: Task) -> None:
                 work.update(id, checked=list(range(len(task.checklist))))
             work.complete(id, result=task.result)
         case TaskStatus.FAILED:
-            work.update(id, max_attempts=None)  # so that this is the end, and no attempt
+            work.update(id, max_attempts=None)  # or the failure would only count as an attempt
             work.fail(id, task.failure or "")
             work.update(id, max_attempts=task.max_attempts)
         case TaskStatus.CANCELLED:
@@ -206,8 +296,79 @@ def _settle(work: Work, id: str, task: Task) -> None:
 
 
 def _wait(work: Work, id: str, wait: Wait) -> None:
-    """A timer that is over meanwhile leaves the task pending."""
+    """Set a task waiting; a timer that is over meanwhile leaves it pending."""
     if wait.kind != "timer":
         work.wait(id, topic=wait.topic, correlation_id=wait.correlation_id)
     elif wait.at is not None and wait.at > work.now:
         work.wait(id, until=min(wait.at, work.now + HORIZON))
+
+
+# Changes that another program made: recorded as they were, whatever our rules say.
+
+_EVENTS = {
+    TaskStatus.PENDING: "task.reopened",
+    TaskStatus.IN_PROGRESS: "task.started",
+    TaskStatus.COMPLETED: "task.completed",
+}
+_EDGES = ("remove_blocked_by", "remove_blocks", "add_blocked_by", "add_blocks")
+
+
+def record_new(work: Work, number: int, subject: str, fields: Mapping[str, Any]) -> Task | None:
+    """Create a task under its own number; None if that number was given here before, or the fields are invalid."""
+    if work.find(number) is not None or not work.tasks.skip_ids(work.where, number):
+        return None
+    try:
+        return work.create(subject, **fields)
+    except InvalidInput:
+        return None
+
+
+def record_change(work: Work, task: str, fields: Mapping[str, Any]) -> Task | None:
+    """Record a change to a task, as far as it is possible; None if there is no such task.
+
+    A task that another program began though it was blocked is in progress here too, and stays blocked. Edges that
+    cannot be (to itself, to a task that is not there, in a cycle) are left out.
+    """
+    row = work.find(task)
+    if row is None:
+        return None
+    words = {name: value for name, value in fields.items() if name not in (*_EDGES, "status")}
+    _record_words(work, task, words)
+    if "status" in fields:
+        _record_status(work, work.row(task), parse_status(fields["status"]), keep_owner="owner" in fields)
+    for name in _EDGES:
+        for other in fields.get(name) or ():
+            _record_edge(work, task, name, other)
+    return work.row(task).task
+
+
+def _record_words(work: Work, task: str, words: Mapping[str, Any]) -> None:
+    """Record fields in one event; where one cannot be kept, record the others one by one."""
+    try:
+        work.update(task, **words)
+    except InvalidInput:
+        for name, value in words.items() if len(words) > 1 else ():
+            _record_words(work, task, {name: value})
+
+
+def _record_edge(work: Work, task: str, name: str, other: str) -> None:
+    edge: dict[str, Any] = {name: [other]}
+    try:
+        work.update(task, **edge)
+    except (CycleRefused, TaskUnknown, InvalidInput):
+        return
+
+
+def _record_status(work: Work, row: TaskRow, to: TaskStatus, *, keep_owner: bool = False) -> Task:
+    """Move a task to a status, whatever holds it back; with `keep_owner` a pending one keeps its owner too."""
+    task = row.task
+    if task.status is to:
+        return task
+    fresh = replace(task, cancel_requested=False, checklist=())
+    if to is not TaskStatus.PENDING and task.status in ENDED:
+        fresh = rules.move(fresh, TaskStatus.PENDING, work.now)
+    free = replace(fresh, open_blockers=0)
+    after = rules.move(free, to, work.now, owner=task.owner if keep_owner or to is not TaskStatus.PENDING else None)
+    kept = replace(after, open_blockers=task.open_blockers, checklist=task.checklist, fence=task.fence + 1)
+    kind = "task.released" if task.status is TaskStatus.IN_PROGRESS and to is TaskStatus.PENDING else _EVENTS[to]
+    return work.write(row, kept, kind).task

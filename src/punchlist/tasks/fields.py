@@ -1,4 +1,4 @@
-"""What can be said about a task when it is made or changed: checked, cleaned, and as values of core."""
+"""The fields of a task as callers give them: checked, cleaned, and turned into values of core."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypedDict, cast, get_args
 
-import msgspec
 from msgspec.structs import replace
 
 from punchlist.core.commands import Cleaner
-from punchlist.core.json_values import to_json_value
+from punchlist.core.json_values import check_json_size, plain_json
 from punchlist.core.task import FIRST, FLOWS, LAST, ChecklistLine, RunsAfter, Task, TaskStatus
 from punchlist.core.task_rules import merge_metadata, merge_state
 from punchlist.errors import InvalidInput
@@ -25,14 +24,13 @@ LONGEST = {
     "reason": 10_000,
 }
 _LONGEST_LIST = 4_200
-"""Characters of the name of a list: that of a project's is a path."""
-MOST_JSON = 1_000_000
+"""Characters of the name of a list: the name of a project's list holds its path."""
 MOST_PARTS = 1_000
 """Labels, checklist lines and edges that one task may be given in one go."""
 
 
 class NewTask(TypedDict, total=False):
-    """What a new task may be given besides its subject.
+    """Fields of a new task besides its subject.
 
     `priority`: 0 comes first, 4 last, 2 by default. `runs_after`: `completed` (its blockers have to be completed) or
     `ended` (failed and cancelled ones let it go, too). `max_attempts`: how often it may be tried; then a failed
@@ -58,7 +56,7 @@ class NewTask(TypedDict, total=False):
 
 
 class TaskChanges(TypedDict, total=False):
-    """What may be changed. `state` is merged key by key, and so is `metadata`, where None takes a key away.
+    """Fields that may be changed. `state` is merged key by key, and so is `metadata`, where None removes a key.
 
     `checked` and `unchecked` name lines of the checklist by their place, from 0, or their text. To set `status` is to
     start, complete, fail or reopen the task, by the same rules.
@@ -97,8 +95,8 @@ def check_known(given: Mapping[str, Any], known: type) -> None:
         raise TypeError(f"a task has no field {min(unknown)!r}")
 
 
-def described(task: Task, given: Mapping[str, Any]) -> Task:
-    """The task with the words and settings that are given; status, owner, parent and edges are not among them."""
+def describe_task(task: Task, given: Mapping[str, Any]) -> Task:
+    """Return the task with the words and settings given; status, owner, parent and edges are set elsewhere."""
     cleaner = Cleaner()
     new: dict[str, Any] = {}
     if "subject" in given:
@@ -115,10 +113,10 @@ def described(task: Task, given: Mapping[str, Any]) -> Task:
     if "checklist" in given:
         new["checklist"] = _checklist(given["checklist"], cleaner)
     if "state" in given:
-        new["state"] = fitting("state", merge_state(task.state, plain("state", given["state"])))
+        new["state"] = check_json_size("state", merge_state(task.state, plain_json("state", given["state"])))
     if "metadata" in given:
         patch = _object("metadata", given["metadata"])
-        new["metadata"] = fitting("metadata", merge_metadata(task.metadata, patch))
+        new["metadata"] = check_json_size("metadata", merge_metadata(task.metadata, patch))
     new.update(_settings(given))
     task = replace(task, **new)
     for name in ("checked", "unchecked"):
@@ -127,21 +125,21 @@ def described(task: Task, given: Mapping[str, Any]) -> Task:
     return task
 
 
-def proposed(name: str, subject: str, given: Mapping[str, Any], *, by: str) -> Task:
-    """A task as it is to be made, for those who are asked before it is."""
-    new = described(Task(list=name, id="", subject=""), {**given, "subject": subject})
+def describe_new_task(name: str, subject: str, given: Mapping[str, Any], *, by: str) -> Task:
+    """Return a task as it is to be created, for the gates that are asked first."""
+    new = describe_task(Task(list=name, id="", subject=""), {**given, "subject": subject})
     around = {each: tuple(str(other) for other in given.get(each) or ()) for each in ("blocked_by", "blocks")}
     return replace(new, owner=given.get("owner"), parent=given.get("parent"), created_by=by, **around)
 
 
-def changed(task: Task, given: Mapping[str, Any]) -> Task:
-    """A task as it is to be completed, for those who are asked before it is: with what the same call changes."""
-    task = described(task, given)
+def describe_completion(task: Task, given: Mapping[str, Any]) -> Task:
+    """Return a task as it is to be completed, with the changes of the same call, for the gates that are asked first."""
+    task = describe_task(task, given)
     if "owner" in given:
         task = replace(task, owner=None if given["owner"] is None else name_of("owner", given["owner"]))
     if "parent" in given:
         task = replace(task, parent=given["parent"])
-    return replace(task, result=plain("result", given["result"])) if "result" in given else task
+    return replace(task, result=plain_json("result", given["result"])) if "result" in given else task
 
 
 def text(what: str, value: Any, cleaner: Cleaner, *, blank: bool = True) -> str:
@@ -157,7 +155,7 @@ def text(what: str, value: Any, cleaner: Cleaner, *, blank: bool = True) -> str:
 
 
 def name_of(what: str, value: Any, *, longest: int = LONGEST["name"]) -> str:
-    """A worker's name, a call id, a topic: one line that is not empty."""
+    """Return a worker's name, a call id or a topic; raise unless it is one line that is not empty."""
     if not isinstance(value, str) or not value.strip() or not value.isprintable() or len(value) > longest:
         said = repr(value)[:80]
         raise InvalidInput(problem=f"{said} cannot be the {what}: use 1 to {longest} printable characters.")
@@ -165,7 +163,7 @@ def name_of(what: str, value: Any, *, longest: int = LONGEST["name"]) -> str:
 
 
 def list_name(name: str) -> str:
-    """The name of a list of tasks. Flows, which are kept as tasks, have rules and a door of their own."""
+    """Return the name of a list of tasks; raise for the list of flows, which have their own rules."""
     if name == FLOWS:
         raise InvalidInput(
             problem=f"The list `{FLOWS}` holds flows, which have rules of their own: use `board.flows()`."
@@ -173,25 +171,8 @@ def list_name(name: str) -> str:
     return name_of("name of a list", name, longest=_LONGEST_LIST)
 
 
-def plain(what: str, value: Any) -> Any:
-    """The value as JSON has it: what cannot be said there is refused, but for lone surrogates, which are replaced."""
-    try:
-        found = to_json_value(value)
-    except (TypeError, ValueError) as error:
-        raise InvalidInput(problem=f"The `{what}` cannot be kept as JSON: {error}.") from error
-    return fitting(what, found)
-
-
-def fitting(what: str, value: Any) -> Any:
-    """A JSON value, if it is not too large; what is merged piece by piece is looked at as a whole."""
-    size = len(msgspec.json.encode(value))
-    if size > MOST_JSON:
-        raise InvalidInput(problem=f"The `{what}` has {size} bytes as JSON; at most {MOST_JSON} fit.")
-    return value
-
-
 def _object(what: str, value: Any) -> dict[str, Any]:
-    found = plain(what, value)
+    found = plain_json(what, value)
     if not isinstance(found, dict):
         raise InvalidInput(problem=f"The `{what}` of a task is an object.")
     return cast("dict[str, Any]", found)
@@ -266,7 +247,7 @@ def _settings(given: Mapping[str, Any]) -> dict[str, Any]:
     return new
 
 
-def status_of(word: Any) -> TaskStatus:
+def parse_status(word: Any) -> TaskStatus:
     try:
         return TaskStatus(word)
     except ValueError as error:

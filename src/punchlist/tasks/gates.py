@@ -1,30 +1,41 @@
-"""Gates: who may refuse that a task is created or completed. They are asked before the write, outside any lock.
+"""Gates: callables and commands that may refuse to let a task be created or completed.
 
-A gate is a Python callable or a command. A callable gets the task and answers None or True to let it pass; False, a
-text (why not) or `{"decision": "block", "reason": …}` to refuse. A command reads JSON on its standard input; it
-refuses with any exit code but 0, the reason on stderr or stdout, or by printing that same object. A gate that cannot
-be asked, or takes longer than its seconds, refuses: what is to be guarded is better late than unguarded. Of what a
-command prints, only the beginning is kept.
+They are asked before the write, outside any lock. A callable gets the task and answers None or True to let it pass;
+False, a text (why not) or `{"decision": "block", "reason": …}` to refuse. A command reads JSON on its standard input;
+it refuses with any exit code but 0, the reason on stderr or stdout, or by printing that same object. A gate that
+cannot be asked, or takes longer than its seconds, refuses: what is to be guarded is better late than unguarded.
 """
 
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, Literal, cast
+from typing import IO, Any, Literal, NamedTuple, cast
 
 import msgspec
 from msgspec import Struct
 
 from punchlist.core.task import Task, encode_task
 from punchlist.errors import ConfigInvalid, GateRefused
-from punchlist.tasks.gate_command import run
 from punchlist.text import clean, cut
 
 On = Literal["create", "complete"]
 SECONDS = 10.0
+MOST_ASKED = 5
+"""How often gates are asked again about a task that changes while they answer."""
+
+MOST_OUTPUT = 256 * 1024
+"""Bytes of each output of a command that are kept, from its beginning. The rest is read, so that it does not block."""
+
+_CHUNK = 64 * 1024
+_DRAIN_SECONDS = 1.0
+"""Wait for the output of a command after its end: its children may hold its pipes open for ever."""
+
 _LONGEST_REASON = 2_000
 _HOOKS = {"create": "TaskCreated", "complete": "TaskCompleted"}
 
@@ -33,7 +44,7 @@ Check = Callable[[Task], Answer] | str | Sequence[str]
 
 
 class Gate(Struct, frozen=True):
-    """What is asked, on which occasion, for which list (None: all), and how long it may take."""
+    """A check, the occasion on which it is asked, and for which list (None: all)."""
 
     on: On
     check: Check
@@ -41,7 +52,7 @@ class Gate(Struct, frozen=True):
     seconds: float = SECONDS
 
 
-def gate(on: str, check: Check, *, list: str | None, seconds: float) -> Gate:
+def make_gate(on: str, check: Check, *, list: str | None, seconds: float) -> Gate:
     if on not in ("create", "complete"):
         raise ConfigInvalid(name="on", value=on, problem="a gate stands before `create` or `complete`")
     if not 0 < seconds <= SECONDS:
@@ -51,51 +62,35 @@ def gate(on: str, check: Check, *, list: str | None, seconds: float) -> Gate:
     return Gate(on, check, list, seconds)
 
 
-def stands(gates: Sequence[Gate], on: On, list: str) -> bool:
-    """Whether any gate is to be asked on this occasion."""
+def has_gate(gates: Sequence[Gate], on: On, list: str) -> bool:
     return any(each.on == on and each.list in {None, list} for each in gates)
 
 
-def ask(gates: Sequence[Gate], on: On, task: Task) -> None:
-    """Asks each gate that stands here, in order; raises `GateRefused` with the reason of the first that refuses."""
-    for each in gates:
-        if each.on == on and each.list in {None, task.list}:
-            reason = _reason(each, task)
+def ask_gates(gates: Sequence[Gate], on: On, task: Task) -> None:
+    """Ask each gate of this occasion, in order; raise `GateRefused` with the reason of the first that refuses."""
+    for gate in gates:
+        if gate.on == on and gate.list in {None, task.list}:
+            reason = _ask_callable(gate.check, task, gate) if callable(gate.check) else _ask_command(gate, task)
             if reason is not None:
                 said = cut(clean(reason).text, _LONGEST_REASON) or f"A gate refused to {on} the task."
                 raise GateRefused(reason=said, on=on, id=task.id)
 
 
-def _reason(gate: Gate, task: Task) -> str | None:
-    """Why not, or None."""
-    if callable(gate.check):
-        return _of_callable(gate.check, task, gate.seconds)
-    return _of_command(gate.check, task, gate)
-
-
-def _of_callable(check: Callable[[Task], Answer], task: Task, seconds: float) -> str | None:
+def _ask_callable(check: Callable[[Task], Answer], task: Task, gate: Gate) -> str | None:
     outcome: list[str | None] = []
 
     def run() -> None:
         try:
             outcome.append(_refusal(check(task)))
-        except BaseException as error:  # whoever leaves the program leaves only its thread
+        except BaseException as error:  # a gate that leaves the program ends only its thread
             outcome.append(f"The gate failed: {type(error).__name__}: {error}")
 
-    thread = threading.Thread(target=run, name="punchlist-gate", daemon=True)
-    thread.start()
-    thread.join(seconds)
-    return outcome[0] if outcome else f"The gate did not answer within {seconds:g} seconds."
-
-
-def _folder() -> str | None:
-    try:
-        return os.getcwd()
-    except OSError:  # it is gone
-        return None
+    _start_thread(run).join(gate.seconds)
+    return outcome[0] if outcome else f"The gate did not answer within {gate.seconds:g} seconds."
 
 
 def _refusal(answer: Any) -> str | None:
+    """Return the reason of an answer that refuses, or None."""
     if answer is None or answer is True:
         return None
     if isinstance(answer, str):
@@ -106,7 +101,10 @@ def _refusal(answer: Any) -> str | None:
     return "refused"
 
 
-def _of_command(command: str | Sequence[str], task: Task, gate: Gate) -> str | None:
+def _ask_command(gate: Gate, task: Task) -> str | None:
+    folder = None
+    with suppress(OSError):  # the working directory may be gone
+        folder = os.getcwd()
     told = {
         "hook_event_name": _HOOKS[gate.on],
         "task_id": task.id,
@@ -114,11 +112,11 @@ def _of_command(command: str | Sequence[str], task: Task, gate: Gate) -> str | N
         "task_description": task.description,
         "task_list": task.list,
         "session_id": task.list.removeprefix("session:") if task.list.startswith("session:") else None,
-        "cwd": _folder(),
+        "cwd": folder,
         "task": {**encode_task(task), "blocked_by": list(task.blocked_by)},
     }
     try:
-        answer = run(command, msgspec.json.encode(told), gate.seconds)
+        answer = _run_command(cast("str | Sequence[str]", gate.check), msgspec.json.encode(told), gate.seconds)
     except OSError as error:
         return f"The gate could not be started: {error.strerror or error}."
     if answer is None:
@@ -126,8 +124,90 @@ def _of_command(command: str | Sequence[str], task: Task, gate: Gate) -> str | N
     if answer.code:
         said = (answer.err.strip() or answer.out.strip()).decode(errors="replace")
         return said or f"The gate ended with code {answer.code}."
-    if answer.cut and answer.out.lstrip().startswith(b"{"):
+    if answer.is_cut and answer.out.lstrip().startswith(b"{"):
         return "The gate's answer is too long to be read."
     with suppress(msgspec.MsgspecError, UnicodeDecodeError):
         return _refusal(msgspec.json.decode(answer.out, type=dict[str, Any]))
     return None
+
+
+# Commands.
+
+
+class _CommandAnswer(NamedTuple):
+    """The exit code of a command, and its output as far as it is kept. `is_cut`: there was more on stdout."""
+
+    code: int
+    out: bytes
+    err: bytes
+    is_cut: bool
+
+
+class _Output:
+    """Keeps the beginning of what a pipe brings, on a thread of its own, until its end or until it is `over`."""
+
+    def __init__(self, pipe: IO[bytes] | None, over: threading.Event) -> None:
+        self.kept = bytearray()
+        self.is_cut = False
+        assert pipe is not None  # the command is started with all three pipes
+        self._pipe = pipe
+        self._over = over
+        self.thread = _start_thread(self._read)
+
+    def _read(self) -> None:
+        with suppress(OSError, ValueError), self._pipe:
+            while not self._over.is_set() and (chunk := os.read(self._pipe.fileno(), _CHUNK)):
+                room = MOST_OUTPUT - len(self.kept)
+                self.kept += chunk[:room]
+                self.is_cut |= len(chunk) > room
+
+
+def _run_command(command: str | Sequence[str], given: bytes, seconds: float) -> _CommandAnswer | None:
+    """Run a command in its own process group and return its answer; None if it takes too long.
+
+    A string is run by the shell. A command that does not end in time is killed with its whole group, and so are
+    processes that still hold its outputs after its end.
+    """
+    deadline = time.monotonic() + seconds
+    child = subprocess.Popen(
+        command,
+        shell=isinstance(command, str),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    over, has_ended = threading.Event(), False
+    out, err = _Output(child.stdout, over), _Output(child.stderr, over)
+    _start_thread(_feed, child.stdin, given)
+    try:
+        code = child.wait(seconds)
+        patience = min(deadline, time.monotonic() + _DRAIN_SECONDS)
+        for each in (out, err):
+            each.thread.join(max(0.0, patience - time.monotonic()))
+        has_ended = not out.thread.is_alive() and not err.thread.is_alive()
+        return _CommandAnswer(code, bytes(out.kept), bytes(err.kept), out.is_cut)
+    except subprocess.TimeoutExpired:
+        return None
+    finally:
+        over.set()
+        if not has_ended:
+            _kill_group(child)
+
+
+def _kill_group(child: subprocess.Popen[bytes]) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(child.pid, signal.SIGKILL)
+    with suppress(subprocess.TimeoutExpired):
+        child.wait(1)
+
+
+def _feed(pipe: IO[bytes], given: bytes) -> None:
+    with suppress(OSError, ValueError), pipe:  # a command need not read
+        pipe.write(given)
+
+
+def _start_thread(work: Callable[..., None], *arguments: Any) -> threading.Thread:
+    thread = threading.Thread(target=work, args=arguments, name="punchlist-gate", daemon=True)
+    thread.start()
+    return thread

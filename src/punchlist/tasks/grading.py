@@ -29,10 +29,10 @@ from punchlist.core.task import Task, TaskStatus
 from punchlist.errors import TaskNotGrounded
 from punchlist.store import AgentRow, Transaction
 from punchlist.store.task_rows import TaskRow
-from punchlist.tasks.change import Change
+from punchlist.tasks.work import Work
 
 
-def graded(change: Change, row: TaskRow, after: Task, worker: int) -> Task:
+def graded(change: Work, row: TaskRow, after: Task, worker: int) -> Task:
     """The task as it is completed, with its grade; raises where only completions that hold up are accepted."""
     key = task_key(after.list, after.id)
     found = grade(_work(change.tx, {worker, row.agent}, key, after))
@@ -53,7 +53,7 @@ def regraded_tasks(tx: Transaction, agent: AgentRow, keys: Collection[str] | Non
     wanted = _keys(tx, agent) if keys is None else [key for key in keys if is_task(key)]
     for key in wanted:
         name, number = task_of(key)
-        change = Change(tx, name, project=agent.project, now=now, by="punchlist")
+        change = Work(tx, name, project=agent.project, now=now, by="punchlist")
         row = change.find(number)
         if row is None or row.task.status is not TaskStatus.COMPLETED or row.task.grade in (None, "confirmed"):
             continue
@@ -67,7 +67,7 @@ def contradictions(tx: Transaction, agent: AgentRow, found: Iterable[Event], now
     """The tasks among these, with new grades, that were called done and are contradicted now: each, and by what."""
     said: list[str] = []
     for name, number in dict.fromkeys((event.data["list"], event.data["id"]) for event in found):
-        row = Change(tx, name, project=agent.project, now=now).find(number)
+        row = Work(tx, name, project=agent.project, now=now).find(number)
         if row is None or row.task.status is not TaskStatus.COMPLETED or row.task.grade != "contradicted":
             continue
         key = task_key(name, number)

@@ -4,95 +4,249 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, TypeVar, Unpack, overload
+from typing import Any, Protocol, TypeVar, Unpack, overload
 
-from punchlist.core.events import Draft
+from punchlist.core.events import Draft, Event
+from punchlist.core.json_values import plain_json
 from punchlist.core.task import Task, TaskStatus
 from punchlist.core.todo import TodoList
-from punchlist.errors import GateRefused, TaskError, TaskRevisionConflict
-from punchlist.store import Transaction
+from punchlist.errors import GateRefused, TaskError, TaskRevisionConflict, TaskUnknown
+from punchlist.store import AgentRow, Store, Transaction
+from punchlist.store.task_rows import TaskListRow, TaskRow
 from punchlist.tasks.claims import Late
-from punchlist.tasks.fields import NewTask, TaskChanges, changed, plain, proposed
-from punchlist.tasks.looking import Looking
-from punchlist.tasks.meeting import fields_of, promoted, remember, steps_of, subject_of, unpromoted
+from punchlist.tasks.fields import (
+    NewTask,
+    TaskChanges,
+    describe_completion,
+    describe_new_task,
+    list_name,
+    parse_status,
+)
+from punchlist.tasks.gates import MOST_ASKED, Gate, ask_gates
+from punchlist.tasks.queries import TaskGraph, number_of, with_list_progress
+from punchlist.tasks.todo_links import (
+    TodoAgent,
+    find_unpromoted,
+    link_list,
+    promote,
+    promoted_fields,
+    steps_of,
+    subject_of,
+)
 from punchlist.tasks.work import Work
-
-if TYPE_CHECKING:
-    from punchlist.agent import Agent
+from punchlist.text import repair
 
 T = TypeVar("T")
-_ASKED = 5
-"""How often gates are asked anew about a task that changes while they answer."""
 
 
-class Tasks(Looking):
+class TaskBoard(Protocol):
+    """The parts of a board that tasks need."""
+
+    store: Store
+
+    @property
+    def gates(self) -> Sequence[Gate]: ...
+    def now(self) -> datetime: ...
+    def tasks_wanted(self, list: str) -> None: ...
+    def tasks_changed(self, list: str) -> None: ...
+    def change_tasks(self, list: str, work: Callable[[], T]) -> T: ...
+
+
+class TaskAgent(Protocol):
+    """The parts of an agent's handle that tasks in its name need."""
+
+    name: str
+    _grading: str
+
+    def _joined(self, tx: Transaction, now: datetime) -> AgentRow: ...
+
+
+class Tasks:
     """One list of tasks. Makes no list before something is written to it; safe to use from many threads.
 
-    A handle that is made for an agent acts in its name, and the agent's activity keeps its claims alive.
+    A handle that is made for an agent acts in its name, and the agent's activity keeps its claims alive. Leases, timers
+    and rests that are over are written before a list is read, so nothing needs a poller.
     """
 
-    # Making and changing.
+    def __init__(
+        self, board: TaskBoard, name: str, *, project: str, agent: TaskAgent | None = None, by: str = "", lease: float
+    ) -> None:
+        self.board = board
+        self.name = list_name(name)
+        self.by = by or ("" if agent is None else agent.name)
+        self.lease = lease
+        self._project = project
+        self._agent = agent
+
+    def __repr__(self) -> str:
+        return f"Tasks({self.name!r})"
+
+    def within(self, tx: Transaction, *, now: datetime | None = None) -> Work:
+        """Return the verbs of this list for a transaction that is already open. Gates are not asked there."""
+        now = now or self.board.now()
+        agent = self._agent
+        if agent is None:
+            return Work(tx, self.name, project=self._project, now=now, by=self.by)
+        row = agent._joined(tx, now)  # pyright: ignore[reportPrivateUsage]
+        grades = agent._grading  # pyright: ignore[reportPrivateUsage]
+        return Work(tx, self.name, project=self._project, now=now, by=self.by, agent=row, grades=grades)
+
+    def _change(self, work: Callable[[Work], T]) -> T:
+        store = self.board.store
+        return self.board.change_tasks(self.name, lambda: store.transact(lambda tx: work(self.within(tx))))
+
+    # Reading.
+
+    def _read(self, what: Callable[[Transaction, TaskListRow], T], nothing: T) -> T:
+        """Read the list; only if something has come due meanwhile, write that first."""
+
+        def read(tx: Transaction) -> tuple[bool, T]:
+            known = tx.tasks.named(self.name, now)
+            if known is None:
+                return False, nothing
+            where, due = known
+            return (True, nothing) if due else (False, what(tx, where))
+
+        def settle(tx: Transaction) -> None:
+            Work(tx, self.name, project=self._project, now=now)
+
+        self.board.tasks_wanted(self.name)
+        now = self.board.now()
+        due, found = self.board.store.read(read)
+        if due:
+            self.board.change_tasks(self.name, lambda: self.board.store.transact(settle))
+            due, found = self.board.store.read(read)
+        return found
+
+    def get(self, id: str) -> Task:
+        """Return one task; raise `TaskUnknown`."""
+
+        def read(tx: Transaction, where: TaskListRow) -> Task | None:
+            row = tx.tasks.find(where, number_of(id) or 0)
+            return None if row is None else with_list_progress(tx, row)
+
+        task = self._read(read, None)
+        if task is None:
+            raise TaskUnknown(id=str(id)[:80], list=self.name)
+        return task
+
+    def list(
+        self,
+        *,
+        status: str | None = None,
+        owner: str | None = None,
+        label: str | None = None,
+        parent: str | None = None,
+        after: str | None = None,
+        limit: int | None = None,
+    ) -> tuple[Task, ...]:
+        """Return the tasks of the list by id, those after `after` and no more than `limit`."""
+        word = None if status is None else parse_status(status).value
+
+        def read(tx: Transaction, where: TaskListRow) -> tuple[Task, ...]:
+            above: TaskRow | None = None
+            if parent is not None:
+                above = tx.tasks.find(where, number_of(parent) or 0)
+                if above is None:
+                    raise TaskUnknown(id=parent[:80], list=self.name)
+            rows = tx.tasks.page(
+                where,
+                after=0 if after is None else number_of(after) or 0,
+                limit=None if limit is None else _bounded(limit),
+                status=word,
+                owner=None if owner is None else repair(owner),
+                label=None if label is None else repair(label),
+                parent=None if above is None else above.number,
+            )
+            return tuple([with_list_progress(tx, row) for row in rows])
+
+        return self._read(read, ())
+
+    def ready(self, limit: int = 20, *, label: str | None = None) -> tuple[Task, ...]:
+        """Return the tasks that a worker may claim now, in the order of claims: by priority, then id."""
+
+        def read(tx: Transaction, where: TaskListRow) -> tuple[Task, ...]:
+            rows = tx.tasks.ready(where, limit=_bounded(limit), label=label and repair(label))
+            return tuple([with_list_progress(tx, row) for row in rows])
+
+        return self._read(read, ())
+
+    def history(self, id: str) -> tuple[Event, ...]:
+        """Return every event of a task, also of one that was deleted."""
+
+        def read(tx: Transaction, where: TaskListRow) -> tuple[Event, ...]:
+            return tuple(tx.tasks.history(where, number_of(id) or 0))
+
+        found = self._read(read, ())
+        if not found:
+            raise TaskUnknown(id=str(id)[:80], list=self.name)
+        return found
+
+    def graph(self) -> TaskGraph:
+        """Return the whole list with its edges."""
+
+        def read(tx: Transaction, where: TaskListRow) -> TaskGraph:
+            tasks = tuple([with_list_progress(tx, row) for row in tx.tasks.page(where)])
+            return TaskGraph(tasks, tuple(tx.tasks.edges(where)))
+
+        return self._read(read, TaskGraph((), ()))
+
+    # Creating and changing.
 
     def create(self, subject: str, *, call_id: str | None = None, **fields: Unpack[NewTask]) -> Task:
-        """A new task. The same `call_id` again makes no second one. For `fields` see `NewTask`."""
-        if call_id is None or not self._is_known(call_id):
+        """Create a task. The same `call_id` again creates no second one. For `fields` see `NewTask`."""
+        if self._has_gate("create") and (call_id is None or not self._is_known(call_id)):
             self._ask_about_new(subject, fields)
         return self._change(lambda work: work.create(subject, call_id=call_id, **fields))
 
+    def _has_gate(self, on: str) -> bool:
+        return any(gate.on == on for gate in self.board.gates)
+
     def _is_known(self, call_id: str) -> bool:
-        """Whether there is an answer under a call id: gates are not asked about it once more."""
+        """True if a call id was answered before: gates are not asked about it again."""
 
         def read(tx: Transaction) -> bool:
             where = tx.tasks.find_list(self.name)
             return where is not None and tx.tasks.call(where, call_id) is not None
 
-        return any(gate.on == "create" for gate in self.board.gates) and self.board.store.read(read)
+        return self.board.store.read(read)
 
     def _ask_about_new(self, subject: str, fields: NewTask) -> None:
-        if any(gate.on == "create" for gate in self.board.gates):
-            from punchlist.tasks.gates import ask
+        ask_gates(self.board.gates, "create", describe_new_task(self.name, subject, fields, by=self.by))
 
-            ask(self.board.gates, "create", proposed(self.name, subject, fields, by=self.by))
-
-    def _ended(self, id: str, fence: int | None, given: TaskChanges, write: Callable[[Work], T]) -> T:
-        """Writes a completion; where it comes too late, what it brings is kept, and the worker is told so."""
+    def _complete(self, id: str, fence: int | None, given: TaskChanges, write: Callable[[Work], T]) -> T:
+        """Write a completion; where it comes too late, keep its result and raise the error that says so."""
         try:
-            return self._gated(id, fence, given, write)
+            return self._pass_gates(id, fence, given, write)
         except TaskError:
             if fence is None and self._agent is None:
                 raise
-            result = plain("result", given.get("result"))
-            late = self._change(lambda work: work.late_for(id, fence, result))
+            result = plain_json("result", given.get("result"))
+            late = self._change(lambda work: work.find_late(id, fence, result))
             if late is None:
                 raise
             raise late.error from None
 
-    def _gated(self, id: str, fence: int | None, given: TaskChanges, write: Callable[[Work], T]) -> T:
-        """Writes once the gates have agreed, and asks them again if the task changed meanwhile.
+    def _pass_gates(self, id: str, fence: int | None, given: TaskChanges, write: Callable[[Work], T]) -> T:
+        """Write once the gates have agreed; ask them again if the task changed meanwhile.
 
-        They see the task as it is to be, with all that is `given`, and are not asked about what cannot count any more.
+        They see the task as it is to be, with all that is `given`, and are not asked about a write that is too late.
         """
-        if not any(gate.on == "complete" for gate in self.board.gates):
+        if not self._has_gate("complete"):
             return self._change(write)
         task = self.get(id)
-        for _ in range(_ASKED):
+        for _ in range(MOST_ASKED):
             counts = fence is None or (fence == task.fence and not task.cancel_requested)
             if counts and task.status is not TaskStatus.COMPLETED:
-                self._ask_about_end(changed(task, given))
-            written, task = self._change(lambda work, task=task: self._unmoved(work, task, write))
+                self._ask_about_end(describe_completion(task, given))
+            written, task = self._change(lambda work, task=task: _write_if_unchanged(work, task, write))
             if written is not None:
                 return written[0]
         raise TaskRevisionConflict(id=id, expected="what it was", actual=task.revision)
 
-    def _unmoved(self, work: Work, asked: Task, write: Callable[[Work], T]) -> tuple[tuple[T] | None, Task]:
-        now = work.row(asked.id).task
-        return ((write(work),) if now.revision == asked.revision else None), now
-
     def _ask_about_end(self, task: Task) -> None:
-        from punchlist.tasks.gates import ask
-
         try:
-            ask(self.board.gates, "complete", task)
+            ask_gates(self.board.gates, "complete", task)
         except GateRefused as refused:
             told = {"list": task.list, "id": task.id, "subject": task.subject}
             draft = Draft("task.refused", {**told, "on": "complete", "reason": str(refused)})
@@ -102,16 +256,16 @@ class Tasks(Looking):
     def update(
         self, id: str, *, revision: int | None = None, fence: int | None = None, **changes: Unpack[TaskChanges]
     ) -> Task:
-        """Changes a task, all or nothing; with `revision` only if it is still at that. See `TaskChanges`."""
+        """Change a task, all or nothing; with `revision` only if it is still at that. See `TaskChanges`."""
 
         def write(work: Work) -> Task:
             return work.update(id, revision=revision, fence=fence, **changes)
 
         done = changes.get("status") == "completed"
-        return self._ended(id, fence, changes, write) if done else self._change(write)
+        return self._complete(id, fence, changes, write) if done else self._change(write)
 
     def delete(self, id: str, *, revision: int | None = None, fence: int | None = None) -> Task:
-        """Takes a task off the list, with its edges; its history stays, and its id is never given again."""
+        """Delete a task with its edges; its history stays, and its id is never given again."""
         return self._change(lambda work: work.delete(id, revision=revision, fence=fence))
 
     # Working.
@@ -166,10 +320,10 @@ class Tasks(Looking):
         reserve: Sequence[str] = (),
         call_id: str | None = None,
     ) -> Task | tuple[Task, ...] | None:
-        """Takes the next ready task, or None; with `id` that one; with `limit` up to so many, as a tuple.
+        """Claim the next ready task, or None; with `id` that one; with `limit` up to so many, as a tuple.
 
-        `lease`: seconds without a sign of life after which it is free again. `reserve`: files or patterns that
-        nobody else may reserve as long as this claim lasts. The same `call_id` again answers the same.
+        `lease`: seconds without a heartbeat after which it is free again. `reserve`: files or patterns that no other
+        claim may reserve as long as this one lasts. The same `call_id` again gets the same answer.
         """
         who = owner or self.by
         taken = self._change(
@@ -186,11 +340,11 @@ class Tasks(Looking):
         return taken if limit is not None else next(iter(taken), None)
 
     def heartbeat(self, id: str, *, fence: int, lease: float | None = None) -> Task:
-        """A sign of life: the lease begins anew. Look whether the task is to be cancelled."""
+        """Renew the lease of a claim. The returned task says if it is to be cancelled."""
         return self.board.store.transact(lambda tx: self.within(tx).heartbeat(id, fence=fence, lease=lease))
 
     def release(self, id: str, *, fence: int | None = None) -> Task:
-        """Gives a task back, so that others may take it."""
+        """Release a task, so that others may claim it."""
         return self._change(lambda work: work.release(id, fence=fence))
 
     def complete(
@@ -202,27 +356,27 @@ class Tasks(Looking):
         revision: int | None = None,
         call_id: str | None = None,
     ) -> Task:
-        """Done. A worker gives its `fence`; if somebody else has the task by now, that raises `FenceStale`, and its
-        result is kept in `late_results`."""
+        """Complete a task. A worker gives its `fence`; if another worker has the task by now, that raises `FenceStale`,
+        and the result is kept in `late_results`."""
 
         def write(work: Work) -> Task | Late:
             return work.complete(id, fence=fence, result=result, revision=revision, call_id=call_id)
 
-        done = self._ended(id, fence, {} if result is None else {"result": result}, write)
+        done = self._complete(id, fence, {} if result is None else {"result": result}, write)
         if isinstance(done, Late):
             raise done.error
         return done
 
     def fail(self, id: str, reason: str = "", *, fence: int | None = None) -> Task:
-        """Failed; or pending again after a rest, while there are attempts left."""
+        """Fail a task; while there are attempts left, it is pending again after a rest."""
         return self._change(lambda work: work.fail(id, reason, fence=fence))
 
     def retry(self, id: str) -> Task:
-        """Opens a task that has ended, as if it had not been tried."""
+        """Open a task that has ended, as if it had not been tried."""
         return self._change(lambda work: work.retry(id))
 
     def cancel(self, id: str, reason: str | None = None, *, request: bool = False, fence: int | None = None) -> Task:
-        """Gives a task up; with `request` whoever works on it is to do so, and may do nothing else with it."""
+        """Cancel a task; with `request` ask its worker to, which may then do nothing else with it."""
         return self._change(lambda work: work.cancel(id, reason, request=request, fence=fence))
 
     # Waiting.
@@ -238,7 +392,7 @@ class Tasks(Looking):
         fence: int | None = None,
         revision: int | None = None,
     ) -> Task:
-        """Puts a task aside: `until` a time, for an event of that `topic` and `correlation_id`, or for a person."""
+        """Set a task waiting: `until` a time, for an event of that `topic` and `correlation_id`, or for a person."""
         return self._change(
             lambda work: work.wait(
                 id,
@@ -254,22 +408,22 @@ class Tasks(Looking):
     def signal(
         self, topic: str, correlation_id: str, payload: Any = None, *, keep: bool = False, call_id: str | None = None
     ) -> tuple[Task, ...]:
-        """Delivers an event to all who wait for it, each once; they find it in `state["resume_event"]`.
+        """Deliver an event to each task that waits for it, once; they find it in `state["resume_event"]`.
 
-        With `keep` an event that nobody waits for yet is delivered to the first who does.
+        With `keep` an event that no task waits for yet is delivered to the first that does.
         """
         return self._change(lambda work: work.signal(topic, correlation_id, payload, keep=keep, call_id=call_id))
 
     def resume(self, id: str, *, state: Any = None, revision: int | None = None) -> Task:
-        """Lets a task go on, whatever it waits for."""
+        """Resume a task, whatever it waits for."""
         return self._change(lambda work: work.resume(id, state=state, revision=revision))
 
     # Todos.
 
-    def todos(self, id: str, agent: Agent, *, by: str = "") -> TodoList:
-        """Gives an agent a list of the steps of a task: its children, else its checklist, else the task itself.
+    def todos(self, id: str, agent: TodoAgent, *, by: str = "") -> TodoList:
+        """Give an agent a list of the steps of a task: its children, else its checklist, else the task itself.
 
-        The task then shows how far that list is. What was open on the agent's list before is set aside.
+        The task then shows the progress of that list. Items that were open on the agent's list before are set aside.
         """
         task = self.get(id)
         todos = agent.restore_list(
@@ -277,21 +431,21 @@ class Tasks(Looking):
             by=by or self.by or agent.name,
             source=f"task {task.id} of {task.list}",
         )
-        self._change(lambda work: remember(work, id, agent, todos.plan_id))
+        self._change(lambda work: link_list(work, id, agent, todos.plan_id))
         return todos
 
-    def promote(self, agent: Agent, *, parent: str | None = None) -> tuple[Task, ...]:
-        """Makes tasks of the open items of an agent's list, each blocked by the one before. Again: the same tasks."""
+    def promote(self, agent: TodoAgent, *, parent: str | None = None) -> tuple[Task, ...]:
+        """Make tasks of the open items of an agent's list, each blocked by the one before. Again: the same tasks."""
         todos = agent.todos
-        if any(gate.on == "create" for gate in self.board.gates):
-            for item in self.board.store.read(lambda tx: unpromoted(tx, self.name, agent, todos)):
-                self._ask_about_new(subject_of(item), fields_of(agent, todos, item, parent))
-        return self._change(lambda work: promoted(work, agent, todos, parent))
+        if self._has_gate("create"):
+            for item in self.board.store.read(lambda tx: find_unpromoted(tx, self.name, agent, todos)):
+                self._ask_about_new(subject_of(item), promoted_fields(agent, todos, item, parent))
+        return self._change(lambda work: promote(work, agent, todos, parent))
 
     # The end.
 
     def prune(self, before: datetime) -> int:
-        """Deletes tasks that ended before a time and that no open task waits for; how many. Their history stays."""
+        """Delete tasks that ended before a time and block no open task; return how many. Their history stays."""
 
         def some(work: Work) -> int:
             rows = work.ended_before(before)
@@ -303,3 +457,13 @@ class Tasks(Looking):
         while count := self._change(some):
             total += count
         return total
+
+
+def _write_if_unchanged(work: Work, asked: Task, write: Callable[[Work], T]) -> tuple[tuple[T] | None, Task]:
+    now = work.row(asked.id).task
+    return ((write(work),) if now.revision == asked.revision else None), now
+
+
+def _bounded(limit: int) -> int:
+    """Return a limit that every engine takes: below 0 is none, and no list is longer than the most."""
+    return min(max(0, limit), 10**9)

@@ -2,10 +2,676 @@
 
 from __future__ import annotations
 
-from punchlist.tasks.claims import Claims
-from punchlist.tasks.edits import Edits
-from punchlist.tasks.waits import Waits
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from hashlib import blake2b
+from typing import Any, Unpack, cast
+
+import msgspec
+from msgspec.structs import replace
+
+from punchlist.core import task_rules as rules
+from punchlist.core.commands import Cleaner, Problem
+from punchlist.core.events import Draft
+from punchlist.core.json_values import check_json_size, plain_json
+from punchlist.core.task import ENDED, Task, TaskStatus, draft_change, draft_creation, fold_task, own_progress
+from punchlist.errors import (
+    CallReused,
+    CancelPending,
+    FenceStale,
+    InvalidInput,
+    TaskDeleted,
+    TaskError,
+    TaskNotReady,
+    TaskUnknown,
+    TransitionRefused,
+)
+from punchlist.store import AgentRow, Transaction
+from punchlist.store.rows import StoredCall
+from punchlist.store.task_rows import TaskListRow, TaskRow
+from punchlist.tasks.claims import LEASE, LONGEST_LEASE, Late, Ownership, check_lease, check_patterns
+from punchlist.tasks.fields import (
+    EDGES,
+    MOST_PARTS,
+    NewTask,
+    TaskChanges,
+    check_known,
+    describe_task,
+    list_name,
+    name_of,
+    parse_status,
+    text,
+)
+from punchlist.tasks.queries import number_of, with_list_ticks
+from punchlist.text import repair
+
+_encode = msgspec.json.Encoder(order="deterministic", enc_hook=repr).encode
+_decode = msgspec.json.Decoder(tuple[Task, ...]).decode
+_SAME: Any = object()
+
+_MOST_READIED = 100
+"""Ids of readied tasks that one event names: thousands would make it as long as the list."""
+
+_MOST_AT_ONCE = 1_000
+"""Tasks in one claim: each is written and told in the same transaction."""
+
+_DEEPEST = 100
+"""Levels of parents: the way up is walked at each change of parent."""
+
+_WORKERS_FIELDS = frozenset({"status", "state", "result", "checked", "unchecked"})
+"""Fields that only the worker of a task changes; anybody may change the rest."""
 
 
-class Work(Edits, Claims, Waits):
-    """For whoever has a transaction open; `Tasks` opens one for each call."""
+class Work:
+    """One list of tasks in one open transaction; `Tasks` opens one for each call.
+
+    `by` is the author of what happens, the worker itself where it is empty. `agent` is the agent in whose name it
+    happens, if it is one of this board. `grades` is its policy for completions that no evidence supports, and `doubts`
+    collects the problems to tell about them.
+    """
+
+    def __init__(
+        self,
+        tx: Transaction,
+        name: str,
+        *,
+        project: str,
+        now: datetime,
+        by: str = "",
+        agent: AgentRow | None = None,
+        grades: str = "show",
+    ) -> None:
+        self.tx = tx
+        self.tasks = tx.tasks
+        self.name = list_name(name)
+        self.now = now
+        self.by = by
+        self.agent = agent
+        self.grades = grades
+        self.doubts: list[Problem] = []
+        self.ownership = Ownership(tx, by=by, agent=agent)
+        self._project = project
+        found = self.tasks.named(name, now)
+        self._where, due = found or (None, False)
+        self.settled = self._settle(self._where) if due and self._where is not None else 0
+        """How many tasks had come due and were written at the start: leases, timers and rests that are over."""
+
+    @property
+    def where(self) -> TaskListRow:
+        """The list, made if it is not there yet."""
+        if self._where is None:
+            session = self.name.removeprefix("session:") if self.name.startswith("session:") else None
+            project = self._project
+            if session is not None:
+                project = self.tx.session_project(session) or project
+            self._where = self.tasks.add_list(self.name, project=project, session=session, at=self.now)
+        return self._where
+
+    def _settle(self, where: TaskListRow) -> int:
+        count = 0
+        while rows := self.tasks.due(where, self.now):
+            for row in rows:
+                kind, after = rules.apply_due(row.task, self.now)
+                self.write(row, after, kind, by="")
+            count += len(rows)
+        return count
+
+    # Reading and writing one task.
+
+    def find(self, id: str | int, *, alone: bool = False) -> TaskRow | None:
+        number = number_of(id)
+        return None if self._where is None or number is None else self.tasks.find(self._where, number, alone=alone)
+
+    def row(self, id: str | int, *, alone: bool = False) -> TaskRow:
+        """Return the task of that id, `alone` without its neighbours; raise `TaskUnknown`."""
+        found = self.find(id, alone=alone)
+        if found is None:
+            raise TaskUnknown(id=str(id)[:80], list=self.name)
+        return found
+
+    def write(
+        self,
+        row: TaskRow,
+        after: Task,
+        kind: str,
+        *,
+        parent: int | None = _SAME,
+        by: str | None = None,
+        fence: int | None = None,
+        whose: int | None = None,
+    ) -> TaskRow:
+        """Write a task under its next revision, with its event; write nothing if it did not change.
+
+        Tasks that waited for it are counted in the same transaction. The event names the `fence` that a worker
+        showed; `whose` is the agent that it is about, where no agent does this.
+        """
+        before = row.task
+        if (after.status is TaskStatus.COMPLETED) is not (before.status is TaskStatus.COMPLETED):
+            after = self._graded(row, after, fence)
+        parent = row.parent if parent is _SAME else parent
+        after = replace(
+            after,
+            revision=before.revision + 1,
+            updated_at=self.now,
+            progress=after.progress if row.children else own_progress(after.status, after.checklist),
+        )
+        draft = draft_change(kind, before, after, **({} if fence is None else {"fence": fence}))
+        if draft is None:
+            return row
+        if after.status is not before.status and (readied := self.tasks.tell_dependents(row, after)):
+            draft.data["readied"] = list(readied[:_MOST_READIED])
+        saved = self.tasks.save(row, after, parent=parent, agent=self._agent_of(row, after))
+        self.tell(saved, draft, by=by, whose=whose)
+        return saved
+
+    def is_person(self, fence: int | None) -> bool:
+        """True if the author is a person: named, without a fence, and no agent."""
+        return self.agent is None and fence is None and bool(self.by)
+
+    def _graded(self, row: TaskRow, after: Task, fence: int | None) -> Task:
+        if after.status is not TaskStatus.COMPLETED:
+            return replace(after, grade=None)
+        if self.is_person(fence):
+            return replace(after, grade="confirmed")
+        worker = row.agent if self.agent is None else self.agent.number
+        is_reported = worker is not None and self.tx.work.get(worker) is not None
+        if worker is None or (self.grades == "show" and not is_reported):
+            return after  # no host reported the worker's tool calls
+        from punchlist.tasks.grading import graded
+
+        return graded(self, row, after, worker)
+
+    def tell(self, row: TaskRow, *drafts: Draft, by: str | None = None, whose: int | None = None) -> None:
+        """Add events about a task."""
+        author = (self.by or row.task.owner or "") if by is None else by
+        number = whose if self.agent is None or (by == "" and self.by) else self.agent.number
+        self.tasks.add_events(row, drafts, by=author, at=self.now, agent=number)
+
+    def _agent_of(self, row: TaskRow, after: Task) -> int | None:
+        """Return the agent of this board that works on the task now: it started it, or the task was given to it."""
+        before, agent = row.task, self.agent
+        if after.status is TaskStatus.PENDING and after.owner is None:
+            return None
+        if agent is not None:
+            began = after.status is TaskStatus.IN_PROGRESS and (
+                before.status is not TaskStatus.IN_PROGRESS or after.fence != before.fence
+            )
+            if (began and after.owner in {None, agent.name}) or (after.owner == agent.name != before.owner):
+                return agent.number
+        return row.agent if after.owner == before.owner else None
+
+    def once(
+        self, call_id: str | None, asked: Any, run: Callable[[], tuple[Task, ...]], *, empty: bool = False
+    ) -> tuple[Task, ...]:
+        """Run a call once under its id; the same call again gets the same answer, byte for byte.
+
+        A call that returned nothing is not remembered, unless it did something even where it is `empty`.
+        """
+        if call_id is None:
+            return run()
+        name_of("call id", call_id)
+        fingerprint = _fingerprint(asked)
+        known = self.tasks.call(self.where, call_id)
+        if known is not None:
+            if known.fingerprint != fingerprint:
+                raise CallReused(call_id=call_id)
+            return _decode(known.reply)
+        tasks = run()
+        if tasks or empty:
+            self.tasks.save_call(self.where, call_id, StoredCall(fingerprint, _encode(tasks)), at=self.now)
+        return tasks
+
+    # Making, changing and deleting.
+
+    def create(self, subject: str, *, call_id: str | None = None, **given: Unpack[NewTask]) -> Task:
+        (task,) = self.once(call_id, ["create", subject, given], lambda: (self._create(subject, given),))
+        return task
+
+    def _create(self, subject: str, given: NewTask) -> Task:
+        check_known(given, NewTask)
+        new = Task(list=self.name, id="", subject="", created_at=self.now, created_by=self.by, updated_at=self.now)
+        task = describe_task(new, {**given, "subject": subject})
+        owner = given.get("owner")
+        if owner is not None:
+            task = replace(task, owner=name_of("owner", owner))
+        if task.checklist:
+            task = replace(task, progress=own_progress(task.status, task.checklist))
+        parent = given.get("parent")
+        above = None if parent is None else self.row(parent, alone=True)
+        if above is not None:
+            self._check_parent(above)
+            task = replace(task, parent=above.task.id)
+        own = self.agent is not None and owner == self.agent.name
+        row = self.tasks.add(self.where, task, parent=above, agent=self.agent.number if own and self.agent else None)
+        self.tell(row, draft_creation(row.task))
+        linked = self._link(row, {"add_blocked_by": given.get("blocked_by"), "add_blocks": given.get("blocks")})
+        return self.row(row.task.id).task if linked else row.task
+
+    def update(
+        self, id: str, *, revision: int | None = None, fence: int | None = None, **given: Unpack[TaskChanges]
+    ) -> Task:
+        """Change all that is given, or nothing: words first, then edges, then the status."""
+        check_known(given, TaskChanges)
+        row = self.row(id)
+        # Starting a task has its own rule, in `_start`.
+        if given.get("status") != TaskStatus.IN_PROGRESS and not _WORKERS_FIELDS.isdisjoint(given):
+            self.ownership.check(row, fence)
+        else:
+            rules.check_fence(row.task, fence)
+        rules.check_revision(row.task, revision)
+        if "state" in given:
+            rules.check_not_cancelling(row.task)
+        after, parent = describe_task(row.task, given), row.parent
+        if "parent" in given:
+            above = None if given["parent"] is None else self.row(given["parent"])
+            if above is not None:
+                self._check_parent(above, row)
+            after = replace(after, parent=None if above is None else above.task.id)
+            parent = None if above is None else above.number
+        if "owner" in given:
+            after = self._give(after, given["owner"], keep_status="status" in given)
+        if "result" in given:
+            after = replace(after, result=plain_json("result", given["result"]))
+        kind = "task.changed"
+        if after.status is not row.task.status:
+            kind = "task.cancelled" if after.status is TaskStatus.CANCELLED else "task.released"
+        row = self.write(row, after, kind, parent=parent)
+        if self._link(row, given) or "runs_after" in given:
+            row = self.row(id)
+        if "status" in given:
+            row = self._set_status(row, parse_status(given["status"]), fence, keep_owner="owner" in given)
+        return row.task
+
+    def _give(self, task: Task, owner: str | None, *, keep_status: bool) -> Task:
+        """Return the task with another owner: the claim on it is lost. Without an owner it is released."""
+        owner = None if owner is None else name_of("owner", owner)
+        if owner == task.owner:
+            return task
+        if task.wait is not None:
+            then = task.wait.then if owner is not None else "pending"
+            task = replace(task, wait=replace(task.wait, meant=owner is not None, then=then))
+        if owner is None and task.status is TaskStatus.IN_PROGRESS and not keep_status:
+            return rules.release(task, self.now)
+        return replace(task, owner=owner, fence=task.fence + 1, lease=None, lease_until=None, reserved=())
+
+    def _set_status(self, row: TaskRow, to: TaskStatus, fence: int | None, *, keep_owner: bool = False) -> TaskRow:
+        """Move a task to a status; with `keep_owner` one that is open again stays its new owner's."""
+        task = row.task
+        if to is TaskStatus.IN_PROGRESS:
+            return self._start(row, given=keep_owner, fence=fence)
+        if task.status is to:
+            return row
+        match to:
+            case TaskStatus.PENDING:
+                kind, after = self._reopen(task)
+                return self.write(row, replace(after, owner=task.owner) if keep_owner else after, kind)
+            case TaskStatus.COMPLETED:
+                done = rules.complete(with_list_ticks(self.tx, row), self.now, task.result, fence=fence)
+                return self.write(row, done, "task.completed", fence=fence)
+            case TaskStatus.FAILED:
+                return self.write(row, rules.move(task, to, self.now, fence=task.fence + 1), "task.failed")
+            case TaskStatus.CANCELLED:
+                return self.write(row, rules.cancel(task, self.now), "task.cancelled")
+            case TaskStatus.WAITING:
+                raise InvalidInput(problem="Say what the task is to wait for: use `wait`.")
+
+    def _start(self, row: TaskRow, *, given: bool, fence: int | None) -> TaskRow:
+        """Start a task for the writer, or for the owner it was just `given`; raise if another worker has it."""
+        task, own = row.task, given or self.ownership.has(row, fence)
+        if rules.is_held(task) and not own:
+            raise rules.taken_error(task, self.ownership.holder(row))
+        if task.status is TaskStatus.IN_PROGRESS and (given or fence is not None or self.ownership.is_at_work(row)):
+            return row
+        said = self.by if self.agent is None else ""
+        owner = (task.owner if own else None) or said or None
+        return self.write(row, rules.start(task, owner, self.now), "task.started")
+
+    def _reopen(self, task: Task) -> tuple[str, Task]:
+        """Return the task as pending, from any status, and the kind of event for it."""
+        if task.status in ENDED:
+            return "task.reopened", rules.retry(task, self.now)
+        if task.wait is not None:
+            return "task.resumed", rules.resume(replace(task, wait=replace(task.wait, then="pending")), self.now)
+        return "task.released", rules.release(task, self.now)
+
+    def _check_parent(self, above: TaskRow, row: TaskRow | None = None) -> None:
+        for _ in range(_DEEPEST):
+            if row is not None and above.number == row.number:
+                raise InvalidInput(problem=f"Task `{row.task.id}` cannot be below itself.")
+            if above.parent is None:
+                return
+            above = self.tasks.get(above.parent)
+        raise InvalidInput(problem=f"Tasks lie at most {_DEEPEST} deep.")
+
+    def _link(self, row: TaskRow, given: Mapping[str, Any]) -> bool:
+        """Add and remove edges; True if there were any."""
+        touched = False
+        for name in EDGES:
+            for each in _ids(name, given.get(name)):
+                other = self.row(each, alone=True)
+                task, blocker = (row, other) if name.endswith("blocked_by") else (other, row)
+                adds = name.startswith("add")
+                if self.tasks.add_edge(task, blocker) if adds else self.tasks.remove_edge(task, blocker):
+                    told = {**_named(task.task), "blocker": blocker.task.id}
+                    self.tell(task, Draft("task.linked" if adds else "task.unlinked", told))
+                    touched = True
+        return touched
+
+    def delete(self, id: str, *, revision: int | None = None, fence: int | None = None) -> Task:
+        """Delete a task with its edges, and return it as it was; its id is never given again.
+
+        Its children move to its parent, which is a change to each of them.
+        """
+        row = self.row(id)
+        self.ownership.check(row, fence)
+        rules.check_revision(row.task, revision)
+        for child in self.tasks.move_children(row, at=self.now):
+            before = child.task
+            after = replace(before, parent=row.task.parent, revision=before.revision + 1)
+            moved = draft_change("task.changed", before, after)
+            if moved is not None:
+                self.tell(child, moved)
+        readied = self.tasks.delete(row)
+        told = {**_named(row.task), "readied": list(readied)} if readied else _named(row.task)
+        self.tell(row, Draft("task.deleted", told))
+        return row.task
+
+    def ended_before(self, before: datetime, *, limit: int = 100) -> Sequence[TaskRow]:
+        """Return tasks that ended before a time, have no children, and block no open task."""
+        return self.tasks.ended_before(self.where, before, limit=limit)
+
+    # Claiming and releasing.
+
+    def claim(
+        self,
+        owner: str,
+        *,
+        id: str | None = None,
+        limit: int = 1,
+        label: str | None = None,
+        lease: float = LEASE,
+        reserve: Sequence[str] = (),
+        call_id: str | None = None,
+    ) -> tuple[Task, ...]:
+        """Claim the first ready tasks, or the one of that id, for this worker."""
+        name_of("owner", owner)
+        check_lease(lease)
+        if not 1 <= limit <= _MOST_AT_ONCE:
+            raise InvalidInput(problem=f"From 1 to {_MOST_AT_ONCE} tasks can be claimed at once.")
+        asked = ["claim", owner, id, limit, label, lease, list(reserve)]
+        patterns = check_patterns(reserve, self._project)
+        label = None if label is None else repair(label)
+        length = timedelta(seconds=lease)
+
+        def run() -> tuple[Task, ...]:
+            if patterns:
+                self.ownership.check_reservable(patterns, self.where.project, self.now)
+            if id is None:
+                rows = self._claim_next(owner, limit, label, length, patterns)
+            else:
+                rows = [self._claim_one(self.row(id), owner, label, length, patterns)]
+            self.ownership.claimed.update(row.number for row in rows)
+            return tuple(row.task for row in rows)
+
+        return self.once(call_id, asked, run)
+
+    def _claim_one(
+        self, row: TaskRow, owner: str, label: str | None, lease: timedelta, patterns: tuple[str, ...]
+    ) -> TaskRow:
+        if label is not None and label not in row.task.labels:
+            raise TaskNotReady(id=row.task.id, problem=f"it is not labelled `{label[:80]}`")
+        if rules.is_held(row.task) and row.task.owner is None:
+            raise rules.taken_error(row.task, self.ownership.holder(row))
+        return self.write(row, rules.claim(row.task, owner, self.now, lease, patterns), "task.claimed")
+
+    def _claim_next(
+        self, owner: str, limit: int, label: str | None, lease: timedelta, patterns: tuple[str, ...]
+    ) -> Sequence[TaskRow]:
+        number = None if self.agent is None else self.agent.number
+        rows = self.tasks.claim(
+            self.where, owner, agent=number, now=self.now, lease=lease, limit=limit, label=label, reserve=patterns
+        )
+        if not rows:
+            self._shorten_leases()
+        for row in rows:
+            self.tell(row, Draft("task.claimed", {**_named(row.task), "set": _claim_fields(row.task)}))
+        return rows
+
+    def _shorten_leases(self) -> None:
+        """Renew leases that end later than any can: a clock that is ahead gave them."""
+        most = self.now + timedelta(seconds=LONGEST_LEASE)
+        for row in self.tasks.leases_beyond(self.where, most):
+            until = self.now + timedelta(seconds=row.task.lease or LEASE)
+            self.tasks.save_lease(row, replace(row.task, lease_until=until))
+
+    def heartbeat(self, id: str, *, fence: int, lease: float | None = None) -> Task:
+        """Renew the lease. The returned task says if it is to be cancelled."""
+        row = self.row(id)
+        task = row.task
+        rules.check_fence(task, fence)
+        if task.status is TaskStatus.PENDING:
+            return self._claim_again(row, lease)
+        length = timedelta(seconds=check_lease(lease or task.lease or LEASE))
+        alive = rules.renew_lease(task, task.owner, self.now, length)
+        self.tasks.save_lease(row, alive)
+        return alive
+
+    def _claim_again(self, row: TaskRow, lease: float | None) -> Task:
+        """Give a task back to its last worker, as it had it; raise if its files are reserved by another now."""
+        claim = self.ownership.find_claim(row)
+        if claim is None:
+            raise rules.no_claim_error(row.task)
+        had = claim.task
+        length = timedelta(seconds=check_lease(lease or had.lease or LEASE))
+        self.ownership.check_reservable(had.reserved, self.where.project, self.now, claim)
+        alive = replace(rules.renew_lease(row.task, had.owner, self.now, length), reserved=had.reserved)
+        return self.write(row, alive, "task.claimed").task
+
+    def release(self, id: str, *, fence: int | None = None) -> Task:
+        row = self.row(id)
+        self.ownership.check(row, fence)
+        after = rules.release(row.task, self.now)
+        kind = "task.cancelled" if after.status is TaskStatus.CANCELLED else "task.released"
+        return self.write(row, after, kind, fence=fence).task
+
+    # Completing, failing and cancelling.
+
+    def complete(
+        self,
+        id: str,
+        *,
+        fence: int | None = None,
+        result: Any = None,
+        revision: int | None = None,
+        call_id: str | None = None,
+    ) -> Task | Late:
+        """Complete a task; or, where another worker has it by now, keep the result and change nothing else."""
+        late: list[Late] = []
+
+        def run() -> tuple[Task, ...]:
+            done = self._complete(id, fence, plain_json("result", result), revision)
+            if isinstance(done, Late):
+                late.append(done)
+                return ()
+            return (done,)
+
+        found = self.once(call_id, ["complete", id, fence, result], run)
+        return late[0] if late else found[0]
+
+    def _complete(self, id: str, fence: int | None, result: Any, revision: int | None) -> Task | Late:
+        row = self.find(id)
+        if row is None:
+            return self._complete_deleted(id, fence, result)
+        late = self.check_late(row, fence, result)
+        if late is not None:
+            return late
+        rules.check_revision(row.task, revision)
+        if row.task.status is TaskStatus.COMPLETED and row.task.grade is not None and self.is_person(fence):
+            return self.write(row, replace(row.task, grade="confirmed"), "task.graded").task
+        done = rules.complete(with_list_ticks(self.tx, row), self.now, result, fence=fence)
+        return self.write(row, done, "task.completed", fence=fence).task
+
+    def check_late(self, row: TaskRow, fence: int | None, result: Any) -> Late | None:
+        """Return the late completion under this fence, its result kept; None if it still counts.
+
+        An agent need show no fence: the board knows that it had the task, and that another has it now.
+        """
+        task, fence = row.task, self.ownership.fence_of(row, fence)
+        then = "what you brought is kept beside it"
+        if fence in {None, task.fence} and task.status is TaskStatus.COMPLETED and result not in (None, task.result):
+            refused = TransitionRefused(id=task.id, status=task.status, to="completed once more", next=then)
+            return self._keep_late(row, task.fence, result, refused)
+        if fence is None:
+            return None
+        if fence != task.fence:
+            kept = " What you brought is kept with the task." if result is not None else ""
+            stale = FenceStale(id=task.id, fence=fence, actual=task.fence, kept=kept)
+            return self._keep_late(row, fence, result, stale)
+        if task.cancel_requested and task.status not in ENDED:
+            return self._keep_late(row, fence, result, CancelPending(id=task.id))
+        if task.status is TaskStatus.CANCELLED:
+            refused = TransitionRefused(id=task.id, status=task.status, to="completed", next=then)
+            return self._keep_late(row, fence, result, refused)
+        return None
+
+    def find_late(self, id: str, fence: int | None, result: Any) -> Late | None:
+        """Return the late completion as `check_late` does, also of a task that was deleted."""
+        row = self.find(id)
+        return self._complete_deleted(id, fence, result) if row is None else self.check_late(row, fence, result)
+
+    def _complete_deleted(self, id: str, fence: int | None, result: Any) -> Late:
+        """Keep the result of a deleted task in its history; raise `TaskUnknown` if there never was one."""
+        gone, known = None, False
+        for event in () if self._where is None else self.tasks.history(self._where, number_of(id) or 0):
+            gone = fold_task(gone, event.kind, event.data, event.at) or gone
+            brought = (event.data.get("fence"), event.data.get("result"))
+            known |= event.kind == "task.late" and brought == (fence, result)
+        if gone is None or fence is None:
+            raise TaskUnknown(id=str(id)[:80], list=self.name)
+        if result is not None and not known:
+            told = {**_named(gone), "fence": fence, "result": result}
+            self.tell(TaskRow(0, self.where, 0, None, None, 0, gone), Draft("task.late", told), by=self.by)
+        then = "stop working on it" if result is None else "what you brought is kept in its history"
+        return Late(gone, TaskDeleted(id=gone.id, list=self.name, next=then))
+
+    def _keep_late(self, row: TaskRow, fence: int, result: Any, error: TaskError) -> Late:
+        if result is None:
+            return Late(row.task, error)
+        after = rules.add_late_result(row.task, fence, result, by=self.by, now=self.now)
+        return Late(self.write(row, after, "task.late", by=self.by).task, error)
+
+    def fail(self, id: str, reason: str = "", *, fence: int | None = None) -> Task:
+        """Fail a task; while there are attempts left, it is pending again after a rest."""
+        row = self.row(id)
+        self.ownership.check(row, fence)
+        after = rules.fail(row.task, self.now, text("reason", reason, Cleaner()))
+        kind = "task.failed" if after.status is TaskStatus.FAILED else "task.retrying"
+        return self.write(row, after, kind, fence=fence).task
+
+    def retry(self, id: str) -> Task:
+        row = self.row(id)
+        return self.write(row, rules.retry(row.task, self.now), "task.reopened").task
+
+    def cancel(self, id: str, reason: str | None = None, *, request: bool = False, fence: int | None = None) -> Task:
+        """Cancel a task at once; with `request` ask its worker to, which may then do nothing else with it."""
+        row = self.row(id)
+        if request:
+            rules.check_fence(row.task, fence)
+            return self.write(row, rules.request_cancel(row.task), "task.cancel_requested").task
+        self.ownership.check(row, fence)
+        reason = None if reason is None else text("reason", reason, Cleaner())
+        return self.write(row, rules.cancel(row.task, self.now, reason), "task.cancelled", fence=fence).task
+
+    # Waiting.
+
+    def wait(
+        self,
+        id: str,
+        *,
+        until: datetime | timedelta | None = None,
+        topic: str | None = None,
+        correlation_id: str | None = None,
+        state: Any = None,
+        fence: int | None = None,
+        revision: int | None = None,
+    ) -> Task:
+        """Set a task waiting and merge `state` into its own. An event that was kept for it is delivered at once."""
+        row = self.row(id)
+        self.ownership.check(row, fence)
+        rules.check_revision(row.task, revision)
+        wait = rules.make_wait(self.now, until=until, topic=topic, correlation_id=correlation_id)
+        after = rules.wait(row.task, wait, self.now)
+        if state is not None:
+            after = rules.patch_state(after, plain_json("state", state))
+            check_json_size("state", after.state)
+        row = self.write(row, after, "task.waiting", fence=fence)
+        if wait.topic is not None and wait.correlation_id is not None:
+            kept = self.tasks.take_signal(self.where, wait.topic, wait.correlation_id)
+            if kept is not None:
+                return self._resume(self.row(row.task.id), {"resume_event": kept[0]})
+        return row.task
+
+    def signal(
+        self, topic: str, correlation_id: str, payload: Any = None, *, keep: bool = False, call_id: str | None = None
+    ) -> tuple[Task, ...]:
+        """Deliver an event to each task that waits for it, once: it is in their state as `resume_event`.
+
+        With `keep` an event that no task waits for yet is delivered to the first that does.
+        """
+        wait = rules.make_wait(self.now, topic=topic, correlation_id=correlation_id)
+        payload = plain_json("payload", payload)
+        where, topic, correlation_id = self.where, wait.topic or "", wait.correlation_id or ""
+
+        def run() -> tuple[Task, ...]:
+            rows = self.tasks.waiting_for(where, topic, correlation_id)
+            if not rows and keep:
+                self.tasks.keep_signal(where, topic, correlation_id, payload, at=self.now)
+            # Each row is read again: to resume one may have changed the next.
+            return tuple(self._resume(self.row(row.task.id), {"resume_event": payload}) for row in rows)
+
+        return self.once(call_id, ["signal", topic, correlation_id, payload, keep], run, empty=keep)
+
+    def resume(self, id: str, *, state: Any = None, revision: int | None = None) -> Task:
+        """Resume a task, whatever it waits for; `state` is merged into its own."""
+        row = self.row(id)
+        rules.check_revision(row.task, revision)
+        return self._resume(row, None if state is None else plain_json("state", state), fits=state is not None)
+
+    def _resume(self, row: TaskRow, state: Any, *, fits: bool = False) -> Task:
+        after = rules.resume(row.task, self.now, state)
+        if fits:
+            check_json_size("state", after.state)
+        kind = "task.cancelled" if after.status is TaskStatus.CANCELLED else "task.resumed"
+        return self.write(row, after, kind).task
+
+
+def _named(task: Task) -> dict[str, Any]:
+    """Return the fields by which every event names its task."""
+    return {"list": task.list, "id": task.id, "subject": task.subject}
+
+
+def _claim_fields(task: Task) -> dict[str, Any]:
+    """Return the fields that the store's own claim statement changes."""
+    started = None if task.started_at is None else task.started_at.isoformat()
+    told = {"status": task.status.value, "owner": task.owner, "attempts": task.attempts, "lease": task.lease}
+    reserved = {"reserved": list(task.reserved)} if task.reserved else {}
+    return {**told, "fence": task.fence, "started_at": started, "revision": task.revision, **reserved}
+
+
+def _ids(name: str, given: Any) -> list[str]:
+    if given is None:
+        return []
+    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+        raise InvalidInput(problem=f"`{name.removeprefix('add_')}` is a list of ids.")
+    ids = list(dict.fromkeys(str(each) for each in cast("Iterable[Any]", given)))
+    if len(ids) > MOST_PARTS:
+        raise InvalidInput(problem=f"{len(ids)} edges are too many for one call; at most {MOST_PARTS} fit.")
+    return ids
+
+
+def _fingerprint(asked: Any) -> bytes:
+    try:
+        body = _encode(asked)
+    except (TypeError, ValueError, RecursionError):
+        body = repr(asked).encode("utf-8", "backslashreplace")
+    return blake2b(body, digest_size=16).digest()

@@ -1,4 +1,4 @@
-"""The model's calls of a task tool, answered within its transaction. What is refused writes nothing but the refusal."""
+"""Answer the model's calls of a task tool within their transaction. A refused call writes only its refusal."""
 
 from __future__ import annotations
 
@@ -8,55 +8,52 @@ from typing import assert_never
 
 from msgspec.structs import replace
 
-from punchlist.agent.calls import Decide, Repeat
-from punchlist.agent.handle import Handle, grades_of, speaks
+from punchlist.core.commands import Repeat
 from punchlist.core.events import Draft
+from punchlist.core.json_values import plain_json
 from punchlist.core.task import CreateTask, GetTask, ListTasks, Task, TaskCommand, TaskResult, TaskStatus, UpdateTask
 from punchlist.dialects.base import Reply
 from punchlist.errors import GateRefused, InvalidInput, PunchlistError, TaskError, TaskRevisionConflict, TaskUnknown
 from punchlist.store import AgentRow, Transaction
 from punchlist.store.task_rows import TaskRow
 from punchlist.tasks.claims import Late
-from punchlist.tasks.fields import changed, plain, proposed
-from punchlist.tasks.gates import On, ask, stands
+from punchlist.tasks.fields import describe_completion, describe_new_task
+from punchlist.tasks.gates import MOST_ASKED, Gate, On, ask_gates, has_gate
 from punchlist.tasks.work import Work
 
-_ASKED = 5
-"""How often gates are asked about a task that changes while they answer."""
 
+class TaskModelCall:
+    """One call of a task tool. It is decided again after its gates have answered, and after it was refused."""
 
-def answering(agent: Handle, command: TaskCommand) -> Decide:
-    """What answers one call of this agent."""
-    if command.reads:
-        agent.board.tasks_wanted(agent.task_list)
-    return _Call(agent, command).decide
-
-
-def around(agent: Handle, transact: Callable[[], Reply]) -> Reply:
-    """Does the transaction of a call that may change the agent's list of tasks."""
-    return agent.board.change_tasks(agent.task_list, transact)
-
-
-class _Call:
-    """One call. It is asked again after its gates have answered, and after it was refused."""
-
-    def __init__(self, agent: Handle, command: TaskCommand) -> None:
-        self._agent = agent
+    def __init__(
+        self,
+        command: TaskCommand,
+        list: str,
+        *,
+        by: str,
+        grades: str,
+        gates: tuple[Gate, ...],
+        render: Callable[[TaskResult], Reply],
+    ) -> None:
         self._command = command
-        self._render: Callable[[TaskResult], Reply] = speaks(agent).render
+        self._list = list
+        self._by = by
+        self._grades = grades
+        self._gates = gates
+        self._render = render
         self._answers: dict[tuple[str, int], GateRefused | None] = {}
         self._refused: TaskError | InvalidInput | TaskRevisionConflict | None = None
 
     def decide(self, tx: Transaction, row: AgentRow, now: datetime) -> tuple[Reply, bool]:
-        agent, name = self._agent, self._agent.task_list
-        work = Work(tx, name, project=row.project, now=now, by=agent.name, agent=row, grades=grades_of(agent))
+        """Return the reply, and True if a task changed. Raises `Repeat` to be decided again in a new transaction."""
+        work = Work(tx, self._list, project=row.project, now=now, by=self._by, agent=row, grades=self._grades)
         if self._refused is not None:
             return self._refusal(work, row, self._refused), False
         try:
-            result = self._done(work)
+            result = self._run(work)
         except (TaskError, InvalidInput, TaskRevisionConflict) as error:
             self._refused = error
-            raise Repeat from error  # whatever it wrote is taken back
+            raise Repeat from error  # rolls back what it wrote
         if isinstance(result, Late):
             return self._refusal(work, row, result.error), True
         reply = self._render(result)
@@ -76,7 +73,7 @@ class _Call:
                 work.tell(found, Draft("task.refused", {**told, "on": "complete", "reason": str(error)}))
         return reply
 
-    def _done(self, work: Work) -> TaskResult | Late:
+    def _run(self, work: Work) -> TaskResult | Late:
         command = self._command
         match command:
             case CreateTask():
@@ -84,7 +81,8 @@ class _Call:
             case UpdateTask():
                 return self._update(work, command)
             case GetTask():
-                task = _found(work, command.id)
+                row = _find(work, command.id)
+                task = None if row is None else row.task
                 return TaskResult(command, task, task)
             case ListTasks():
                 where = work.tasks.find_list(work.name)
@@ -94,12 +92,12 @@ class _Call:
                 assert_never(command)
 
     def _create(self, work: Work, command: CreateTask) -> TaskResult:
-        if stands(self._agent.board.gates, "create", work.name):
-            self._pass("create", proposed(work.name, command.subject, command.fields, by=work.by))
+        if has_gate(self._gates, "create", work.name):
+            self._pass_gates("create", describe_new_task(work.name, command.subject, command.fields, by=work.by))
         return TaskResult(command, after=work.create(command.subject, **command.fields))
 
     def _update(self, work: Work, command: UpdateTask) -> TaskResult | Late:
-        row = _row(work, command.id)
+        row = _find(work, command.id)
         before = None if row is None else row.task
         if row is None or before is None or before.status is TaskStatus.CANCELLED:
             raise TaskUnknown(id=command.id[:80], list=work.name)
@@ -110,42 +108,37 @@ class _Call:
         if before.status in command.unless and before.status is not TaskStatus.IN_PROGRESS:
             fields.pop("status", None)
         if fields.get("status") == TaskStatus.COMPLETED:
-            late = work.too_late(row, None, plain("result", fields))
+            late = work.check_late(row, None, plain_json("result", fields))
             if late is not None:
                 return late
-            if stands(self._agent.board.gates, "complete", work.name):
-                self._pass("complete", changed(before, fields))
+            if has_gate(self._gates, "complete", work.name):
+                self._pass_gates("complete", describe_completion(before, fields))
         fence = None
-        if fields.get("status") == TaskStatus.IN_PROGRESS and work.is_under_another_name(row):
-            fence = before.fence  # a model may call itself what it likes
+        if fields.get("status") == TaskStatus.IN_PROGRESS and work.ownership.is_under_another_name(row):
+            fence = before.fence  # a model may give itself any name
         return TaskResult(command, before, work.update(before.id, fence=fence, **fields))
 
-    def _pass(self, on: On, task: Task) -> None:
-        """Lets the call go on if the gates have agreed; they are asked outside the transaction."""
+    def _pass_gates(self, on: On, task: Task) -> None:
+        """Return if the gates have agreed; they are asked outside the transaction."""
         key = (task.id, task.revision)
         if key in self._answers:
             refusal = self._answers[key]
             if refusal is not None:
                 raise refusal
             return
-        if len(self._answers) >= _ASKED:
+        if len(self._answers) >= MOST_ASKED:
             raise TaskRevisionConflict(id=task.id, expected="what it was", actual=task.revision)
         raise Repeat(lambda: self._ask(key, on, task))
 
     def _ask(self, key: tuple[str, int], on: On, task: Task) -> None:
         try:
-            ask(self._agent.board.gates, on, task)
+            ask_gates(self._gates, on, task)
             self._answers[key] = None
         except GateRefused as refused:
             self._answers[key] = refused
 
 
-def _row(work: Work, id: str) -> TaskRow | None:
-    """The task that is called so, to the letter."""
+def _find(work: Work, id: str) -> TaskRow | None:
+    """Return the task of exactly this id: `01` is not task 1."""
     row = work.find(id)
     return None if row is None or row.task.id != id else row
-
-
-def _found(work: Work, id: str) -> Task | None:
-    row = _row(work, id)
-    return None if row is None else row.task

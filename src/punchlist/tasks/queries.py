@@ -1,7 +1,8 @@
-"""The list that is worked under a task: how far it is, and what it ticks of the task's checklist."""
+"""Reading tasks within a transaction: their ids, and the progress of the todo list that is worked under one."""
 
 from __future__ import annotations
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from punchlist.core.task import ChecklistLine, Task, Worked, share
@@ -10,31 +11,44 @@ from punchlist.store import AgentRow, Transaction
 from punchlist.store.task_rows import TaskRow
 
 
-def with_list(tx: Transaction, row: TaskRow) -> Task:
-    """The task, as far as the list that is worked under it, while it has no children and is not done.
+class TaskGraph(Struct, frozen=True):
+    """Tasks, and the edges between them as pairs of ids: a blocker, and the task that waits for it."""
+
+    tasks: tuple[Task, ...]
+    edges: tuple[tuple[str, str], ...]
+
+
+def number_of(id: str | int) -> int | None:
+    """Return the number of a task id; None if the text is no such id."""
+    said = str(id)
+    return int(said) if said.isascii() and said.isdecimal() and len(said) < 19 else None
+
+
+def with_list_progress(tx: Transaction, row: TaskRow) -> Task:
+    """Return an open task without children with the progress of the list that is worked under it.
 
     The list is its agent's, whatever the session is called by now.
     """
     task, worked = row.task, row.task.worked
     if worked is None or row.children or not task.is_open:
         return task
-    agent = _agent(tx, row, worked)
-    progress = None if agent is None else _progress(tx, agent, worked.plan_id)
-    if agent is None or progress is None:
+    found = _worked_list(tx, row, worked)
+    if found is None:
         return task
+    agent, progress = found
     now = Worked(session=agent.session, agent=agent.name, plan_id=worked.plan_id)
     return replace(task, progress=progress, worked=now)
 
 
-def ticked(tx: Transaction, row: TaskRow) -> Task:
-    """The task with those lines of its checklist ticked that the list made from it has completed."""
+def with_list_ticks(tx: Transaction, row: TaskRow) -> Task:
+    """Return the task with those lines of its checklist ticked that the list made from it has completed."""
     task, worked = row.task, row.task.worked
     if worked is None or all(check.done for check in task.checklist):
         return task
-    agent = _agent(tx, row, worked)
-    progress = None if agent is None else _progress(tx, agent, worked.plan_id)
-    if agent is None or progress is None:
+    found = _worked_list(tx, row, worked)
+    if found is None:
         return task
+    agent, progress = found
     todos = agent.state.todos
     items = todos.items if todos.plan_id == worked.plan_id else ()
     done = {item.content for item in items if item.status is Status.COMPLETED}
@@ -43,18 +57,20 @@ def ticked(tx: Transaction, row: TaskRow) -> Task:
     return replace(task, checklist=tuple(checks))
 
 
-def _agent(tx: Transaction, row: TaskRow, worked: Worked) -> AgentRow | None:
+def _worked_list(tx: Transaction, row: TaskRow, worked: Worked) -> tuple[AgentRow, Progress] | None:
+    """Return the agent that works the list, and its progress; None if the agent no longer follows that plan."""
     session, name = tx.tasks.worked_by(row) or (worked.session, worked.agent)
-    return tx.agent(session, name)
+    agent = tx.agent(session, name)
+    progress = None if agent is None else _progress(tx, agent, worked.plan_id)
+    return None if agent is None or progress is None else (agent, progress)
 
 
 def _progress(tx: Transaction, agent: AgentRow, plan_id: str) -> Progress | None:
-    """How far a plan is; None if it is no longer followed. What its dialect cleared off the list is done."""
     todos = agent.state.todos
     wiped = tx.history.wiped(agent, plan_id)
     if wiped is None:
         return todos.progress if todos.plan_id == plan_id and todos.items else None
-    count, revision = wiped
+    count, revision = wiped  # items that the dialect cleared off the list are done
     left = todos if todos.plan_id == plan_id else tx.history.at(agent.number, revision)
     done, total, _ = (left or TodoList()).progress
     return share(done + count, total + count)

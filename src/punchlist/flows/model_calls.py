@@ -1,4 +1,4 @@
-"""The model's calls of a flow tool, answered within its transaction. What is refused writes nothing but the refusal."""
+"""Answer the model's calls of a flow tool within their transaction. A refused call writes only its refusal."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from datetime import datetime
 from typing import assert_never
 from uuid import uuid4
 
-from punchlist.agent.calls import Decide, Repeat
-from punchlist.agent.handle import Handle, speaks
 from punchlist.config import timer_horizon
+from punchlist.core.commands import Repeat
 from punchlist.core.events import Draft
 from punchlist.core.flow import (
     AdvanceFlow,
@@ -34,29 +33,21 @@ from punchlist.store import AgentRow, Transaction
 from punchlist.store.flows import OVERTAKEN
 
 
-def answering(agent: Handle, command: FlowCommand) -> Decide:
-    """What answers one call of this agent."""
-    return _Call(agent, command).decide
+class FlowModelCall:
+    """One call of a flow tool. It is decided again after it was refused, and once more if another process changed the
+    flow meanwhile."""
 
-
-def around(agent: Handle, transact: Callable[[], Reply]) -> Reply:
-    """Does the transaction of a call that may change a flow. Who wants to know of flows follows the events."""
-    return transact()
-
-
-class _Call:
-    """One call. It is asked again after it was refused, and once more if somebody else changed the flow meanwhile."""
-
-    def __init__(self, agent: Handle, command: FlowCommand) -> None:
+    def __init__(self, command: FlowCommand, *, name: str, session: str, render: Callable[[FlowResult], Reply]) -> None:
         self._command = command
-        self._owner = owner_key(agent.name, agent.session)
-        self._by = agent.name
-        self._render: Callable[[FlowResult], Reply] = speaks(agent).render
+        self._owner = owner_key(name, session)
+        self._by = name
+        self._render = render
         self._id = str(uuid4())
         self._refused: FlowError | InvalidInput | None = None
         self._overtaken = False
 
     def decide(self, tx: Transaction, row: AgentRow, now: datetime) -> tuple[Reply, bool]:
+        """Return the reply, and True if a flow changed. Raises `Repeat` to be decided again in a new transaction."""
         if self._refused is not None:
             reply = self._render(FlowResult(self._command, error=self._refused))
             refused = Draft("flow.refused", {"code": reply.problems[0].code, "problem": reply.text[:500]})
@@ -64,7 +55,7 @@ class _Call:
             return reply, False
         work = FlowWork(tx, now=now, by=self._by, agent=row)
         try:
-            result = self._done(work)
+            result = self._run(work)
         except FlowRevisionMismatch as error:
             if self._overtaken or error.data["actual"] != OVERTAKEN:
                 self._refused = error
@@ -72,10 +63,10 @@ class _Call:
             raise Repeat from error
         except (FlowError, InvalidInput) as error:
             self._refused = error
-            raise Repeat from error  # whatever it wrote is taken back
+            raise Repeat from error  # rolls back what it wrote
         return self._render(result._replace(problems=tuple(work.cleaner.problems()))), not self._command.reads
 
-    def _done(self, work: FlowWork) -> FlowResult:
+    def _run(self, work: FlowWork) -> FlowResult:
         command = self._command
         match command:
             case StartFlow():

@@ -1,8 +1,9 @@
-"""Where todos and tasks meet: a list made from a task, and a list that becomes tasks."""
+"""Links between todos and tasks: a list made from a task, and tasks made from a list."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from hashlib import blake2b
+from typing import Protocol
 
 from msgspec.structs import replace
 
@@ -13,12 +14,20 @@ from punchlist.store import Transaction
 from punchlist.tasks.fields import LONGEST, NewTask
 from punchlist.tasks.work import Work
 
-if TYPE_CHECKING:
-    from punchlist.agent import Agent
+
+class TodoAgent(Protocol):
+    """The parts of an agent's handle that have a todo list."""
+
+    name: str
+    session: str
+
+    @property
+    def todos(self) -> TodoList: ...
+    def restore_list(self, todos: TodoList, *, by: str, source: str) -> TodoList: ...
 
 
 def steps_of(task: Task, children: tuple[Task, ...]) -> TodoList:
-    """The steps of a task as a list: its children that were not cancelled, else its checklist, else the task itself."""
+    """Return the steps of a task as a list: its children that were not cancelled, else its checklist, else itself."""
     wanted = [child for child in children if child.status is not TaskStatus.CANCELLED]
     if wanted:
         parts = [(child.subject, not child.is_open) for child in wanted]
@@ -33,8 +42,8 @@ def steps_of(task: Task, children: tuple[Task, ...]) -> TodoList:
     return TodoList(items=items)
 
 
-def remember(work: Work, task: str, agent: Agent, plan_id: str) -> Task:
-    """Notes under which task a list is worked."""
+def link_list(work: Work, task: str, agent: TodoAgent, plan_id: str) -> Task:
+    """Record on a task which list is worked under it."""
     row = work.row(task)
     worked = Worked(session=agent.session, agent=agent.name, plan_id=plan_id)
     known = work.tx.agent(agent.session, agent.name)
@@ -43,18 +52,16 @@ def remember(work: Work, task: str, agent: Agent, plan_id: str) -> Task:
     return work.write(row, replace(row.task, worked=worked), "task.changed").task
 
 
-def call_of(agent: Agent, todos: TodoList, item: TodoItem) -> str:
-    """Under which call an item is promoted: always the same, and never longer than such a name may be."""
+def _call_id(agent: TodoAgent, todos: TodoList, item: TodoItem) -> str:
+    """Return the call id under which an item is promoted: the same each time, hashed where it would be too long."""
     said = f"promote {agent.session} {agent.name} {todos.plan_id} {item.id}"
     if len(said) <= LONGEST["name"] and said.isprintable():
         return said
-    from hashlib import blake2b  # few names are so long
-
     return f"promote {blake2b(said.encode(errors='replace'), digest_size=16).hexdigest()}"
 
 
-def fields_of(agent: Agent, todos: TodoList, item: TodoItem, parent: str | None) -> NewTask:
-    """What a promoted item is given as a task."""
+def promoted_fields(agent: TodoAgent, todos: TodoList, item: TodoItem, parent: str | None) -> NewTask:
+    """Return the fields of the task that an item is promoted to."""
     origin = {"session": agent.session, "agent": agent.name, "plan_id": todos.plan_id, "item": item.id}
     given: NewTask = {"metadata": {"todo": origin}}
     if item.active_form:
@@ -70,31 +77,31 @@ def subject_of(item: TodoItem) -> str:
     return item.content[: LONGEST["subject"]]
 
 
-def unpromoted(tx: Transaction, name: str, agent: Agent, todos: TodoList) -> list[TodoItem]:
-    """The open items of which no task was made yet."""
+def find_unpromoted(tx: Transaction, name: str, agent: TodoAgent, todos: TodoList) -> list[TodoItem]:
+    """Return the open items that have no task yet."""
     where = tx.tasks.find_list(name)
     items = todos.open_items
-    return [item for item in items if where is None or tx.tasks.call(where, call_of(agent, todos, item)) is None]
+    return [item for item in items if where is None or tx.tasks.call(where, _call_id(agent, todos, item)) is None]
 
 
-def promoted(work: Work, agent: Agent, todos: TodoList, parent: str | None) -> tuple[Task, ...]:
-    """The open items of a list as tasks, each after the one before. One that was promoted before stays that task."""
+def promote(work: Work, agent: TodoAgent, todos: TodoList, parent: str | None) -> tuple[Task, ...]:
+    """Make tasks of the open items of a list, each after the one before. A promoted item keeps its task."""
     tasks: list[Task] = []
     for item in todos.open_items:
 
         def make(item: TodoItem = item) -> tuple[Task, ...]:
             before: NewTask = {"blocked_by": [tasks[-1].id]} if tasks else {}
-            return (work.create(subject_of(item), **{**fields_of(agent, todos, item, parent), **before}),)
+            return (work.create(subject_of(item), **{**promoted_fields(agent, todos, item, parent), **before}),)
 
-        (task,) = work.once(call_of(agent, todos, item), ["promote"], make)
+        (task,) = work.once(_call_id(agent, todos, item), ["promote"], make)
         row = work.find(task.id)
         if row is not None:
-            tasks.append(_after(work, row.task, tasks[-1]) if tasks else row.task)
+            tasks.append(_put_after(work, row.task, tasks[-1]) if tasks else row.task)
     return tuple(tasks)
 
 
-def _after(work: Work, task: Task, first: Task) -> Task:
-    """The task, to be begun after another; unless it was begun already, or comes before it by other edges."""
+def _put_after(work: Work, task: Task, first: Task) -> Task:
+    """Block a task by another; unless it was begun already, or comes before it by other edges."""
     if first.id in task.blocked_by or task.status not in {TaskStatus.PENDING, TaskStatus.WAITING}:
         return task
     try:
