@@ -19,7 +19,7 @@ from punchlist.core.commands import (
     Reword,
     Start,
 )
-from punchlist.core.todo import Blocker, ListState, Status
+from punchlist.core.todo import MOST_OMITTED, Blocker, ListState, Status
 from tests.core.build import (
     EMPTY,
     NARROW,
@@ -274,6 +274,28 @@ def test_the_note_on_omitted_items_is_one_line_and_bounded() -> None:
     said = applied.problems[0].text
     assert len(said) < 2000
     assert "\n" not in said
+
+
+def test_a_list_keeps_the_last_256_items_that_rewrites_left_out() -> None:
+    state = EMPTY
+    for number in range(100):
+        state = after(state, write(*(f"item {number}-{part}" for part in range(10))))
+    omitted = [gone.content for gone in state.todos.omitted]
+    assert len(omitted) == MOST_OMITTED == 256
+    assert (omitted[0], omitted[-1]) == ("item 73-4", "item 98-9")
+
+
+def test_a_write_that_leaves_out_more_names_them_all_and_keeps_the_last() -> None:
+    applied = run(listed(*(f"item {number}" for number in range(300))), write("item 299"))
+    assert len(applied.problems[0].data["items"]) == 299
+    assert [gone.id for gone in applied.state.todos.omitted] == [str(number) for number in range(44, 300)]
+
+
+def test_the_oldest_omitted_item_comes_back_in_the_write_that_leaves_out_another() -> None:
+    state = after(listed(*(f"item {number}" for number in range(257))), write("item 256"))
+    applied = run(state, write("item 0"))
+    assert lines(applied.state) == ["  item 0"]
+    assert [gone.content for gone in applied.state.todos.omitted] == [f"item {number}" for number in range(1, 257)]
 
 
 # The other values of an entry.

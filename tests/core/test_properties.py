@@ -11,7 +11,7 @@ from punchlist.core.apply import Applied, apply
 from punchlist.core.commands import Append, Command, Edit, Entry, Policy, Replace
 from punchlist.core.events import KINDS, Draft, decode_item, diff, draft_header, encode_item, fold
 from punchlist.core.identity import match, match_key
-from punchlist.core.todo import ListState, Progress, Status, TodoItem, TodoList
+from punchlist.core.todo import MOST_OMITTED, ListState, Progress, Status, TodoItem, TodoList
 from punchlist.core.undo import undo
 from punchlist.text import clean
 from tests.core import strategies as some
@@ -97,6 +97,22 @@ def test_the_difference_of_any_two_lists_folds_to_the_second(first: list[Step], 
     for kind, data in [*diff(before, after), draft_header("list.edited", before, after)]:
         todos = fold(todos, kind, data)
     assert todos == after
+
+
+@examples
+@given(histories)
+def test_events_fold_to_the_list_and_are_undone_where_old_omissions_are_dropped(history: list[Step]) -> None:
+    todos = wrote(EMPTY, Replace(tuple(Entry(f"task {number}") for number in range(MOST_OMITTED + 2)))).state
+    state = wrote(todos, Replace((Entry("paint"), Entry("the door")))).state
+    for command, policy, own, at in history:
+        applied = apply(state, command, policy, at, own=own)
+        before, after = state.todos, applied.state.todos
+        assert folded(before, applied) == after
+        assert len(after.omitted) <= MOST_OMITTED
+        undone = undo(after, before, after)
+        if applied.events and not isinstance(undone, str):
+            assert replace(undone, revision=0, next_id=0) == replace(before, revision=0, next_id=0)
+        state = applied.state
 
 
 @examples

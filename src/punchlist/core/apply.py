@@ -14,7 +14,7 @@ from punchlist.core.identity import item_names
 from punchlist.core.limits import check_limits, too_many_items
 from punchlist.core.merge import Merged, merge
 from punchlist.core.phases import sort_by_phase
-from punchlist.core.todo import ListState, Status, TodoItem, TodoList, set_status
+from punchlist.core.todo import MOST_OMITTED, ListState, Status, TodoItem, TodoList, set_status
 from punchlist.text import cut, for_prompt
 
 
@@ -242,7 +242,7 @@ def _finish(
         confirmed = Draft("list.confirmed", {"revision": before.revision})
         unseen = seen if own else state.shown
         return Applied(ListState(before, unseen), (confirmed,), tuple(problems))
-    todos = replace(todos, revision=before.revision + 1)
+    todos = replace(todos, revision=before.revision + 1, omitted=todos.omitted[-MOST_OMITTED:])
     drafts.append(draft_header(kind, before, todos))
     for draft in drafts:
         draft.data.setdefault("revision", todos.revision)

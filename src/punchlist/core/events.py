@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from punchlist.core.todo import Blocker, Evidence, Phase, Status, TodoItem, TodoList
+from punchlist.core.todo import MOST_OMITTED, Blocker, Evidence, Phase, Status, TodoItem, TodoList
 from punchlist.errors import InvalidInput
 
 KINDS: Mapping[str, str] = {
@@ -275,6 +275,8 @@ def _fold_header(todos: TodoList, data: Mapping[str, Any]) -> TodoList:
         explanation=data.get("explanation", todos.explanation),
         phases=phases,
         next_id=data.get("next_id", todos.next_id),
+        # Only here, where a change is complete: an event before may bring back the oldest one.
+        omitted=todos.omitted[-MOST_OMITTED:],
     )
 
 

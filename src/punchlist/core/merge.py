@@ -170,7 +170,7 @@ class _Merge:
 
     def _revived(self, found: list[TodoItem | None]) -> dict[int, TodoItem]:
         """Entries that repeat, word for word, something which was left out before."""
-        if not self.todos.omitted:
+        if not self.todos.omitted or all(found):
             return {}
         taken = {known.id for known in found if known is not None}
         waiting = {match_key(item.content): item for item in reversed(self.todos.omitted) if item.id not in taken}

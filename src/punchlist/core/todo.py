@@ -29,6 +29,12 @@ CLOSED = frozenset({Status.COMPLETED, Status.CANCELLED})
 ENDED = frozenset({Status.COMPLETED, Status.FAILED, Status.CANCELLED})
 
 
+MOST_OMITTED = 256
+"""A list keeps so many items that rewrites left out, the latest ones; the log has the rest.
+
+Without a limit an agent that never repeats its list would make each write slower than the one before.
+"""
+
 SOMEBODY = "somebody else"
 """On whom a task waits that comes after another's."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from punchlist.core.todo import TodoItem, TodoList
+from punchlist.core.todo import MOST_OMITTED, TodoItem, TodoList
 
 Spot = tuple[TodoItem | None, bool]
 """An item, and whether it is among the omitted ones."""
@@ -97,4 +97,4 @@ def _omitted(current: TodoList, before: TodoList, after: TodoList, touched: set[
     if current.omitted == after.omitted:
         return before.omitted
     kept = tuple(item for item in current.omitted if item.id not in touched)
-    return (*kept, *(item for item in before.omitted if item.id in touched))
+    return (*kept, *(item for item in before.omitted if item.id in touched))[-MOST_OMITTED:]
