@@ -8,8 +8,7 @@ import pytest
 
 from punchlist import Board, Reply
 from punchlist.dialects import nexo
-from punchlist.dialects.base import Invalid
-from punchlist.dialects.plan_tools import ResolvePlan
+from punchlist.dialects.base import Invalid, ResolvePlan
 from punchlist.errors import ConfigInvalid, PlanMissing, PlanRefused
 from punchlist.testing import FakeClock
 from punchlist.testing.checks import PATIENCE, in_threads

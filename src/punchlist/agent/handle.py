@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from punchlist.agent.accounts import Accounts
     from punchlist.board import Board
     from punchlist.core.task import Task
-    from punchlist.dialects.plan_tools import PlanSettings
+    from punchlist.dialects.base import PlanSettings
     from punchlist.guidance.settings import Rules
     from punchlist.guidance.tools import OwnTools
 
@@ -297,9 +297,9 @@ def _planning(dialect: Dialect, options: AgentOptions) -> PlanSettings | None:
     wanted = options.get("plan_tools", False)
     if wanted is False:
         return None
-    from punchlist.dialects.plan_tools import plan_settings  # not for those who only keep a list
+    from punchlist.dialects.base import plan_settings  # not for those who only keep a list
 
-    return plan_settings(dialect.name, wanted, subagent=options.get("subagent", False))
+    return plan_settings(dialect, wanted, subagent=options.get("subagent", False))
 
 
 def _check_list(name: str) -> None:

@@ -9,14 +9,23 @@ from time import monotonic
 from typing import Any, assert_never, get_args
 from uuid import uuid4
 
-from punchlist.agent.edits import apply_edit
+from punchlist.agent.edits import apply_edit, replace_list
 from punchlist.agent.handle import Handle, check_name
 from punchlist.core.approval import Plan, PlanChange, PlanState, approve, begin, draft_delta, drop, propose, reject
 from punchlist.core.events import Draft
 from punchlist.core.plan import PlanStream, PlanStreamStep
-from punchlist.dialects.base import Invalid, Reply, reply_invalid
-from punchlist.dialects.plan_tools import Entered, EnterPlan, Exit, PlanSettings, ResolvePlan, SubmitPlan, outcome
-from punchlist.dialects.repair import rewrite
+from punchlist.dialects.base import (
+    Entered,
+    EnterPlan,
+    Exit,
+    Invalid,
+    PlanSettings,
+    Reply,
+    ResolvePlan,
+    SubmitPlan,
+    outcome,
+    reply_invalid,
+)
 from punchlist.errors import InvalidInput, PlanMissing, PlanRefused, PlanWithoutSteps, StoreError
 from punchlist.guidance.plan_mode import LONGEST_REASON, Because, PlanMode, Refusal, gate, recorded, refusal
 from punchlist.guidance.tools import kind
@@ -331,7 +340,7 @@ def _list_steps(tx: Transaction, row: AgentRow, decision: PlanChange, by: str, n
     todos = decision.plan.todos
     if not todos.items:
         raise PlanWithoutSteps
-    applied = apply_edit(row.state, rewrite(todos), now, by=by, own=by == row.name)
+    applied = apply_edit(row.state, replace_list(todos), now, by=by, own=by == row.name)
     tx.save_list(row, applied.state, unseen=row.unseen, at=now)
     tx.add_events(row, applied.events, by=by, at=now)
 

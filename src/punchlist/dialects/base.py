@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping
-from datetime import datetime
-from typing import Any, Literal, NamedTuple
+from datetime import datetime, timedelta
+from typing import Any, Literal, NamedTuple, Protocol
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from punchlist.core.approval import Plan, PlanState
 from punchlist.core.commands import Command, Elsewhere, Limits, Policy, Problem, Query
 from punchlist.core.todo import Status, TodoItem, TodoList
-from punchlist.text import repair
+from punchlist.errors import ConfigInvalid
+from punchlist.text import for_prompt, repair
 
 Layer = Literal["todos", "tasks", "flows"]
 """What the tools of a dialect write."""
@@ -104,6 +105,73 @@ class Result(NamedTuple):
         return tuple(problem for problem in self.problems if problem.fatal) if self.problems else ()
 
 
+# Plan mode: the tools with which a model enters and leaves it. They write the approval plan, never the list.
+
+
+class EnterPlan(Struct, frozen=True):
+    """The model wants to plan first."""
+
+    reason: str | None = None
+
+
+class SubmitPlan(Struct, frozen=True):
+    """The model has a plan and wants to begin."""
+
+    text: str
+
+
+class ResolvePlan(Struct, frozen=True):
+    """An operator decides about a plan, by its id; without a reason it is approved."""
+
+    id: str
+    rejected: str | None = None
+
+
+PlanCall = EnterPlan | SubmitPlan | ResolvePlan
+
+
+class Entered(Struct, frozen=True):
+    """Plan mode is on: since when, and whether it was on before the call. `reason` is that of the call."""
+
+    at: datetime
+    already: bool
+    reason: str | None
+
+
+class Exit(Struct, frozen=True):
+    """How a submitted plan stands: waiting, decided, or too late. `required`: whether a person had to agree."""
+
+    plan: Plan
+    entered_at: datetime
+    now: datetime
+    required: bool = True
+
+
+class PlanTools(Protocol):
+    """The plan tools of one dialect, with its words for all that may come of them."""
+
+    tools: tuple[Tool, ...]
+    operator_tools: tuple[Tool, ...]
+    require_approval: bool
+    takes_blank: bool
+
+    def parse(self, tool: str, args: Any) -> PlanCall | Invalid: ...
+    def entered(self, entered: Entered) -> Reply: ...
+    def unavailable(self) -> Reply:
+        """Plan mode is not for this agent: there is no person to approve its plan."""
+        ...
+
+    def outside(self) -> Reply:
+        """A plan was submitted outside plan mode."""
+        ...
+
+    def exited(self, exit: Exit) -> Reply:
+        """Any outcome of a submission, waiting too: then `Reply.awaits` is the id of the plan."""
+        ...
+
+    def resolved(self, id: str, *, done: bool) -> Reply: ...
+
+
 class Dialect(Struct, frozen=True, kw_only=True):
     """One wire tool, to the letter.
 
@@ -129,6 +197,7 @@ class Dialect(Struct, frozen=True, kw_only=True):
     limits: tuple[str, ...] = ()
     layer: Layer = "todos"
     writers: tuple[str, ...] = ()
+    plans: PlanTools | None = None
 
     def has_tool(self, name: str) -> bool:
         for tool in self.tools:  # noqa: SIM110 - every call asks
@@ -161,78 +230,85 @@ def reply_unknown_tool(tools: Iterable[Tool], name: str) -> Reply:
     return reply_invalid(Invalid(f"Unknown tool `{repair(name)[:80]}`. Available: {known}.", code="unknown_tool"))
 
 
-Schema = dict[str, Any]
-TEXT: Schema = {"type": "string"}
+class PlanSettings(Struct, frozen=True, kw_only=True):
+    """How plan tools behave on one handle. `interactive` None: unless the agent was spawned by another."""
+
+    wire: PlanTools
+    require_approval: bool
+    timeout: timedelta = timedelta(days=1)
+    interactive: bool | None = None
+    operator: bool = False
+
+    @property
+    def tools(self) -> tuple[Tool, ...]:
+        return self.wire.operator_tools if self.operator else self.wire.tools
+
+    def has_tool(self, name: str) -> bool:
+        return any(tool.name == name for tool in self.tools)
 
 
-def one_of(words: Iterable[str]) -> Schema:
-    return {"type": "string", "enum": list(words)}
+_KEYS = "require_approval, approval_timeout_secs, interactive, operator"
 
 
-def object_of(
-    fields: Mapping[str, Schema], *, required: Iterable[str] | None = None, others: bool | None = None
-) -> Schema:
-    """An object with these fields, all required unless it is said which. `others`: whether it may have more."""
-    schema: Schema = {
-        "type": "object",
-        "properties": dict(fields),
-        "required": list(fields if required is None else required),
-    }
-    return schema if others is None else {**schema, "additionalProperties": others}
-
-
-def list_of(items: Schema, **limits: int) -> Schema:
-    return {"type": "array", **limits, "items": items}
-
-
-_WHEN = (
-    "When to use it: the work takes three or more steps, several things were asked for, or new work turns up on the "
-    "way. When not: one easy step, a question, a chat. Then just do it."
-)
-_ITEMS = "Write short items that can be checked, each one piece of work, in the order in which they are to be done."
-_WHOLE = "Each call sends the whole list: an item that is left out is taken off."
-_HONEST = (
-    "While tests fail or something is missing, it stays open; add an item for what stands in the way, and take off "
-    "what is no longer needed."
-)
-
-
-def verbose(
-    does: str,
-    example: Mapping[str, Any],
-    *,
-    doing: str = "in_progress",
-    done: str = "completed",
-    whole: bool = True,
-    several: bool = False,
-    forms: tuple[str, str] | None = None,
-    rules: str = "",
-) -> str:
-    """A description of 600 to 1,500 characters. `does` is the tool in a sentence or two, `rules` what only it has.
-
-    `doing` and `done` are the tool's words for the two statuses; `forms` its fields for what to do and for the same
-    as being done; `several`: more than one item may be in progress.
-    """
-    focus = (
-        f"Keep at least one item {doing} while work is left, several only if they run side by side."
-        if several
-        else f"Work on one item at a time: make it {doing} before you begin it."
+def plan_settings(dialect: Dialect, wanted: bool | Mapping[str, Any], *, subagent: bool = False) -> PlanSettings | None:
+    """What was asked for; None if nothing was, or if the dialect has no such tools."""
+    if isinstance(wanted, Mapping):
+        given = dict(wanted)
+    elif wanted is True:
+        given = dict[str, Any]()
+    else:
+        raise ConfigInvalid(name="plan_tools", value=wanted, problem=f"use True, False or a mapping with {_KEYS}")
+    if given.pop("enabled", True) is False or dialect.plans is None:
+        return None
+    wire = dialect.plans
+    flags: dict[str, bool] = {}
+    for key in ("require_approval", "interactive", "operator"):
+        if key in given:
+            flags[key] = _flag(key, given.pop(key))
+    timeout = _seconds(given.pop("approval_timeout_secs", 86_400))
+    if given:
+        raise ConfigInvalid(name="plan_tools", value=min(map(str, given)), problem=f"known are {_KEYS}")
+    return PlanSettings(
+        wire=wire,
+        require_approval=flags.get("require_approval", wire.require_approval),
+        timeout=timeout,
+        interactive=flags.get("interactive", False if subagent else None),
+        operator=flags.get("operator", False),
     )
-    parts = [
-        does,
-        _WHEN,
-        _ITEMS,
-        *([_WHOLE] if whole else []),
-        f"{focus} Make it {done} as soon as it is really done, before the next one, not several at the end. {_HONEST}",
-        *([_both(*forms)] if forms is not None else []),
-        *([rules] if rules else []),
-        f"For example: {json.dumps(example, ensure_ascii=False)}",
-    ]
-    return "\n".join(parts)
 
 
-def _both(content: str, form: str) -> str:
-    return (
-        f"Give both forms of each text: {content} says what to do (Run the tests), "
-        f"{form} what is being done (Running the tests)."
-    )
+def _flag(key: str, value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise ConfigInvalid(name=f"plan_tools.{key}", value=value, problem="use True or False")
+    return value
+
+
+def _seconds(value: Any) -> timedelta:
+    """A second at least, as in the original."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 10**9:
+        problem = "use a number of seconds below a thousand million"
+        raise ConfigInvalid(name="plan_tools.approval_timeout_secs", value=value, problem=problem)
+    return timedelta(seconds=max(value, 1))
+
+
+def outcome(plan: Plan, now: datetime) -> Reply:
+    """How a plan stands, in our own words: for a host whose dialect has none."""
+    reason = for_prompt(plan.reason or "")
+    match plan.state:
+        case PlanState.APPROVED:
+            return Reply("The plan was approved. Begin with it.")
+        case PlanState.REJECTED:
+            text = f"The plan was rejected: {reason}\nStay in plan mode and propose another one that takes this up."
+            return reply_invalid(Invalid(text, code="plan_rejected"))
+        case PlanState.SUPERSEDED:
+            return reply_invalid(Invalid("A newer plan took the place of this one.", code="plan_superseded"))
+        case PlanState.PROPOSED if plan.expired(now):
+            text = "Nobody decided about the plan in time. Stay in plan mode; propose it again, or a smaller one."
+            return reply_invalid(Invalid(text, code="plan_expired"))
+        case _:
+            return waiting(plan)
+
+
+def waiting(plan: Plan, data: Any = None) -> Reply:
+    text = "The plan waits for a person's approval. Do not begin with it; stay in plan mode until it is decided."
+    return Reply(text, data, problems=(Problem("plan_waits", text),), awaits=plan.id)

@@ -13,22 +13,25 @@ from typing import Any, cast
 from punchlist.core.approval import PlanState
 from punchlist.core.commands import Command, Entry, Policy, Query, Replace
 from punchlist.core.todo import Status, TodoItem
+from punchlist.dialects.advice import TEXT, object_of, verbose
 from punchlist.dialects.base import (
     IN_THREE,
     LOST_IN_THREE,
-    TEXT,
     THREE,
     Dialect,
+    Entered,
+    EnterPlan,
+    Exit,
     Invalid,
+    PlanCall,
     Reply,
     Result,
+    SubmitPlan,
     Tool,
-    object_of,
+    outcome,
     reply_invalid,
     sound,
-    verbose,
 )
-from punchlist.dialects.plan_tools import Entered, EnterPlan, Exit, PlanCall, SubmitPlan, outcome
 from punchlist.dialects.repair import key_name, type_name
 
 POLICY = Policy(
@@ -254,9 +257,6 @@ class ClaudeCodePlans:
         raise NotImplementedError  # it has no tool for that
 
 
-PLANS = ClaudeCodePlans()
-
-
 def _issue(tool: str, issue: str) -> Invalid:
     return Invalid(f"InputValidationError: {tool} failed due to the following issue:\n{issue}")
 
@@ -273,5 +273,6 @@ DIALECT = Dialect(
         "Write the list once the plan is approved."
     ),
     withheld_in=frozenset({"commit", "pull_request"}),
+    plans=ClaudeCodePlans(),
     lossy=(*LOST_IN_THREE, "no ids, phases, notes, priorities, parents or explanation"),
 )

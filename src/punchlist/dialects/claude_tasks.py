@@ -25,21 +25,8 @@ from typing import Any, Final, assert_never, cast
 
 from punchlist.core.commands import Policy, Problem
 from punchlist.core.task import CreateTask, GetTask, ListTasks, Task, TaskCommand, TaskResult, TaskStatus, UpdateTask
-from punchlist.dialects.base import (
-    ONE_AT_A_TIME,
-    TEXT,
-    THREE,
-    Dialect,
-    Invalid,
-    Reply,
-    Schema,
-    Tool,
-    list_of,
-    object_of,
-    one_of,
-    sound,
-    verbose,
-)
+from punchlist.dialects.advice import TEXT, Schema, list_of, object_of, one_of, verbose
+from punchlist.dialects.base import ONE_AT_A_TIME, THREE, Dialect, Invalid, Reply, Tool, sound
 from punchlist.dialects.repair import as_object, from_json, key_name, type_name
 from punchlist.errors import PunchlistError, TaskUnknown
 from punchlist.text import clean

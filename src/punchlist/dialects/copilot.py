@@ -13,18 +13,8 @@ from typing import Any, cast
 
 from punchlist.core.commands import Command, Entry, Policy, Query, Replace
 from punchlist.core.todo import Status, TodoItem, TodoList
-from punchlist.dialects.base import (
-    IN_THREE,
-    LOST_IN_THREE,
-    Dialect,
-    Invalid,
-    Reply,
-    Result,
-    Tool,
-    shown_items,
-    sound,
-    verbose,
-)
+from punchlist.dialects.advice import verbose
+from punchlist.dialects.base import IN_THREE, LOST_IN_THREE, Dialect, Invalid, Reply, Result, Tool, shown_items, sound
 from punchlist.dialects.repair import as_list, as_status
 
 _STATUSES = {

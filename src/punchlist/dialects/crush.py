@@ -10,22 +10,18 @@ from typing import Any, cast
 
 from punchlist.core.commands import Command, Entry, Policy, Query, Replace
 from punchlist.core.todo import Status
+from punchlist.dialects.advice import TEXT, list_of, object_of, one_of, verbose
 from punchlist.dialects.base import (
     IN_THREE,
     LOST_IN_THREE,
-    TEXT,
     THREE,
     Dialect,
     Invalid,
     Reply,
     Result,
     Tool,
-    list_of,
-    object_of,
-    one_of,
     shown_items,
     sound,
-    verbose,
 )
 from punchlist.dialects.claude_code import SUCCESS
 from punchlist.dialects.repair import type_name

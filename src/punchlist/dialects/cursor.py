@@ -12,7 +12,8 @@ from typing import Any, cast
 from punchlist.core.commands import Command, Entry, Merge, Patch, Policy, Query, Replace
 from punchlist.core.identity import item_names
 from punchlist.core.todo import Status, TodoList
-from punchlist.dialects.base import Dialect, Invalid, Reply, Result, Tool, shown_items, sound, verbose
+from punchlist.dialects.advice import verbose
+from punchlist.dialects.base import Dialect, Invalid, Reply, Result, Tool, shown_items, sound
 from punchlist.dialects.repair import as_id, as_list, as_status
 
 _STATUSES = {

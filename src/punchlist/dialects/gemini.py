@@ -10,19 +10,8 @@ from typing import Any, cast
 
 from punchlist.core.commands import Command, Entry, Limits, Policy, Query, Replace
 from punchlist.core.todo import Status
-from punchlist.dialects.base import (
-    TEXT,
-    Dialect,
-    Invalid,
-    Reply,
-    Result,
-    Tool,
-    list_of,
-    object_of,
-    one_of,
-    sound,
-    verbose,
-)
+from punchlist.dialects.advice import TEXT, list_of, object_of, one_of, verbose
+from punchlist.dialects.base import Dialect, Invalid, Reply, Result, Tool, sound
 
 _STATUSES = {
     status.value: status

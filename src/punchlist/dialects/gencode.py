@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from punchlist.core.commands import Command, Entry, Limits, Policy, Problem, Query, Replace
 from punchlist.core.todo import Status
+from punchlist.dialects.advice import list_of, object_of, one_of, verbose
 from punchlist.dialects.base import (
     LOST_ONE_AT_A_TIME,
     ONE_AT_A_TIME,
@@ -18,11 +19,7 @@ from punchlist.dialects.base import (
     Reply,
     Result,
     Tool,
-    list_of,
-    object_of,
-    one_of,
     sound,
-    verbose,
 )
 
 POLICY = Policy(dialect="gencode", limits=Limits(items=20, characters=500), focus="refuse", shown=ONE_AT_A_TIME)

@@ -15,18 +15,8 @@ from typing import Any, cast
 from punchlist.core.commands import Command, Entry, Limits, Policy, Query, Replace
 from punchlist.core.identity import match_key
 from punchlist.core.todo import Status, TodoItem, TodoList
-from punchlist.dialects.base import (
-    IN_THREE,
-    LOST_IN_THREE,
-    Dialect,
-    Invalid,
-    Reply,
-    Result,
-    Tool,
-    shown_items,
-    sound,
-    verbose,
-)
+from punchlist.dialects.advice import verbose
+from punchlist.dialects.base import IN_THREE, LOST_IN_THREE, Dialect, Invalid, Reply, Result, Tool, shown_items, sound
 
 MOST = 50_000
 POLICY = Policy(dialect="goose", limits=Limits(refuse_blank=True), shown=IN_THREE, one_line=True)

@@ -13,7 +13,8 @@ from typing import Any, cast
 from punchlist.core.commands import Command, Entry, Limits, Merge, Patch, Policy, Query, Replace
 from punchlist.core.identity import item_names
 from punchlist.core.todo import Status
-from punchlist.dialects.base import Dialect, Invalid, Reply, Result, Tool, shown_items, sound, verbose
+from punchlist.dialects.advice import verbose
+from punchlist.dialects.base import Dialect, Invalid, Reply, Result, Tool, shown_items, sound
 from punchlist.dialects.repair import as_object
 from punchlist.text import repair
 

@@ -10,22 +10,8 @@ from __future__ import annotations
 from typing import Any, cast
 
 from punchlist.core.commands import Command, Entry, Policy, Query, Replace
-from punchlist.dialects.base import (
-    IN_THREE,
-    LOST_IN_THREE,
-    TEXT,
-    THREE,
-    Dialect,
-    Invalid,
-    Reply,
-    Result,
-    Tool,
-    list_of,
-    object_of,
-    one_of,
-    sound,
-    verbose,
-)
+from punchlist.dialects.advice import TEXT, list_of, object_of, one_of, verbose
+from punchlist.dialects.base import IN_THREE, LOST_IN_THREE, THREE, Dialect, Invalid, Reply, Result, Tool, sound
 from punchlist.dialects.repair import type_name
 
 POLICY = Policy(dialect="langchain", shown=IN_THREE)

@@ -14,25 +14,27 @@ from typing import Any, Literal, cast
 from punchlist.core.approval import PlanState
 from punchlist.core.commands import Command, Entry, Limits, Policy, Problem, Query, Replace
 from punchlist.core.todo import Status
+from punchlist.dialects.advice import TEXT, list_of, object_of, one_of, verbose
 from punchlist.dialects.base import (
     IN_THREE,
     LOST_IN_THREE,
-    TEXT,
     THREE,
     Dialect,
+    Entered,
+    EnterPlan,
+    Exit,
     Invalid,
+    PlanCall,
     Reply,
+    ResolvePlan,
     Result,
+    SubmitPlan,
     Tool,
-    list_of,
-    object_of,
-    one_of,
     reply_invalid,
     shown_items,
     sound,
-    verbose,
+    waiting,
 )
-from punchlist.dialects.plan_tools import Entered, EnterPlan, Exit, PlanCall, ResolvePlan, SubmitPlan, waiting
 
 POLICY = Policy(
     dialect="nexo", limits=Limits(items=50, bytes=200, refuse_blank=True), wipe_finished=True, shown=IN_THREE
@@ -243,9 +245,6 @@ class NexoPlans:
         return reply_invalid(Invalid(f"no pending plan_mode approval for plan_id={id}", code="plan_missing"))
 
 
-PLANS = NexoPlans()
-
-
 def _unlocked(exit: Exit) -> dict[str, Any]:
     plan = exit.plan
     return {
@@ -357,5 +356,6 @@ DIALECT = Dialect(
     render=render,
     statuses=tuple(THREE),
     repairs=frozenset({"active_form"}),
+    plans=NexoPlans(),
     lossy=(*LOST_IN_THREE, "no ids, phases, notes, priorities, parents or explanation"),
 )

@@ -28,7 +28,8 @@ from punchlist.core.commands import (
     Target,
 )
 from punchlist.core.todo import Status, TodoItem, TodoList
-from punchlist.dialects.base import Dialect, Invalid, Reply, Result, Tool, sound, verbose
+from punchlist.dialects.advice import verbose
+from punchlist.dialects.base import Dialect, Invalid, Reply, Result, Tool, sound
 from punchlist.dialects.repair import type_name
 from punchlist.text import cut, repair
 

@@ -9,22 +9,18 @@ from typing import Any, cast
 
 from punchlist.core.commands import Command, Entry, Policy, Query, Replace
 from punchlist.core.todo import TodoList
+from punchlist.dialects.advice import TEXT, list_of, object_of, one_of, verbose
 from punchlist.dialects.base import (
     LOST_ONE_AT_A_TIME,
     ONE_AT_A_TIME,
-    TEXT,
     THREE,
     Dialect,
     Invalid,
     Reply,
     Result,
     Tool,
-    list_of,
-    object_of,
-    one_of,
     shown_items,
     sound,
-    verbose,
 )
 
 POLICY = Policy(dialect="openclaw", focus="refuse", shown=ONE_AT_A_TIME)

@@ -13,7 +13,8 @@ from typing import Any, cast
 
 from punchlist.core.commands import Command, Entry, Policy, Query, Replace
 from punchlist.core.todo import Status
-from punchlist.dialects.base import TEXT, Dialect, Invalid, Reply, Result, Tool, list_of, object_of, sound, verbose
+from punchlist.dialects.advice import TEXT, list_of, object_of, verbose
+from punchlist.dialects.base import Dialect, Invalid, Reply, Result, Tool, sound
 from punchlist.dialects.repair import as_status, type_name
 
 POLICY = Policy(dialect="opencode", shown={Status.BLOCKED: Status.IN_PROGRESS, Status.FAILED: Status.IN_PROGRESS})

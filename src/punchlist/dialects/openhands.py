@@ -10,18 +10,8 @@ from typing import Any, cast
 
 from punchlist.core.commands import Command, Entry, Policy, Query, Replace
 from punchlist.core.todo import Status, TodoList
-from punchlist.dialects.base import (
-    IN_THREE,
-    LOST_IN_THREE,
-    Dialect,
-    Invalid,
-    Reply,
-    Result,
-    Tool,
-    shown_items,
-    sound,
-    verbose,
-)
+from punchlist.dialects.advice import verbose
+from punchlist.dialects.base import IN_THREE, LOST_IN_THREE, Dialect, Invalid, Reply, Result, Tool, shown_items, sound
 from punchlist.dialects.repair import type_name
 
 _STATUSES = {"todo": Status.PENDING, "in_progress": Status.IN_PROGRESS, "done": Status.COMPLETED}

@@ -13,7 +13,8 @@ from punchlist.core import commands as do
 from punchlist.core.commands import Command, Edit, Entry, Limits, Policy, Query, Replace, Target
 from punchlist.core.todo import Blocker, Evidence, Status, TodoItem, TodoList
 from punchlist.dialects import repair
-from punchlist.dialects.base import Dialect, Invalid, Reply, Result, Tool, sound, verbose
+from punchlist.dialects.advice import verbose
+from punchlist.dialects.base import Dialect, Invalid, Reply, Result, Tool, sound
 from punchlist.text import clean, cut, for_prompt
 from punchlist.text import repair as repair_text
 

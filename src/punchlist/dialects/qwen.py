@@ -15,6 +15,7 @@ from typing import Any, cast
 from punchlist.core.commands import Command, Entry, Limits, Policy, Query, Replace
 from punchlist.core.identity import item_names
 from punchlist.core.todo import Blocker, TodoItem, TodoList
+from punchlist.dialects.advice import verbose
 from punchlist.dialects.base import (
     IN_THREE,
     LOST_IN_THREE,
@@ -26,7 +27,6 @@ from punchlist.dialects.base import (
     Tool,
     shown_items,
     sound,
-    verbose,
 )
 from punchlist.dialects.claude_code import SUCCESS
 from punchlist.dialects.repair import key_name

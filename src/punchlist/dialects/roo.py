@@ -13,6 +13,7 @@ from typing import Any, cast
 
 from punchlist.core.commands import Command, Entry, Limits, Policy, Query, Replace
 from punchlist.core.todo import Status, TodoList
+from punchlist.dialects.advice import verbose
 from punchlist.dialects.base import (
     IN_THREE,
     LOST_IN_THREE,
@@ -24,7 +25,6 @@ from punchlist.dialects.base import (
     Tool,
     shown_items,
     sound,
-    verbose,
 )
 from punchlist.dialects.repair import from_json
 from punchlist.markdown import loads

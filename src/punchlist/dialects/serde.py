@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from decimal import Decimal
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 from punchlist.text import cut
 
@@ -287,46 +287,3 @@ def _names(names: Sequence[str]) -> str:
     if len(quoted) == 2:
         return " or ".join(quoted)
     return quoted[0] if len(quoted) == 1 else f"one of {', '.join(quoted)}"
-
-
-_UUID_DIGITS = frozenset("0123456789abcdefABCDEF")
-_GROUPS = (8, 4, 4, 4, 12)
-_URN = "urn:uuid:"
-
-
-class Uuid(NamedTuple):
-    """A UUID in its usual spelling; or what is wrong with the text."""
-
-    text: str
-    problem: str = ""
-
-
-def uuid_of(text: str) -> Uuid:
-    """Plain, hyphenated, in braces or as a URN."""
-    inner, offset = text, 0
-    if text.startswith("{") and text.endswith("}") and len(text) > 1:
-        inner, offset = text[1:-1], 1
-    elif text.startswith(_URN):
-        inner, offset = text.removeprefix(_URN), len(_URN)
-    for place, character in enumerate(inner):
-        if character != "-" and character not in _UUID_DIGITS:
-            return Uuid("", f"invalid character: {_EXPECTED}, found `{character}` at {place + offset + 1}")
-    groups = inner.split("-")
-    if len(groups) == 1 and not offset:
-        if len(inner) != 32:
-            return Uuid("", f"invalid length: expected length 32 for simple format, found {len(inner)}")
-        return Uuid(_hyphenated(inner))
-    if len(groups) != len(_GROUPS):
-        return Uuid("", f"invalid group count: expected 5, found {len(groups)}")
-    for number, (group, wanted) in enumerate(zip(groups, _GROUPS, strict=True)):
-        if len(group) != wanted:
-            return Uuid("", f"invalid group length in group {number}: expected {wanted}, found {len(group)}")
-    return Uuid(inner.lower())
-
-
-_EXPECTED = "expected an optional prefix of `urn:uuid:` followed by [0-9a-fA-F-]"
-
-
-def _hyphenated(digits: str) -> str:
-    plain = digits.lower()
-    return "-".join((plain[:8], plain[8:12], plain[12:16], plain[16:20], plain[20:]))

@@ -1,0 +1,87 @@
+"""How a tool is offered to a model: the JSON Schema of its input, and the longer description for small models.
+
+A long description says when to use the tool and when not, one focus, complete at once, both forms, and a small call to
+copy. Nothing here presses a model to use the tool more often, and nothing asks it to keep the list from anybody.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+Schema = dict[str, Any]
+TEXT: Schema = {"type": "string"}
+
+
+def one_of(words: Iterable[str]) -> Schema:
+    return {"type": "string", "enum": list(words)}
+
+
+def object_of(
+    fields: Mapping[str, Schema], *, required: Iterable[str] | None = None, others: bool | None = None
+) -> Schema:
+    """An object with these fields, all required unless it is said which. `others`: whether it may have more."""
+    schema: Schema = {
+        "type": "object",
+        "properties": dict(fields),
+        "required": list(fields if required is None else required),
+    }
+    return schema if others is None else {**schema, "additionalProperties": others}
+
+
+def list_of(items: Schema, **limits: int) -> Schema:
+    return {"type": "array", **limits, "items": items}
+
+
+_WHEN = (
+    "When to use it: the work takes three or more steps, several things were asked for, or new work turns up on the "
+    "way. When not: one easy step, a question, a chat. Then just do it."
+)
+_ITEMS = "Write short items that can be checked, each one piece of work, in the order in which they are to be done."
+_WHOLE = "Each call sends the whole list: an item that is left out is taken off."
+_HONEST = (
+    "While tests fail or something is missing, it stays open; add an item for what stands in the way, and take off "
+    "what is no longer needed."
+)
+
+
+def verbose(
+    does: str,
+    example: Mapping[str, Any],
+    *,
+    doing: str = "in_progress",
+    done: str = "completed",
+    whole: bool = True,
+    several: bool = False,
+    forms: tuple[str, str] | None = None,
+    rules: str = "",
+) -> str:
+    """A description of 600 to 1,500 characters. `does` is the tool in a sentence or two, `rules` what only it has.
+
+    `doing` and `done` are the tool's words for the two statuses; `forms` its fields for what to do and for the same
+    as being done; `several`: more than one item may be in progress.
+    """
+    focus = (
+        f"Keep at least one item {doing} while work is left, several only if they run side by side."
+        if several
+        else f"Work on one item at a time: make it {doing} before you begin it."
+    )
+    parts = [
+        does,
+        _WHEN,
+        _ITEMS,
+        *([_WHOLE] if whole else []),
+        f"{focus} Make it {done} as soon as it is really done, before the next one, not several at the end. {_HONEST}",
+        *([_both(*forms)] if forms is not None else []),
+        *([rules] if rules else []),
+        f"For example: {json.dumps(example, ensure_ascii=False)}",
+    ]
+    return "\n".join(parts)
+
+
+def _both(content: str, form: str) -> str:
+    return (
+        f"Give both forms of each text: {content} says what to do (Run the tests), "
+        f"{form} what is being done (Running the tests)."
+    )
