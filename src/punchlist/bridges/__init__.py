@@ -1,1 +1,1 @@
-"""Other people's protocols and files: each bridge turns them into calls on a board, and back."""
+"""Bridges: other programs' files and protocols, kept in step with a board or fed from its events."""

@@ -1,6 +1,6 @@
-"""What just changed in a list, for a user interface that animates it: the data that crush keeps beside its replies.
+"""Report what just changed in a list, for a user interface that animates it: the data that crush adds to its replies.
 
-Items are told apart by their ids, so that two of the same text, and one whose text was improved, are what they are.
+Items are told apart by their ids, not by their texts.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from punchlist.core.todo import Status, TodoList
 
 
 class ListDelta(Struct, frozen=True):
-    """`just_started` is what the item in progress is called while it is worked on; empty if none was begun.
+    """One change of a list. `just_started` is the active form of the item in progress; empty if none was started.
 
     `total` is without cancelled items. `is_new`: there was no list before, or another plan has begun.
     """
@@ -28,7 +28,7 @@ class ListDelta(Struct, frozen=True):
     total: int
 
     def data(self) -> dict[str, Any]:
-        """The same under crush's names."""
+        """Return the fields under crush's names."""
         return {
             "is_new": self.is_new,
             "just_completed": list(self.just_completed),
@@ -39,12 +39,12 @@ class ListDelta(Struct, frozen=True):
 
     @property
     def is_silent(self) -> bool:
-        """Whether nothing was begun or finished, and the list is not new."""
+        """True if nothing was started or finished, and the list is not new."""
         return not (self.is_new or self.just_completed or self.just_started)
 
 
 def change(before: TodoList, after: TodoList) -> ListDelta:
-    """What happened between two lists of one agent."""
+    """Compare two lists of one agent."""
     same_plan = before.plan_id == after.plan_id
     old = {item.id: item.status for item in before.items} if same_plan else {}
     begun = [
@@ -60,7 +60,7 @@ def change(before: TodoList, after: TodoList) -> ListDelta:
 
 
 def changes(events: Iterable[Event], lists: Lists | None = None) -> Iterator[tuple[Event, ListDelta]]:
-    """Each change of a list that the events tell of, with the event that closed it (it says whose list)."""
+    """Yield each change of a list in the events, with the event that closed it (it says whose list)."""
     followed = Lists() if lists is None else lists
     for event in events:
         found = followed.add(event)

@@ -1,4 +1,4 @@
-"""A session on a board as messages for a chat: what the agent does, through the projector's rules."""
+"""Turn a session on a board into messages for a chat, by the projector's rules."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _MOST_TITLES: Final = 1_024
 
 
 class RuntimeEvents:
-    """Remembers the titles of calls: updates of a call have none."""
+    """Turns ACP updates into events for the projector. Remembers titles of calls: later updates have none."""
 
     def __init__(self) -> None:
         self._titles: dict[str, str] = {}
 
     def of(self, update: Update) -> RuntimeEvent | None:
-        """The event that an update stands for; None for updates of which there is nothing to say."""
+        """Return the event of an update; None for updates that a chat does not show."""
         tag = str(update.get("sessionUpdate", ""))
         if tag in _CHUNKS:
             content: Any = update.get("content")
@@ -57,7 +57,7 @@ class RuntimeEvents:
 
 
 def _plan_line(entries: Sequence[Mapping[str, Any]]) -> str:
-    """`plan: 2/5 · Running the tests`, without cancelled items."""
+    """Return `plan: 2/5 · Running the tests`, without cancelled items."""
     owed = [entry for entry in entries if not str(entry.get("content", "")).startswith(CANCELLED)]
     done = sum(entry.get("status") == "completed" for entry in owed)
     now = next((entry for entry in owed if entry.get("status") == "in_progress"), None)
@@ -72,10 +72,10 @@ _DONE: Final = RuntimeEvent(type="done")
 
 
 class ChatFeed:
-    """Lists and tool calls of a session, for `following.pass_on`.
+    """Lists and tool calls of a session as messages, for `lists.pass_on`.
 
-    A turn ends when the board is told so; a host that reports no turns calls `turn_ended` itself. By default nothing of
-    lists and calls is shown: `tags={"plan": True}` shows lists, `tool_call` and `tool_call_update` calls.
+    A turn ends when the board is told so; a host that reports no turns calls `turn_ended` itself. By default lists and
+    calls are hidden: `tags={"plan": True}` shows lists, `tool_call` and `tool_call_update` show calls.
     """
 
     def __init__(
@@ -109,5 +109,5 @@ class ChatFeed:
         return self._projector.tick(now)
 
     def turn_ended(self, at: datetime) -> list[Message]:
-        """Everything that is held back; the next turn begins anew."""
+        """Return everything that is held back; a new turn begins."""
         return self._projector.add(_DONE, at)

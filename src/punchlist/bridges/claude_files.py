@@ -1,17 +1,17 @@
-"""Claude Code's own list files, `{session}-agent-{agent}.json`: adopted, imported, exported, kept in step.
+"""Claude Code's own files: todo lists, `{session}-agent-{agent}.json`, kept in step with a board; and plan files.
 
-Once the board has a list it is the truth, and the file its mirror. A file is taken over on its own only where the
-board knows no list of that agent yet. What somebody else did to a file that we keep in step is not written over:
+Once the board has a list, the board is authoritative and the file is its mirror. A file is adopted by itself only
+where the board knows no list of that agent yet. A change that another program made to a file is not overwritten:
 
 - If this process read or wrote the file before, the change counts as a write of that agent, based on the file as
-  we left it: it is merged with what happened on the board since, as any full write is, and the result is
-  exported. So an item that Claude Code added stays, and so does one that a person added on the board.
-- If this process never saw the file and it holds no list that the board had lately, nobody can tell which of the
-  two is newer: the board's list is written, and the file's is kept beside it as `<name>.changed-<n>`.
-- An empty file takes nothing off the board.
+  we left it: it is merged with later changes on the board, as any full write is, and the result is exported. So an
+  item that Claude Code added stays, and so does one that a person added on the board.
+- If this process never saw the file and it holds no recent list of the board, nobody can tell which of the two is
+  newer: the board's list is written, and the file is kept as `<name>.changed-<n>`.
+- An empty file removes nothing from the board.
 - A file that cannot be read or is no list reads as empty; the next write sets it aside as `<name>.invalid-<n>`.
 
-The file cannot hold everything: see `dialects.claude_code` for what is lost. What is done here is logged as
+The file cannot hold everything: `dialects.claude_code` says what is lost. Problems are logged as
 `punchlist.bridges.claude_files`; a file that cannot be kept in step never fails a write to the board.
 """
 
@@ -31,7 +31,7 @@ from msgspec.structs import replace
 
 from punchlist.agent import Agent
 from punchlist.board import Board
-from punchlist.bridges.folder import HIDDEN, FileSignature, Folder, check_length, check_part
+from punchlist.bridges.folder import HIDDEN, FileSignature, Folder, check_length, check_part, claude_folder
 from punchlist.core.apply import apply
 from punchlist.core.approval import Plan
 from punchlist.core.commands import Entry, Replace
@@ -44,22 +44,26 @@ logger = logging.getLogger(__name__)
 
 
 AUTHOR = "claude-code"
-"""Who wrote what a file says, in the board's history."""
+"""The author of what a file says, in the board's history."""
 
 MAIN = "main"
 _MARK = "-agent-"
 _SUFFIX = ".json"
 _UUID = re.compile(r"([0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})-agent-(.+)", re.DOTALL)
 _PAST = 20
+"""So many past lists of the board are compared with a file that this process has not seen."""
+
 _MOST_KNOWN = 4096
+"""Files that are remembered; beyond that all are forgotten, and read again."""
+
 _IMPORTED = replace(POLICY, wipe_finished=False)
 
 _alone = threading.RLock()
-"""One for all folders: a change on behalf of one folder may reach the mirror of another."""
+"""One lock for all folders: a change for one folder may reach the mirror of another, and two locks would deadlock."""
 
 
-class _Known(NamedTuple):
-    """A file as it was when it and the board agreed, at that revision of the list."""
+class _KnownFile(NamedTuple):
+    """A file as it was when it agreed with the board, at that revision of the list."""
 
     signature: FileSignature
     revision: int
@@ -69,17 +73,17 @@ class ClaudeFiles:
     """The list files of one folder: `$CLAUDE_CONFIG_DIR/todos`, else `~/.claude/todos`, unless told otherwise."""
 
     def __init__(self, folder: str | os.PathLike[str] | None = None) -> None:
-        path = default_folder() if folder is None else os.fspath(folder)
+        path = claude_folder("todos") if folder is None else os.fspath(folder)
         self.folder = os.path.abspath(os.path.expanduser(path))
         self._files = Folder(self.folder)
-        self._known: dict[str, _Known] = {}
-        self._still = threading.local()
+        self._known: dict[str, _KnownFile] = {}
+        self._mute = threading.local()
         self._boards: weakref.WeakSet[Board] = weakref.WeakSet()
 
     def path(self, session: str, agent: str) -> str:
-        """The file of an agent. Raises `InvalidInput` for ids that cannot be parts of a file name.
+        """Return the file of an agent. Raises `InvalidInput` for ids that cannot be parts of a file name.
 
-        Claude Code gives its main agent the id of the session; such a file, where there is one, is that of `main`.
+        Claude Code gives its main agent the id of the session; such a file, if it exists, is that of `main`.
         """
         return self._files.at(self._name(session, agent))
 
@@ -95,7 +99,7 @@ class ClaudeFiles:
     # Files.
 
     def read(self, session: str, agent: str) -> TodoList | None:
-        """The list in the file; None if there is no file, an empty list if it is unreadable or no list (logged)."""
+        """Return the list in the file: None without a file, an empty list if it is unreadable or no list (logged)."""
         return self._read(self._name(session, agent))
 
     def _read(self, name: str) -> TodoList | None:
@@ -108,16 +112,16 @@ class ClaudeFiles:
         return todos
 
     def _load(self, name: str) -> TodoList | str:
-        """The list in a file, or what is wrong with it."""
+        """Return the list in a file, or what is wrong with it."""
         try:
-            return _decoded(self._files.read(name))
+            return _decode_list(self._files.read(name))
         except ListFileRefused as error:
             return str(error.data["problem"])
         except OSError as error:
             return error.strerror or str(error)
 
     def write(self, session: str, agent: str, todos: TodoList) -> None:
-        """Puts a list into the file, at once or not at all. What is there is replaced, if it is a list; else set aside.
+        """Write a list to the file, whole or not at all. A list there is replaced, anything else set aside.
 
         Raises `ListFileRefused` if that cannot be done, or a link in its place leads out of the folder.
         """
@@ -138,16 +142,16 @@ class ClaudeFiles:
     # Files and a board.
 
     def adopt(self, agent: Agent) -> bool:
-        """Takes over the agent's file if it holds items and the board has no list of that agent yet."""
+        """Import the agent's file if it holds items and the board has no list of that agent yet."""
         name = self._name(agent.session, agent.name)
         if self._files.signature(name) is None or agent.todos.revision:
             return False
         return self.import_into(agent)
 
     def import_into(self, agent: Agent) -> bool:
-        """Takes over the agent's file as a full write by that agent; False if the file has nothing to take.
+        """Import the agent's file as a full write by that agent; False if the file holds no items.
 
-        So what the file cannot express (phases, notes, cancelled items) stays, as does what people added since the
+        What the file cannot express (phases, notes, cancelled items) stays, and so do items that people added since the
         agent last saw its list; other open items that the file lacks are set aside.
         """
         with _alone:
@@ -157,8 +161,8 @@ class ClaudeFiles:
             if signature is None or found is None or not found.items:
                 return False
             current = agent.todos
-            todos = _merged(agent, current, current.items, found) if current.revision else found
-            with self._settling():
+            todos = _merge_full_write(agent, current, current.items, found) if current.revision else found
+            with self._muted():
                 todos = agent.restore_list(todos, by=AUTHOR, source=name)
             self._remember(name, signature, todos)
             if agent.board in self._boards and shown(todos.items) != shown(found.items):
@@ -166,31 +170,31 @@ class ClaudeFiles:
             return True
 
     def export(self, agent: Agent) -> None:
-        """Brings the agent's file in step with the board; an agent without a list on the board leaves it alone."""
+        """Bring the agent's file in step with the board. Without a list on the board the file is left alone."""
         with _alone:
             name = self._name(agent.session, agent.name)
-            with self._settling():
-                while not self._took_in(agent, name):
+            with self._muted():
+                while not self._absorb_file(agent, name):
                     pass
             written = 0
-            # Another process may write between our look at the board and our rename: whoever renames looks again.
+            # Another process may write between our read of the board and our rename, so read again after the rename.
             while (todos := agent.todos).revision != written:
                 self._remember(name, self._write(name, todos), todos)
                 written = todos.revision
 
-    def _took_in(self, agent: Agent, name: str) -> bool:
-        """Brings to the board, or sets aside, what somebody else wrote into the file; False to be asked again."""
+    def _absorb_file(self, agent: Agent, name: str) -> bool:
+        """Bring another program's change of the file to the board, or set it aside; False to be called again."""
         signature, known = self._files.signature(name), self._known.get(name)
         current = agent.todos
         if signature is None or not current.revision or (known is not None and known.signature == signature):
             return True
         theirs = self._load(name)
-        if isinstance(theirs, str) or not theirs.items or _was_ours(agent, current.revision, theirs):
+        if isinstance(theirs, str) or not theirs.items or _is_past_list(agent, current.revision, theirs):
             return True
         base = None if known is None else agent.at(known.revision)
         if base is not None and base.plan_id == current.plan_id:
             try:
-                merged = _merged(agent, current, _known_to(agent) or base.items, theirs)
+                merged = _merge_full_write(agent, current, _last_seen_items(agent) or base.items, theirs)
                 if merged is not current:
                     agent.rewrite(merged, by=AUTHOR, revision=current.revision)
                 return True
@@ -203,30 +207,30 @@ class ClaudeFiles:
         return True
 
     @contextmanager
-    def _settling(self) -> Generator[None]:
-        """While this thread changes the board on behalf of a file, the mirror keeps still."""
-        self._still.now = True
+    def _muted(self) -> Generator[None]:
+        """Silence the mirror while this thread changes the board on behalf of a file."""
+        self._mute.now = True
         try:
             yield
         finally:
-            self._still.now = False
+            self._mute.now = False
 
-    def _keeps_still(self) -> bool:
-        return getattr(self._still, "now", False)
+    def _is_muted(self) -> bool:
+        return getattr(self._mute, "now", False)
 
     def _remember(self, name: str, signature: FileSignature, todos: TodoList) -> None:
         if len(self._known) >= _MOST_KNOWN:
             self._known.clear()
-        self._known[name] = _Known(signature, todos.revision)
+        self._known[name] = _KnownFile(signature, todos.revision)
 
     def attach(self, board: Board) -> None:
-        """Adopts files as handles are made on the board, and from then on keeps files in step with every change."""
+        """Adopt files as handles are made on the board, and write them after every change."""
         if board not in self._boards:
             self._boards.add(board)
             board.observe(on_agent=self._welcome, on_change=self._mirror)
 
     def _welcome(self, agent: Agent) -> None:
-        if self._keeps_still():
+        if self._is_muted():
             return
         try:
             self.adopt(agent)
@@ -234,7 +238,7 @@ class ClaudeFiles:
             logger.warning("`%s` has no list file to adopt: %s", agent.name, error)
 
     def _mirror(self, agent: Agent) -> None:
-        if self._keeps_still():
+        if self._is_muted():
             return
         try:
             self.export(agent)
@@ -244,7 +248,7 @@ class ClaudeFiles:
             logger.warning("The list file of `%s` is not in step: %s", agent.name, error)
 
     def import_folder(self, board: Board, *, project: str | os.PathLike[str] | None = None) -> int:
-        """Adopts every list file of the folder that the board does not know yet; how many those were."""
+        """Adopt every list file that the board does not know yet, and return how many."""
         count = 0
         for name in self._files.names():
             ids = ids_of(name)
@@ -252,7 +256,7 @@ class ClaudeFiles:
                 continue
             session, agent = ids
             try:
-                with self._settling():
+                with self._muted():
                     name_on_board = MAIN if agent == session else agent
                     handle = board.agent(name_on_board, session=session, dialect=AUTHOR, project=project)
                 count += self.adopt(handle)
@@ -261,18 +265,14 @@ class ClaudeFiles:
         return count
 
 
-def _known_to(agent: Agent) -> tuple[TodoItem, ...] | None:
-    """What the agent last wrote or saw, where that is not the list itself: Claude Code writes from its memory."""
+def _last_seen_items(agent: Agent) -> tuple[TodoItem, ...] | None:
+    """Return the items that the agent last wrote or saw, where that is not the list itself: it writes from memory."""
     row = agent.board.store.agent(agent.session, agent.name)
     return None if row is None else row.state.shown
 
 
-def default_folder() -> str:
-    return os.path.join(os.environ.get("CLAUDE_CONFIG_DIR") or os.path.join("~", ".claude"), "todos")
-
-
 def attach_configured(board: Board) -> ClaudeFiles | None:
-    """Keeps the folder of `$PUNCHLIST_CLAUDE_TODOS` in step with the board; None where none is named."""
+    """Keep the folder of `$PUNCHLIST_CLAUDE_TODOS` in step with the board; None where none is named."""
     folder = os.environ.get("PUNCHLIST_CLAUDE_TODOS")
     if not folder:
         return None
@@ -282,7 +282,7 @@ def attach_configured(board: Board) -> ClaudeFiles | None:
 
 
 def file_name(session: str, agent: str) -> str:
-    """The name of an agent's file; refuses ids that would lead elsewhere, or that could not be told apart again."""
+    """Return the name of an agent's file; refuse ids that would lead elsewhere or read as another agent's."""
     check_part("session", session)
     check_part("agent", agent)
     name = f"{session}{_MARK}{agent}{_SUFFIX}"
@@ -294,9 +294,9 @@ def file_name(session: str, agent: str) -> str:
 
 
 def ids_of(name: str) -> tuple[str, str] | None:
-    """Session and agent of a file by its name; None if it is no list file.
+    """Return session and agent of a list file by its name; None for any other file.
 
-    A session id as Claude Code makes them (a UUID) ends where it ends; any other one reaches to the last mark.
+    A UUID, as Claude Code makes them, ends where it ends; any other session id reaches to the last mark.
     """
     if not name.endswith(_SUFFIX):
         return None
@@ -306,8 +306,8 @@ def ids_of(name: str) -> tuple[str, str] | None:
     return (session, agent) if mark and session and agent else None
 
 
-def _decoded(body: bytes) -> TodoList | str:
-    """The list in the bytes of a file, or what is wrong with them."""
+def _decode_list(body: bytes) -> TodoList | str:
+    """Return the list in the bytes of a file, or what is wrong with them."""
     try:
         given: Any = json.loads(body.decode())
     except (ValueError, RecursionError) as error:
@@ -322,8 +322,8 @@ def _decoded(body: bytes) -> TodoList | str:
     return TodoList(items=items, next_id=len(items) + 1)
 
 
-def _merged(agent: Agent, current: TodoList, base: tuple[TodoItem, ...], theirs: TodoList) -> TodoList:
-    """The board's list after a full write of theirs by an author who last saw base."""
+def _merge_full_write(agent: Agent, current: TodoList, base: tuple[TodoItem, ...], theirs: TodoList) -> TodoList:
+    """Return the board's list after a full write of `theirs` by an author who last saw `base`."""
     entries = (Entry(content=item.content, status=item.status, active_form=item.active_form) for item in theirs.items)
     applied = apply(ListState(current, base), Replace(tuple(entries)), _IMPORTED, agent.board.now(), by=AUTHOR)
     if applied.refused:
@@ -331,8 +331,8 @@ def _merged(agent: Agent, current: TodoList, base: tuple[TodoItem, ...], theirs:
     return applied.state.todos
 
 
-def _was_ours(agent: Agent, revision: int, theirs: TodoList) -> bool:
-    """Whether the list of a file is one that the board itself had lately: then the file is merely behind."""
+def _is_past_list(agent: Agent, revision: int, theirs: TodoList) -> bool:
+    """True if the board had this list recently: then the file is merely behind."""
     rows = shown(theirs.items)
     for past in range(revision, max(0, revision - _PAST), -1):
         todos = agent.at(past)
@@ -356,7 +356,7 @@ class ClaudePlans:
 
     @property
     def names(self) -> Sequence[str]:
-        """The plan files, without their `.md`, the one that was written last first."""
+        """The plan files without their `.md`, newest first."""
         found: list[tuple[int, str]] = []
         for name in self._folder.names():
             signature = self._folder.signature(name) if name.endswith(SUFFIX) else None
@@ -365,7 +365,7 @@ class ClaudePlans:
         return [name for _, name in sorted(found, reverse=True)]
 
     def read(self, name: str) -> str:
-        """The text of a plan file. Raises `PlanFileRefused`."""
+        """Return the text of a plan file. Raises `PlanFileRefused`."""
         try:
             return self._folder.read(_plan_file(name)).decode(errors="replace")
         except ListFileRefused as error:
@@ -375,14 +375,14 @@ class ClaudePlans:
             raise PlanFileRefused(path=path, problem=error.strerror or str(error)) from error
 
     def propose(self, agent: Agent, name: str | None = None, *, timeout: float | None = None) -> Plan:
-        """Proposes the plan of a file, by default of the one that was written last, as this agent's."""
+        """Propose the plan of a file, by default of the newest, as this agent's."""
         chosen = name if name is not None else next(iter(self.names), None)
         if chosen is None:
             raise PlanFileRefused(path=self._folder.path, problem="it holds no plan")
         return agent.propose_plan(self.read(chosen), timeout=timeout)
 
     def write(self, plan: Plan, name: str) -> str:
-        """Writes a plan's text to the file of that name, whole or not at all; its path."""
+        """Write a plan's text to the file of that name, whole or not at all, and return its path."""
         try:
             self._folder.replace(_plan_file(name), f"{plan.text.rstrip()}\n".encode())
         except ListFileRefused as error:

@@ -1,25 +1,23 @@
-"""Claude Code's own task files, `~/.claude/tasks/<list>/<n>.json`: imported, exported, kept in step.
+"""Claude Code's own task files, `~/.claude/tasks/<list>/<n>.json`: imported, exported, kept in step with a board.
 
-Once the board has a list it is the truth, and the folder its mirror. What somebody else did to files that we keep in
-step is not written over:
+Once the board has a list, the board is authoritative and the folder is its mirror. A change that another program made
+to a file is not overwritten:
 
-- What each file said last is kept on the board, for all its processes. What changed in a file since counts as done by
-  Claude Code: it is recorded field by field, whatever else happened on the board. A new file with a number that the
-  board has not given is a new task. A file that is gone, of a task that was open, was deleted there, if the watermark
-  says so.
-- If nobody saw the file before and it tells nothing that the board's task was lately, nobody can tell which of the
-  two is newer: the board's is written, and the file is kept beside it as `<n>.json.changed-<k>`.
-- Claude Code deletes all files some seconds after the last task is completed, and old ones by age. That takes nothing
-  off the board, and finished tasks are not written again unless they change. A task that was open when its file was
-  last seen, and is gone with all the others, was finished meanwhile or deleted as the last one: nobody owes it any
-  more, so it is cancelled, and says why.
-- A file that cannot be read or is no task is passed over and logged; a write in its place sets it aside as
-  `<n>.json.invalid-<k>`. What else stands in a file is kept.
+- The last content of each file is kept on the board, for all its processes. A later change of the file counts as done
+  by Claude Code: it is recorded field by field, whatever else happened on the board. A new file with a number that the
+  board has not given is a new task. A missing file of an open task was deleted there, if the watermark says so.
+- If nobody saw the file before and it holds no recent state of the board's task, nobody can tell which of the two is
+  newer: the board's is written, and the file is kept as `<n>.json.changed-<k>`.
+- Claude Code deletes all files some seconds after the last task is completed, and old ones by age. That removes
+  nothing from the board, and finished tasks are not written again unless they change. A task that was open when its
+  file was last seen, and is gone with all the others, was finished or deleted there: it is cancelled with that reason.
+- A file that cannot be read or is no task is skipped and logged; a write in its place sets it aside as
+  `<n>.json.invalid-<k>`. Unknown fields of a file are kept.
 
 Numbers are the board's ids. `.highwatermark` is written when files are removed, and read so that no number is given
-twice. `.lock` is taken as Claude Code takes it, and held from the look at the files until a change is written to them:
-so the board and Claude Code never give the same number. See `dialects.claude_tasks` for what a file cannot hold. What
-is done here is logged as `punchlist.bridges.claude_tasks`; a folder that cannot be kept in step never fails a write.
+twice. `.lock` is taken as Claude Code takes it, and held from reading the files until a change is written to them: so
+the board and Claude Code never give the same number. `dialects.claude_tasks` says what a file cannot hold. Problems are
+logged as `punchlist.bridges.claude_tasks`; a folder that cannot be kept in step never fails a write to the board.
 """
 
 from __future__ import annotations
@@ -33,25 +31,33 @@ from contextlib import ExitStack, contextmanager
 
 from punchlist.agent import Agent
 from punchlist.board import Board
-from punchlist.bridges.folder import FileSignature, Folder, check_length, check_part
+from punchlist.bridges.folder import FileSignature, Folder, check_length, check_part, claude_folder
 from punchlist.bridges.task_files import HELD, NO_EDGES, STALE, TaskFolder, held, is_held
-from punchlist.bridges.task_sync import Base, Bases, TaskFilesState, look, record, state_of, written
+from punchlist.bridges.task_sync import (
+    AgreedFile,
+    AgreedFiles,
+    TaskFilesState,
+    find_changes,
+    read_list_state,
+    record_files,
+    write_files,
+)
 from punchlist.config import project_of
 from punchlist.errors import InvalidInput, ListFileRefused
 from punchlist.store import Transaction
 from punchlist.tasks import Work
 
 AUTHOR = "claude-code"
-"""Who did what files tell, in the board's history."""
+"""The author of changes that files brought, in the board's history."""
 
 SESSION = "session:"
 _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _SHORT = re.compile(r"session-([0-9a-zA-Z]{8})")
 _TURNS = 5
-"""How often a folder is written anew while another process changes the list."""
+"""How often a folder is written again while another process changes the list."""
 
 _TO_CHANGE = STALE + 2
-"""Seconds that a change waits for a folder: longer than a program that ended can hold it."""
+"""Seconds that a change waits for a folder: longer than the lock of a program that ended counts."""
 
 logger = logging.getLogger(__name__)
 
@@ -66,7 +72,7 @@ class ClaudeTasks:
         patience: float = 2.0,
         patience_to_change: float = _TO_CHANGE,
     ) -> None:
-        """`patience`: seconds for which another program is waited for that holds a folder."""
+        """`patience`: how many seconds to wait for another program that holds a folder."""
         path = default_folder() if folder is None else os.fspath(folder)
         self.folder = os.path.abspath(os.path.expanduser(path))
         self._patience = patience
@@ -78,7 +84,7 @@ class ClaudeTasks:
     # Names.
 
     def folder_of(self, list: str) -> str:
-        """The name of the folder of a list. Raises `InvalidInput` where the list has none.
+        """Return the folder name of a list. Raises `InvalidInput` where the list has none.
 
         A session's is `session-<first 8 of its id>` where there is such a folder, else its id.
         """
@@ -90,7 +96,7 @@ class ClaudeTasks:
         return name
 
     def list_of(self, board: Board, folder: str) -> str:
-        """The list that a folder belongs to: that of a session by its id or its first 8 characters, else its name."""
+        """Return the list of a folder: that of a session by its id or its first 8 characters, else its name."""
         if _UUID.fullmatch(folder):
             return f"{SESSION}{folder}"
         short = _SHORT.fullmatch(folder)
@@ -99,7 +105,7 @@ class ClaudeTasks:
         return f"{SESSION}{found[0]}" if len(found) == 1 else folder
 
     def _open(self, name: str, *, make: bool) -> TaskFolder | None:
-        """The folder of that name, if it is one of ours; None if there is none and none is to be made."""
+        """Return the folder of that name, made if asked for; None if there is none."""
         path = os.path.join(self.folder, name)
         if os.path.islink(path) and os.path.dirname(os.path.realpath(path)) != os.path.realpath(self.folder):
             raise ListFileRefused(path=path, problem="it is a link that leads out of the folder; remove the link")
@@ -115,7 +121,7 @@ class ClaudeTasks:
     def import_list(
         self, board: Board, folder: str, *, list: str | None = None, project: str | os.PathLike[str] | None = None
     ) -> int:
-        """Brings the tasks of a folder to the board; how many were new to it. The folder stays as it is."""
+        """Import the tasks of a folder and return how many are new. The folder stays as it is."""
         check_part("list", folder)
         check_length(folder)
         name = self.list_of(board, folder) if list is None else list
@@ -128,7 +134,7 @@ class ClaudeTasks:
         return max(0, _count(board, name) - before)
 
     def import_all(self, board: Board, *, project: str | os.PathLike[str] | None = None) -> int:
-        """The same for every folder there is."""
+        """Import every folder and return how many tasks are new."""
         total = 0
         for name in Folder(self.folder).names():
             try:
@@ -138,7 +144,7 @@ class ClaudeTasks:
         return total
 
     def export(self, board: Board, list: str) -> str:
-        """Brings the folder of a list in step with the board, after what others did to it; where that is."""
+        """Record what others did to the folder of a list, write it from the board, and return its path."""
         found = self._open(self.folder_of(list), make=True)
         assert found is not None
         with held(found.path, patience=self._patience):
@@ -146,28 +152,32 @@ class ClaudeTasks:
         return found.path
 
     def _sync(self, board: Board, list: str, folder: TaskFolder, project: str) -> None:
-        """Reads and writes until neither side moved meanwhile: Claude Code locks a file alone when it changes it."""
+        """Read and write until neither side moved meanwhile: Claude Code locks a single file when it changes it."""
         for _ in range(_TURNS):
             state = self._bring(board, list, folder, project)
-            unmoved = self._write(board, list, folder, state)
-            if unmoved and board.store.read(lambda tx: state_of(tx, list)).files == state.files:
+            bases = AgreedFiles(board, list, folder.path)
+            try:
+                unmoved = write_files(folder, bases, state)
+            finally:
+                bases.save()
+            if unmoved and board.store.read(lambda tx: read_list_state(tx, list)).files == state.files:
                 return
 
     def _bring(self, board: Board, list: str, folder: TaskFolder, project: str) -> TaskFilesState:
-        """Records on the board what others did to the files; the list as it is then."""
-        bases = Bases(board, list, folder.path)
+        """Record on the board what others did to the files, and return the resulting list."""
+        bases = AgreedFiles(board, list, folder.path)
         mark = max([folder.watermark(), *(there := folder.numbers())])
-        found, gone, deleted, cleared = look(folder, bases, there)
-        state = board.store.read(lambda tx: state_of(tx, list))
+        found, gone, deleted, cleared = find_changes(folder, bases, there)
+        state = board.store.read(lambda tx: read_list_state(tx, list))
         if found or deleted or cleared or mark >= state.next_id:
 
             def work(tx: Transaction) -> TaskFilesState:
                 place = Work(tx, list, project=project, now=board.now(), by=AUTHOR)
-                state = record(place, found, deleted, cleared, mark)
+                state = record_files(place, found, deleted, cleared, mark)
                 for each in found:
                     if each.number not in state.strange | state.left:
                         refused = state.refused.get(each.number, NO_EDGES)
-                        bases.remember(each.number, Base(each.signature, each.file, refused))
+                        bases.remember(each.number, AgreedFile(each.signature, each.file, refused))
                 bases.save_within(tx)
                 return state
 
@@ -178,18 +188,10 @@ class ClaudeTasks:
         bases.save()
         return state
 
-    def _write(self, board: Board, list: str, folder: TaskFolder, state: TaskFilesState) -> bool:
-        """Makes the files say what the board says; False where one of them moved meanwhile, which is then left."""
-        bases = Bases(board, list, folder.path)
-        try:
-            return written(folder, bases, state)
-        finally:
-            bases.save()
-
     # In step.
 
     def attach(self, board: Board) -> None:
-        """Takes over what the files say before a list is read or changed, and writes them after every change.
+        """Import changes of the files before a list is read or changed, and write them after every change.
 
         Kept in step are the lists of sessions, and others for which there is a folder.
         """
@@ -203,9 +205,9 @@ class ClaudeTasks:
 
     @contextmanager
     def hold(self, board: Board, list: str) -> Generator[None]:
-        """The folder of a list to ourselves, with what others did to it on the board; it is written at the end.
+        """Lock the folder of a list and import its changes; write it at the end.
 
-        A folder that cannot be had for so long is changed without its lock.
+        If the lock cannot be had in time, the list is changed without it.
         """
         with ExitStack() as ours:
             try:
@@ -219,7 +221,7 @@ class ClaudeTasks:
             self.mirror(board, list)
 
     def _kept(self, list: str) -> TaskFolder | None:
-        """The folder that a list is kept in step with: one that is there, or that of a session."""
+        """Return the folder of a list: an existing one, or a new one for a session."""
         try:
             return self._open(self.folder_of(list), make=list.startswith(SESSION))
         except InvalidInput as error:
@@ -227,9 +229,9 @@ class ClaudeTasks:
             return None
 
     def take_over(self, board: Board, list: str) -> None:
-        """Brings what others did to the files to the board, before anybody reads it or gives the next number.
+        """Import what others did to the files, before the list is read or the next number is given.
 
-        A folder that stayed behind, because its writer was ended say, is written; while it is held, that comes later.
+        A folder that is behind, because its writer was killed, is written too; while we hold it, that comes later.
         """
         try:
             found = self._open(self.folder_of(list), make=False)
@@ -251,7 +253,7 @@ class ClaudeTasks:
             logger.warning("The tasks of `%s` were not taken over: %s", list, error)
 
     def mirror(self, board: Board, list: str) -> None:
-        """Writes the folder of a list that is kept in step."""
+        """Write the folder of a list that is kept in step."""
         try:
             if self._kept(list) is not None:
                 self.export(board, list)
@@ -261,7 +263,7 @@ class ClaudeTasks:
 
 
 class _Keeper:
-    """The task lists of one folder, for the board that keeps them in step."""
+    """Keeps the lists of one board in step with the folder. Does not keep the board alive."""
 
     def __init__(self, tasks: ClaudeTasks, board: Board) -> None:
         self._tasks = tasks
@@ -284,7 +286,7 @@ class _Keeper:
 
 
 def _count(board: Board, list: str) -> int:
-    return len(board.store.read(lambda tx: state_of(tx, list)).files)
+    return len(board.store.read(lambda tx: read_list_state(tx, list)).files)
 
 
 def _report(folder: TaskFolder, state: TaskFilesState) -> None:
@@ -297,11 +299,11 @@ def _report(folder: TaskFolder, state: TaskFilesState) -> None:
 
 
 def default_folder() -> str:
-    return os.path.join(os.environ.get("CLAUDE_CONFIG_DIR") or os.path.join("~", ".claude"), "tasks")
+    return claude_folder("tasks")
 
 
 def attach_configured(board: Board) -> ClaudeTasks | None:
-    """Keeps the folder of `$PUNCHLIST_CLAUDE_TASKS` in step with the board; None where none is named."""
+    """Keep the folder of `$PUNCHLIST_CLAUDE_TASKS` in step with the board; None where none is named."""
     folder = os.environ.get("PUNCHLIST_CLAUDE_TASKS")
     if not folder:
         return None

@@ -1,8 +1,8 @@
-"""What Codex tells others about its plan, from the events of a board: for programs that already read Codex.
+"""Turn the events of a board into Codex's own notifications about its plan, for programs that read Codex.
 
 The app server's notifications, the events of its core, and the lines of `exec --json`. The shapes are those of
-`dialects.codex`; here is when each is sent. A turn is over when the agent is let stop, or the person speaks again.
-Turns are numbered, unless a host says which one it is (`turn`).
+`dialects.codex_wire`; this module decides when each is sent. A turn is over when the agent stops, or the person speaks
+again. Turns are numbered, unless a host sets `turn`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _SUFFIX = "-plan"
 
 
 class CodexFeed:
-    """The notifications of one thread, or with the style `core` the events of Codex' core."""
+    """The notifications of one thread, or with the style `core` the events of Codex's core."""
 
     def __init__(
         self,
@@ -39,7 +39,7 @@ class CodexFeed:
         self._list = _OneList(session, agent, look)
 
     def add(self, event: Event) -> list[dict[str, Any]]:
-        """What one event brings. Each write of the list is told, one that says the same too, as Codex does."""
+        """Return the messages of one event. Each write of the list is sent, an equal one too, as Codex does."""
         if not self._list.concerns(event):
             return []
         if event.kind in TURN_ENDS:
@@ -97,7 +97,7 @@ class ExecFeed:
         return []
 
     def turn_ended(self) -> list[dict[str, Any]]:
-        """What comes before the turn's own closing line. For hosts whose board is told of no turns."""
+        """Return what comes before the turn's own closing line, for hosts that report no turns."""
         return list(self.items.turn_ended())
 
 

@@ -1,7 +1,7 @@
-"""One folder of somebody else's files: read and replaced by name, and nothing outside it is ever touched.
+"""Read and replace files of one folder by name, and touch nothing outside it.
 
-A name is checked before it becomes a path; a file is opened without following a link out of the folder; a new
-content is written to a temporary file and renamed, so that a reader sees the old file or the new one.
+A name is checked before it becomes a path; a file is opened without following a link out of the folder; new content
+is written to a temporary file and renamed, so that a reader sees the old file or the new one.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import NamedTuple
 from punchlist.errors import InvalidInput, ListFileRefused
 
 LARGEST = 10_000_000
-"""Bytes. A list file above this is taken for damaged."""
+"""Bytes. A larger file is taken for damaged."""
 
 _LONGEST_NAME = 230
 """Bytes: file systems allow 255, and a file that is set aside gets a longer name."""
@@ -27,7 +27,7 @@ _FORBIDDEN = frozenset('/\\:*?"<>|')
 
 
 class FileSignature(NamedTuple):
-    """What tells one state of a file from the next without reading it."""
+    """Tells one state of a file from the next without reading it."""
 
     modified: int
     size: int
@@ -35,11 +35,11 @@ class FileSignature(NamedTuple):
 
 
 HIDDEN = FileSignature(-1, -1, -1)
-"""The state of what we may not even look at."""
+"""The state of a file that we may not read."""
 
 
 def check_part(what: str, part: str) -> None:
-    """Refuses an id that is no plain part of a file name on every system."""
+    """Refuse an id that is no plain part of a file name on every system."""
     printable = isinstance(part, str) and part.isprintable()  # pyright: ignore[reportUnnecessaryIsInstance]
     stem = part.partition(".")[0].strip().casefold() if printable else ""
     if not stem or stem in _RESERVED or part != part.strip(" .") or _FORBIDDEN & set(part):
@@ -53,7 +53,7 @@ def check_length(name: str) -> None:
 
 
 class Folder:
-    """The folder at a path. It is made, for its owner alone, at the first write."""
+    """The folder at a path. The first write makes it, for its owner alone."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -68,7 +68,7 @@ class Folder:
             return []
 
     def signature(self, name: str) -> FileSignature | None:
-        """The state of what has this name, the link itself if it is one; None if nothing has."""
+        """Return the state of this name, of the link itself if it is one; None if there is no such file."""
         try:
             return _signature(os.lstat(self.at(name)))
         except (FileNotFoundError, NotADirectoryError):
@@ -77,7 +77,7 @@ class Folder:
             return HIDDEN
 
     def read(self, name: str) -> bytes:
-        """The content of a plain file of this folder; `OSError` or `ListFileRefused` where there is none to have."""
+        """Return the content of a plain file; raise `OSError` or `ListFileRefused` where there is none."""
         target = self._inside(name)
         flags = os.O_RDONLY | _flag("O_NOFOLLOW") | _flag("O_NONBLOCK") | _flag("O_CLOEXEC") | _flag("O_BINARY")
         with os.fdopen(os.open(target, flags), "rb") as file:
@@ -90,7 +90,7 @@ class Folder:
         return body
 
     def _inside(self, name: str) -> str:
-        """The path of the file meant by the name, links resolved; refuses one that leads out of the folder."""
+        """Return the path that a name leads to, links resolved; refuse one that leads out of the folder."""
         path = self.at(name)
         if not os.path.islink(path):
             return path
@@ -100,7 +100,7 @@ class Folder:
         return target
 
     def replace(self, name: str, body: bytes) -> FileSignature:
-        """Puts the content in place of what has this name; a link is replaced itself, never written through."""
+        """Replace the content of a file at once. A link is replaced itself, never written through."""
         if len(body) > LARGEST:
             raise ListFileRefused(path=self.at(name), problem=f"the list takes more than {LARGEST} bytes")
         self._inside(name)
@@ -125,7 +125,7 @@ class Folder:
         return signature
 
     def set_aside(self, name: str, why: str) -> str:
-        """Renames what has this name to the first free `<name>.<why>-<n>`, and returns that."""
+        """Rename a file to the first free `<name>.<why>-<n>`, and return that."""
         number = 1
         while os.path.lexists(self.at(f"{name}.{why}-{number}")):
             number += 1
@@ -138,10 +138,15 @@ class Folder:
         return aside
 
 
+def claude_folder(name: str) -> str:
+    """Return a folder of Claude Code's home, which may begin with `~`."""
+    return os.path.join(os.environ.get("CLAUDE_CONFIG_DIR") or os.path.join("~", ".claude"), name)
+
+
 def _signature(found: os.stat_result) -> FileSignature:
     return FileSignature(found.st_mtime_ns, found.st_size, found.st_ino)
 
 
 def _flag(name: str) -> int:
-    """A flag of `os.open`, 0 where the system has none such."""
+    """Return a flag of `os.open`, 0 where the system has none such."""
     return getattr(os, name, 0)

@@ -1,6 +1,6 @@
-"""Where agents keep their transcripts: those of a project, the newest first, and that of a session by its id.
+"""Find agents' transcripts: the newest of a project, or that of a session by its id.
 
-Homes come from each agent's own variables. Hermes and qwen do not tell which project a conversation belongs to, so
+Homes come from each agent's own variables. Hermes and qwen do not say which project a conversation belongs to, so
 theirs are found by session id, never as "the newest of this project".
 """
 
@@ -41,7 +41,7 @@ def _home(variable: str, *default: str) -> str:
 
 
 def newest(folder: str) -> Place | None:
-    """The transcript that was written last among those of the folder's project."""
+    """Return the newest transcript of the folder's project."""
     project = project_of(folder)
     finders = (_claude_of, _codex_of, _oh_my_pi_of, _opencode_of, _openclaw_of)
     found = [place for finder in finders if (place := finder(project, os.path.realpath(folder))) is not None]
@@ -49,7 +49,7 @@ def newest(folder: str) -> Place | None:
 
 
 def of_session(session: str) -> Place | None:
-    """The transcript of a session, by its id."""
+    """Return the transcript of a session, by its id."""
     if not re.fullmatch(r"[\w.-]{1,200}", session) or session.startswith("."):
         return None
     patterns = (
@@ -76,14 +76,14 @@ def of_session(session: str) -> Place | None:
 
 
 def subagents(path: str) -> Iterator[tuple[str, str]]:
-    """The ids and files of the subagents of a Claude Code transcript, the oldest first."""
+    """Yield ids and files of the subagents of a Claude Code transcript, oldest first."""
     folder = os.path.join(path.removesuffix(".jsonl"), "subagents")
     for file in reversed(_by_time(glob.iglob(os.path.join(glob.escape(folder), "agent-*.jsonl")))):
         yield os.path.basename(file).removeprefix("agent-").removesuffix(".jsonl"), file
 
 
 def subagent_name(path: str, format: str, own: str) -> str:
-    """What to call the subagent whose transcript this is: by its type or nickname if it has one, else by its id."""
+    """Return a subagent's name: its type or nickname if it has one, else its id."""
     if format == "claude-code":
         told = name(_beside(path).get("agentType"))
     elif format == "codex":
@@ -96,7 +96,6 @@ def subagent_name(path: str, format: str, own: str) -> str:
 
 
 def _beside(path: str) -> dict[str, Any]:
-    """What Claude Code keeps beside a subagent's transcript."""
     try:
         with open(f"{path.removesuffix('.jsonl')}.meta.json", "rb") as file:
             return record(file.read(_LARGEST_META)) or {}
@@ -105,7 +104,7 @@ def _beside(path: str) -> dict[str, Any]:
 
 
 def _first(path: str) -> dict[str, Any] | None:
-    """The first record of a rollout; None if it cannot be read."""
+    """Return the first record of a rollout; None if it cannot be read."""
     if path.endswith(".zst"):
         return next(iter(zst.first(path, 1)), None)
     try:
@@ -146,7 +145,7 @@ def _oh_my_pi_of(project: str, _folder: str) -> Place | None:
 
 
 def _told(files: Iterable[str], format: str, project: str) -> Place | None:
-    """The newest of these files that is about the project and not a subagent's."""
+    """Return the newest of these files that is about the project and no subagent's."""
     for path in _by_time(files):
         with suppress(PunchlistError):
             origin = _origin(path, format)
@@ -178,7 +177,7 @@ def _openclaw_of(project: str, _folder: str) -> Place | None:
 
 
 def _in_store(path: str, format: str, project: str) -> Place | None:
-    """The conversation of a store that was about the project last."""
+    """Return the newest conversation of a store that is about the project."""
     if not os.path.isfile(path):
         return None
     with suppress(PunchlistError):

@@ -1,8 +1,8 @@
-"""Lists, followed through the events of a board: which list changed, and what it was before.
+"""Follow lists through the events of a board, and pass messages made from events to a consumer.
 
-The events of one change stand together in the log, closed by the one that bears the new revision. Whoever joins in the
-middle gives a look into the board, or says what is known already (`know`); what the log tells of before that is passed
-over.
+The events of one change stand together in the log, closed by the one with the new revision. A follower that joins in
+the middle passes a function that looks lists up on the board, or says what is known already (`know`); earlier events
+are skipped.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ _LEAD: Final = ("item.", "plan.started", "list.ordered", _WIPED)
 class ListChange(NamedTuple):
     """One change of one list. `event` is the one that closed it.
 
-    Some dialects clear a list in the same moment in which its last item is finished. `shown` is then the finished list,
-    which people want to see until there is another one; otherwise it is `after`.
+    Some dialects clear a list as soon as its last item is finished. `shown` is then the finished list, which people
+    want to see until there is another one; otherwise it is `after`.
     """
 
     event: Event
@@ -43,7 +43,7 @@ class ListChange(NamedTuple):
 
 
 class Lists:
-    """The lists of as many agents as its events tell of. Where events are missing, `look` is asked for the list."""
+    """The lists of all agents in the events. Where events are missing, `look` is asked for the list."""
 
     def __init__(self, look: Look | None = None) -> None:
         self._look = look
@@ -51,18 +51,18 @@ class Lists:
         self._waiting: dict[tuple[str, str], list[Event]] = {}
 
     def join(self, look: Look) -> None:
-        """From here on this is asked for lists of which events are missing, unless another look was given."""
+        """Ask `look` from now on for lists of which events are missing, unless another one was given."""
         self._look = self._look or look
 
     def know(self, session: str, agent: str, todos: TodoList) -> None:
-        """The list as it is known from elsewhere."""
+        """Set a list that is known from elsewhere."""
         self._known[session, agent] = todos
 
     def known(self, session: str, agent: str) -> TodoList:
         return self._known.get((session, agent), TodoList())
 
     def add(self, event: Event) -> ListChange | None:
-        """Takes in one event; the change that it closes, if it closes one."""
+        """Read one event; return the change that it closes, if it closes one."""
         if event.session is None or event.agent is None:
             return None
         key = (event.session, event.agent)
@@ -90,7 +90,7 @@ class Lists:
         return ListChange(event, before, after, shown or after)
 
     def _before(self, key: tuple[str, str], event: Event, revision: int) -> TodoList:
-        """The list of which nothing was heard so far, before what the event tells of."""
+        """Return an unknown list as it was before the event."""
         found = None
         if self._look is not None:
             found = self._look(*key, revision if event.kind == _CONFIRMED else revision - 1)
@@ -101,7 +101,7 @@ class Lists:
 
 
 def looking_into(board: Board) -> Look:
-    """A look into the history of a board."""
+    """Return a function that looks lists up in a board's history."""
 
     def look(session: str, agent: str, revision: int) -> TodoList | None:
         row = board.store.agent(session, agent)
@@ -111,7 +111,7 @@ def looking_into(board: Board) -> Look:
 
 
 def _folded(todos: TodoList, events: list[Event]) -> TodoList | None:
-    """The list after these events; None if they are not about this list."""
+    """Return the list after these events; None if they are not about this list."""
     try:
         for event in events:
             todos = fold(todos, event.kind, event.data)
@@ -124,7 +124,7 @@ def _folded(todos: TodoList, events: list[Event]) -> TodoList | None:
 
 
 def spoken(data: Mapping[str, Any]) -> str:
-    """The text of an event: all that is kept of it, else its one line; empty where the board keeps no texts."""
+    """Return the text of an event: all that is kept of it, else its one line; empty if the board keeps no texts."""
     return str(data.get("text") or data.get("preview") or "")
 
 
@@ -135,7 +135,7 @@ _POLL: Final = 0.5
 
 
 class Feed(Protocol[T_co]):
-    """Makes messages of events, and of time that goes by."""
+    """Makes messages from events, and from time that passes."""
 
     def add(self, event: Event) -> Iterable[T_co]: ...
     def tick(self, now: datetime) -> Iterable[T_co]: ...
@@ -156,10 +156,10 @@ def pass_on(
     stop: threading.Event,
     after: int | str | None = None,
 ) -> None:
-    """Until `stop` is set or the board is closed; run it on a thread of its own. By default from now on.
+    """Deliver a feed's messages until `stop` is set or the board is closed; run it on a thread of its own.
 
-    A feed that follows lists is given a look into the board, for what was before that.
-    What `deliver` raises is logged. It should be quick: `bridges.sinks.Outbox.put` is.
+    Starts now unless `after` says where. A feed that follows lists can look up earlier ones on the board.
+    Errors of `deliver` are logged. It should be quick, as `bridges.sinks.Outbox.put` is.
     """
     if isinstance(feed, Joining):
         feed.join(looking_into(board))

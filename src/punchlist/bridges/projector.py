@@ -1,6 +1,6 @@
-"""An agent's turn as messages for a chat: which tags are shown, what is a repeat, where it is cut.
+"""Turn an agent's turn into messages for a chat: which tags are shown, what is a repeat, where text is cut.
 
-The rules are those of OpenClaw's auto-reply projector. Pure: times are passed in, and what is to be sent is returned.
+The rules are those of OpenClaw's auto-reply projector. Pure: times are passed in, messages are returned.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ _KNOWN: Final = ("delivery", "separator", "suppress_repeats", "tags", *_BOUNDS)
 
 
 class ProjectorOptions(Struct, frozen=True, kw_only=True):
-    """`delivery`: everything at the end of a turn, or as it comes. `separator` stands where a tool call is hidden.
+    """Options of the projector. `delivery`: at the end of a turn, or live. `separator` stands for hidden tool calls.
 
-    `output_characters` is for the text of one turn, `update_characters` for one line about a tool or a status,
-    `chunk_characters` for one message; `idle_milliseconds` is how long live text waits for more, never below 750.
+    `output_characters` limits the text of one turn, `update_characters` one line about a tool or a status,
+    `chunk_characters` one message; `idle_milliseconds` is how long live text waits for more, never below 750.
     """
 
     delivery: Delivery = "final_only"
@@ -66,13 +66,13 @@ class ProjectorOptions(Struct, frozen=True, kw_only=True):
 
     @property
     def between(self) -> str:
-        """The text of the separator: by default a paragraph, or a blank in live delivery."""
+        """The text of the separator: by default a paragraph, or a space in live delivery."""
         chosen = self.separator or ("space" if self.delivery == "live" else "paragraph")
         return {"none": "", "space": " ", "newline": "\n", "paragraph": "\n\n"}[chosen]
 
 
 def projector_options(given: object) -> ProjectorOptions:
-    """The options that a person gave. A number out of its bounds is the nearest within, as in the original."""
+    """Check a person's options. A number out of bounds becomes the nearest within, as in the original."""
     options = dict(mapping("projector", given, _KNOWN))
     for name, choices in (("delivery", get_args(Delivery)), ("separator", get_args(Separator))):
         if name in options and options[name] not in choices:
@@ -104,7 +104,7 @@ _BREAKS: Final = ("\n\n", "\n", ". ", " ")
 
 
 class LiveText:
-    """Text that comes in small pieces and goes out at good places: the end of a paragraph, of a sentence, or a rest."""
+    """Text that arrives in small pieces and leaves at good places: after a paragraph, a sentence, or a pause."""
 
     def __init__(self, rest: timedelta) -> None:
         self._rest = rest
@@ -112,28 +112,28 @@ class LiveText:
         self._since: datetime | None = None
 
     def add(self, text: str, at: datetime) -> str:
-        """Takes in a piece; what may go out now."""
+        """Add a piece, and return what may be sent now."""
         self._text += text
         self._since = at
         return self.take() if _is_boundary(self._text) else ""
 
     def due(self, now: datetime) -> str:
-        """What may go out because nothing came for a while."""
+        """Return what may be sent because nothing came for a while."""
         if self._since is None or now - self._since < self._rest:
             return ""
         self._since = now
         return self.take() if _may_rest(self._text) else ""
 
     def take(self) -> str:
-        """All of it."""
+        """Return and forget all of it."""
         text, self._text, self._since = self._text, "", None
         return text
 
 
 def pieces(text: str, most: int) -> Iterator[str]:
-    """The text in pieces of at most so many characters, cut at a paragraph, line, sentence or word where there is one.
+    """Cut text into pieces of at most so many characters, at a paragraph, line, sentence or word where there is one.
 
-    Pieces of blanks only are left out.
+    Pieces of whitespace only are left out.
     """
     while text.strip():
         if len(text) <= most:
@@ -175,7 +175,7 @@ Type = Literal["text_delta", "status", "tool_call", "done", "error"]
 
 
 class RuntimeEvent(Struct, frozen=True, kw_only=True):
-    """Something that an agent's runtime tells. `stream` is `output` or another, `used` and `size` are of a context."""
+    """An event of an agent's runtime. `stream` is `output` or another, `used` and `size` are of a context."""
 
     type: Type
     text: str = ""
@@ -189,7 +189,7 @@ class RuntimeEvent(Struct, frozen=True, kw_only=True):
 
 
 class Message(NamedTuple):
-    """What is to be sent: a `block` of the agent's text or a line about a `tool`. `meta` is as in the original."""
+    """A message to send: a `block` of the agent's text or a line about a `tool`. `meta` is as in the original."""
 
     kind: Literal["block", "tool"]
     text: str
@@ -203,7 +203,7 @@ class _ShownCall(Struct):
 
 
 class Projector:
-    """One conversation, a turn after the other. `gate` says whether lines about tools are wanted just now.
+    """One conversation, turn after turn. `gate` says if lines about tools are wanted just now.
 
     `on_progress` is called for every event, before anything is left out.
     """
@@ -222,7 +222,6 @@ class Projector:
         self._forget()
 
     def _forget(self) -> None:
-        """A new turn."""
         self._live = LiveText(timedelta(milliseconds=max(self._options.idle_milliseconds, 750)))
         self._whole = ""
         self._held: list[Message] = []
@@ -236,7 +235,7 @@ class Projector:
         self._calls: dict[str, _ShownCall] = {}
 
     def add(self, event: RuntimeEvent, at: datetime) -> list[Message]:
-        """What one event brings."""
+        """Return the messages of one event."""
         if self._on_progress is not None:
             self._on_progress(event)
         match event.type:
@@ -252,11 +251,11 @@ class Projector:
                 return messages
 
     def tick(self, now: datetime) -> list[Message]:
-        """Live text that has waited long enough."""
+        """Return live text that has waited long enough."""
         return self._blocks(self._live.due(now)) if self._is_live else []
 
     def flush(self) -> list[Message]:
-        """Everything that is held back. Lines about tools are dropped if they are no longer wanted."""
+        """Return everything held back. Lines about tools are dropped if they are no longer wanted."""
         held, self._held = self._held if self._gate() else [], []
         whole, self._whole = self._whole, ""
         return [*self._blocks(self._live.take()), *held, *self._blocks(whole)]
@@ -335,7 +334,7 @@ class Projector:
         return self._send(Message("tool", cut(summary, self._options.update_characters), shown))
 
     def _is_repeat(self, event: RuntimeEvent, call_id: str, status: str, summary: str) -> bool:
-        """Whether a call is started or ended again, or says the same, before it is cut, as last time."""
+        """True if a call starts or ends again, or its summary, before it is cut, is the same as last time."""
         if not call_id:
             return summary == self._last_tool
         starts, ends = status == "in_progress" or event.tag == "tool_call", status in TERMINAL
@@ -348,7 +347,7 @@ class Projector:
         return False
 
     def _send(self, message: Message) -> list[Message]:
-        """Live, behind the text before it; else at the end of the turn."""
+        """Send live, after the text before it; else at the end of the turn."""
         if self._is_live:
             return [*self._blocks(self._live.take()), message]
         self._held.append(message)
@@ -356,7 +355,7 @@ class Projector:
 
 
 def tool_summary(event: RuntimeEvent) -> str:
-    """`🧰 Tool Call: {title} · status={status}`, with what there is of it, else the event's text."""
+    """Return `🧰 Tool Call: {title} · status={status}`, with what there is of it, else the event's text."""
     title, status = _words(event.title), _words(event.status)
     parts = [title] if title else []
     parts += [f"status={status}"] if status else []

@@ -1,7 +1,9 @@
-"""A child's progress, told to its parent in few short messages, as OpenClaw's parent relay does.
+"""Relay the progress of children to the agent that started them, in few short messages, as OpenClaw does.
 
-Text is gathered for 2.5 seconds and shown as at most 220 characters; silence is told about once, in the words of
-`detect.stalls`. Nothing here has a clock or does I/O: times are passed in, and whoever watches calls `tick` at times.
+`Relay` is one run of one child: text is gathered for 2.5 seconds and shown as at most 220 characters; silence is
+reported once, in the words of `detect.stalls`. It has no clock and does no I/O: times are passed in, and the caller
+calls `tick` now and then. `Relays` feeds the events of a board to it, one relay per child: a child's list and its
+reported output are visible progress, its tool calls are heartbeats.
 """
 
 from __future__ import annotations
@@ -40,9 +42,9 @@ _SUMMARIES: Final[dict[Kind, str]] = {"start": "Started.", "resumed": "Resumed o
 
 
 class RelayOptions(Struct, frozen=True, kw_only=True):
-    """`flush_after` is in seconds, 0 for only full snippets. `commentary`: the parent wants to see asides too.
+    """Options of a relay. `flush_after`: seconds, 0 for full snippets only. `commentary`: show asides too.
 
-    Without `stalls` the timings are those of the child, where it has some, else the usual ones.
+    Without `stalls` the child's own timings count, where it has some, else the defaults.
     """
 
     flush_after: float = 2.5
@@ -51,7 +53,7 @@ class RelayOptions(Struct, frozen=True, kw_only=True):
 
 
 class Listened(NamedTuple):
-    """What somebody else knows of a child's silence: how far it got, None if that says nothing, and the timings."""
+    """A child's silence as the board knows it: the state, None if it means nothing, and the timings."""
 
     state: StallState | None
     options: StallOptions = stalls.DEFAULT
@@ -60,7 +62,7 @@ class Listened(NamedTuple):
 class Notice(NamedTuple):
     """A message to the parent. `context` names run and kind; `summary` is a word for a list of runs, often empty.
 
-    The text is safe to put before a model: one line, with no fence of ours in it.
+    The text is safe to show to a model: one line, with no fence of ours in it.
     """
 
     kind: Kind
@@ -71,7 +73,7 @@ class Notice(NamedTuple):
 
 
 class Relay:
-    """One run of one child. `child` is the name of its session; `log` is told everything, as records of OpenClaw's."""
+    """One run of one child. `child` names its session; `log` gets every step, in the form of OpenClaw's records."""
 
     def __init__(
         self,
@@ -116,21 +118,21 @@ class Relay:
     # What comes from the child.
 
     def prompted(self, at: datetime, proxies: Iterable[str] = ()) -> None:
-        """The prompt was sent; `proxies` are names of proxy variables that were set."""
+        """Note that the prompt was sent; `proxies` are names of proxy variables that were set."""
         names = list(proxies)
         self._record("acp", at, phase="prompt_submitted", data={"proxyEnvKeys": names})
         self._state = stalls.submitted(self._state, at, names)
 
     def active(self, event: str, at: datetime) -> None:
-        """Something happened that is not shown."""
+        """Note an event that is not shown."""
         self._record("acp", at, phase="runtime_event", data={"eventType": event})
         self._state = stalls.active(self._state, at, event)
 
     def said(self, text: str, at: datetime, *, phase: str = "", replaceable: bool = False) -> list[Notice]:
-        """A piece of what the child says. Of a text that may still be replaced only the last form is shown, at the end.
+        """Add a piece of the child's output. Of a replaceable text only the last form is shown, at the end.
 
-        The `phase` is `commentary` for asides, which most parents do not want. Blanks are no sign of life, but part of
-        the text that they come in.
+        The `phase` is `commentary` for asides, which most parents do not want. Whitespace is no heartbeat, but part of
+        the text around it.
         """
         kind, told = f"assistant:{phase or 'unknown'}", {"phase": phase} if phase else {}
         if self.is_over or (not text.strip() and (replaceable or not self._pending or self._pending_kind != kind)):
@@ -150,7 +152,7 @@ class Relay:
         return self._show(text, kind, at)
 
     def preamble(self, item: str, text: str, at: datetime) -> list[Notice]:
-        """What the child says of a step before it takes it, as far as it is written: longer each time, or replaced."""
+        """Add what the child says about its next step: the whole text so far, longer each time or replaced."""
         text = text.strip()
         if self.is_over or not text:
             return []
@@ -168,16 +170,16 @@ class Relay:
         return self._show(text[len(before) :] if grows else text, kind, at)
 
     def progressed(self, text: str, at: datetime) -> list[Notice]:
-        """Progress that is told in our own words, such as the child's list having moved on."""
+        """Add progress in our own words, such as a change of the child's list."""
         return [] if self.is_over or not text.strip() else self._show(text, "list", at)
 
     def rested(self, at: datetime) -> None:
-        """The child was let stop: its silence says nothing until it does something again, in a new turn."""
+        """Note that the child stopped: its silence means nothing until it acts again, in a new turn."""
         self._rested_at = at
         self._state = replace(self._state, active=False, last_event="", spoke=False)
 
     def ended(self, at: datetime, *, began: datetime | None = None) -> list[Notice]:
-        """The child is done; `began` is when it began, if that is known."""
+        """Close the relay of a finished child; `began` is when it began, if that is known."""
         took = None if began is None or at < began else max(1, int((at - began).total_seconds() + 0.5))
         said = f"{self.label} run completed." if took is None else f"{self.label} run completed in {took}s."
         return self._close("done", said, at, phase="end")
@@ -188,9 +190,9 @@ class Relay:
         return self._close("error", said, at, phase="error")
 
     def tick(self, now: datetime, listened: Listened | None = None) -> list[Notice]:
-        """What has come due: text that was gathered long enough, a stall, the end of the relay's own life.
+        """Return what has come due: text gathered long enough, a stall, the end of the relay's own life.
 
-        `listened` is what somebody else knows of the child's silence.
+        `listened` is the child's silence as the board knows it.
         """
         if self.is_over:
             return []
@@ -201,7 +203,7 @@ class Relay:
         return notices if finding is None else [*notices, self._found(finding, now)]
 
     def _heard(self, listened: Listened | None) -> tuple[StallState, StallOptions]:
-        """How far the child got by all that is known, and the timings."""
+        """Combine our own state with the board's, and choose the timings."""
         own = self._state
         is_telling = self._rested_at is None or own.alive_at > self._rested_at
         options = self._options.stalls or (stalls.DEFAULT if listened is None else listened.options)
@@ -287,7 +289,7 @@ _LEAST: Final = 0.25
 
 
 def listening_to(board: Board, session: str) -> Listen:
-    """What a board knows of the silence of a session's agents."""
+    """Return a function that asks a board about the silence of a session's agents."""
 
     def listen(agents: Collection[str]) -> Mapping[str, Listened]:
         found = listened(board.store, session, agents)
@@ -297,9 +299,9 @@ def listening_to(board: Board, session: str) -> Listen:
 
 
 class Polled:
-    """Asks no more often than the timings want it, `own` ones or those of the agents.
+    """Asks no more often than the timings need it, `own` ones or those of the agents.
 
-    Between two looks nobody's silence says anything.
+    Between two questions silence means nothing.
     """
 
     def __init__(self, listen: Listen, own: StallOptions | None = None) -> None:
@@ -309,7 +311,7 @@ class Polled:
         self._due: datetime | None = None
 
     def at(self, now: datetime, agents: Collection[str]) -> Mapping[str, Listened]:
-        """What is known of each of these agents."""
+        """Return what is known of each of these agents."""
         if self._due is not None and now < self._due and self._known.keys() >= set(agents):
             return self.timings(agents)
         self._known = dict(self._listen(agents))
@@ -318,14 +320,14 @@ class Polled:
         return self._known
 
     def timings(self, agents: Collection[str]) -> Mapping[str, Listened]:
-        """Nothing of their silence, only the timings that hold for them."""
+        """Return only the timings of these agents, nothing about their silence."""
         if unknown := [name for name in agents if name not in self._known]:
             self._known |= self._listen(unknown)
         return {name: self._known[name]._replace(state=None) for name in agents}
 
 
 def _rest(options: StallOptions) -> float:
-    """Seconds until the next look: a quarter of the silence that is told of, if that is less than usual."""
+    """Return seconds until the next question: a quarter of the reported silence, if that is less than usual."""
     wanted = options.notice_after / 4 if options.notice_after > 0 else options.poll_every
     return max(_LEAST, min(options.poll_every, wanted))
 
@@ -344,10 +346,10 @@ _DEAF: Final = Listened(None)
 
 
 class Relays:
-    """All children that one agent started, directly. Times are those of the events, and of `tick`.
+    """All direct children of one agent. Times are those of the events, and of `tick`.
 
-    Who starts in the middle of the log gives what is before it to `recall`. `listen` is asked how others listen for the
-    children; without it their silence is told of by the events alone.
+    A caller that starts in the middle of the log passes earlier events to `recall`. `listen` is asked about the silence
+    of the children; without it only the events count.
     """
 
     def __init__(
@@ -372,7 +374,7 @@ class Relays:
         self._lists.join(look)
 
     def recall(self, events: Iterable[Event], until: datetime | None = None) -> None:
-        """Takes in what happened before, and tells nothing of it; nor of what has come due since, `until` some time."""
+        """Read earlier events without reporting them, nor what has come due since, until `until`."""
         due: datetime | None = None
         for event in events:
             self.add(event)
@@ -384,7 +386,7 @@ class Relays:
             self._hush(until)
 
     def add(self, event: Event) -> list[Notice]:
-        """What one event brings."""
+        """Return the notices of one event."""
         if event.session != self.session or event.agent is None:
             return []
         if event.kind == "agent.spawned":
@@ -412,7 +414,7 @@ class Relays:
         return []
 
     def tick(self, now: datetime) -> list[Notice]:
-        """What has come due for any child."""
+        """Return what has come due for any child."""
         heard = None if self._polled is None else self._polled.at(now, self._children)
         notices = [
             notice
@@ -423,7 +425,7 @@ class Relays:
         return notices
 
     def _hush(self, now: datetime) -> None:
-        """What has come due was told; who is still silent then is told of anew."""
+        """Drop what has come due; a child that is still silent then is reported again."""
         heard = dict[str, Listened]() if self._polled is None else self._polled.timings(self._children)
         for name, (relay, _) in self._children.items():
             relay.tick(now, heard.get(name, _DEAF))
@@ -433,7 +435,7 @@ class Relays:
         self._children = {name: entry for name, entry in self._children.items() if not entry[0].is_over}
 
     def _is_own(self, event: Event, child: str) -> bool:
-        """Whether the child did it, or one below it. What its own program kept of its list, it wrote itself."""
+        """True if the child or one of its descendants did it, or its own program restored its list."""
         by: str | None = event.by
         for _ in range(_DEEPEST):
             if by == child or by is None:
@@ -454,7 +456,7 @@ class Relays:
 
 
 def told(news: ListDelta) -> str:
-    """A change of a list in a few words, `2/5: finished “Read”, now “Writing”. `; empty if nothing moved."""
+    """Describe a change of a list, `2/5: finished “Read”, now “Writing”. `; empty if nothing moved."""
     if news.is_silent:
         return ""
     parts = [f"finished {_quoted(text)}" for text in news.just_completed]
@@ -471,10 +473,10 @@ def relay_children(
     after: int | str | None = None,
     options: RelayOptions | None = None,
 ) -> None:
-    """Relays until `stop` is set or the board is closed; run it on a thread of its own. By default from now on.
+    """Relay until `stop` is set or the board is closed; run it on a thread of its own. Starts now by default.
 
-    Children that run already are known, whoever relayed them before. Of what they said just before, as much is told as
-    was not due; a stall that lasts is told of again.
+    Running children are known, whoever relayed them before. Of their latest output the part that was not due yet is
+    delivered; a stall that lasts is reported again.
     """
     board = parent.board
     try:
@@ -493,7 +495,7 @@ def relay_children(
 
 
 def _log(board: Board, session: str, upto: int) -> Iterator[Event]:
-    """What happened in a session, up to an event."""
+    """Yield the events of a session, up to `upto`."""
     seen = 0
     while page := board.store.read(lambda tx, seen=seen: tx.work.log(session, None, seen)):
         for event in page:
@@ -504,7 +506,7 @@ def _log(board: Board, session: str, upto: int) -> Iterator[Event]:
 
 
 def _error(data: Mapping[str, Any]) -> str | None:
-    """Why a child failed, empty if nobody said; None if it did not."""
+    """Return why a child failed, empty if unknown; None if it did not."""
     outcome, error = data.get("outcome"), data.get("error")
     if outcome == "cancelled":
         return "cancelled"

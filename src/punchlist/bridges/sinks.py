@@ -1,8 +1,8 @@
-"""Where messages go: a webhook or a command of the user's, from a bounded queue on a thread of its own.
+"""Deliver messages to a webhook or a command of the user's, from a bounded queue on a thread of its own.
 
-Handing over a message never blocks and never raises. What cannot be delivered is logged and dropped, not tried again,
-for nobody knows how far it got; so is what comes while the queue is full. Of an address only the host is logged: the
-rest may hold secrets.
+Handing over a message never blocks and never raises. A message that cannot be delivered is logged and dropped, not
+tried again, as nobody knows how far it got; so is one that arrives while the queue is full. Of an address only the
+host is logged: the rest may hold secrets.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _NOWHERE: Final = "there can be no such host or port"
 
 
 class WebAddress(NamedTuple):
-    """`place` is as much of it as may be shown; the rest may hold secrets."""
+    """The address of a webhook. `place` is the part that may be shown; the rest may hold secrets."""
 
     url: str
     place: str
@@ -51,7 +51,7 @@ class WebAddress(NamedTuple):
 
 
 def web_address(url: str) -> WebAddress:
-    """Raises `ConfigInvalid` for what nothing can be sent to."""
+    """Make an address ready to send to. Raises `ConfigInvalid` for one that nothing can be sent to."""
     try:
         parts = urlsplit(url)
         port = parts.port
@@ -70,7 +70,7 @@ def web_address(url: str) -> WebAddress:
 
 
 def is_sendable(name: str, value: str) -> bool:
-    """Whether HTTP can have this header."""
+    """True if HTTP can have this header."""
     return bool(_token().fullmatch(name) and _line().fullmatch(value))
 
 
@@ -108,7 +108,11 @@ def _line() -> re.Pattern[str]:
 
 
 class Post(threading.Thread):
-    """Begins at once. Redirects are not followed."""
+    """One request, begun at once, that is over in time whatever the server does. Redirects are not followed.
+
+    The timeouts of sockets are for each read and write, so a server that sends a byte now and then would hold them up
+    for ever. The request has a thread of its own instead, which is abandoned when the time is up.
+    """
 
     def __init__(self, request: urllib.request.Request, seconds: float) -> None:
         super().__init__(name="punchlist-post", daemon=True)
@@ -119,7 +123,7 @@ class Post(threading.Thread):
         self.start()
 
     def is_over(self) -> bool:
-        """Waits, and says whether the answer came in time; raises what went wrong, or `HTTPError` if it is no 2xx."""
+        """Wait; True if the answer came in time. Raises what went wrong, or `HTTPError` if it is no 2xx."""
         self.join(self._seconds)
         if self.is_alive():
             self._leave()
@@ -140,7 +144,7 @@ class Post(threading.Thread):
             self._error = error
 
     def _leave(self) -> None:
-        """Hangs up, so that the thread comes to its end."""
+        """Hang up, so that the thread ends."""
         for connection in self._connections:
             with suppress(OSError, AttributeError):
                 connection.sock.shutdown(socket.SHUT_RDWR)
@@ -189,9 +193,9 @@ class Sink(Protocol):
 
 
 class Webhook:
-    """Posts each message as JSON. An answer that is no 2xx is a failure; redirects are not followed.
+    """Posts each message as JSON. Any answer but a 2xx is a failure; redirects are not followed.
 
-    What the answer says beside that is not read. A name and a password in the address are sent as HTTP has them.
+    The body of the answer is not read. Name and password in the address become the Authorization header.
     """
 
     def __init__(self, url: str, *, headers: Mapping[str, str] | None = None, seconds: float = SECONDS) -> None:
@@ -214,7 +218,7 @@ class Webhook:
 
 
 class Command:
-    """Runs a command for each message, which it gets as JSON on its standard input. Only exit code 0 is a success.
+    """Runs a command for each message, which it gets as JSON on standard input. Only exit code 0 is a success.
 
     A list of words is run as it is, a string by the shell; the message is never part of the line.
     """
@@ -247,7 +251,7 @@ class Command:
 
 
 class Outbox:
-    """A queue before a sink. Close it, or use it as a context, to wait for what is still in it."""
+    """A queue in front of a sink. Close it, or use it as a context, to wait for what is still in it."""
 
     def __init__(self, sink: Sink, *, length: int = LENGTH) -> None:
         self.sink = sink
@@ -259,7 +263,7 @@ class Outbox:
         self._thread.start()
 
     def put(self, message: Any) -> bool:
-        """Hands a message over, a mapping or a record; whether there was room for it."""
+        """Hand over a message, a mapping or a record; True if there was room for it."""
         try:
             fields = message._asdict() if hasattr(message, "_asdict") else message
             body = msgspec.json.encode(fields, enc_hook=str)
@@ -275,7 +279,7 @@ class Outbox:
         return True
 
     def close(self, seconds: float = SECONDS) -> bool:
-        """Delivers what is left, for so long; whether all of it went out."""
+        """Deliver what is left, for so many seconds; True if all of it went out."""
         if not self._is_closed:
             self._is_closed = True
             with suppress(queue.Full):
@@ -304,13 +308,13 @@ class Outbox:
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:
-    """Ends the command with everything that it started."""
+    """Kill the command with everything that it started."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(child.pid, signal.SIGKILL)
 
 
 def _checked(headers: Mapping[str, str]) -> Mapping[str, str]:
-    """Headers that can be sent; a secret in one that cannot is not shown."""
+    """Refuse headers that cannot be sent, without showing their values."""
     for name, value in headers.items():
         if not is_sendable(name, value):
             raise ConfigInvalid(name="webhook", value=name[:80], problem="its headers are no names and lines of text")

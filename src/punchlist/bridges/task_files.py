@@ -1,4 +1,12 @@
-"""One folder of Claude Code's task files: `<n>.json`, a task each, and `.highwatermark`, the highest number given."""
+"""Read, write and lock one folder of Claude Code's task files: `<n>.json`, and `.highwatermark`, the highest number.
+
+The lock is Claude Code's: the folder `.lock.lock` next to the file `.lock`. The program that can make that folder has
+the lock; one that was not touched for ten seconds belongs to a program that ended. Other programs lock the file `.lock`
+itself with `flock`. We do both, and write into `.lock` which folder is ours, so that nobody waits for one of ours that
+was killed.
+
+Order of locks: the folder first, then the store. A transaction never waits for a folder.
+"""
 
 from __future__ import annotations
 
@@ -23,22 +31,28 @@ from punchlist.text import repair
 
 
 STALE = 10.0
-"""Seconds."""
+"""Seconds after which Claude Code takes an untouched lock for stale."""
 
 _PAUSE = 0.01
+"""Seconds between two tries: there is nothing that would wake us."""
+
 HELD = ".lock.lock"
 _LOCK_FILE = ".lock"
 _guard = threading.Lock()
+"""Guards `_queues`: two threads must not make two locks for one folder."""
+
 _queues: dict[str, threading.Lock] = {}
+"""Threads of this process queue here, so that only one of them polls for the folder."""
+
 _rests: dict[str, float] = {}
-"""Until when a folder is left to others, after this process had it: on the monotonic clock."""
+"""Until when, on the monotonic clock, a folder is left to others after this process had it."""
 
 _LONGEST_REST = 0.1
 _own = threading.local()
 
 
 def is_held(folder: str) -> bool:
-    """Whether this thread has the folder to itself."""
+    """True if this thread has the folder to itself."""
     return folder in _held_here()
 
 
@@ -48,9 +62,9 @@ def _held_here() -> set[str]:
 
 @contextmanager
 def held(folder: str, *, patience: float = 2.0) -> Generator[None]:
-    """As `locked`, for one thread of this process after the other. A thread that has it already goes on.
+    """Lock a folder, for one thread of this process at a time. A thread that has it already continues.
 
-    After each time the folder is free for half as long: Claude Code only tries some thirty times.
+    Afterwards the folder stays free for half as long as it was held: Claude Code tries only some thirty times.
     """
     mine = _held_here()
     if folder in mine:
@@ -78,7 +92,7 @@ def held(folder: str, *, patience: float = 2.0) -> Generator[None]:
 
 @contextmanager
 def locked(folder: str, *, patience: float = 2.0) -> Generator[None]:
-    """The folder, which has to be there, to ourselves. Raises `ListFileRefused` after so many seconds."""
+    """Lock a folder that exists. Raises `ListFileRefused` after so many seconds."""
     deadline = time.monotonic() + patience
     path = os.path.join(folder, _LOCK_FILE)
     taken = os.path.join(folder, HELD)
@@ -88,14 +102,14 @@ def locked(folder: str, *, patience: float = 2.0) -> Generator[None]:
     except OSError as error:
         raise ListFileRefused(path=path, problem=error.strerror or str(error)) from error
     try:
-        while (alone := _flock(file)) is False:
+        while (alone := _try_flock(file)) is False:
             _wait(path, deadline)
-        if alone and (left := _mark(taken)) is not None and left == _read_mark(file):
+        if alone and (left := _identify(taken)) is not None and left == _read_note(file):
             with suppress(OSError):
                 os.rmdir(taken)
-        while not _make(taken):
+        while not _try_to_make(taken):
             _wait(taken, deadline)
-        touch = _Touch(taken, file)
+        touch = _LockHeartbeat(taken, file)
         try:
             yield
         finally:
@@ -104,23 +118,23 @@ def locked(folder: str, *, patience: float = 2.0) -> Generator[None]:
         os.close(file)
 
 
-class _Touch:
-    """Touches the folder of a lock that is ours now and then, as a wait for the store may be long, and ends it.
+class _LockHeartbeat:
+    """Touches the folder of our lock now and then, as a wait for the store may be long, and removes it at the end.
 
-    Whoever was stopped for so long that others took the lock for stale finds it in other hands, and leaves it there.
+    If this process was stopped for so long that others took the lock for stale, it is theirs, and is left alone.
     """
 
     def __init__(self, path: str, file: int) -> None:
         self._path = path
         self._file = file
-        self._mark = self._noted()
-        self._turn = threading.Lock()
+        self._mark = self._note()
+        self._turn = threading.Lock()  # without it a touch could follow the removal, and mark a folder of others
         self._over = threading.Event()
         threading.Thread(target=self._run, name="punchlist-folder", daemon=True).start()
 
-    def _noted(self) -> bytes | None:
-        """What tells the folder from another of its name, written down for those who come after us."""
-        found = _mark(self._path)
+    def _note(self) -> bytes | None:
+        """Write down what tells our folder from another of its name, and return it."""
+        found = _identify(self._path)
         with suppress(OSError):
             os.ftruncate(self._file, 0)
             os.pwrite(self._file, found or b"", 0)
@@ -129,23 +143,23 @@ class _Touch:
     def _run(self) -> None:
         while not self._over.wait(STALE / 3):
             with self._turn:
-                if self._over.is_set() or _mark(self._path) != self._mark:
+                if self._over.is_set() or _identify(self._path) != self._mark:
                     return
                 with suppress(OSError):
                     os.utime(self._path)
-                self._mark = self._noted()
+                self._mark = self._note()
 
     def end(self) -> None:
         with self._turn:
             self._over.set()
-            if _mark(self._path) == self._mark:
+            if _identify(self._path) == self._mark:
                 with suppress(OSError):
                     os.rmdir(self._path)
             with suppress(OSError):
                 os.ftruncate(self._file, 0)
 
 
-def _mark(path: str) -> bytes | None:
+def _identify(path: str) -> bytes | None:
     try:
         found = os.lstat(path)
     except OSError:
@@ -153,7 +167,7 @@ def _mark(path: str) -> bytes | None:
     return f"punchlist {found.st_ino} {found.st_mtime_ns}".encode()
 
 
-def _read_mark(file: int) -> bytes:
+def _read_note(file: int) -> bytes:
     try:
         return os.pread(file, 100, 0)
     except OSError:
@@ -166,8 +180,8 @@ def _wait(path: str, deadline: float) -> None:
     time.sleep(_PAUSE)
 
 
-def _make(held: str) -> bool:
-    """Whether the folder of the lock is ours now. A stale one is taken away, for the next try."""
+def _try_to_make(held: str) -> bool:
+    """Try to make the folder of the lock. A stale one is removed, for the next try."""
     try:
         os.mkdir(held, 0o700)
         return True
@@ -180,8 +194,8 @@ def _make(held: str) -> bool:
         raise ListFileRefused(path=held, problem=error.strerror or str(error)) from error
 
 
-def _flock(file: int) -> bool | None:
-    """Whether nobody else has the file locked; None where nobody can tell."""
+def _try_flock(file: int) -> bool | None:
+    """Try to lock the file; None where the system has no such locks."""
     try:
         import fcntl
     except ImportError:
@@ -205,7 +219,7 @@ NO_EDGES: Edges = ((), ())
 
 
 class TaskFile(Struct, frozen=True):
-    """A task as its file tells it. `more` is what else stands in the file: not ours, and kept."""
+    """The content of a task file. `more` are fields that we do not know, and keep."""
 
     subject: str
     description: str = ""
@@ -218,8 +232,8 @@ class TaskFile(Struct, frozen=True):
     more: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
-def told(task: Task) -> TaskFile | None:
-    """What the file of a task says; None for one that has none, because Claude Code cannot show it."""
+def file_of_task(task: Task) -> TaskFile | None:
+    """Return the file of a task; None for a status that Claude Code does not have."""
     status = SHOWN[task.status]
     if status is None:
         return None
@@ -235,8 +249,8 @@ def told(task: Task) -> TaskFile | None:
     )
 
 
-def encoded(number: int, file: TaskFile) -> bytes:
-    """The bytes of a file, as Claude Code writes them: what is absent is left out."""
+def encode_file(number: int, file: TaskFile) -> bytes:
+    """Encode a file as Claude Code does: absent fields are left out."""
     values: dict[str, Any] = {"id": str(number), "subject": file.subject, "description": file.description}
     if file.active_form is not None:
         values["activeForm"] = file.active_form
@@ -249,8 +263,8 @@ def encoded(number: int, file: TaskFile) -> bytes:
     return repair(json.dumps({**values, **file.more}, indent=2, ensure_ascii=False)).encode()
 
 
-def decoded(number: int, body: bytes) -> TaskFile | str:
-    """The task in the bytes of a file, or what is wrong with them."""
+def decode_file(number: int, body: bytes) -> TaskFile | str:
+    """Return the task in the bytes of a file, or what is wrong with them."""
     try:
         given: Any = json.loads(body.decode())
     except (ValueError, RecursionError) as error:
@@ -285,8 +299,8 @@ def _ids(value: Any) -> tuple[str, ...]:
     return tuple(dict.fromkeys(entry for entry in cast("list[Any]", value) if isinstance(entry, str)))
 
 
-def changes(before: TaskFile, after: TaskFile) -> dict[str, Any]:
-    """What leads from one to the other, as fields of an update."""
+def diff_files(before: TaskFile, after: TaskFile) -> dict[str, Any]:
+    """Return the fields of an update that leads from one file to the other."""
     found: dict[str, Any] = {}
     for name in ("subject", "description", "active_form", "status", "owner"):
         if getattr(before, name) != getattr(after, name):
@@ -315,7 +329,7 @@ class TaskFolder:
         return sorted(int(match[1]) for match in found)
 
     def seen(self) -> Mapping[str, FileSignature | None]:
-        """The state of all files that say something, and of the lock: the same again means that nobody is at them."""
+        """Return the state of all files, and of the lock: equal states mean that nobody changed anything."""
         names = [name for name in self._files.names() if name in {WATERMARK, HELD} or _NAME.fullmatch(name)]
         return {name: self._files.signature(name) for name in names}
 
@@ -326,16 +340,16 @@ class TaskFolder:
         return self._files.signature(_name(number))
 
     def read(self, number: int) -> TaskFile | str:
-        """The task in a file, or why there is none to be had."""
+        """Return the task in a file, or why there is none."""
         try:
-            return decoded(number, self._files.read(_name(number)))
+            return decode_file(number, self._files.read(_name(number)))
         except ListFileRefused as error:
             return str(error.data["problem"])
         except OSError as error:
             return error.strerror or str(error)
 
     def write(self, number: int, file: TaskFile) -> FileSignature:
-        return self._files.replace(_name(number), encoded(number, file))
+        return self._files.replace(_name(number), encode_file(number, file))
 
     def set_aside(self, number: int, why: str) -> str:
         return self._files.set_aside(_name(number), why)
@@ -345,7 +359,7 @@ class TaskFolder:
             os.unlink(self.at(number))
 
     def watermark(self) -> int:
-        """The highest number that was given when files were removed; 0 where nobody says."""
+        """Return the highest number given when files were removed; 0 if unknown."""
         try:
             said = self._files.read(WATERMARK).decode().strip()
         except (ListFileRefused, OSError, UnicodeDecodeError):

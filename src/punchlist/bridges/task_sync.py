@@ -1,4 +1,4 @@
-"""One folder of task files beside a list of the board: what changed in the files, and writing what the list says."""
+"""Compare one folder of task files with a list of the board, record what changed in the files, and write them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,16 @@ from msgspec.structs import replace
 
 from punchlist.board import Board
 from punchlist.bridges.folder import FileSignature
-from punchlist.bridges.task_files import NO_EDGES, Edges, TaskFile, TaskFolder, changes, decoded, encoded, told
+from punchlist.bridges.task_files import (
+    NO_EDGES,
+    Edges,
+    TaskFile,
+    TaskFolder,
+    decode_file,
+    diff_files,
+    encode_file,
+    file_of_task,
+)
 from punchlist.core.task import Task, fold_task
 from punchlist.errors import InvalidInput
 from punchlist.store import Transaction
@@ -27,10 +36,10 @@ logger = logging.getLogger("punchlist.bridges.claude_tasks")
 # The last state on which a file and the board agreed.
 
 
-class Base(NamedTuple):
-    """A file as it was when it and the board agreed; without a signature, one that was gone when we looked again.
+class AgreedFile(NamedTuple):
+    """A file as it was when it agreed with the board; without a signature, it was gone when we looked again.
 
-    `refused` are edges of the file that cannot be on the board, `blocks` and `blocked_by`: they stay in the file.
+    `refused` are edges of the file that the board cannot have: they stay in the file.
     """
 
     signature: FileSignature | None
@@ -38,8 +47,8 @@ class Base(NamedTuple):
     refused: Edges = NO_EDGES
 
 
-class Bases:
-    """Those of one folder and list, read when made. Whoever has the folder's lock may change and `save` them."""
+class AgreedFiles:
+    """The agreed files of one folder and list, read when made. Change and `save` them only with the folder's lock."""
 
     def __init__(self, board: Board, list: str, path: str) -> None:
         self._board = board
@@ -48,30 +57,30 @@ class Bases:
         self._known = board.store.read(self._load)
         self._changed: set[int] = set()
 
-    def _load(self, tx: Transaction) -> dict[int, Base]:
+    def _load(self, tx: Transaction) -> dict[int, AgreedFile]:
         where = tx.tasks.find_list(self._list)
         if where is None:
             return {}
         found = tx.tasks.readings(where, self._source).values()
-        return {number: base for number, mark in found if (base := _decoded(number, mark)) is not None}
+        return {number: base for number, mark in found if (base := _decode_base(number, mark)) is not None}
 
-    def get(self, number: int) -> Base | None:
+    def get(self, number: int) -> AgreedFile | None:
         return self._known.get(number)
 
-    def __iter__(self) -> Iterator[tuple[int, Base]]:
+    def __iter__(self) -> Iterator[tuple[int, AgreedFile]]:
         return iter(self._known.items())
 
-    def remember(self, number: int, base: Base) -> None:
+    def remember(self, number: int, base: AgreedFile) -> None:
         if self._known.get(number) != base:
             self._known[number] = base
             self._changed.add(number)
 
-    def forget(self, number: int) -> Base | None:
+    def forget(self, number: int) -> AgreedFile | None:
         self._changed.add(number)
         return self._known.pop(number, None)
 
     def save(self) -> None:
-        """Not worth a wait for the disk: an older base only means that what is on the board is recorded again."""
+        """Save changes, not durably: with an older base, what is on the board is only recorded again."""
         if self._changed:
             self._board.store.transact(self.save_within, durable=False)
             self._changed.clear()
@@ -84,26 +93,19 @@ class Bases:
             if base is None:
                 tx.tasks.delete_reading(where, source)
             else:
-                tx.tasks.save_reading(where, source, number, _encoded(number, base))
+                head = json.dumps([base.signature, base.refused]).encode()
+                tx.tasks.save_reading(where, source, number, head + b"\n" + encode_file(number, base.file))
 
 
-def _encoded(number: int, base: Base) -> bytes:
-    return json.dumps([base.signature, base.refused]).encode() + b"\n" + encoded(number, base.file)
-
-
-def _decoded(number: int, mark: bytes) -> Base | None:
+def _decode_base(number: int, mark: bytes) -> AgreedFile | None:
     head, _, body = mark.partition(b"\n")
-    file = decoded(number, body)
+    file = decode_file(number, body)
     if isinstance(file, str):
         return None
-    signature, refused = _head(head)
-    return Base(signature, file, refused)
-
-
-def _head(head: bytes) -> tuple[FileSignature | None, Edges]:
-    found: Any
-    found, (blocks, blocked_by) = json.loads(head)
-    return None if found is None else FileSignature(*found), (tuple(blocks), tuple(blocked_by))
+    signature: Any
+    signature, (blocks, blocked_by) = json.loads(head)
+    known = None if signature is None else FileSignature(*signature)
+    return AgreedFile(known, file, (tuple(blocks), tuple(blocked_by)))
 
 
 # From files to the board.
@@ -111,13 +113,13 @@ def _head(head: bytes) -> tuple[FileSignature | None, Edges]:
 
 CLEARED = "Its file is gone with all others of Claude Code's list: it was deleted there, or finished and cleared."
 _PAST = 20
-"""So many earlier states of a task are compared with a file that nobody has seen before."""
+"""So many past states of a task are compared with a file that nobody has seen before."""
 
 
-class Found(NamedTuple):
-    """A file that changed since it was last looked at, or is new.
+class ChangedFile(NamedTuple):
+    """A file that is new, or changed since it was last read.
 
-    `base` is what it said when it and the board agreed, `kept` are those of its edges that the board did not take.
+    `base` is its last agreed content, `kept` are its edges that the board did not take.
     """
 
     number: int
@@ -128,10 +130,10 @@ class Found(NamedTuple):
 
 
 class TaskFilesState(NamedTuple):
-    """The list as the board has it: what each file is to say, and the next number.
+    """The list on the board: the content of each file, and the next number.
 
-    `strange`: files of which nobody can tell whether they are newer. `left`: files that are no tasks to us, and are
-    left alone. `refused`: edges of files that cannot be here, to themselves, to nothing or in a circle.
+    `strange`: files that may or may not be newer than the board. `left`: files that are no tasks to us, and are left
+    alone. `refused`: edges of files that the board cannot have: to themselves, to nothing or in a cycle.
     """
 
     files: Mapping[int, TaskFile]
@@ -141,64 +143,68 @@ class TaskFilesState(NamedTuple):
     refused: Mapping[int, Edges] = {}
 
 
-def state_of(tx: Transaction, list: str) -> TaskFilesState:
+def read_list_state(tx: Transaction, list: str) -> TaskFilesState:
     where = tx.tasks.find_list(list)
     if where is None:
         return TaskFilesState({})
-    files = {int(row.task.id): file for row in tx.tasks.page(where) if (file := told(row.task)) is not None}
+    files = {int(row.task.id): file for row in tx.tasks.page(where) if (file := file_of_task(row.task)) is not None}
     return TaskFilesState(files, tx.tasks.next_id(where))
 
 
-def record(
+def record_files(
     work: Work,
-    found: Sequence[Found],
+    found: Sequence[ChangedFile],
     deleted: Mapping[int, TaskFile],
     cleared: Mapping[int, TaskFile],
     watermark: int,
 ) -> TaskFilesState:
-    """Records new and changed files, and tasks that are over there; the list as it is then.
+    """Record new and changed files, and tasks that are over there; return the resulting list.
 
-    `watermark` is the highest number that anybody gave. `deleted` and `cleared`, which are cancelled, have what each
-    file said last: a task that is no longer so was changed here since, and stays.
+    `watermark` is the highest number ever given. `deleted` and `cleared` (which are cancelled) hold the last content of
+    each file: a task that differs from it was changed here since, and stays.
     """
     strange, left = set[int](), set[int]()
-    new: list[Found] = []
+    new: list[ChangedFile] = []
     for each in sorted(found):
         row = work.find(each.number)
         if row is not None:
             if each.base is not None:
-                record_change(work, row.task.id, changes(each.base, each.file))
+                record_change(work, row.task.id, diff_files(each.base, each.file))
             elif not _is_behind(work, row, each.file):
                 strange.add(each.number)
-        elif each.base is None and not _can_be(work, each.file):
+        elif each.base is None and not _is_valid(work, each.file):
             left.add(each.number)
-        elif each.base is None and record_new(work, each.number, each.file.subject, _words(each.file)) is not None:
+        elif each.base is None and _record_new(work, each):
             new.append(each)
         else:
             strange.add(each.number)
-    for each in new:  # now that all of them are there
+    for each in new:  # edges come last, when all tasks are there
         edges = {"add_blocked_by": each.file.blocked_by, "add_blocks": each.file.blocks}
         record_change(work, str(each.number), {"status": each.file.status, **edges})
-    for number in [each for each, file in deleted.items() if _is_still(work, each, file)]:
+    for number in [each for each, file in deleted.items() if _is_unchanged(work, each, file)]:
         work.delete(str(number))
-    for number in [each for each, file in cleared.items() if _is_still(work, each, file)]:
+    for number in [each for each, file in cleared.items() if _is_unchanged(work, each, file)]:
         work.cancel(str(number), CLEARED)
     if watermark:
         work.tasks.skip_ids(work.where, watermark + 1)
-    state = state_of(work.tx, work.name)
-    told_edges = {each.number: _refused(each, state.files.get(each.number)) for each in found}
+    state = read_list_state(work.tx, work.name)
+    told_edges = {each.number: _find_refused(each, state.files.get(each.number)) for each in found}
     refused = {number: edges for number, edges in told_edges.items() if edges != NO_EDGES and number not in strange}
     return state._replace(strange=frozenset(strange), left=frozenset(left), refused=refused)
 
 
-def _is_still(work: Work, number: int, file: TaskFile) -> bool:
-    """Whether an open task is as its file said last."""
+def _record_new(work: Work, found: ChangedFile) -> bool:
+    return record_new(work, found.number, found.file.subject, _described_fields(found.file)) is not None
+
+
+def _is_unchanged(work: Work, number: int, file: TaskFile) -> bool:
+    """True for an open task that is as its file said last."""
     row = work.find(number)
-    return row is not None and row.task.is_open and _said(told(row.task)) == _said(file)
+    return row is not None and row.task.is_open and _task_fields(file_of_task(row.task)) == _task_fields(file)
 
 
-def _refused(found: Found, now: TaskFile | None) -> Edges:
-    """Which edges a file has that the board did not take, now or before."""
+def _find_refused(found: ChangedFile, now: TaskFile | None) -> Edges:
+    """Return the edges of a file that the board did not take, now or before."""
     if now is None:
         return NO_EDGES
     file, base = found.file, found.base or TaskFile("")
@@ -210,30 +216,30 @@ def _refused(found: Found, now: TaskFile | None) -> Edges:
 
 
 def _left_out(said: Sequence[str], taken: Sequence[str], before: Sequence[str], kept: Sequence[str]) -> tuple[str, ...]:
-    """What is new in the file, or was left out before; what else is not on the board was taken away there."""
+    """Return edges new in the file, or left out before. Any other that the board lacks was removed there."""
     return tuple(each for each in said if each not in taken and (each in kept or each not in before))
 
 
-def _can_be(work: Work, file: TaskFile) -> bool:
+def _is_valid(work: Work, file: TaskFile) -> bool:
     try:
-        describe_task(Task(list=work.name, id="", subject=""), {**_words(file), "subject": file.subject})
+        describe_task(Task(list=work.name, id="", subject=""), {**_described_fields(file), "subject": file.subject})
     except InvalidInput:
         return False
     return True
 
 
-def _words(file: TaskFile) -> dict[str, Any]:
+def _described_fields(file: TaskFile) -> dict[str, Any]:
     words: dict[str, Any] = {"description": file.description, "metadata": file.metadata}
     return {**words, "active_form": file.active_form, "owner": file.owner}
 
 
 def _is_behind(work: Work, row: TaskRow, file: TaskFile) -> bool:
-    """Whether a file says what the board's task says, or said lately."""
+    """True if a file holds the present or a recent state of the task."""
     known = row.task
     if not set(file.blocks) <= set(known.blocks) or not set(file.blocked_by) <= set(known.blocked_by):
         return False
-    said = _said(file)
-    if _said(told(known)) == said:
+    said = _task_fields(file)
+    if _task_fields(file_of_task(known)) == said:
         return True
     task: Task | None = None
     past: list[Task] = []
@@ -241,32 +247,31 @@ def _is_behind(work: Work, row: TaskRow, file: TaskFile) -> bool:
         task = fold_task(task, event.kind, event.data, event.at)
         if task is not None:
             past.append(task)
-    return any(_said(told(each)) == said for each in past[-_PAST:])
+    return any(_task_fields(file_of_task(each)) == said for each in past[-_PAST:])
 
 
-def _said(file: TaskFile | None) -> tuple[Any, ...] | None:
-    """What a file says of the task alone."""
+def _task_fields(file: TaskFile | None) -> tuple[Any, ...] | None:
     if file is None:
         return None
     return file.subject, file.description, file.active_form, file.status, file.owner, dict(file.metadata)
 
 
-class Looked(NamedTuple):
-    """What others did to the files of a folder: those that changed, those that are gone, and what that means.
+class FolderChanges(NamedTuple):
+    """Changes that others made to the files of a folder.
 
-    `deleted` are files that were taken away while others stayed. `cleared` are those of open tasks that are gone with
-    all the others: Claude Code clears a list that is finished, and deleting the last task looks the same.
+    `deleted`: removed while others stayed. `cleared`: open tasks whose files are gone with all others, because Claude
+    Code clears a finished list; deleting the last task looks the same.
     """
 
-    found: list[Found]
-    gone: dict[int, Base]
+    found: list[ChangedFile]
+    gone: dict[int, AgreedFile]
     deleted: dict[int, TaskFile]
     cleared: dict[int, TaskFile]
 
 
-def look(folder: TaskFolder, bases: Bases, there: Sequence[int]) -> Looked:
-    """What changed since the board and the files agreed. Only what the watermark knows of was taken away on purpose."""
-    found: list[Found] = []
+def find_changes(folder: TaskFolder, bases: AgreedFiles, there: Sequence[int]) -> FolderChanges:
+    """Find what changed since the files agreed with the board. Removals count only up to the watermark."""
+    found: list[ChangedFile] = []
     for number in there:
         signature, known = folder.signature(number), bases.get(number)
         if signature is None or (known is not None and known.signature == signature):
@@ -276,40 +281,41 @@ def look(folder: TaskFolder, bases: Bases, there: Sequence[int]) -> Looked:
             logger.warning("`%s` is passed over: %s", folder.at(number), file)
         else:
             before = (None, NO_EDGES) if known is None else (known.file, known.refused)
-            found.append(Found(number, signature, file, *before))
+            found.append(ChangedFile(number, signature, file, *before))
     gone = {number: known for number, known in bases if known.signature and number not in there}
     mark = folder.watermark()
     taken = {number: known.file for number, known in sorted(gone.items()) if number <= mark}
     if any(number in there for number, _ in bases):
-        return Looked(found, gone, taken, {})
-    return Looked(found, gone, {}, {number: file for number, file in taken.items() if file.status != "completed"})
+        return FolderChanges(found, gone, taken, {})
+    cleared = {number: file for number, file in taken.items() if file.status != "completed"}
+    return FolderChanges(found, gone, {}, cleared)
 
 
-def written(folder: TaskFolder, bases: Bases, state: TaskFilesState) -> bool:
-    """Makes the files say what the board says; False where one of them moved meanwhile, which is then left."""
+def write_files(folder: TaskFolder, bases: AgreedFiles, state: TaskFilesState) -> bool:
+    """Write the files from the board; False if one of them moved meanwhile, which is then left."""
     mark = folder.watermark()
     unmoved, removed = True, False
     for number in folder.numbers():
         if number >= state.next_id and number not in state.left:
-            unmoved = False  # it came just now
+            unmoved = False  # it is new since we read the folder
         elif number not in state.files and number not in state.left:
-            removed |= _take_away(folder, bases, number)
+            removed |= _remove_file(folder, bases, number)
     for number, plain in state.files.items():
         known, signature = bases.get(number), folder.signature(number)
-        file = plain if known is None else _whole(plain, known)
+        file = plain if known is None else _with_file_extras(plain, known)
         if signature is None:
-            if _is_let_go(number, file, known, mark):
+            if _was_removed(number, file, known, mark):
                 continue
         elif known is not None and known.file == file and known.signature == signature:
             continue
-        unmoved &= _put(folder, bases, number, file, strange=number in state.strange)
+        unmoved &= _write_file(folder, bases, number, file, strange=number in state.strange)
     if removed or (state.files and state.next_id - 1 > max(state.files)):
         folder.raise_watermark(state.next_id - 1)
     return unmoved
 
 
-def _put(folder: TaskFolder, bases: Bases, number: int, file: TaskFile, *, strange: bool) -> bool:
-    """Writes a file; False if it is not the one that we looked at."""
+def _write_file(folder: TaskFolder, bases: AgreedFiles, number: int, file: TaskFile, *, strange: bool) -> bool:
+    """Write a file; False if it is not the one that we read."""
     known, present = bases.get(number), folder.signature(number)
     refused = NO_EDGES if known is None else known.refused
     link = os.path.islink(folder.at(number))  # is replaced itself, or refused if it leads out of the folder
@@ -319,12 +325,12 @@ def _put(folder: TaskFolder, bases: Bases, number: int, file: TaskFile, *, stran
             return False
         aside = folder.set_aside(number, "invalid" if unreadable else "changed")
         logger.warning("`%s` is not what the board has; moved to `%s`", folder.at(number), aside)
-    bases.remember(number, Base(folder.write(number, file), file, refused))
+    bases.remember(number, AgreedFile(folder.write(number, file), file, refused))
     return True
 
 
-def _whole(file: TaskFile, known: Base) -> TaskFile:
-    """What the board says, with what only the file has."""
+def _with_file_extras(file: TaskFile, known: AgreedFile) -> TaskFile:
+    """Add to what the board says what only the file has."""
     blocks, blocked_by = known.refused
     return replace(
         file,
@@ -334,8 +340,8 @@ def _whole(file: TaskFile, known: Base) -> TaskFile:
     )
 
 
-def _take_away(folder: TaskFolder, bases: Bases, number: int) -> bool:
-    """Removes the file of a task that is gone; one that we do not know is set aside, one that is no task stays."""
+def _remove_file(folder: TaskFolder, bases: AgreedFiles, number: int) -> bool:
+    """Remove the file of a deleted task. An unknown one is set aside, one that is no task stays."""
     known, signature = bases.forget(number), folder.signature(number)
     if known is not None and known.signature == signature:
         folder.remove(number)
@@ -347,8 +353,8 @@ def _take_away(folder: TaskFolder, bases: Bases, number: int) -> bool:
     return True
 
 
-def _is_let_go(number: int, file: TaskFile, known: Base | None, watermark: int) -> bool:
-    """Whether a file is missing because somebody took it away, and the task is as it was then."""
+def _was_removed(number: int, file: TaskFile, known: AgreedFile | None, watermark: int) -> bool:
+    """True if a file was removed by others, and the task is as it was then."""
     if number > watermark:
         return False
     return file.status == "completed" if known is None else known.signature is None and known.file == file

@@ -1,8 +1,7 @@
-"""Tool calls as ACP updates, by the rules of OpenClaw's translator: one start, updates, one end.
+"""Make ACP updates of tool calls, by the rules of OpenClaw's translator: one start, updates, one end.
 
-A second start, and whatever comes behind the end, is dropped. Calls that a turn leaves open are given up as Hermes
-does it: the protocol has no word for that, so they are `failed`, and `_meta` says why. Who says later how such a call
-went is heard all the same.
+A second start, and anything after the end, is dropped. Calls that a turn leaves open are given up as in Hermes: the
+protocol has no word for that, so they are `failed`, and `_meta` says why. A later report of such a call still counts.
 """
 
 from __future__ import annotations
@@ -38,9 +37,9 @@ _CUT_OFF: Final = "…"
 
 
 def raw(value: Any) -> Any:
-    """The value in JSON's own types. Never raises; what has no form there is told by its type, as in `[Socket]`.
+    """Copy a value into JSON's own types. Never raises; other values become their type, as in `[Socket]`.
 
-    What is beyond the limits is cut, and `…` stands in its place.
+    Beyond the limits a value is cut, and `…` stands in its place.
     """
     return _Copy().of(value, DEEPEST)
 
@@ -83,7 +82,7 @@ class _Copy:
             self._path.discard(id(value))
 
     def _whole(self, value: Any, depth: int) -> Any:
-        """A value that holds others, or of a type that JSON does not have."""
+        """Copy a value that holds others, or of a type that JSON does not have."""
         if isinstance(value, Mapping):
             return self._object(cast("Mapping[Any, Any]", value).items(), depth)
         if isinstance(value, list | tuple | set | frozenset):
@@ -128,7 +127,7 @@ class _Copy:
 
 
 def _number(value: float) -> float | None:
-    """What is not finite, or too large, is null, as JavaScript writes it; a whole number beyond 64 bits is rounded."""
+    """Return null for a number that is not finite or too large, as JavaScript does; round one beyond 64 bits."""
     try:
         return to_json_value(value)
     except ValueError:
@@ -165,7 +164,7 @@ _KINDS: Final = (
 
 
 def call_title(name: str, arguments: Any = None) -> str:
-    """`name`, or `name: key: value, key: value` with long values cut and control characters escaped.
+    """Return `name`, or `name: key: value, key: value` with long values cut and control characters escaped.
 
     Of more than 64 arguments the rest is left out; the original has no such limit.
     """
@@ -177,7 +176,7 @@ def call_title(name: str, arguments: Any = None) -> str:
 
 
 def preview_title(name: str, preview: str, *, is_command: bool = False) -> str:
-    """The title of a call of which only a preview of its arguments is known: a command line, or the JSON of them."""
+    """Return the title of a call by a preview of its arguments: a command line, or their JSON."""
     if is_command and preview:
         return call_title(name, {"command": preview})
     fields = _fields(preview) if preview.startswith("{") else None
@@ -188,7 +187,7 @@ def preview_title(name: str, preview: str, *, is_command: bool = False) -> str:
 
 
 def _fields(text: str) -> dict[str, Any] | None:
-    """The fields of a JSON object that may be cut off at its end; None if it is none."""
+    """Return the fields of a JSON object that may be cut off at its end; None if it is none."""
     decoder, found, at = json.JSONDecoder(), dict[str, Any](), 1
     while at < len(text) and text[at] == '"':
         try:
@@ -208,7 +207,7 @@ def _fields(text: str) -> dict[str, Any] | None:
 
 
 def call_kind(name: str) -> str:
-    """The kind of tool, by the first of these words that the name holds. A todo tool is `other`, as in Hermes."""
+    """Return the kind of tool, by the first of these words in its name. A todo tool is `other`, as in Hermes."""
     if known_kind(name) == "todo":
         return "other"
     lower = name.lower()
@@ -216,7 +215,7 @@ def call_kind(name: str) -> str:
 
 
 def call_content(result: Any) -> list[dict[str, Any]] | None:
-    """The text of a result: itself, its text blocks, or its `text`, `message` or `error`; None without any."""
+    """Return the text of a result: itself, its text blocks, or its `text`, `message` or `error`; else None."""
     if isinstance(result, str):
         return [_text_block(result)] if result.strip() else None
     if not isinstance(result, Mapping):
@@ -259,7 +258,7 @@ def _cut(text: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    """On one line; what is not seen is shown as an escape, and what turns text around is taken out."""
+    """Return one line, invisible characters as escapes, without those that change the direction of text."""
     plain = _controls().sub(lambda found: _NAMED.get(found[0], _code(found[0])), repair(text))
     return clean(plain, lines=False).text
 
@@ -286,7 +285,7 @@ class AcpCalls:
         self._given_up: dict[str, list[Place]] = {}
 
     def knows(self, call_id: str) -> bool:
-        """Whether the call has begun, and perhaps ended."""
+        """True if the call has begun, even if it has ended."""
         return call_id in self._open or call_id in self._ended
 
     @property
@@ -304,7 +303,7 @@ class AcpCalls:
         found: Iterable[Place] = (),
         meta: dict[str, Any] | None = None,
     ) -> Update | None:
-        """A call begins. `title` and the places `found` are for those who do not have its arguments."""
+        """Begin a call. `title` and the places `found` are for callers that do not have its arguments."""
         if not call_id or self.knows(call_id):
             return None
         arguments = raw(arguments)
@@ -323,7 +322,7 @@ class AcpCalls:
         )
 
     def updated(self, call_id: str, partial: Any = None, *, meta: dict[str, Any] | None = None) -> Update | None:
-        """A call has brought something, and goes on."""
+        """Report partial output of a call."""
         if not call_id or call_id in self._ended:
             return None
         partial = raw(partial)
@@ -346,7 +345,7 @@ class AcpCalls:
         found: Iterable[Place] | None = None,
         meta: dict[str, Any] | None = None,
     ) -> Update | None:
-        """A call has ended, perhaps one that was given up. The places `found` are for those who know only a preview."""
+        """End a call, perhaps one that was given up. `found` is for callers that know only a preview."""
         if not call_id or (call_id in self._ended and call_id not in self._given_up):
             return None
         begun, result = self._given_up.pop(call_id, None) or self._end(call_id), raw(result)
@@ -361,7 +360,7 @@ class AcpCalls:
         )
 
     def given_up(self, call_ids: Iterable[str] | None = None) -> list[Update]:
-        """The end of those calls that are still open, or of these of them: nobody waits for them any more."""
+        """End the open calls, or these of them: nobody waits for them any more."""
         wanted = list(self._open) if call_ids is None else [each for each in call_ids if each in self._open]
         for call_id in wanted:
             self._given_up[call_id] = self._end(call_id)
@@ -376,7 +375,7 @@ class AcpCalls:
 
 
 def _update(what: str, call_id: str, **fields: Any) -> Update:
-    """An update without the fields of which nothing is known."""
+    """Return an update without the unknown fields."""
     known = {name: value for name, value in fields.items() if value is not None}
     return {"sessionUpdate": what, "toolCallId": call_id, **known}
 

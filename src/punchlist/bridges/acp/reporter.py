@@ -1,7 +1,8 @@
-"""Sending updates to an ACP client, over a connection of the protocol's official SDK (`pip install punchlist[acp]`).
+"""Send updates to an ACP client, over a connection of the protocol's official SDK (`pip install punchlist[acp]`).
 
-A host that speaks ACP makes a `Reporter` for each session. What cannot be sent is logged and never raised into the
-agent. If that is because the client is gone, nothing more is sent.
+A host that speaks ACP makes a `Reporter` for each session. An update that cannot be sent is logged and never raised
+into the agent. If the client is gone, nothing more is sent. `ask_approval` asks the person at the client about a plan,
+with `session/request_permission`.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ _WAITING: Final = "⏳"
 
 
 def todo_title(name: str, arguments: Any) -> str:
-    """`todo`, or `todo (2 items)` if it writes some."""
+    """Return `todo`, or `todo (2 items)` if it writes some."""
     entries = _entries(arguments)
     if entries is None:
         return name
@@ -45,7 +46,7 @@ def todo_title(name: str, arguments: Any) -> str:
 
 
 def todo_start(arguments: Any) -> str:
-    """What the call is about to do."""
+    """Describe what the call is about to do."""
     entries = _entries(arguments)
     if entries is None:
         return "Updating todo list" if arguments else "Reading todo list"
@@ -55,7 +56,7 @@ def todo_start(arguments: Any) -> str:
 
 
 def todo_end(todos: TodoList) -> str:
-    """The list as it is now, in Markdown, and how far it is. Blocked and failed items are pending."""
+    """Return the list in Markdown, and its progress. Blocked and failed items are pending."""
     lines = [f"- {_MARKS.get(item.status, _WAITING)} {_words(item.content)}" for item in todos.items]
     done, now, gone = (
         sum(item.status is status for item in todos.items)
@@ -92,23 +93,23 @@ _MOST_TODO_CALLS = 64
 
 
 class UpdateConnection(Protocol):
-    """What is needed of the SDK's `AgentSideConnection`."""
+    """The part of the SDK's `AgentSideConnection` that sends updates."""
 
     async def session_update(self, session_id: str, update: Any, **kwargs: Any) -> None: ...
 
 
 def takes_plans(capabilities: object) -> bool:
-    """Whether a client said `clientCapabilities.plan`: in the SDK's own object or in a mapping of the wire."""
+    """True if a client said `clientCapabilities.plan`, in the SDK's own object or in a mapping of the wire."""
     if isinstance(capabilities, Mapping):
         return cast("Mapping[str, Any]", capabilities).get("plan") is not None
     return getattr(capabilities, "plan", None) is not None
 
 
 class Reporter:
-    """One ACP session, told what happens to one agent and those that it started.
+    """One ACP session that shows one agent and its children.
 
     `session_id` is the protocol's; by default it is the agent's session. `capabilities` are those that the client gave
-    with `initialize`. The first updates are the plans as they stand; `replay` sends all that is recorded instead.
+    with `initialize`. The first updates are the present plans; `replay` sends all that is recorded instead.
     Raises `ExtraMissing` without the SDK.
     """
 
@@ -128,21 +129,21 @@ class Reporter:
         self._alone = asyncio.Lock()
 
     async def send(self) -> int:
-        """Sends what is new since the last time; how many updates that was."""
+        """Send what is new since the last time, and return the number of updates."""
         async with self._alone:
             if self._cursor is None:
                 return await self._deliver(await asyncio.to_thread(self._begin))
             return await self._pass_on()
 
     async def replay(self) -> int:
-        """Sends everything that is recorded of the session, for `session/load`; later `send` goes on from there."""
+        """Send everything that is recorded of the session, for `session/load`; `send` continues from there."""
         async with self._alone:
             self._updates, self._cursor = self._fresh(), 0
             sent = await self._pass_on()
             return sent + await self._deliver(self._updates.calls.given_up())
 
     async def follow(self) -> None:
-        """Sends what is new as it happens, until the board is closed, the client is gone, or this task is cancelled."""
+        """Send news as it happens, until the board is closed, the client is gone, or this task is cancelled."""
         store = self._agent.board.store
         try:
             await self.send()
@@ -155,7 +156,7 @@ class Reporter:
     # For a host that has more to say of a call than the board keeps: its arguments and what it returned.
 
     async def tool_started(self, call_id: str, name: str, arguments: Any = None) -> None:
-        """A call begins. One of a todo tool is shown as Hermes does: the list, not the arguments that write it."""
+        """Begin a call. One of a todo tool is shown as in Hermes: the list, not the arguments that write it."""
         calls, call_id, name, arguments = self._updates.calls, _text(call_id), _text(name), raw(arguments)
         if known_kind(name) != "todo":
             await self._one(calls.started(call_id, name, arguments))
@@ -184,7 +185,7 @@ class Reporter:
         return Updates(agent.session, agent.name, plans=self._plans, look=looking_into(agent.board))
 
     def _written(self) -> TodoList:
-        """The list as it is, or the finished one that its dialect has cleared just now."""
+        """Return the list, or the finished one that its dialect has cleared just now."""
         agent = self._agent
         todos, lists = agent.todos, Lists(looking_into(agent.board))
         for event in agent.board.events(self._cursor or 0) if not todos.items else ():
@@ -227,7 +228,7 @@ class Reporter:
         return sent
 
     async def _sent(self, update: Update) -> bool:
-        """Whether an update went out. One that cannot be written is not the client's fault."""
+        """Send an update; True if it went out. One that cannot be encoded is not the client's fault."""
         try:
             await self._connection.session_update(self.session_id, _model(self.session_id, update))
         except Exception:
@@ -238,7 +239,7 @@ class Reporter:
 
 
 def _text(given: object) -> str:
-    """An id or a name as text, whatever a host took for one."""
+    """Return an id or a name as text, whatever a host took for one."""
     return repair(given if isinstance(given, str) else str(given))
 
 
@@ -251,7 +252,7 @@ def _is_writable(session_id: str, update: Update) -> bool:
 
 
 def _model(session_id: str, update: Update) -> Any:
-    """The update as the SDK's own object. The SDK takes most of a second to import: only who sends pays for it."""
+    """Return the update as the SDK's object. The SDK takes most of a second to import, so it is imported here."""
     from acp.schema import SessionNotification
 
     return SessionNotification.model_validate({"sessionId": session_id, "update": update}).update
@@ -266,7 +267,7 @@ _APPROVE, _REJECT = "approve", "reject"
 
 
 class PermissionConnection(Protocol):
-    """What is needed of the SDK's `AgentSideConnection`."""
+    """The part of the SDK's `AgentSideConnection` that asks for permission."""
 
     async def request_permission(self, session_id: str, tool_call: Any, options: list[Any], **kwargs: Any) -> Any: ...
 
@@ -279,10 +280,10 @@ async def ask_approval(
     by: str = AUTHOR,
     todos: bool = False,
 ) -> Plan:
-    """Puts the plan before the person and decides as they do; the plan as it stands then. Waits as long as they take.
+    """Show the plan to the person, decide as they do, and return the plan. Waits as long as they take.
 
-    The decision is about the revision that was shown. Where they do not choose, the client is gone, or somebody else
-    decided meanwhile, the plan is left as it is. With `todos` the steps of an approved plan become the todo list.
+    The decision is about the revision that was shown. If they do not choose, the client is gone, or the plan was
+    decided elsewhere, it is left as it is. With `todos` the steps of an approved plan become the todo list.
     Raises `PlanMissing` if none waits.
     """
     plan = await asyncio.to_thread(lambda: agent.plan)
@@ -299,7 +300,7 @@ async def ask_approval(
 
 
 async def _choice(connection: PermissionConnection, session_id: str, plan: Plan) -> str | None:
-    """The option that the person chose; None if they chose none."""
+    """Return the option that the person chose; None if they chose none."""
     from acp.schema import RequestPermissionRequest
 
     request = RequestPermissionRequest.model_validate(

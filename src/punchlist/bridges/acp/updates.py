@@ -1,7 +1,10 @@
-"""The events of a board as the updates of one ACP session: live, or replayed from a record.
+"""Turn the events of a board into the updates of one ACP session: live, or replayed from a record.
 
-The plan of a session is the list of its agent. The lists of agents that this one started are plans of their own, for
-clients that can show several; tool calls are shown of all. A plan that says the same again is not sent again.
+The plan of a session is the list of its agent. Lists of its children are plans of their own, for clients that can show
+several; tool calls are shown of all. An unchanged plan is not sent again.
+
+Version 1 of the protocol knows `pending`, `in_progress` and `completed`. As in Hermes a cancelled item is completed and
+its text says so; blocked and failed items are pending. Other fields are in `_meta`, under `punchlist/…`.
 """
 
 from __future__ import annotations
@@ -29,18 +32,18 @@ _PRIORITIES: Final = frozenset({"high", "medium", "low"})
 
 
 def plan(todos: TodoList) -> Update:
-    """The whole list as the one plan of a session; an empty list clears it."""
+    """Return the list as the one plan of a session; an empty list clears it."""
     return {"sessionUpdate": "plan", "entries": plan_entries(todos), "_meta": _list_meta(todos)}
 
 
 def plan_update(todos: TodoList, *, plan_id: str) -> Update:
-    """The whole list as one plan of several; for clients that said `clientCapabilities.plan`."""
+    """Return the list as one plan of several, for clients that said `clientCapabilities.plan`."""
     items = {"type": "items", "planId": plan_id, "entries": plan_entries(todos)}
     return {"sessionUpdate": "plan_update", "plan": items, "_meta": _list_meta(todos)}
 
 
 def plan_text(text: str, *, plan_id: str) -> Update:
-    """A plan that waits for approval, as Markdown; for the same clients."""
+    """Return a plan that waits for approval, as Markdown; for the same clients."""
     return {"sessionUpdate": "plan_update", "plan": {"type": "markdown", "planId": plan_id, "content": text}}
 
 
@@ -88,9 +91,9 @@ _UNDECIDED: Final = frozenset({"approval.rejected", "approval.superseded"})
 
 
 class Updates:
-    """What a client is told of one session. `plans`: it said that it takes `plan_update`.
+    """The updates of one session. `plans`: the client takes `plan_update`.
 
-    `look` is asked for a list of which the events are missing.
+    `look` is asked for a list of which events are missing.
     """
 
     def __init__(self, session: str, agent: str = "main", *, plans: bool = False, look: Look | None = None) -> None:
@@ -111,9 +114,9 @@ class Updates:
     def begin(
         self, todos: TodoList, others: Mapping[str, TodoList] | None = None, waiting: Iterable[Plan] = ()
     ) -> list[Update]:
-        """The list as it is when nothing was sent yet; what the events say of before is passed over.
+        """Return the present list, before anything else is sent; earlier events are skipped then.
 
-        A client that takes plans is also sent those of `others`, by their names, and what waits for approval.
+        A client that takes plans is also sent those of `others`, by their names, and plans that wait for approval.
         """
         self._open[self.agent] = dict.fromkeys(self.calls.running)
         lists = {self.agent: todos, **(others or {})}
@@ -124,7 +127,7 @@ class Updates:
         return updates + texts
 
     def add(self, event: Event) -> list[Update]:
-        """The updates that one event brings, in order."""
+        """Return the updates of one event, in order."""
         if event.session != self.session or event.agent is None:
             return []
         if event.kind in REPORTS:
@@ -195,7 +198,7 @@ class Updates:
 def replay(
     events: Iterable[Event], session: str, agent: str = "main", *, plans: bool = False, look: Look | None = None
 ) -> Iterator[Update]:
-    """All updates of a session, from a record that begins with it. Calls that stayed open are given up at the end."""
+    """Yield all updates of a session, from a record that begins with it. Calls still open are given up at the end."""
     updates = Updates(session, agent, plans=plans, look=look)
     for event in events:
         yield from updates.add(event)
@@ -207,12 +210,11 @@ def _plan_id(plan: str) -> str:
 
 
 def _places(data: Mapping[str, Any]) -> list[Place]:
-    """The places that an event of a call names."""
     found = data.get("places")
     return [place for place in cast("list[Any]", found) if isinstance(place, dict)] if isinstance(found, list) else []
 
 
 def _meta(agent: str, report: ToolCall) -> dict[str, Any] | None:
-    """Whose call it is, if another agent's; the item that it belongs to; what a check said."""
+    """Return whose call it is, if another agent's; the item that it belongs to; the outcome of a check."""
     known = {"agent": agent, "item": report.item, "check_outcome": report.check_outcome}
     return {f"{OURS}{name}": value for name, value in known.items() if value} or None
