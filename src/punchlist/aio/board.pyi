@@ -39,6 +39,7 @@ from punchlist.store.plans import PlanRow, QuestionRow
 from punchlist.tasks import Tasks as SyncTasks
 from punchlist.tasks.fields import NewTask, TaskChanges
 from punchlist.tasks.gates import Check, Gate
+from punchlist.tasks.handle import ClaimOptions
 from punchlist.tasks.queries import TaskGraph
 from punchlist.tasks.work import Work
 from punchlist.transcripts.values import Transcript, Written
@@ -178,27 +179,11 @@ class Tasks:
     ) -> Task: ...
     @overload
     async def claim(
-        self,
-        owner: str | None = None,
-        *,
-        id: str | None = None,
-        limit: None = None,
-        label: str | None = None,
-        lease: float | None = None,
-        reserve: Sequence[str] = (),
-        call_id: str | None = None,
+        self, owner: str | None = None, *, id: str | None = None, limit: None = None, **options: Unpack[ClaimOptions]
     ) -> Task | None: ...
     @overload
     async def claim(
-        self,
-        owner: str | None = None,
-        *,
-        id: None = None,
-        limit: int,
-        label: str | None = None,
-        lease: float | None = None,
-        reserve: Sequence[str] = (),
-        call_id: str | None = None,
+        self, owner: str | None = None, *, id: None = None, limit: int, **options: Unpack[ClaimOptions]
     ) -> tuple[Task, ...]: ...
     @overload
     async def claim(
@@ -207,10 +192,7 @@ class Tasks:
         *,
         id: str | None = None,
         limit: int | None = None,
-        label: str | None = None,
-        lease: float | None = None,
-        reserve: Sequence[str] = (),
-        call_id: str | None = None,
+        **options: Unpack[ClaimOptions],
     ) -> Task | tuple[Task, ...] | None: ...
     async def complete(
         self,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
-from typing import Any, Literal, Protocol, TypeVar, Unpack
+from functools import wraps
+from typing import Any, Concatenate, Literal, ParamSpec, Protocol, TypeVar, Unpack
 from uuid import uuid4
 
 from msgspec import Struct
@@ -14,18 +15,17 @@ from punchlist.core.flow import (
     Flow,
     FlowStatus,
     FlowStep,
-    StepRuntime,
-    StepStatus,
     decide_wait,
     is_wait_over,
     owner_key,
 )
 from punchlist.errors import FlowError, FlowRevisionMismatch, FlowUnknown
-from punchlist.flows.work import EMPTY, FlowWork, NewFlow, id_of, parse_status
+from punchlist.flows.work import FlowWork, NewFlow, id_of, parse_status
 from punchlist.store import AgentRow, Store, Transaction
 from punchlist.store.flows import OVERTAKEN, FlowRow
 
 T = TypeVar("T")
+P = ParamSpec("P")
 _AT_ONCE = 50
 """Flows that one transaction resumes or deletes: others can write between two of them."""
 
@@ -55,6 +55,16 @@ class TickReport(Struct, frozen=True):
     cancelled: int = 0
     still_waiting: int = 0
     errors: int = 0
+
+
+def _transacted(verb: Callable[Concatenate[FlowWork, P], T]) -> Callable[Concatenate[Flows, P], T]:
+    """Return a method of `Flows` that runs a verb of `FlowWork` in a transaction of its own."""
+
+    @wraps(verb)
+    def method(flows: Flows, *args: P.args, **kwargs: P.kwargs) -> T:
+        return flows._change(lambda work: verb(work, *args, **kwargs))  # pyright: ignore[reportPrivateUsage]
+
+    return method
 
 
 class Flows:
@@ -163,70 +173,28 @@ class Flows:
         new = _named(fields)
         return self._change(lambda work: work.create_mirrored(controller_id, goal, **new))
 
-    def start_running(self, id: str, *, revision: int | None = None) -> Flow:
-        """Start a flow; raise `FlowHeld` while a flow before it is not finished."""
-        return self._change(lambda work: work.start_running(id, revision=revision))
-
-    def set_waiting(self, id: str, wait: Any, *, revision: int | None = None) -> Flow:
-        """Set a running flow waiting: `wait` is a `WaitCondition`, or JSON such as `{"kind": "manual"}`."""
-        return self._change(lambda work: work.set_waiting(id, wait, revision=revision))
+    start_running = _transacted(FlowWork.start_running)
+    set_waiting = _transacted(FlowWork.set_waiting)
 
     def resume(self, id: str, state_patch: Any = None, *, revision: int | None = None) -> Flow:
         """Resume a flow, whatever it waits for; the patch is merged into its state."""
         patch = None if state_patch is None else (state_patch,)
         return self._change(lambda work: work.resume(id, patch, revision=revision))
 
-    def try_resume_external(self, id: str, topic: str, correlation_id: str, payload: Any = None) -> Flow | None:
-        """Resume a flow if it waits for just this event, else None; the payload is in `state["resume_event"]`."""
-        return self._change(lambda work: work.try_resume_external(id, topic, correlation_id, payload))
+    try_resume_external = _transacted(FlowWork.try_resume_external)
 
     def finish(self, id: str, final_state: Any = None, *, revision: int | None = None) -> Flow:
         """Finish a flow; the last patch is merged into its state. Flows that come after it may begin."""
         patch = None if final_state is None else (final_state,)
         return self._change(lambda work: work.finish(id, patch, revision=revision))
 
-    def fail(self, id: str, reason: str, *, revision: int | None = None) -> Flow:
-        """Fail a flow, which ends it; `state["failure"]` says why and when."""
-        return self._change(lambda work: work.fail(id, reason, revision=revision))
-
-    def request_cancel(self, id: str, *, revision: int | None = None) -> Flow:
-        """Ask for a flow to be cancelled, the only way on for it; the next tick does so if it waits."""
-        return self._change(lambda work: work.request_cancel(id, revision=revision))
-
-    def cancel(self, id: str, *, revision: int | None = None) -> Flow:
-        return self._change(lambda work: work.cancel(id, revision=revision))
-
-    def update_state(
-        self, id: str, patch: Any = EMPTY, *, next_step: str | None = None, revision: int | None = None
-    ) -> Flow:
-        """Merge a patch into the state, and move to another step; the status stays."""
-        return self._change(lambda work: work.update_state(id, patch, next_step=next_step, revision=revision))
-
-    def come_after(self, id: str, before: str) -> Flow:
-        """Make a flow that has not begun wait for another one; raise `FlowCycle`, which names the cycle."""
-        return self._change(lambda work: work.come_after(id, before))
-
-    def come_freely(self, id: str, before: str) -> Flow:
-        """Remove such a dependency."""
-        return self._change(lambda work: work.come_freely(id, before))
-
-    def record_step_observation(
-        self,
-        id: str,
-        run_id: str,
-        task: str,
-        status: StepStatus,
-        *,
-        child_session_key: str | None = None,
-        result: Any = None,
-        runtime: StepRuntime = "mirrored",
-    ) -> FlowStep:
-        """Record what was seen of one run of a flow's work, in place of the last record of that run."""
-        return self._change(
-            lambda work: work.record_step_observation(
-                id, run_id, task, status, child_session_key=child_session_key, result=result, runtime=runtime
-            )
-        )
+    fail = _transacted(FlowWork.fail)
+    request_cancel = _transacted(FlowWork.request_cancel)
+    cancel = _transacted(FlowWork.cancel)
+    update_state = _transacted(FlowWork.update_state)
+    come_after = _transacted(FlowWork.come_after)
+    come_freely = _transacted(FlowWork.come_freely)
+    record_step_observation = _transacted(FlowWork.record_step_observation)
 
     # By itself.
 

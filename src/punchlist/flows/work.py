@@ -164,11 +164,15 @@ class FlowWork:
         return flow if flow.revision else self.start_running(flow.id)
 
     def start_running(self, id: str, *, revision: int | None = None) -> Flow:
+        """Start a flow; raise `FlowHeld` while a flow before it is not finished."""
         row = self.row(id, revision)
         return self.write(row, rules.start(row.flow, self.now), "started").flow
 
     def set_waiting(self, id: str, wait: Any, *, revision: int | None = None) -> Flow:
-        """Set a flow waiting. `wait` is a `WaitCondition` or any JSON; only its controller ends an unknown one."""
+        """Set a running flow waiting: `wait` is a `WaitCondition`, or JSON such as `{"kind": "manual"}`.
+
+        A wait of another kind is ended by its controller only.
+        """
         row, kept = self.row(id, revision), wait_of(wait)
         return self.write(row, rules.wait(row.flow, kept, self.now), "waiting", wait=kept).flow
 
@@ -179,7 +183,7 @@ class FlowWork:
         return self.write(row, after, "resumed", state_patch=None if kept is None else kept[0]).flow
 
     def try_resume_external(self, id: str, topic: str, correlation_id: str, payload: Any = None) -> Flow | None:
-        """Resume a flow if it waits for just this event; the payload is in its state as `resume_event`."""
+        """Resume a flow if it waits for just this event, else None; the payload is in `state["resume_event"]`."""
         row = self.find(id_of(id))
         if row is None or not is_waiting_for(row.flow, topic, correlation_id):
             return None
@@ -191,10 +195,12 @@ class FlowWork:
         return self.write(row, after, "finished", final_state=None if kept is None else kept[0]).flow
 
     def fail(self, id: str, reason: str, *, revision: int | None = None) -> Flow:
+        """Fail a flow, which ends it; `state["failure"]` says why and when."""
         row, said = self.row(id, revision), text_of("reason", reason, self.cleaner)
         return self.write(row, rules.fail(row.flow, said, self.now), "failed", reason=said).flow
 
     def request_cancel(self, id: str, *, revision: int | None = None) -> Flow:
+        """Ask for a flow to be cancelled, the only way on for it; the next tick does so if it waits."""
         row = self.row(id, revision)
         return self.write(row, rules.request_cancel(row.flow, self.now), "cancel_requested").flow
 
@@ -205,6 +211,7 @@ class FlowWork:
     def update_state(
         self, id: str, patch: Any = EMPTY, *, next_step: str | None = None, revision: int | None = None
     ) -> Flow:
+        """Merge a patch into the state, and move to another step; the status stays."""
         row, kept = self.row(id, revision), state_of(patch)
         step = None if next_step is None else text_of("next_step", next_step, self.cleaner)
         after = rules.update(row.flow, self.now, kept, step)
@@ -213,7 +220,7 @@ class FlowWork:
     # Order.
 
     def come_after(self, id: str, before: str) -> Flow:
-        """Make a flow wait for another one before it begins; raise `FlowCycle`."""
+        """Make a flow that has not begun wait for another one; raise `FlowCycle`, which names the cycle."""
         row, other = self.row(id), self.row(before)
         rules.check_not_started(row.flow)
         return self._relinked(row, other, "linked") if self.flows.link(row, other) else row.flow

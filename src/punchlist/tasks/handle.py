@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import datetime, timedelta
-from typing import Any, Protocol, TypeVar, Unpack, overload
+from datetime import datetime
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, Protocol, TypedDict, TypeVar, Unpack, overload
 
 from punchlist.core.events import Draft, Event
 from punchlist.core.json_values import plain_json
@@ -37,6 +38,16 @@ from punchlist.tasks.work import Work
 from punchlist.text import repair
 
 T = TypeVar("T")
+P = ParamSpec("P")
+
+
+class ClaimOptions(TypedDict, total=False):
+    """Options of a claim: only tasks with a label; seconds of lease; files that no other claim may reserve."""
+
+    label: str | None
+    lease: float | None
+    reserve: Sequence[str]
+    call_id: str | None
 
 
 class TaskBoard(Protocol):
@@ -59,6 +70,16 @@ class TaskAgent(Protocol):
     _grading: str
 
     def _joined(self, tx: Transaction, now: datetime) -> AgentRow: ...
+
+
+def _transacted(verb: Callable[Concatenate[Work, P], T]) -> Callable[Concatenate[Tasks, P], T]:
+    """Return a method of `Tasks` that runs a verb of `Work` in a transaction of its own."""
+
+    @wraps(verb)
+    def method(tasks: Tasks, *args: P.args, **kwargs: P.kwargs) -> T:
+        return tasks._change(lambda work: verb(work, *args, **kwargs))  # pyright: ignore[reportPrivateUsage]
+
+    return method
 
 
 class Tasks:
@@ -264,36 +285,18 @@ class Tasks:
         done = changes.get("status") == "completed"
         return self._complete(id, fence, changes, write) if done else self._change(write)
 
-    def delete(self, id: str, *, revision: int | None = None, fence: int | None = None) -> Task:
-        """Delete a task with its edges; its history stays, and its id is never given again."""
-        return self._change(lambda work: work.delete(id, revision=revision, fence=fence))
+    delete = _transacted(Work.delete)
 
     # Working.
 
     @overload
     def claim(
-        self,
-        owner: str | None = None,
-        *,
-        id: str | None = None,
-        limit: None = None,
-        label: str | None = None,
-        lease: float | None = None,
-        reserve: Sequence[str] = (),
-        call_id: str | None = None,
+        self, owner: str | None = None, *, id: str | None = None, limit: None = None, **options: Unpack[ClaimOptions]
     ) -> Task | None: ...
 
     @overload
     def claim(
-        self,
-        owner: str | None = None,
-        *,
-        id: None = None,
-        limit: int,
-        label: str | None = None,
-        lease: float | None = None,
-        reserve: Sequence[str] = (),
-        call_id: str | None = None,
+        self, owner: str | None = None, *, id: None = None, limit: int, **options: Unpack[ClaimOptions]
     ) -> tuple[Task, ...]: ...
 
     @overload
@@ -303,10 +306,7 @@ class Tasks:
         *,
         id: str | None = None,
         limit: int | None = None,
-        label: str | None = None,
-        lease: float | None = None,
-        reserve: Sequence[str] = (),
-        call_id: str | None = None,
+        **options: Unpack[ClaimOptions],
     ) -> Task | tuple[Task, ...] | None: ...
 
     def claim(
@@ -315,37 +315,23 @@ class Tasks:
         *,
         id: str | None = None,
         limit: int | None = None,
-        label: str | None = None,
-        lease: float | None = None,
-        reserve: Sequence[str] = (),
-        call_id: str | None = None,
+        **options: Unpack[ClaimOptions],
     ) -> Task | tuple[Task, ...] | None:
         """Claim the next ready task, or None; with `id` that one; with `limit` up to so many, as a tuple.
 
-        `lease`: seconds without a heartbeat after which it is free again. `reserve`: files or patterns that no other
-        claim may reserve as long as this one lasts. The same `call_id` again gets the same answer.
+        `label`: only tasks that have it. `lease`: seconds without a heartbeat after which the task is free again.
+        `reserve`: files or patterns that no other claim may reserve as long as this one lasts. The same `call_id`
+        again gets the same answer.
         """
-        who = owner or self.by
-        taken = self._change(
-            lambda work: work.claim(
-                who,
-                id=id,
-                limit=1 if limit is None else limit,
-                label=label,
-                lease=self.lease if lease is None else lease,
-                reserve=reserve,
-                call_id=call_id,
-            )
-        )
+        most = 1 if limit is None else limit
+        if options.get("lease") is None:
+            options["lease"] = self.lease
+        taken = self._change(lambda work: work.claim(owner or self.by, id=id, limit=most, **options))
         return taken if limit is not None else next(iter(taken), None)
 
     def heartbeat(self, id: str, *, fence: int, lease: float | None = None) -> Task:
         """Renew the lease of a claim. The returned task says if it is to be cancelled."""
         return self.board.store.transact(lambda tx: self.within(tx).heartbeat(id, fence=fence, lease=lease))
-
-    def release(self, id: str, *, fence: int | None = None) -> Task:
-        """Release a task, so that others may claim it."""
-        return self._change(lambda work: work.release(id, fence=fence))
 
     def complete(
         self,
@@ -367,56 +353,13 @@ class Tasks:
             raise done.error
         return done
 
-    def fail(self, id: str, reason: str = "", *, fence: int | None = None) -> Task:
-        """Fail a task; while there are attempts left, it is pending again after a rest."""
-        return self._change(lambda work: work.fail(id, reason, fence=fence))
-
-    def retry(self, id: str) -> Task:
-        """Open a task that has ended, as if it had not been tried."""
-        return self._change(lambda work: work.retry(id))
-
-    def cancel(self, id: str, reason: str | None = None, *, request: bool = False, fence: int | None = None) -> Task:
-        """Cancel a task; with `request` ask its worker to, which may then do nothing else with it."""
-        return self._change(lambda work: work.cancel(id, reason, request=request, fence=fence))
-
-    # Waiting.
-
-    def wait(
-        self,
-        id: str,
-        *,
-        until: datetime | timedelta | None = None,
-        topic: str | None = None,
-        correlation_id: str | None = None,
-        state: Any = None,
-        fence: int | None = None,
-        revision: int | None = None,
-    ) -> Task:
-        """Set a task waiting: `until` a time, for an event of that `topic` and `correlation_id`, or for a person."""
-        return self._change(
-            lambda work: work.wait(
-                id,
-                until=until,
-                topic=topic,
-                correlation_id=correlation_id,
-                state=state,
-                fence=fence,
-                revision=revision,
-            )
-        )
-
-    def signal(
-        self, topic: str, correlation_id: str, payload: Any = None, *, keep: bool = False, call_id: str | None = None
-    ) -> tuple[Task, ...]:
-        """Deliver an event to each task that waits for it, once; they find it in `state["resume_event"]`.
-
-        With `keep` an event that no task waits for yet is delivered to the first that does.
-        """
-        return self._change(lambda work: work.signal(topic, correlation_id, payload, keep=keep, call_id=call_id))
-
-    def resume(self, id: str, *, state: Any = None, revision: int | None = None) -> Task:
-        """Resume a task, whatever it waits for."""
-        return self._change(lambda work: work.resume(id, state=state, revision=revision))
+    release = _transacted(Work.release)
+    fail = _transacted(Work.fail)
+    retry = _transacted(Work.retry)
+    cancel = _transacted(Work.cancel)
+    wait = _transacted(Work.wait)
+    signal = _transacted(Work.signal)
+    resume = _transacted(Work.resume)
 
     # Todos.
 

@@ -358,7 +358,7 @@ class Work:
         return touched
 
     def delete(self, id: str, *, revision: int | None = None, fence: int | None = None) -> Task:
-        """Delete a task with its edges, and return it as it was; its id is never given again.
+        """Delete a task with its edges, and return it as it was; its history stays, and its id is never given again.
 
         Its children move to its parent, which is a change to each of them.
         """
@@ -389,13 +389,13 @@ class Work:
         id: str | None = None,
         limit: int = 1,
         label: str | None = None,
-        lease: float = LEASE,
+        lease: float | None = None,
         reserve: Sequence[str] = (),
         call_id: str | None = None,
     ) -> tuple[Task, ...]:
         """Claim the first ready tasks, or the one of that id, for this worker."""
         name_of("owner", owner)
-        check_lease(lease)
+        lease = check_lease(LEASE if lease is None else lease)
         if not 1 <= limit <= _MOST_AT_ONCE:
             raise InvalidInput(problem=f"From 1 to {_MOST_AT_ONCE} tasks can be claimed at once.")
         asked = ["claim", owner, id, limit, label, lease, list(reserve)]
@@ -468,6 +468,7 @@ class Work:
         return self.write(row, alive, "task.claimed").task
 
     def release(self, id: str, *, fence: int | None = None) -> Task:
+        """Release a task, so that others may claim it."""
         row = self.row(id)
         self.ownership.check(row, fence)
         after = rules.release(row.task, self.now)
@@ -569,6 +570,7 @@ class Work:
         return self.write(row, after, kind, fence=fence).task
 
     def retry(self, id: str) -> Task:
+        """Open a task that has ended, as if it had not been tried."""
         row = self.row(id)
         return self.write(row, rules.retry(row.task, self.now), "task.reopened").task
 
@@ -595,7 +597,10 @@ class Work:
         fence: int | None = None,
         revision: int | None = None,
     ) -> Task:
-        """Set a task waiting and merge `state` into its own. An event that was kept for it is delivered at once."""
+        """Set a task waiting: `until` a time, for an event of that `topic` and `correlation_id`, or for a person.
+
+        `state` is merged into its own. An event that was kept for it is delivered at once.
+        """
         row = self.row(id)
         self.ownership.check(row, fence)
         rules.check_revision(row.task, revision)
@@ -614,7 +619,7 @@ class Work:
     def signal(
         self, topic: str, correlation_id: str, payload: Any = None, *, keep: bool = False, call_id: str | None = None
     ) -> tuple[Task, ...]:
-        """Deliver an event to each task that waits for it, once: it is in their state as `resume_event`.
+        """Deliver an event to each task that waits for it, once; they find it in `state["resume_event"]`.
 
         With `keep` an event that no task waits for yet is delivered to the first that does.
         """
