@@ -162,20 +162,17 @@ def _together(run: list[SimpleCommand], found: list[FoundCheck | None], *, cut: 
         return None
     places = [place for place, check in enumerate(found) if check is not None]
     names = list(dict.fromkeys(name for name, _ in named))
-    may_tell = not cut and len(places) == 1 and not ends_with_zero(run[places[0]].words)
+    can_fail = not any(ends_with_zero(run[place].words) for place in places)
+    may_tell = not cut and len(places) == 1 and can_fail
     return CommandCheck(
         name=" + ".join(names[:4]) + (" + …" if len(names) > 4 else ""),
         family=strongest(family for _, family in named),
-        zero_counts=not cut and all(_zero_counts(run, place) for place in places),
+        zero_counts=not cut and can_fail and zero_counts(run, places),
         failure_counts=not cut and _failure_counts(run, found, places[0]),
         silent=all(program(run[place].words) in _SILENT for place in places),
         several=len(places) > 1,
         echo=echo_of(run, places[0], names[0]) if may_tell else None,
     )
-
-
-def _zero_counts(run: list[SimpleCommand], place: int) -> bool:
-    return not ends_with_zero(run[place].words) and zero_counts(run, place)
 
 
 def _failure_counts(run: list[SimpleCommand], found: list[FoundCheck | None], place: int) -> bool:

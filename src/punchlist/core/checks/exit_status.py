@@ -28,18 +28,20 @@ _SKIPPED: Final[_Way] = "skipped"
 """A failure that stands at the end of its group, or that passed over what is behind `&&`, where no shell stops."""
 
 
-def zero_counts(run: Sequence[SimpleCommand], place: int) -> bool:
-    """Whether an exit code of 0 of the whole means that this command ran, and ended with 0."""
-    if _may_leave_early(run, place):
+def zero_counts(run: Sequence[SimpleCommand], places: Sequence[int]) -> bool:
+    """True if an exit status of 0 of the whole line means that the commands at these places ran and ended with 0."""
+    if any(_may_leave_early(run, place) for place in places):
         return False
-    waiting, seen = [place], set[int]()
+    waiting, seen = list(places), set[int]()
     while waiting:
         at = waiting.pop()
-        before = _conditions(run, at)
-        if not _gets_through(run, at) or (at == place and "||" in before.values()):
-            return False
+        if at in seen:
+            continue
         seen.add(at)
-        waiting += [earlier for earlier, joint in before.items() if joint == "&&" and earlier not in seen]
+        before = _conditions(run, at)
+        if not _gets_through(run, at) or (at in places and "||" in before.values()):
+            return False
+        waiting += [earlier for earlier, joint in before.items() if joint == "&&"]
     return True
 
 

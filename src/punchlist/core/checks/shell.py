@@ -16,6 +16,10 @@ from msgspec.structs import replace
 LONGEST: Final = 16_384
 """Characters of a line that are read."""
 
+_DEEPEST: Final = 32
+"""Groups within groups that are told apart. Every analysis walks the scope of each command, so that a line of
+thousands of open brackets would take minutes; people write three or four."""
+
 Joint = Literal["", "&&", "||", ";", "|", "&"]
 
 
@@ -85,6 +89,7 @@ class _ShellReader(Struct):
     depth: int = 0  # of loops and conditions
     scope: list[str] = field(default_factory=list[str])
     groups: int = 0
+    too_deep: int = 0  # open groups below the deepest that is told apart
     inner: list[str] = field(default_factory=list[str])
 
     def take(self, kind: str, piece: str, text: str, end: int) -> int:
@@ -146,11 +151,16 @@ class _ShellReader(Struct):
         return end
 
     def open_group(self, kind: str) -> None:
+        if len(self.scope) == _DEEPEST:
+            self.too_deep += 1
+            return
         self.groups += 1
         self.scope.append(f"{kind}{self.groups}")
 
     def close_group(self, kind: str) -> None:
-        if self.scope and self.scope[-1][0] == kind:
+        if self.too_deep:
+            self.too_deep -= 1
+        elif self.scope and self.scope[-1][0] == kind:
             self.scope.pop()
 
     def skip_heredocs(self, text: str, end: int) -> int:
@@ -172,7 +182,7 @@ class _ShellReader(Struct):
         self.inner.clear()
 
     def without_keywords(self) -> tuple[list[str], bool]:
-        at, loose = 0, self.depth > 0
+        at, loose = 0, self.depth > 0 or self.too_deep > 0
         words = self.words
         while at < len(words) and words[at] in _WORDS_BEFORE:
             loose = loose or words[at] in _CONDITIONS or words[at] == "!"
@@ -185,7 +195,7 @@ class _ShellReader(Struct):
         if at < len(words) and words[at] in _LOOPS:
             self.count(words[at])
             return [], True
-        return words[at:], loose or self.depth > 0
+        return words[at:], loose or self.depth > 0 or self.too_deep > 0
 
     def count(self, word: str) -> None:
         if word in _LOOPS:
