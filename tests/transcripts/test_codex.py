@@ -3,6 +3,7 @@
 import hashlib
 import json
 import subprocess
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -163,6 +164,55 @@ def test_of_a_damaged_file_what_can_be_read_counts(tmp_path: Path, body: bytes, 
     found = open_transcript(path)
     assert told(found.latest()) == left
     assert found.skipped >= 1
+
+
+def test_a_few_bytes_that_unpack_to_much_take_little_memory(tmp_path: Path) -> None:
+    path = tmp_path / "rollout-1.jsonl.zst"
+    packer = zstandard.ZstdCompressor().compressobj()
+    text = "".join(json.dumps(record) + "\n" for record in [meta(), plan("c1", "Saw"), output("c1")])
+    path.write_bytes(
+        packer.compress(text.encode())
+        + b"".join(packer.compress(bytes(1 << 24)) for _ in range(8))  # 128 MB
+        + packer.flush()
+    )
+    assert path.stat().st_size < 16_000
+    tracemalloc.start()
+    try:
+        assert told(open_transcript(path).latest()) == ["Saw"]
+        assert tracemalloc.get_traced_memory()[1] < 64 << 20
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("ceiling", ["_MOST_TEXT", "_MOST_KEPT"])
+def test_a_compressed_file_beyond_the_ceiling_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ceiling: str
+) -> None:
+    records = [meta(), *(entry for number in range(200) for entry in (plan(f"c{number}", "Saw"), output(f"c{number}")))]
+    body = save(tmp_path / "rollout.jsonl", records).read_bytes()
+    path = tmp_path / "rollout-1.jsonl.zst"
+    path.write_bytes(zstandard.ZstdCompressor().compress(body))
+    assert told(open_transcript(path).latest()) == ["Saw"]
+    monkeypatch.setattr(zst, ceiling, 50_000)
+    with pytest.raises(TranscriptError, match="zstd -d"):
+        open_transcript(path)
+
+
+@pytest.mark.parametrize("line", [b"\n", b"{}\n"])
+def test_a_line_counts_however_short_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: bytes) -> None:
+    monkeypatch.setattr(zst, "_MOST_TEXT", 1 << 22)
+    path = tmp_path / "rollout-1.jsonl.zst"
+    path.write_bytes(zstandard.ZstdCompressor().compress(line * 10_000))
+    with pytest.raises(TranscriptError, match="zstd -d"):
+        open_transcript(path, "codex")
+
+
+def test_thousands_of_calls_in_a_compressed_file_find_their_answers(tmp_path: Path) -> None:
+    ids = [f'a"{number}|\\(' for number in range(3000)]
+    records = [meta(), *(plan(call_id, f"Saw {call_id}") for call_id in ids), *NOISE, *map(output, reversed(ids))]
+    path = tmp_path / "rollout-1.jsonl.zst"
+    path.write_bytes(zstandard.ZstdCompressor().compress(save(tmp_path / "rollout.jsonl", records).read_bytes()))
+    assert [told(written) for written in open_transcript(path).history()] == [[f"Saw {call_id}"] for call_id in ids]
 
 
 def test_a_file_that_is_not_compressed_after_all_is_said_to_be_so(tmp_path: Path) -> None:

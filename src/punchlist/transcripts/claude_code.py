@@ -134,6 +134,7 @@ FORMAT = LineFormat(
     needles=(b'"TodoWrite"', b'"newTodos"'),
     calls=(b'"TodoWrite"',),
     callers=(b'"tool_use"', b'"TodoWrite"'),
+    answers=(b'"tool_result"',),
     knows=knows,
     said=said,
     heads=heads,

@@ -90,6 +90,7 @@ FORMAT = LineFormat(
     dialect="codex",
     tool=TOOL,
     needles=(b'"update_plan"',),
+    answers=(b'"function_call_output"',),
     knows=knows,
     said=said,
     heads=heads,

@@ -191,6 +191,8 @@ class LineFormat(Struct, frozen=True, kw_only=True):
     """Those needles that a call holds, where there are others for its result."""
     callers: Needles = ()
     """What every line holds that calls a tool, whichever; needed only with `tells`."""
+    answers: Needles = ()
+    """What every line holds that answers a call."""
     knows: Callable[[dict[str, Any]], bool]
     said: Callable[[dict[str, Any]], Iterable[Said]]
     heads: Callable[[Sequence[dict[str, Any]], Sequence[dict[str, Any]], str], Heads]

@@ -147,6 +147,7 @@ FORMAT = LineFormat(
     name="openclaw",
     dialect="openclaw",
     needles=(b'"plan', b'"update_plan'),
+    answers=(b'"tool_call_update"',),
     knows=knows,
     said=said,
     heads=heads,

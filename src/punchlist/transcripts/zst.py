@@ -1,33 +1,60 @@
-"""A compressed transcript, read forwards once: of its lines, those that can matter."""
+"""Read a compressed transcript forwards, once, and keep the lines that can matter.
+
+A few kilobytes of zstd can unpack to gigabytes, so text is unpacked piece by piece, and there is a ceiling on what is
+unpacked and on what is kept. A plain file has neither: it is read from its end.
+"""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Generator, Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from punchlist.errors import ExtraMissing, TranscriptError
 from punchlist.transcripts.decoding import LARGEST, record
-from punchlist.transcripts.lines import LineFormat, word
+from punchlist.transcripts.lines import LineFormat
 from punchlist.transcripts.records import RecordTranscript
+from punchlist.transcripts.reverse import holds
 from punchlist.transcripts.values import CallOutcome, TranscriptCall
 
 if TYPE_CHECKING:
     import zstandard
 
-_CHUNK = 1 << 18
-_MOST_WAITING = 1000
+_PIECE = 256
+"""Compressed bytes unpacked at once. A block takes 4 bytes at least and holds 128 kB at most, so 8 MB can come out."""
+_SLICE = 1 << 18
+"""Unpacked bytes that are split into lines at once: in a slice of newlines each byte becomes an object."""
+_MOST_TEXT = 1 << 30
+_MOST_KEPT = 1 << 25
+"""Decoded, a hostile line takes twenty times its length."""
+_LINE_COST = 1024
+_FRAME_COST = 1 << 14
+"""Counted as bytes of text, so that neither millions of empty lines nor of broken frames go on for minutes."""
 _FIRST = 20
 _FRAME = b"\x28\xb5\x2f\xfd"
 
 
+class _Allowance:
+    """Bytes that may still be unpacked, or kept."""
+
+    def __init__(self, path: str, size: int) -> None:
+        self._path = path
+        self._left = size
+
+    def spend(self, size: int) -> None:
+        self._left -= size
+        if self._left < 0:
+            problem = "it is too large to be read while it is compressed; unpack it with `zstd -d` and name that file"
+            raise TranscriptError(path=self._path, problem=problem)
+
+
 def read(path: str, form: LineFormat) -> RecordTranscript:
-    """The transcript, without the lines that say nothing of a list."""
+    """Return the transcript without the lines that say nothing of a list."""
     return RecordTranscript(_relevant(path, form), form, source=path)
 
 
 def first(path: str, count: int = _FIRST) -> list[dict[str, Any]]:
-    """The first records of the file."""
+    """Return the first records of the file."""
     found: list[dict[str, Any]] = []
     for place, line in enumerate(lines(path)):
         if place >= count:
@@ -38,58 +65,63 @@ def first(path: str, count: int = _FIRST) -> list[dict[str, Any]]:
 
 
 def _relevant(path: str, form: LineFormat) -> Iterator[Any]:
-    """Records of the head, lines with a needle, and lines that answer a call; a broken one stays a line."""
+    """Yield records of the head, with a needle, or answering a call; a broken line as bytes, damage as None."""
     words = (b"{",) if form.linking is not None else (*form.needles, *form.callers)
-    waiting: dict[str, None] = {}
-    answers: re.Pattern[bytes] | None = None
+    waiting = set[str]()
+    allowance = _Allowance(path, _MOST_KEPT)
     for place, line in enumerate(lines(path)):
         if line is None:
             yield None
             continue
-        named = any(needle in line for needle in words)
-        if not named and place >= _FIRST and (answers is None or answers.search(line) is None):
+        is_named = place < _FIRST or holds(line, words)
+        if not is_named and not (waiting and holds(line, form.answers)):
             continue
         found = record(line)
+        said = [] if found is None else list(form.said(found))
+        answered = {one.call_id for one in said if isinstance(one, CallOutcome)}
+        if not is_named and found is not None and waiting.isdisjoint(answered):
+            continue
+        allowance.spend(len(line) + _LINE_COST)
         yield line if found is None else found
-        before = len(waiting), next(reversed(waiting), None)
-        for said in () if found is None else form.said(found):
-            if isinstance(said, TranscriptCall) and said.call_id is not None and form.tool in (None, said.name):
-                waiting[said.call_id] = None
-            elif isinstance(said, CallOutcome):
-                waiting.pop(said.call_id, None)
-        if len(waiting) > _MOST_WAITING:
-            del waiting[next(iter(waiting))]
-        if before != (len(waiting), next(reversed(waiting), None)):
-            answers = re.compile(b"|".join(re.escape(word(name)) for name in waiting)) if waiting else None
+        waiting -= answered
+        calls = [one for one in said if isinstance(one, TranscriptCall) and form.tool in (None, one.name)]
+        waiting.update(call.call_id for call in calls if call.call_id is not None)
 
 
 def lines(path: str) -> Iterator[bytes | None]:
-    """The lines of a compressed file. None stands for damage; a line that is too long comes as nothing."""
-    rest, too_long, any_text = b"", False, False
-    for chunk in _chunks(path):
-        if chunk is None:
-            if rest:
-                yield rest
+    """Yield the lines of a compressed file. None stands for damage; a line that is too long comes as nothing."""
+    allowance = _Allowance(path, _MOST_TEXT)
+    line, any_text = bytearray(), False
+    for text in _unpacked(path, allowance):
+        if text is None:
+            if line:
+                yield _whole(line)
             yield None
-            rest, too_long = b"", False
+            line.clear()
             continue
         any_text = True
-        *whole, rest = (rest + chunk).split(b"\n")
-        if whole and too_long:
-            whole[0], too_long = b"", False
-        yield from whole
-        if len(rest) > LARGEST:
-            rest, too_long = b"", True
-    if rest:
-        yield rest
+        *ends, last = text.split(b"\n")
+        allowance.spend(_LINE_COST * len(ends))
+        for end in ends:
+            line += end
+            yield _whole(line)
+            line.clear()
+        line += last
+        del line[LARGEST + 1 :]  # still too long, and no longer
+    if line:
+        yield _whole(line)
     if not any_text:
         with open(path, "rb") as file:
             if file.read(1):
                 raise TranscriptError(path=path, problem="it is no zstd file, or all of it is damaged")
 
 
-def _chunks(path: str) -> Iterator[bytes | None]:
-    """The text of all frames that can be read, up to where each breaks off; None in place of what cannot."""
+def _whole(line: bytearray) -> bytes:
+    return bytes(line) if len(line) <= LARGEST else b""
+
+
+def _unpacked(path: str, allowance: _Allowance) -> Iterator[bytes | None]:
+    """Yield slices of the text of all frames that can be read, up to where each breaks off, and None for damage."""
     try:
         import zstandard
     except ImportError:
@@ -98,7 +130,8 @@ def _chunks(path: str) -> Iterator[bytes | None]:
     with open(path, "rb") as file:
         start: int | None = 0
         while start is not None and file.seek(start) == start and file.read(1):
-            end = yield from _frame(file, start, unpacker)
+            allowance.spend(_FRAME_COST)
+            end = yield from _frame(file, start, unpacker, allowance)
             if end is None:
                 yield None
                 start = _next_frame(file, start + 1)
@@ -106,45 +139,39 @@ def _chunks(path: str) -> Iterator[bytes | None]:
                 start = end
 
 
-def _frame(file: BinaryIO, start: int, unpacker: zstandard.ZstdDecompressor) -> Generator[bytes, None, int | None]:
-    """The text of the frame at a place; returns where it ends, None if it is damaged or has no end."""
+def _frame(
+    file: BinaryIO, start: int, unpacker: zstandard.ZstdDecompressor, allowance: _Allowance
+) -> Generator[bytes, None, int | None]:
+    """Yield the text of the frame at a place; return where it ends, None if it is damaged or has no end."""
     import zstandard
 
     file.seek(start)
     frame, done = unpacker.decompressobj(), start
-    while not frame.eof and (body := file.read(_CHUNK)):
-        try:
+    try:
+        while not frame.eof and (body := file.read(_PIECE)):
             text = frame.decompress(body)
-        except zstandard.ZstdError:
-            yield from _up_to_damage(file, start, done, unpacker)
-            return None
-        done += len(body)
-        if text:
-            yield text
+            allowance.spend(len(text))
+            done += len(body)
+            yield from (text[at : at + _SLICE] for at in range(0, len(text), _SLICE))
+    except zstandard.ZstdError:
+        # Of the piece with the damage nothing came out. Read the frame again up to there, then byte by byte.
+        file.seek(start)
+        frame = unpacker.decompressobj()
+        with suppress(zstandard.ZstdError):
+            while body := file.read(max(1, min(_PIECE, done - file.tell()))):
+                text = frame.decompress(body)
+                allowance.spend(len(text))
+                if text and file.tell() > done:
+                    yield text
+        return None
     return done - len(frame.unused_data) if frame.eof else None
 
 
-def _up_to_damage(file: BinaryIO, start: int, done: int, unpacker: zstandard.ZstdDecompressor) -> Iterator[bytes]:
-    """What comes between `done` and the damage behind it: the frame is read again up to there, then byte by byte."""
-    import zstandard
-
-    file.seek(start)
-    frame = unpacker.decompressobj()
-    while file.tell() < done:
-        frame.decompress(file.read(min(_CHUNK, done - file.tell())))
-    try:
-        while body := file.read(1):
-            if text := frame.decompress(body):
-                yield text
-    except zstandard.ZstdError:
-        return
-
-
 def _next_frame(file: BinaryIO, start: int) -> int | None:
-    """Where the next frame begins, as far as can be told from its first bytes."""
+    """Return where the next frame begins, as far as its first bytes tell."""
     file.seek(start)
     before = b""
-    while body := file.read(_CHUNK):
+    while body := file.read(_FRAME_COST):
         if (found := (before + body).find(_FRAME)) >= 0:
             return start - len(before) + found
         start += len(body)
