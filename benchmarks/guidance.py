@@ -15,7 +15,7 @@ from benchmarks.report import Must, Row
 from benchmarks.scale import Scale
 from punchlist import Board
 from punchlist.dialects import dialect
-from punchlist.guidance.decisions import Seen, after_turn
+from punchlist.guidance.decisions import Situation, after_turn
 from punchlist.guidance.memory import Memory
 from punchlist.guidance.settings import GuidanceSettings, rules
 from punchlist.guidance.tally import Tally
@@ -42,7 +42,7 @@ def _decisions(scale: Scale) -> Iterator[Row]:
         agent.call("TodoWrite", {"todos": work.claude_code()[work.ITEMS]})
         todos = agent.todos
     code = dialect("claude-code")
-    seen = Seen(
+    seen = Situation(
         todos=todos, tally=Tally(), policy=code.policy, tool="TodoWrite", own=frozenset({"TodoWrite"}), tools=("Read",)
     )
     found = rules("claude-code", "quiet", GuidanceSettings())

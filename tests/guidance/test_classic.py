@@ -4,7 +4,7 @@ import pytest
 
 from punchlist import Board
 from punchlist.dialects import REGISTRY, dialects_of
-from punchlist.guidance.reminder_schedule import RHYTHMS
+from punchlist.guidance.reminder_schedule import SCHEDULES
 from tests.dialects.boards import write
 from tests.guidance.talk import example, kinds, rows, spoken, talk, turns
 
@@ -170,7 +170,7 @@ def test_crush_hears_of_an_empty_list_once_a_prompt_and_only_while_it_is_empty()
         assert spoken(turns(agent, 3)) == []
 
 
-@pytest.mark.parametrize("dialect", sorted(set(dialects_of("todos")) - set(RHYTHMS)))
+@pytest.mark.parametrize("dialect", sorted(set(dialects_of("todos")) - set(SCHEDULES)))
 def test_where_the_original_says_nothing_nothing_is_said(dialect: str) -> None:
     with talk(dialect) as agent:
         example(agent)
@@ -179,7 +179,7 @@ def test_where_the_original_says_nothing_nothing_is_said(dialect: str) -> None:
 
 
 def test_every_rhythm_is_of_a_dialect_or_a_known_variant() -> None:
-    assert set(RHYTHMS) - set(REGISTRY) == {"none", "claude-code-10", "learn-claude-code"}
+    assert set(SCHEDULES) - set(REGISTRY) == {"none", "claude-code-10", "learn-claude-code"}
 
 
 @pytest.mark.requirement("oh-my-pi.failed-write-reminder")

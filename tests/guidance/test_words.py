@@ -28,23 +28,23 @@ def _shown(texts: list[str]) -> words.Shown:
 
 
 TEXTS: dict[str, Make] = {
-    "unused": lambda texts: words.unused("TodoWrite", 7, _shown(texts)),
-    "current": lambda texts: words.current(_shown(texts)),
-    "unfinished": lambda texts: words.current(_shown(texts), unfinished=True),
-    "drifted": lambda texts: words.drifted("TodoWrite", 12, _shown(texts)),
-    "still_open": lambda texts: words.still_open("TodoWrite", _shown(texts), attempt=1, tries=3),
-    "changed": lambda texts: words.changed(_shown(texts), removed=False),
-    "removed": lambda texts: words.changed(_shown(texts), removed=True),
-    "noted": lambda texts: words.noted("TodoWrite", texts),
-    "failed": lambda texts: words.failed("TodoWrite", texts[0]),
+    "unused": lambda texts: words.remind_unused("TodoWrite", 7, _shown(texts)),
+    "current": lambda texts: words.show_list(_shown(texts)),
+    "unfinished": lambda texts: words.show_list(_shown(texts), unfinished=True),
+    "drifted": lambda texts: words.remind_drift("TodoWrite", 12, _shown(texts)),
+    "still_open": lambda texts: words.ask_to_continue("TodoWrite", _shown(texts), attempt=1, tries=3),
+    "changed": lambda texts: words.tell_change(_shown(texts), removed=False),
+    "removed": lambda texts: words.tell_change(_shown(texts), removed=True),
+    "noted": lambda texts: words.tell_notes("TodoWrite", texts),
+    "failed": lambda texts: words.tell_failure("TodoWrite", texts[0]),
 }
 """The texts that hold something from a list or a call, each made of texts that a model wrote."""
 
 PLAIN = {
-    "empty": words.empty("TodoWrite"),
-    "update": words.update("TodoWrite"),
-    "unchecked": words.unchecked(3),
-    "cleared": words.changed((), removed=True),
+    "empty": words.mention_tool("TodoWrite"),
+    "update": words.remind_update("TodoWrite"),
+    "unchecked": words.ask_for_check(3),
+    "cleared": words.tell_change((), removed=True),
     **{f"plan mode, {name}": notice(dialect(name)) for name in REGISTRY},
 }
 
@@ -119,7 +119,7 @@ def test_a_long_list_is_cut_and_says_how_much_is_missing(name: str) -> None:
 @pytest.mark.parametrize("limit", range(240, 900, 37))
 def test_a_limit_holds_whatever_it_is(limit: int) -> None:
     for count in (0, 1, 5, 40):
-        text = words.current(_shown(["Paint the door" * 3] * count), limit=limit)
+        text = words.show_list(_shown(["Paint the door" * 3] * count), limit=limit)
         assert len(text) <= limit
         assert _markers(text) == (1, 1)
 

@@ -197,7 +197,7 @@ class Handle:
 
         found = rules(self.dialect, self.profile, settings_from(self._options.get("guidance")))
         layers = self._options.get("layers")
-        silent = found.rhythm.main_only and self._options.get("subagent", False)
+        silent = found.schedule.main_only and self._options.get("subagent", False)
         return without_reminders(found) if silent or (layers is not None and "reminder" not in layers) else found
 
     @once

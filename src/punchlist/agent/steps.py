@@ -21,7 +21,7 @@ from punchlist.core.commands import Policy
 from punchlist.core.events import Draft
 from punchlist.core.todo import ListState, TodoList
 from punchlist.dialects.base import Dialect, Tool
-from punchlist.guidance.decisions import Outcome, Seen, after_turn, at_stop, is_own, person_spoke
+from punchlist.guidance.decisions import Situation, TurnDecision, after_turn, at_stop, is_own, person_spoke
 from punchlist.guidance.ledger import Size, Spent, merged, size_of, size_of_tools
 from punchlist.guidance.memory import NEW, Record, decode_record, encode_record
 from punchlist.guidance.plan_mode import notice
@@ -112,7 +112,7 @@ class Steps:
     def stop(self, last_text: str, background: int) -> Injection | None:
         def decide(tx: Transaction, row: AgentRow, record: Record) -> tuple[Record, Injection | None]:
             text = last_text if isinstance(last_text, str) else ""  # pyright: ignore[reportUnnecessaryIsInstance]
-            outcome = self._heard(tx, row, Outcome(record.memory))
+            outcome = self._heard(tx, row, TurnDecision(record.memory))
             if not outcome.said:
                 seen, rules = self._seen(tx, row), self._ground.rules
                 outcome = at_stop(record.memory, seen, rules, last_text=text, background=background)
@@ -229,10 +229,10 @@ class Steps:
         tasks, own = ground.tasks(tx, row), own_task_list(ground.dialect.layer, ground.task_list)
         return append_tasks(row.state.todos, tasks, own=own), Beyond(*find_unreachable(tasks, own))
 
-    def _seen(self, tx: Transaction, row: AgentRow, tools: list[str] | None = None) -> Seen:
+    def _seen(self, tx: Transaction, row: AgentRow, tools: list[str] | None = None) -> Situation:
         ground, planning = self._ground, row.mode == "plan"
         todos, beyond = self._current(tx, row)
-        return Seen(
+        return Situation(
             todos=todos,
             beyond=beyond,
             tally=ground.accounts.tally(row.ledger),
@@ -255,12 +255,12 @@ class Steps:
         """What tells one stay in plan mode from another."""
         return str((tx.modes.entered(row.number) or {}).get("entered_at", ""))
 
-    def _heard(self, tx: Transaction, row: AgentRow, outcome: Outcome) -> Outcome:
+    def _heard(self, tx: Transaction, row: AgentRow, outcome: TurnDecision) -> TurnDecision:
         """The same with what people answered since. That is a person's word, not ours: no profile holds it back."""
         answers = take_answers(tx, row)
         if answers is None:
             return outcome
-        answer = Injection("answer", answers, role=self._ground.rules.rhythm.role)
+        answer = Injection("answer", answers, role=self._ground.rules.schedule.role)
         return outcome._replace(said=(answer, *outcome.said))
 
     @once
@@ -271,7 +271,7 @@ class Steps:
     def _add(self, tx: Transaction, row: AgentRow, *drafts: Draft) -> None:
         tx.add_events(row, drafts, by=self._ground.name, at=self._ground.board.now())
 
-    def _tell(self, tx: Transaction, row: AgentRow, outcome: Outcome) -> None:
+    def _tell(self, tx: Transaction, row: AgentRow, outcome: TurnDecision) -> None:
         """Records what is said; and if that was the whole list, that the model knows it now."""
         if outcome.said:
             said = outcome.said
@@ -282,7 +282,7 @@ class Steps:
             tx.save_list(row, ListState(row.state.todos), unseen=0, at=self._ground.board.now())
 
     def _account(
-        self, record: Record, outcome: Outcome, *, turn: Size | None = None, others: int = 0, own: bool = False
+        self, record: Record, outcome: TurnDecision, *, turn: Size | None = None, others: int = 0, own: bool = False
     ) -> Record:
         """What is remembered next, with what this step cost."""
         key = self._ground.accounts.key

@@ -1,1 +1,1 @@
-"""What is put before a model, and when: pure functions of settings and history. Nothing here knows a store."""
+"""Decide what a model is told, and when: pure functions of settings and history, without a store."""

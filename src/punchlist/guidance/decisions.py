@@ -16,7 +16,7 @@ import msgspec
 from msgspec.structs import replace
 
 from punchlist.core.commands import Policy
-from punchlist.core.todo import Blocker, Status, TodoItem, TodoList
+from punchlist.core.todo import Status, TodoItem, TodoList
 from punchlist.dialects.base import shown_items
 from punchlist.guidance import words
 from punchlist.guidance.memory import TOLD, Memory, fingerprint
@@ -28,67 +28,73 @@ from punchlist.guidance.words import Injection
 from punchlist.text import for_terminal
 
 
-class Seen(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known at the moment of a decision.
-
-    `todos` is the agent's list, with its tasks behind it; `shown` is what the model knows of the list where others
-    changed it since, else None. `tool` is the one that the texts name, `own` are the names of all our tools, `writers`
-    those whose use counts, if not all do; `tools` are those that the message used, and `host` what the host says about
-    its own. `notice` is the text for plan mode, and `entered` says which stay in it this is. `beyond`: the items that
-    none of our tools that this agent has can report.
-    """
+class Situation(msgspec.Struct, frozen=True, kw_only=True):
+    """The situation that a decision is made from."""
 
     todos: TodoList
+    """The agent's list, followed by its tasks."""
     tally: Tally
     policy: Policy
     tool: str
+    """The tool that the texts name."""
     own: frozenset[str]
+    """Names of all our tools."""
     writers: frozenset[str] = frozenset()
+    """Those of them whose use counts; empty if all do."""
     shown: tuple[TodoItem, ...] | None = None
+    """Items that the model knows, where others changed the list since; else None."""
     planning: bool = False
+    """Plan mode is on."""
     offered: bool = True
     tools: Sequence[str] = ()
+    """Tools that the message used."""
     notice: str = ""
+    """Text for plan mode."""
     entered: str = ""
+    """Identifies the present stay in plan mode."""
     host: OwnTools = NONE
+    """Tools as the host declares them."""
     beyond: words.Beyond = words.NOTHING_BEYOND
+    """Items that none of this agent's tools of ours can report."""
 
     def items(self, *, unfinished: bool = False) -> words.Shown:
-        """The items that the dialect shows, each with the status that it shows."""
+        """Return the items that the dialect shows, each with the status that it shows."""
         found = shown_items(self.todos, self.policy)
         return [(item, status) for item, status in found if item.is_open] if unfinished else found
 
 
-class Outcome(NamedTuple):
-    """What to remember, what to say, how much the budget kept back, and whether the model now sees its whole list."""
+class TurnDecision(NamedTuple):
+    """A decision: the memory to store and the texts to inject."""
 
     memory: Memory
     said: tuple[Injection, ...] = ()
     withheld: int = 0
+    """Texts that the budget kept back."""
     shows_list: bool = False
+    """The model now sees its whole list."""
 
 
 def is_own(name: str, own: frozenset[str]) -> bool:
-    """Whether a tool is ours, also behind the name of a server: `mcp__punchlist__todo`."""
+    """True for a tool of ours, also after the name of a server: `mcp__punchlist__todo`."""
     return name in own or name.rpartition("__")[2] in own
 
 
 CHECKED = frozenset({"verified", "confirmed"})
-"""Grades of a completion that somebody or something has checked."""
+"""Grades of a completion that a person or a check has confirmed."""
 
 
-def after_turn(memory: Memory, seen: Seen, rules: Rules) -> Outcome:
-    """The decision after one assistant message. Its work does not grow with the conversation."""
-    before, memory = memory, counted(memory, seen)
+def after_turn(memory: Memory, seen: Situation, rules: Rules) -> TurnDecision:
+    """Decide what to say after one assistant message."""
+    before, memory = memory, _count_turn(memory, seen)
     if not rules.speaks or not seen.offered:
-        return Outcome(_caught_up(memory, seen))
+        return TurnDecision(_catch_up(memory, seen))
     if seen.planning:
         planned = memory.planned + 1 if memory.entered == seen.entered else 1
         memory = replace(memory, planned=planned, entered=seen.entered)
         every = rules.plan_notice_every
         if not every or not seen.notice or (planned - 1) % every:
-            return Outcome(memory)
-        return spend(memory, [Injection("plan_mode", seen.notice, role=rules.rhythm.role)], rules)
+            return TurnDecision(memory)
+        return spend(memory, [Injection("plan_mode", seen.notice, role=rules.schedule.role)], rules)
     if memory.planned:
         memory = replace(memory, planned=0)
     with_tools = bool(seen.tools) or before.others > 0
@@ -96,11 +102,10 @@ def after_turn(memory: Memory, seen: Seen, rules: Rules) -> Outcome:
     memory, shows_list = _tell(memory, seen, rules, said)
     if not said or said[0].kind != "changed":
         memory = _remind(memory, seen, rules, said, with_tools=with_tools)
-    return spend(memory, said, rules, shows_list=shows_list) if said else Outcome(memory)
+    return spend(memory, said, rules, shows_list=shows_list) if said else TurnDecision(memory)
 
 
-def counted(memory: Memory, seen: Seen) -> Memory:
-    """One turn more, and what happened in it."""
+def _count_turn(memory: Memory, seen: Situation) -> Memory:
     tally, tools, turns = seen.tally, seen.tools, memory.turns + 1
     last_own = -1
     for place, name in enumerate(tools):
@@ -127,8 +132,8 @@ def counted(memory: Memory, seen: Seen) -> Memory:
     )
 
 
-def _caught_up(memory: Memory, seen: Seen) -> Memory:
-    """What nobody was told now is not told later either."""
+def _catch_up(memory: Memory, seen: Situation) -> Memory:
+    """Mark everything as told: what is not said now is not said later either."""
     tally = seen.tally
     return replace(
         memory,
@@ -141,9 +146,9 @@ def _caught_up(memory: Memory, seen: Seen) -> Memory:
     )
 
 
-def _tell(memory: Memory, seen: Seen, rules: Rules, said: list[Injection]) -> tuple[Memory, bool]:
-    """Facts that the model does not know yet; whether they include its whole list."""
-    tally, todos, role = seen.tally, seen.todos, rules.rhythm.role
+def _tell(memory: Memory, seen: Situation, rules: Rules, said: list[Injection]) -> tuple[Memory, bool]:
+    """Append facts that the model does not know yet. Return the memory, and True if they show its whole list."""
+    tally, todos, role = seen.tally, seen.todos, rules.schedule.role
     shows_list = False
     if seen.shown is not None and todos.revision != memory.revision:
         memory = replace(memory, revision=todos.revision)
@@ -151,76 +156,74 @@ def _tell(memory: Memory, seen: Seen, rules: Rules, said: list[Injection]) -> tu
             items = seen.items()
             now = {item.id for item in todos.items}
             removed = any(item.id not in now for item in seen.shown)
-            text = words.changed(items, removed=removed)
+            text = words.tell_change(items, removed=removed)
             said.append(Injection("changed", text, role=role, for_user="The model is told that the list was changed."))
-            shows_list = words.covers(items)
+            shows_list = words.shows_all(items)
     if tally.failures != memory.failures:
         memory = replace(memory, failures=tally.failures)
         if rules.tell_failures and tally.failure:
             warning = for_terminal(f"Todo update failed: {tally.failure}")
-            said.append(Injection("failed", words.failed(seen.tool, tally.failure), role=role, for_user=warning))
+            said.append(Injection("failed", words.tell_failure(seen.tool, tally.failure), role=role, for_user=warning))
     if tally.noted != memory.noted:
         memory = replace(memory, noted=tally.noted)
         if rules.tell_problems and tally.notes:
-            said.append(Injection("problems", words.noted(seen.tool, tally.notes), role=role))
+            said.append(Injection("problems", words.tell_notes(seen.tool, tally.notes), role=role))
     if memory.finding:
-        said.append(Injection("finding", words.found(memory.finding), role=role))
+        said.append(Injection("finding", words.tell_findings(memory.finding), role=role))
         memory = replace(memory, finding="")
     return memory, shows_list
 
 
-def _remind(memory: Memory, seen: Seen, rules: Rules, said: list[Injection], *, with_tools: bool) -> Memory:
-    """At most one reminder: of a check, by the rhythm of the original, or of drift."""
-    role, tally = rules.rhythm.role, seen.tally
+def _remind(memory: Memory, seen: Situation, rules: Rules, said: list[Injection], *, with_tools: bool) -> Memory:
+    """Append at most one reminder: of a check, by the schedule of the original, or of drift."""
+    role, tally = rules.schedule.role, seen.tally
     if tally.batch_write != memory.batch:
         memory = replace(memory, batch=tally.batch_write)
-        if 0 < rules.verify_after <= tally.batch and not check_seen(seen.todos) and _may_remind(memory, rules):
-            said.append(Injection("verify", words.unchecked(tally.batch), role=role))
-            return _reminded(memory)
-    rhythm = rules.rhythm
-    if rhythm.hint != "never" and not memory.hinted and (rhythm.hint == "prompt" or memory.turns == 1):
+        has_check = any(item.grade in CHECKED for item in seen.todos.items)
+        if 0 < rules.verify_after <= tally.batch and not has_check and _may_remind(memory, rules):
+            said.append(Injection("verify", words.ask_for_check(tally.batch), role=role))
+            return _count_reminder(memory)
+    schedule = rules.schedule
+    if schedule.hint != "never" and not memory.hinted and (schedule.hint == "prompt" or memory.turns == 1):
         memory = replace(memory, hinted=True)
-        if not seen.todos.items and not memory.named and not (rhythm.hint == "first" and tally.calls):
-            said.append(Injection("hint", words.empty(seen.tool), place=rhythm.place, role=role))
+        if not seen.todos.items and not memory.named and not (schedule.hint == "first" and tally.calls):
+            said.append(Injection("hint", words.mention_tool(seen.tool), place=schedule.place, role=role))
             return memory
-    if rhythm.after is not None and _may_remind(memory, rules):
-        text = _by_rhythm(memory, seen, rules, with_tools=with_tools)
+    if schedule.after is not None and _may_remind(memory, rules):
+        text = _find_due_text(memory, seen, rules, with_tools=with_tools)
         if text:
-            said.append(Injection("reminder", text, place=rhythm.place, role=role))
-            return replace(_reminded(memory), rounds=0 if rhythm.restarts else memory.rounds)
+            said.append(Injection("reminder", text, place=schedule.place, role=role))
+            return replace(_count_reminder(memory), rounds=0 if schedule.restarts else memory.rounds)
     drifted = 0 < rules.drift_after <= memory.changes and memory.drifted != memory.writes
-    if drifted and not memory.named and _may_remind(memory, rules):  # who names our tool may be about to write
+    if drifted and not memory.named and _may_remind(memory, rules):  # a model that names our tool may be about to write
         busy = [(item, status) for item, status in seen.items() if item.status is Status.IN_PROGRESS]
         state = fingerprint(seen.todos) if busy else 0
         if busy and state not in memory.told:
-            said.append(Injection("reminder", words.drifted(seen.tool, memory.changes, busy, seen.beyond), role=role))
-            return replace(_reminded(memory), told=(*memory.told, state)[-TOLD:], drifted=memory.writes)
+            said.append(
+                Injection("reminder", words.remind_drift(seen.tool, memory.changes, busy, seen.beyond), role=role)
+            )
+            return replace(_count_reminder(memory), told=(*memory.told, state)[-TOLD:], drifted=memory.writes)
     return memory
 
 
-def _by_rhythm(memory: Memory, seen: Seen, rules: Rules, *, with_tools: bool) -> str:
-    """The text that the rhythm wants now, or nothing."""
-    rhythm, turns = rules.rhythm, memory.turns
-    by_turns = rhythm.counts == "turns"
+def _find_due_text(memory: Memory, seen: Situation, rules: Rules, *, with_tools: bool) -> str:
+    """Return the text that the schedule wants now, or an empty one."""
+    schedule, turns = rules.schedule, memory.turns
+    by_turns = schedule.counts == "turns"
     since = turns - memory.used if by_turns else memory.rounds
-    if rhythm.after is None or since < rhythm.after or turns - memory.reminded < rhythm.again:
+    if schedule.after is None or since < schedule.after or turns - memory.reminded < schedule.again:
         return ""
     if not by_turns and not with_tools:
         return ""
-    limit = words.ROOM if rhythm.limit is None else rhythm.limit
-    if rhythm.lists == "none":
-        return words.update(seen.tool, limit=limit)
-    items = seen.items(unfinished=rhythm.lists == "open")
+    limit = words.ROOM if schedule.limit is None else schedule.limit
+    if schedule.lists == "none":
+        return words.remind_update(seen.tool, limit=limit)
+    items = seen.items(unfinished=schedule.lists == "open")
     if not items:
-        return words.empty(seen.tool, limit=limit) if rhythm.when_empty else ""
-    if rhythm.lists == "open" or not rhythm.after:
-        return words.current(items, unfinished=rhythm.lists == "open", limit=limit)
-    return words.unused(seen.tool, since, items, limit=limit)
-
-
-def check_seen(todos: TodoList) -> bool:
-    """Whether something on the list was seen to be checked. Grades say so, once there are any."""
-    return any(item.grade in CHECKED for item in todos.items)
+        return words.mention_tool(seen.tool, limit=limit) if schedule.when_empty else ""
+    if schedule.lists == "open" or not schedule.after:
+        return words.show_list(items, unfinished=schedule.lists == "open", limit=limit)
+    return words.remind_unused(seen.tool, since, items, limit=limit)
 
 
 def _may_remind(memory: Memory, rules: Rules) -> bool:
@@ -228,7 +231,7 @@ def _may_remind(memory: Memory, rules: Rules) -> bool:
     return in_prompt and memory.session_reminders < rules.reminders_per_session
 
 
-def _reminded(memory: Memory) -> Memory:
+def _count_reminder(memory: Memory) -> Memory:
     return replace(
         memory,
         reminded=memory.turns,
@@ -237,46 +240,42 @@ def _reminded(memory: Memory) -> Memory:
     )
 
 
-def at_stop(memory: Memory, seen: Seen, rules: Rules, *, last_text: str, background: int) -> Outcome:
-    """What to say to a model that wants to stop; nothing where it may."""
+def at_stop(memory: Memory, seen: Situation, rules: Rules, *, last_text: str, background: int) -> TurnDecision:
+    """Decide what to say to a model that is about to stop: nothing if it may, and never twice about one state."""
     if not rules.speaks or not seen.offered or seen.planning or background > 0 or memory.stops >= rules.stop_tries:
-        return Outcome(memory)
+        return TurnDecision(memory)
     items = seen.items(unfinished=True)
     if not can_go_on(items) or asks(last_text):
-        return Outcome(memory)
+        return TurnDecision(memory)
     mark = fingerprint(seen.todos, unfinished=True)
     if mark == memory.stopped_at:
-        return Outcome(memory)
+        return TurnDecision(memory)
     attempt = memory.stops + 1
     memory = replace(memory, stops=attempt, stopped_at=mark)
-    text = words.still_open(seen.tool, items, attempt=attempt, tries=rules.stop_tries, beyond=seen.beyond)
-    told = f"The model was about to stop with {words.owed(items)} open and is asked to go on."
-    return spend(memory, [Injection("stop", text, role=rules.rhythm.role, for_user=told)], rules)
+    text = words.ask_to_continue(seen.tool, items, attempt=attempt, tries=rules.stop_tries, beyond=seen.beyond)
+    told = f"The model was about to stop with {words.count_owed(items)} open and is asked to go on."
+    return spend(memory, [Injection("stop", text, role=rules.schedule.role, for_user=told)], rules)
 
 
 def can_go_on(items: words.Shown) -> bool:
-    """Whether any of these open items waits for nobody.
+    """True if the model can work on one of these open items now.
 
-    One that only comes after others can be begun as soon as they are done; while one of the others is blocked, it
-    waits too.
+    An item that only comes after others can be begun once they are done; while one of those is blocked, it waits too.
     """
     if any(item.blocker is None and item.status is not Status.BLOCKED for item, _ in items):
         return True
-    waits = any(item.status is Status.BLOCKED or not _is_order(item.blocker) for item, _ in items)
-    return bool(items) and not waits
-
-
-def _is_order(blocker: Blocker | None) -> bool:
-    return blocker is not None and blocker.is_order
+    return bool(items) and all(
+        item.status is not Status.BLOCKED and item.blocker is not None and item.blocker.is_order for item, _ in items
+    )
 
 
 def person_spoke(memory: Memory) -> Memory:
-    """A new prompt: what is counted by the prompt begins anew."""
+    """Reset the counters of a prompt: the person has written a new one."""
     return replace(memory, prompt_reminders=0, stops=0, stopped_at=0, rounds=0, hinted=False)
 
 
 _LAST: Final = 2_000
-"""Characters from the end of a text that are looked at."""
+"""Characters from the end of a text that are read: a question that ends it is shorter."""
 
 MARKS: Final = frozenset(
     "?\u061f\u1367\u1945\u2047\u2048\u2049\u203d\u2753\u2754\u2cfa\u2cfb\u2e18\u2e2e\u2e54\ua60f\ua6f7\ufe16\ufe56\uff1f"
@@ -288,10 +287,10 @@ _ARMENIAN: Final = "\u055e"
 _STOPS: Final = frozenset("!.…。．｡！‥:：,،;")
 _MARKUP: Final = frozenset("*_~`|#>^+=-—")
 _AFTERWARDS: Final = re.compile(r"(?:\([^()]{1,80}\)|\[[^\[\]]{1,80}\]|（[^（）]{1,80}）|【[^【】]{1,80}】)\W{0,4}$")
-"""What may follow a question: `(yes/no)`, `[y/N]:`."""
+"""Choices after a question: `(yes/no)`, `[y/N]:`."""
 
 _TAGS: Final = re.compile(r"(?:</?[A-Za-z][^<>]{0,80}>\s*)+$")
-"""Tags of a markup that close a line."""
+"""Markup tags that close a line."""
 
 _WORDS: Final = re.compile(
     r"(?:(?:です|ます|ません|ました|でしょう|ましょう|だろう|よい|良い|いい|ない|たい|の)か(?:な|ね)?"
@@ -299,7 +298,7 @@ _WORDS: Final = re.compile(
     r"|[습합입됩갑봅옵랍]니까|까요|[을할될볼일갈줄쓸올]까|[하되있없같싶]나요|[인은한던]가요"
     r"|(?:ไหม|มั้ย|หรือไม่|หรือเปล่า|หรือยัง)(?:ครับ|คะ|ค่ะ)?)$"
 )
-"""How a question ends where the writing needs no mark: Japanese, Chinese, Korean, Thai."""
+"""Ends of questions that need no mark: Japanese, Chinese, Korean, Thai."""
 
 
 def asks(text: str) -> bool:
@@ -324,7 +323,7 @@ def _ends_asking(line: str) -> bool:
 
 
 def _asks_in_armenian(line: str) -> bool:
-    """In Armenian the mark stands on the word that is asked about, not at the end."""
+    """True if the last sentence has the Armenian mark, which stands on the word that is asked about."""
     if _ARMENIAN not in line:
         return False
     sentence = re.split(r"[։:.]\s", line)[-1]
@@ -346,8 +345,8 @@ def _closes(char: str) -> bool:
     return category(char) in ("Pe", "Pf", "Pi", "So", "Sk", "Cf", "Me")
 
 
-def spend(memory: Memory, wanted: Sequence[Injection], rules: Rules, *, shows_list: bool = False) -> Outcome:
-    """What of it the budget allows. The rest is not said later either; it is only counted."""
+def spend(memory: Memory, wanted: Sequence[Injection], rules: Rules, *, shows_list: bool = False) -> TurnDecision:
+    """Inject what the budget allows. The rest is counted, and not said later either."""
     said: list[Injection] = []
     for injection in wanted:
         length = len(injection.text)
@@ -367,4 +366,4 @@ def spend(memory: Memory, wanted: Sequence[Injection], rules: Rules, *, shows_li
             session_characters=memory.session_characters + length,
         )
     shows_list = shows_list and any(injection.kind == "changed" for injection in said)
-    return Outcome(memory, tuple(said), len(wanted) - len(said), shows_list)
+    return TurnDecision(memory, tuple(said), len(wanted) - len(said), shows_list)

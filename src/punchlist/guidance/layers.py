@@ -1,7 +1,7 @@
-"""The layers in which a model can be told about its todo tool, each a piece of its own.
+"""The layers in which a model can be told about its todo tool, each a text of its own.
 
-They are the six that Claude Code uses, in words of ours: short, or verbose for small models. A piece depends on the
-dialect and on settings, never on the list, so what a provider caches stays the same.
+They are the six that Claude Code uses, in our words: short, or verbose for small models. A text depends on the dialect
+and the settings, never on the list, so the cached part of a prompt stays the same.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ PROFILES: Final[dict[str, tuple[Name, ...]]] = {
     "classic": ("prompt_section", "doing_tasks", "prompt_footer", "tool_description", "reminder"),
     "off": (),
 }
-"""The layers of each profile. `tool_result` is in none: a reply is the original's, to the letter."""
+"""Layers by profile. `tool_result` is in none: a reply is the original's, to the letter."""
 
 _FROM: Final = "from Punchlist, the todo layer of this session"
 _SHORT: Final[dict[Name, str]] = {
@@ -77,7 +77,7 @@ _VERBOSE: Final[dict[Name, str]] = {
 
 
 class Layer(Struct, frozen=True):
-    """One piece: its name, its text, and where it belongs (system prompt, tool, a turn of its own, a tool's reply)."""
+    """One text, and its place: system prompt, tool description, a turn of its own, or a tool's reply."""
 
     name: Name
     text: str
@@ -85,21 +85,21 @@ class Layer(Struct, frozen=True):
 
     @property
     def bytes(self) -> int:
-        """What it costs each time that it is sent."""
+        """Size in UTF-8, each time that it is sent."""
         return len(self.text.encode())
 
 
 def layers(tools: Iterable[Tool], names: Iterable[str], *, verbose: bool = False) -> tuple[Layer, ...]:
-    """These layers for the tools as they are offered, in the order in which a request has them. No tools, no layers."""
+    """Return these layers for the offered tools, in the order of a request; none without tools."""
     offered = tuple(tools)
     wanted = known(names)
     return tuple(
-        Layer(name, _text(name, offered, verbose), PLACES[name]) for name in NAMES if name in wanted and offered
+        Layer(name, _write_text(name, offered, verbose), PLACES[name]) for name in NAMES if name in wanted and offered
     )
 
 
 def known(names: Iterable[str]) -> frozenset[str]:
-    """The names, if all of them are names of layers; raises `ConfigInvalid` otherwise."""
+    """Check that all names are names of layers; raises `ConfigInvalid` otherwise."""
     wanted = frozenset(names)
     if unknown := wanted - set(NAMES):
         raise ConfigInvalid(name="layers", value=min(unknown), problem=f"use any of {', '.join(NAMES)}")
@@ -107,11 +107,11 @@ def known(names: Iterable[str]) -> frozenset[str]:
 
 
 def prompt(pieces: Iterable[Layer]) -> str:
-    """What belongs in the system prompt, as one text; empty if none of the pieces does."""
+    """Return the layers of the system prompt as one text; empty if there are none."""
     return "\n\n".join(piece.text for piece in pieces if piece.place == "prompt")
 
 
-def _text(name: Name, tools: tuple[Tool, ...], verbose: bool) -> str:
+def _write_text(name: Name, tools: tuple[Tool, ...], verbose: bool) -> str:
     if name == "tool_description":
         return "\n\n".join(tool.description for tool in tools)
     said = (_VERBOSE if verbose else _SHORT)[name].format(tools=" and ".join(f"`{tool.name}`" for tool in tools))

@@ -1,26 +1,25 @@
-"""What is still open, as a block for a compacted conversation. What is finished stays out of it.
+"""Write what is still open as a block for a compacted conversation, without what is finished.
 
-The block is made of `OpenWork`, not of a list, so that open work from elsewhere can stand in it too.
+The block is made of `OpenWork`, not of a list, so that open work from elsewhere can be part of it too.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from msgspec import Struct
 
+from punchlist.core.current_work import own_task_list, tasks_as_items
 from punchlist.core.identity import item_names
+from punchlist.core.task import Task
 from punchlist.core.todo import CLOSED, Blocker, Status, TodoItem, TodoList
 from punchlist.dialects.base import Dialect, shown_items
 from punchlist.text import clean, cut, fence
 
-if TYPE_CHECKING:
-    from punchlist.core.task import Task
-
 HERMES_HEADER: Final = "[Your active task list was preserved across context compression]"
-"""Hermes' own words; its header is its fence."""
+"""Hermes' own words, in place of a fence."""
 
 NOTE: Final = "open work, kept over compaction; from Punchlist, the todo layer of this session"
 MOST_ROWS: Final = 256
@@ -42,25 +41,24 @@ _header = re.compile(re.escape(HERMES_HEADER[1:-1]), re.IGNORECASE)
 
 
 class OpenWork(Struct, frozen=True, kw_only=True):
-    """One piece of work that is still owed, or the finished parent of one.
-
-    `name` is what its tool calls it by, None where it goes by its text; `depth` counts the parents above it.
-    """
+    """One piece of open work, or the finished parent of one."""
 
     content: str
     status: Status = Status.PENDING
     name: str | None = None
+    """The name by which its tool knows it; None where that is its text."""
     phase: str | None = None
     blocker: Blocker | None = None
     depth: int = 0
+    """Number of parents above it."""
 
 
 def open_work(todos: TodoList, dialect: Dialect) -> tuple[OpenWork, ...]:
-    """The open items of a list in their order, with finished parents of open ones, as this dialect names them."""
+    """Return the open items of a list and their finished parents, in order, as this dialect names them."""
     if dialect.name == "hermes":
         return tuple(_hermes_work(todos, dialect))
     by_id = {item.id: item for item in todos.items}
-    above = {item.id: _parents(item, by_id) for item in todos.open_items}
+    above = {item.id: _find_parents(item, by_id) for item in todos.open_items}
     kept = above.keys() | {parent for parents in above.values() for parent in parents}
     return tuple(
         OpenWork(
@@ -69,7 +67,7 @@ def open_work(todos: TodoList, dialect: Dialect) -> tuple[OpenWork, ...]:
             name=item.id if dialect.name == "punchlist" else item.aliases.get(dialect.name),
             phase=item.phase,
             blocker=item.blocker,
-            depth=len(above[item.id]) if item.id in above else len(_parents(item, by_id)),
+            depth=len(above[item.id]) if item.id in above else len(_find_parents(item, by_id)),
         )
         for item in todos.items
         if item.id in kept
@@ -77,9 +75,7 @@ def open_work(todos: TodoList, dialect: Dialect) -> tuple[OpenWork, ...]:
 
 
 def open_tasks(tasks: Iterable[Task], dialect: Dialect, *, task_list: str) -> Iterator[OpenWork]:
-    """Open tasks under their numbers; in Hermes' dialect as it shows a status."""
-    from punchlist.core.current_work import own_task_list, tasks_as_items  # few have both
-
+    """Return open tasks under their numbers; in Hermes' dialect with the statuses that it shows."""
     found = tuple(tasks)
     for task, item in zip(found, tasks_as_items(found, own=own_task_list(dialect.layer, task_list)), strict=True):
         status = dialect.policy.shows(item.status) if dialect.name == "hermes" else item.status
@@ -91,8 +87,8 @@ def open_tasks(tasks: Iterable[Task], dialect: Dialect, *, task_list: str) -> It
         )
 
 
-def _parents(item: TodoItem, by_id: dict[str, TodoItem]) -> list[str]:
-    """The ids above an item, nearest first; a circle ends where it closes."""
+def _find_parents(item: TodoItem, by_id: dict[str, TodoItem]) -> list[str]:
+    """Return the ids above an item, nearest first; a cycle ends where it closes."""
     found: list[str] = []
     while item.parent is not None and item.parent in by_id and item.parent not in found and len(found) < MOST_ROWS:
         found.append(item.parent)
@@ -101,7 +97,7 @@ def _parents(item: TodoItem, by_id: dict[str, TodoItem]) -> list[str]:
 
 
 def _hermes_work(todos: TodoList, dialect: Dialect) -> Iterator[OpenWork]:
-    """Pending items and those in progress, as Hermes shows them: without phases, parents and blockers."""
+    """Return open items as Hermes shows them: without phases, parents and blockers."""
     shown = shown_items(todos, dialect.policy)
     names = item_names([item for item, _ in shown], dialect.name)
     for name, (item, near) in zip(names, shown, strict=True):
@@ -110,7 +106,7 @@ def _hermes_work(todos: TodoList, dialect: Dialect) -> Iterator[OpenWork]:
 
 
 def block(work: Sequence[OpenWork], dialect: Dialect) -> str | None:
-    """The block for a compacted conversation; None when nothing is open."""
+    """Return the block for a compacted conversation; None when nothing is open."""
     if all(one.status in CLOSED for one in work):
         return None
     if dialect.name == "hermes":
@@ -141,12 +137,12 @@ def _state(one: OpenWork) -> str:
 
 
 def _hermes_row(one: OpenWork) -> str:
-    content, name = (_header.sub(_unbracketed, _line(text)) for text in (one.content, one.name or "?"))
+    content, name = (_header.sub(_disarm_header, _line(text)) for text in (one.content, one.name or "?"))
     return f"- {_MARKS[one.status]} {name}. {content} ({one.status.value})"
 
 
-def _unbracketed(match: re.Match[str]) -> str:
-    """The header's words in an item's text, so that they cannot be taken for a header."""
+def _disarm_header(match: re.Match[str]) -> str:
+    """Change the header's words in an item's text, so that it cannot pass for a header."""
     return match[0].replace(" ", "_")
 
 

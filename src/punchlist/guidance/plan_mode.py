@@ -1,4 +1,4 @@
-"""Plan mode: what may be called while it is on, what a refusal says, and the notice that it is on."""
+"""Plan mode: decide which tool calls are refused while it is on, and write the refusal and the notice."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ from punchlist.guidance.tools import NONE, Kind, OwnTools, changes, kind
 from punchlist.text import cut, fence, for_prompt
 
 Because = Literal["model_requested", "operator_requested", "auto_destructive"]
-"""Who wanted plan mode: the model, a person, or the host, which saw a dangerous command."""
+"""The origin of plan mode: the model, a person, or the host, which saw a dangerous command."""
 
 HINT: Final = "Call ExitPlanMode { final_plan } when the plan is ready."
+"""nexo's own words, a part of its object."""
+
 _HINTS: Final = {
     "claude-code": "Call ExitPlanMode { plan } when the plan is ready.",
     "claude-tasks": "Call ExitPlanMode { plan } when the plan is ready.",
 }
-"""In the dialects whose tool takes the plan by another name."""
-"""nexo's own words, a part of its object."""
+"""The hint in dialects whose tool takes the plan by another name."""
 
 LONGEST_REASON: Final = 500
 _LONGEST_NAME: Final = 200
@@ -35,20 +36,21 @@ _KINDS: Final[Mapping[Kind, tuple[str, str]]] = {
     "schedule": ("schedule", "it arranges work for later"),
     "config": ("config", "it changes settings"),
 }
-"""What plan mode refuses: nexo's word for the kind, and why, in ours."""
+"""Kinds of call that plan mode refuses: nexo's word for each, and the reason in ours."""
 
 
 class PlanMode(Struct, frozen=True):
-    """That plan mode is on: since when, who wanted it, why, and who switched it on."""
+    """One stay in plan mode."""
 
     entered_at: datetime
     because: Because
     reason: str | None = None
     by: str = ""
+    """Name of the agent or person that switched it on."""
 
     @property
     def entered_reason(self) -> dict[str, Any]:
-        """The reason as nexo's object has it."""
+        """The origin and reason, as nexo's object has them."""
         if self.because == "model_requested":
             return {"kind": self.because, "reason": self.reason}
         if self.because == "auto_destructive":
@@ -57,17 +59,17 @@ class PlanMode(Struct, frozen=True):
 
     @property
     def stamp(self) -> int:
-        """When it was entered, in Unix seconds."""
+        """Time of entry in Unix seconds."""
         return int(self.entered_at.timestamp())
 
     def record(self) -> dict[str, Any]:
-        """What is stored; `recorded` reads it back."""
+        """Return the stored form, which `recorded` reads back."""
         at = self.entered_at.isoformat()
         return {"entered_at": at, "because": self.because, "reason": self.reason, "by": self.by}
 
 
 def recorded(data: Mapping[str, Any]) -> PlanMode:
-    """Plan mode, from its record. Raises `ValueError`, `KeyError` or `TypeError` for what is none."""
+    """Read a stored stay in plan mode. Raises `ValueError`, `KeyError` or `TypeError` for a damaged record."""
     because = data["because"]
     if because not in get_args(Because):
         raise ValueError(because)
@@ -76,13 +78,12 @@ def recorded(data: Mapping[str, Any]) -> PlanMode:
 
 
 class Refusal(Struct, frozen=True):
-    """Why a tool may not be called now. `text` is for the model; `data` is nexo's object, to the letter.
-
-    Its hint names the tool as the dialect has it.
-    """
+    """A refused tool call."""
 
     text: str
+    """The reason, for the model."""
     data: Mapping[str, Any]
+    """nexo's object, to the letter; its hint names the tool as the dialect has it."""
 
     @property
     def kind(self) -> str:
@@ -90,7 +91,7 @@ class Refusal(Struct, frozen=True):
 
 
 def gate(tool: str, args: Any, own: OwnTools = NONE) -> Kind | None:
-    """The kind of a call that plan mode does not just let pass: one that it refuses, or `unknown`, or `todo`."""
+    """Return the kind of a call that needs a decision in plan mode; None for one that only reads."""
     found = kind(tool, args, own)
     if found == "read" or (found == "shell" and not changes(tool, args, own)):
         return None
@@ -98,24 +99,24 @@ def gate(tool: str, args: Any, own: OwnTools = NONE) -> Kind | None:
 
 
 def refusal(mode: PlanMode, dialect: Dialect, tool: str, found: Kind) -> Refusal | None:
-    """The answer to a call of this kind while plan mode is on; None lets it pass.
+    """Refuse a call of this kind while plan mode is on; None lets it pass.
 
-    The dialect's own todo tool passes unless its original refuses it; a tool that is not known passes too.
+    The dialect's own todo tool passes unless its original refuses it; an unknown tool passes too.
     """
     name = cut(tool, _LONGEST_NAME)
     if found == "todo":
         text = dialect.refused_in_plan_mode
-        return None if text is None else Refusal(text, _data(mode, dialect, name, found))
+        return None if text is None else Refusal(text, _describe_refusal(mode, dialect, name, found))
     if found not in _KINDS:
         return None
     word, why = _KINDS[found]
-    data = _data(mode, dialect, name, word)
+    data = _describe_refusal(mode, dialect, name, word)
     if dialect.name == "nexo":
         return Refusal(json.dumps(data, ensure_ascii=False), data)
-    return Refusal(_said(mode, name, why), data)
+    return Refusal(_explain_refusal(mode, name, why), data)
 
 
-def _data(mode: PlanMode, dialect: Dialect, tool: str, word: str) -> dict[str, Any]:
+def _describe_refusal(mode: PlanMode, dialect: Dialect, tool: str, word: str) -> dict[str, Any]:
     return {
         "tool_name": tool,
         "tool_kind": word,
@@ -125,7 +126,7 @@ def _data(mode: PlanMode, dialect: Dialect, tool: str, word: str) -> dict[str, A
     }
 
 
-def _said(mode: PlanMode, tool: str, why: str) -> str:
+def _explain_refusal(mode: PlanMode, tool: str, why: str) -> str:
     since = mode.entered_at.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
     who = {
         "model_requested": "you asked for it",
@@ -140,7 +141,7 @@ def _said(mode: PlanMode, tool: str, why: str) -> str:
 
 
 def notice(dialect: Dialect) -> str:
-    """What a model is told while plan mode is on: the same text each time, whatever the list and the reason."""
+    """Return the text that a model reads while plan mode is on; it does not depend on the list or the reason."""
     tools = ", ".join(f"`{tool.name}`" for tool in dialect.tools)
     refused = dialect.refused_in_plan_mode is not None
     return fence(

@@ -1,4 +1,4 @@
-"""When the originals speak of a list, and what they show of it, as a table of values."""
+"""The reminder schedules of the original tools: when each speaks of its list, and which items it shows."""
 
 from __future__ import annotations
 
@@ -11,60 +11,61 @@ from msgspec.structs import replace
 from punchlist.guidance.words import Place, Role
 
 
-class Rhythm(Struct, frozen=True, kw_only=True):
-    """When to remind.
-
-    Due `after` so many turns since the tool was used, and `again` so many since the last reminder; None is never. A
-    turn is an assistant message; with `counts` of `rounds` only those with tools count. `lists` says which items are
-    shown; `when_empty` whether an empty list is a reason too. `restarts`: a reminder counts as a look at the list.
-    `hint`: the tool is mentioned at the first turn, or at the first of each prompt, while the list is empty.
-    `limit` is in characters, fence included. The rest are moments beside the reminder: `changed` when somebody else
-    changed the list, `failed` after a write that failed, `stops` how often at most when the model wants to stop,
-    `verify` how many items completed at once ask for a check, `finds` whether what detectors see is told.
-    `main_only`: an agent that another one started hears none of it.
-    """
+class ReminderSchedule(Struct, frozen=True, kw_only=True):
+    """When to remind, and of what. A turn is one assistant message."""
 
     after: int | None = None
+    """Turns since the tool was used until a reminder is due; None for never."""
     again: int = 1
+    """Turns between two reminders."""
     counts: Literal["turns", "rounds"] = "turns"
+    """`rounds` are the turns that use tools."""
     lists: Literal["all", "open", "none"] = "all"
+    """Items that a reminder shows."""
     when_empty: bool = False
+    """An empty list is a reason to remind too."""
     restarts: bool = False
+    """A reminder counts as a use of the tool."""
     hint: Literal["never", "first", "prompt"] = "never"
+    """Mention the tool while the list is empty: at the first turn, or at the first of each prompt."""
     place: Place = "tail"
     role: Role = "user"
     limit: int | None = None
+    """Most characters of a reminder, fence included."""
     changed: bool = False
+    """Tell the model that somebody else changed the list."""
     failed: bool = False
+    """Tell it that a write failed."""
     stops: int = 0
+    """How often a prompt may be kept from ending with work open."""
     verify: int = 0
+    """Items completed at once that ask for a check."""
     finds: bool = False
+    """Tell it what detectors found."""
     main_only: bool = False
+    """Say nothing to subagents."""
 
 
-NEVER = Rhythm()
-_CLAUDE = Rhythm(after=7, again=3, when_empty=True, changed=True, verify=3)
-_EVERY_TURN = Rhythm(after=0)
+NEVER = ReminderSchedule()
+_CLAUDE = ReminderSchedule(after=7, again=3, when_empty=True, changed=True, verify=3)
+_EVERY_TURN = ReminderSchedule(after=0)
 
-RHYTHMS: Mapping[str, Rhythm] = {
+SCHEDULES: Mapping[str, ReminderSchedule] = {
     "none": NEVER,
     "claude-code": _CLAUDE,
     "claude-tasks": replace(_CLAUDE, after=10, again=10, changed=False, verify=0),
     "claude-code-10": replace(_CLAUDE, after=10, again=10),
-    "gencode": Rhythm(after=10, again=10, lists="none", when_empty=True, hint="first"),
-    "learn-claude-code": Rhythm(after=3, counts="rounds", lists="none", when_empty=True, place="before_results"),
-    "oh-my-pi": Rhythm(role="developer", changed=True, failed=True, stops=3),
-    "qwen": Rhythm(after=3, counts="rounds", lists="open", restarts=True, limit=800),
+    "gencode": ReminderSchedule(after=10, again=10, lists="none", when_empty=True, hint="first"),
+    "learn-claude-code": ReminderSchedule(
+        after=3, counts="rounds", lists="none", when_empty=True, place="before_results"
+    ),
+    "oh-my-pi": ReminderSchedule(role="developer", changed=True, failed=True, stops=3),
+    "qwen": ReminderSchedule(after=3, counts="rounds", lists="open", restarts=True, limit=800),
     "roo": replace(_EVERY_TURN, when_empty=True),
     "goose": replace(_EVERY_TURN, when_empty=True),
     "copilot": _EVERY_TURN,
-    "openclaw": Rhythm(finds=True),
-    "hermes": Rhythm(finds=True),
-    "crush": Rhythm(hint="prompt", main_only=True),
+    "openclaw": ReminderSchedule(finds=True),
+    "hermes": ReminderSchedule(finds=True),
+    "crush": ReminderSchedule(hint="prompt", main_only=True),
 }
-"""By dialect, or by the name of a variant. A dialect that is not here has an original that says nothing."""
-
-
-def rhythm_of(dialect: str) -> Rhythm:
-    """The rhythm of a dialect's original."""
-    return RHYTHMS.get(dialect, NEVER)
+"""By dialect, or by the name of a variant. A dialect that is not listed has an original that never reminds."""

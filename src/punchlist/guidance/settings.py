@@ -1,4 +1,4 @@
-"""What may be set about guidance, and the rules that follow from a dialect, a profile and the settings."""
+"""Settings of guidance, and the rules that follow from a dialect, a profile and the settings."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from punchlist.errors import ConfigInvalid
-from punchlist.guidance.reminder_schedule import NEVER, RHYTHMS, Rhythm, rhythm_of
+from punchlist.guidance.reminder_schedule import NEVER, SCHEDULES, ReminderSchedule
 
 MOST = 1_000_000_000
 
 
 class GuidanceSettings(Struct, frozen=True, kw_only=True):
-    """Each part on its own; None leaves it to the profile. The profile `off` says nothing, whatever is set here."""
+    """Settings by name, see `MEANINGS`; None leaves one to the profile. The profile `off` overrides them all."""
 
     rhythm: str | None = None
     remind_after: int | None = None
@@ -55,14 +55,14 @@ MEANINGS: Mapping[str, str] = {
     "session_characters": "the most characters in a session",
     "session_injections": "the most pieces of text in a session",
 }
-"""What each setting means, in the order of the record."""
+"""The meaning of each setting, in the order of the record."""
 
 
 class Rules(Struct, frozen=True, kw_only=True):
-    """What applies to one handle. `speaks` is False in the profile `off`."""
+    """The rules of one handle. `speaks` is False in the profile `off`."""
 
     speaks: bool = True
-    rhythm: Rhythm = NEVER
+    schedule: ReminderSchedule = NEVER
     drift_after: int = 0
     reminders_per_prompt: int = MOST
     reminders_per_session: int = MOST
@@ -92,15 +92,15 @@ SILENT = Rules(speaks=False)
 
 
 def rules(dialect: str, profile: str, settings: GuidanceSettings) -> Rules:
-    """The rules of a handle."""
+    """Return the rules that a dialect, a profile and the settings give a handle."""
     if profile == "off":
         return SILENT
-    own = RHYTHMS[settings.rhythm] if settings.rhythm is not None else rhythm_of(dialect)
+    own = SCHEDULES.get(dialect if settings.rhythm is None else settings.rhythm, NEVER)
     if profile == "quiet":
-        found = QUIET if settings.rhythm is None else replace(QUIET, rhythm=own)
+        found = QUIET if settings.rhythm is None else replace(QUIET, schedule=own)
     else:
         found = Rules(
-            rhythm=own,
+            schedule=own,
             stop_tries=own.stops,
             verify_after=own.verify,
             tell_changes=own.changed,
@@ -111,20 +111,21 @@ def rules(dialect: str, profile: str, settings: GuidanceSettings) -> Rules:
     after, again = given.pop("remind_after"), given.pop("remind_again")
     del given["rhythm"]
     found = replace(found, **{name: value for name, value in given.items() if value is not None})
-    if after is not None or again is not None:
-        rhythm = found.rhythm
-        after = rhythm.after if after is None else after
-        found = replace(found, rhythm=replace(rhythm, after=after, again=rhythm.again if again is None else again))
-    return found
+    schedule = found.schedule
+    if after is not None:
+        schedule = replace(schedule, after=after)
+    if again is not None:
+        schedule = replace(schedule, again=again)
+    return replace(found, schedule=schedule)
 
 
 def without_reminders(found: Rules) -> Rules:
-    """The same rules for a host that has switched the layer `reminder` off; facts are told nevertheless."""
-    return replace(found, rhythm=replace(found.rhythm, after=None, hint="never"), drift_after=0, verify_after=0)
+    """Return the rules for a host that has switched the layer `reminder` off; facts are still told."""
+    return replace(found, schedule=replace(found.schedule, after=None, hint="never"), drift_after=0, verify_after=0)
 
 
 def settings_from(given: Mapping[str, Any] | None) -> GuidanceSettings:
-    """The settings in a mapping. Raises `ConfigInvalid` for a name or a value that cannot be."""
+    """Read settings from a mapping. Raises `ConfigInvalid` for an unknown name or a wrong value."""
     if not given:
         return GuidanceSettings()
     if not isinstance(given, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -133,13 +134,13 @@ def settings_from(given: Mapping[str, Any] | None) -> GuidanceSettings:
     for name, value in given.items():
         if name not in types:
             raise ConfigInvalid(name="guidance", value=name, problem=f"its parts are {', '.join(types)}")
-        problem = _problem(types[name], value)
+        problem = _find_problem(types[name], value)
         if problem:
             raise ConfigInvalid(name=f"guidance.{name}", value=value, problem=problem)
     return GuidanceSettings(**given)
 
 
-def _problem(kind: Any, value: Any) -> str:
+def _find_problem(kind: Any, value: Any) -> str:
     if value is None:
         return ""
     if kind == bool | None:
@@ -147,4 +148,4 @@ def _problem(kind: Any, value: Any) -> str:
     if kind == int | None:
         whole = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST
         return "" if whole else "use a whole number from 0 up"
-    return "" if isinstance(value, str) and value in RHYTHMS else f"use one of {', '.join(RHYTHMS)}"
+    return "" if isinstance(value, str) and value in SCHEDULES else f"use one of {', '.join(SCHEDULES)}"

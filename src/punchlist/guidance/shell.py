@@ -14,10 +14,10 @@ from typing import Final
 
 UNKNOWN: Final = "\0"
 LONGEST: Final = 8_000
-"""A longer command is not read at all."""
+"""A longer command counts as a change: agents seldom write one, and reading it costs time."""
 
 _REFUSED = re.compile(r"\0|`|\$[(\[]|\$\{(?!\w+\})|<<|[<>]\(")
-"""Command substitution, arithmetic, clever parameters, heredocs: not judged, wherever they stand."""
+"""Command substitution, arithmetic, parameter expansion, heredocs: not judged, wherever they are."""
 
 _TOKEN = re.compile(
     r"""
@@ -36,11 +36,14 @@ _NOWHERE: Final = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tt
 
 
 class Unreadable(Exception):
-    """The line holds something that is not judged here."""
+    """The line holds syntax that is not judged here."""
 
 
-def commands(line: str) -> Iterator[list[str]]:
-    """The simple commands of a line, one list of words each. Raises `Unreadable`, also where a file is written."""
+def split_commands(line: str) -> Iterator[list[str]]:
+    """Yield the simple commands of a line as lists of unquoted words. Raises `Unreadable`, also for a write to a file.
+
+    A word holds `UNKNOWN` where the shell would insert a variable, a brace list or a leading pattern.
+    """
     if len(line) > LONGEST or _REFUSED.search(line) is not None:
         raise Unreadable
     words: list[str] = []
@@ -75,7 +78,7 @@ def commands(line: str) -> Iterator[list[str]]:
 
 
 def _writes(move: str, target: str) -> bool:
-    """Whether a redirection changes a file."""
+    """True if a redirection changes a file."""
     if ">" not in move:
         return False
     if move.endswith("&") and (target.isdecimal() or target == "-"):
@@ -113,7 +116,7 @@ def _unquoted(word: str) -> str:
 
 
 def _expands(text: str) -> bool:
-    """Whether the shell puts a value in: a `$` before a name; one at the end, or before a sign, is a dollar."""
+    """True if the shell inserts a value: a `$` before a name. One at the end, or before a sign, is a dollar."""
     at = text.find("$")
     while at >= 0:
         behind = text[at + 1 : at + 2]
@@ -132,7 +135,7 @@ def _names(text: str) -> frozenset[str]:
 
 
 def without(*writing: str, short: str = "") -> Callable[[list[str]], bool]:
-    """All forms but those with an option that writes: a long one, or its beginning, or a letter among short ones."""
+    """Return a test that fails for an option that writes: a long one, a prefix of it, or a letter among short ones."""
 
     def judge(args: list[str]) -> bool:
         for arg in args:
@@ -156,7 +159,7 @@ PLAIN: Final = _names(
     test tr true tty type uname unexpand uptime users w wc whatis whereis which who whoami xzcat xzgrep zcat zgrep
     """
 )
-"""Nothing that these can be given writes a file, runs a command or asks the network to change something."""
+"""Programs that no argument makes write a file, run a command or change something over the network."""
 
 VERBS: Final = {
     "docker": _names("ps images logs inspect version info top stats port diff history search")
@@ -188,7 +191,7 @@ VERBS: Final = {
     "apt": frozenset({"list", "show", "search"}),
     "dpkg": frozenset({"-l", "-L", "-s", "-S", "--list", "--status"}),
 }
-"""Programs with the verbs that read, one word or two, which have to come first."""
+"""Programs and their verbs that read: one word or two, which have to come first."""
 
 VERSIONED: Final = _names(
     """
@@ -196,7 +199,7 @@ VERSIONED: Final = _names(
     pnpm poetry psql pytest python python3 ruby ruff rustc rustup sqlite3 terraform tsc uv yarn
     """
 )
-"""Programs that may be asked for their version or help, and for nothing else."""
+"""Programs that only read when asked for their version or help."""
 
 
 _GIT_READS: Final = _names(
@@ -223,7 +226,7 @@ _writes_nothing = without("--output", "--open-files-in-pager", "--exec")
 
 
 def git(args: list[str]) -> bool:
-    """Whether `git` with these arguments only reads. `-c` could name a program to run, so it does not."""
+    """True if `git` with these arguments only reads. `-c` could name a program to run, so it does not count."""
     at = 0
     while at < len(args) and args[at].startswith("-"):
         if args[at] in ("-C", "--git-dir", "--work-tree"):
@@ -294,7 +297,7 @@ def _sed(args: list[str]) -> bool:
 
 
 def _sed_reads(script: str) -> bool:
-    """A script of printing, deleting and replacing; `w`, `e` and the rest are not read."""
+    """True for a script that prints, deletes and replaces; `w`, `e` and other commands do not pass."""
     at = 0
     while at < len(script):
         step = _SED_STEP.match(script, at)
@@ -309,7 +312,7 @@ _AWK_OPTIONS = re.compile(r"-F.*|-v.+")
 
 
 def _awk(args: list[str]) -> bool:
-    """Programs without output to files or commands, and without a program file."""
+    """True for a program without output to files or commands, and without a program file."""
     for arg in args:
         if arg.startswith("-") and arg not in ("-", "-v") and _AWK_OPTIONS.fullmatch(arg) is None:
             return False
@@ -366,7 +369,7 @@ FORMS: dict[str, Callable[[list[str]], bool]] = {
 
 
 _DEEPEST: Final = 4
-"""How many shells within shells are looked into."""
+"""Levels of shells within shells that are read; deeper ones count as a change."""
 
 _HOMES: Final = frozenset({"/bin", "/usr/bin", "/usr/local/bin", "/opt/homebrew/bin", "/sbin", "/usr/sbin"})
 _SKIPPED: Final = frozenset({"!", "{", "}", "if", "then", "elif", "else", "fi", "while", "until", "do", "done"})
@@ -377,13 +380,13 @@ _PAGERS: Final = frozenset({"PAGER", "GIT_PAGER", "MANPAGER"})
 
 
 def reads_only(command: str | Sequence[str], depth: int = 0) -> bool:
-    """Whether this command, a line or its words, is known to change nothing. Never raises."""
+    """True if this command, a line or its words, is known to change nothing. Never raises."""
     if not isinstance(command, str):
         words = list(command)
         return _shell(words[1:], depth) if words and words[0] in _SHELLS else _split(words) and _reads(words, depth)
     try:
         found = False
-        for words in commands(command):
+        for words in split_commands(command):
             found = True
             if not _reads(words, depth):
                 return False
@@ -393,7 +396,7 @@ def reads_only(command: str | Sequence[str], depth: int = 0) -> bool:
 
 
 def _split(words: list[str]) -> bool:
-    """Whether these are the words of one command, and not lines of several."""
+    """True for the words of one command, not lines of several."""
     return sum(map(len, words)) <= LONGEST and not any(char.isspace() for word in words for char in word)
 
 
@@ -445,7 +448,7 @@ def _shell(args: list[str], depth: int) -> bool:
 
 
 def _after(flags: str, *, valued: str = "", operands: int = 0) -> Callable[[list[str], int], bool]:
-    """A wrapper such as `timeout`: its flags, as a pattern, those with a value, its operands, then the command."""
+    """Return the rule of a wrapper such as `timeout`: its flags, flags with a value, operands, then the command."""
     pattern = re.compile(flags)
 
     def judge(args: list[str], depth: int) -> bool:
@@ -475,12 +478,12 @@ def _command(args: list[str], depth: int) -> bool:
 
 
 def _for(args: list[str], _depth: int) -> bool:
-    """The head of a loop; its variable must not be one that means something to the shell."""
+    """True for the head of a loop whose variable means nothing to the shell."""
     return bool(args) and args[0].isidentifier() and args[0].islower()
 
 
 def _xargs(args: list[str], _depth: int) -> bool:
-    """What comes from the pipe may look like an option, so only commands without any that write will do."""
+    """True for commands that no option makes write: arguments from the pipe may look like options."""
     at = 0
     while at < len(args) and args[at].startswith("-"):
         if _XARGS.fullmatch(args[at]) is not None:

@@ -1,19 +1,19 @@
-"""What a tool call is: its kind, by the names that tools of the field go by, and whether it changes something.
+"""Classify tool calls: their kind, by the names that tools of the field have, and whether they change something.
 
-Names are compared without case, `_` and `-`, and without what a server puts before them (`mcp__files__read_file`).
-A name is known or it is not: nothing is guessed from a part of it, but by `may_change`. Never raises, whatever a model
-or host sends.
+Names are compared without case, `_` and `-`, and without the prefix of a server (`mcp__files__read_file`). A name is
+known or not; only `may_change` guesses from a part of it. Nothing here raises, whatever a model or host sends.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any, Final, Literal, cast
 
 from msgspec import Struct
 
+from punchlist.guidance.shell import reads_only
 from punchlist.text.arguments import as_object
 
 Kind = Literal[
@@ -77,7 +77,7 @@ def _folded(name: str) -> str:
 
 _BY_NAME: Final[Mapping[str, Kind]] = {_folded(name): kind for kind, names in _KINDS.items() for name in names.split()}
 _UNREAD: Final = frozenset(_folded(name) for name in _CODE.split())
-"""What runs something other than a shell line: never taken for reading."""
+"""Tools that run something other than a shell line: never taken for reading."""
 
 _VIEWS: Final[Mapping[str, tuple[str, frozenset[str]]]] = {
     **{
@@ -87,7 +87,7 @@ _VIEWS: Final[Mapping[str, tuple[str, frozenset[str]]]] = {
     "process": ("action", frozenset({"poll", "log", "list"})),
     "config": ("op", frozenset({"read"})),
 }
-"""Tools that both read and change, with the argument that says which, and its values that read."""
+"""Tools that both read and change: the argument that decides, and its values that read."""
 
 _LOOKING: Final = frozenset({
     "get", "list", "read", "search", "find", "fetch", "show", "view", "describe", "query", "lookup", "look", "check",
@@ -98,94 +98,91 @@ _WRITING: Final = frozenset({
     "create", "update", "write", "edit", "delete", "remove", "replace", "fix", "put", "set", "add", "apply", "insert",
     "patch", "move", "rename", "save", "modify", "append", "upload", "install", "run", "execute", "exec", "format",
 })  # fmt: skip
-"""Words of a name that no table has: by the first of it a tool looks, and with one of the others it changes."""
+"""Words in an unknown name: a tool only looks if the first word is in `_LOOKING` and none is in `_WRITING`."""
 
+_WORDS: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _LINES: Final = ("command", "cmd", "script")
 _LONGEST_NAME: Final = 200
 _MOST_WORDS: Final = 1_000
 
 
 class OwnTools(Struct, frozen=True):
-    """What a host says about tools of its own; it goes before what is known here. Made by `named`."""
+    """Names of a host's own tools, which override the tables here. Made by `named`."""
 
     reading: frozenset[str] = frozenset()
     changing: frozenset[str] = frozenset()
 
     @classmethod
     def named(cls, reading: Iterable[str] = (), changing: Iterable[str] = ()) -> OwnTools:
-        return cls(frozenset(map(_known, reading)) - {""}, frozenset(map(_known, changing)) - {""})
+        return cls(frozenset(map(_normalize, reading)) - {""}, frozenset(map(_normalize, changing)) - {""})
 
 
 NONE: Final = OwnTools()
 
 
 def kind(name: str, args: Any = None, own: OwnTools = NONE) -> Kind:
-    """What this call is for. A name with a dot that is not known goes to some other service: `outbound`.
+    """Return the kind of a call. An unknown name with a dot belongs to another service: `outbound`.
 
-    A thought is allowed wherever reading is, and so is `read` here.
+    A thought is allowed wherever reading is, so it counts as `read` here.
     """
-    found = _sort(name, args, own)
+    found = _classify(name, args, own)
     return "read" if found == "talk" else found
 
 
-def _sort(name: str, args: Any, own: OwnTools) -> Kind:
-    word = _known(name)
+def _classify(name: str, args: Any, own: OwnTools) -> Kind:
+    word = _normalize(name)
     if word in own.reading:
         return "read"
-    found = _BY_NAME.get(word) or _stranger(name)
+    found = _BY_NAME.get(word) or ("outbound" if isinstance(name, str) and "." in name else "unknown")
     if word in own.changing:
         return "edit" if found in ("unknown", "read", "talk") else found
     view = _VIEWS.get(word)
     return "read" if view is not None and _views(args, *view) else found
 
 
-def _stranger(name: Any) -> Kind:
-    return "outbound" if isinstance(name, str) and "." in name else "unknown"
-
-
 def changes(name: str, args: Any = None, own: OwnTools = NONE) -> bool:
-    """Whether this call edits, deletes or moves something, or runs a command that is not known to only read."""
+    """True if this call edits, deletes or moves something, or runs a command that is not known to only read."""
     return _changes(kind(name, args, own), name, args, own)
 
 
 def _changes(found: Kind, name: str, args: Any, own: OwnTools) -> bool:
     if found == "edit":
         return True
-    word = _known(name)
+    word = _normalize(name)
     if found != "shell":
         return word in own.changing
     return word in _UNREAD or word in own.changing or not _reads_only(args)
 
 
 def may_change(name: str, found: Kind) -> bool:
-    """Whether a tool that is not known may have changed what was checked before: unless its name says that it looks.
+    """True if an unknown tool of this kind may have changed what was checked before: its name does not say it looks.
 
-    `found` is its kind. This is for grades, where too much care costs little; nothing is refused for it.
+    Grades ask this, where too much care costs little; no call is refused for it.
     """
-    if found not in ("unknown", "outbound") or _BY_NAME.get(_known(name)) is not None:
+    if found not in ("unknown", "outbound") or _BY_NAME.get(_normalize(name)) is not None:
         return False
     return _sounds_changing(name[:_LONGEST_NAME])
 
 
 @lru_cache(maxsize=512)
 def _sounds_changing(name: str) -> bool:
-    words = _words().findall(re.split(r"__|[./:]", name)[-1])
+    words = _WORDS.findall(re.split(r"__|[./:]", name)[-1])
     said = [word.lower() for word in words]
     return not said or said[0] not in _LOOKING or not _WRITING.isdisjoint(said)
 
 
 def seen_as(name: str, args: Any = None, own: OwnTools = NONE) -> tuple[Kind, bool, bool]:
-    """All that is thought of a call: its kind, whether it `changes` something, whether it does or `may_change`.
+    """Return the kind of a call, whether it `changes` something, and whether it does or `may_change`.
 
-    What neither does anything nor looks at anything is `talk`.
+    A call that neither does nor reads anything is `talk`.
     """
-    found = _sort(name, args, own)
+    found = _classify(name, args, own)
     changing = _changes(found, name, args, own)
     return found, changing, changing or may_change(name, found)
 
 
-def _known(name: str) -> str:
-    """The name as the table has it, where it does; what a server put before it is left out."""
+def _normalize(name: str) -> str:
+    """Return the name as the tables have it, without the prefix of a server."""
     if not isinstance(name, str) or len(name) > _LONGEST_NAME:  # pyright: ignore[reportUnnecessaryIsInstance]
         return ""
     return _word(name)
@@ -204,8 +201,6 @@ def _views(args: Any, key: str, reading: frozenset[str]) -> bool:
 
 
 def _reads_only(args: Any) -> bool:
-    from punchlist.guidance.shell import reads_only  # its patterns are dear to compile; needed for shell calls only
-
     given = as_object(args)
     if isinstance(given, str):
         return reads_only(given)
@@ -220,11 +215,6 @@ def _reads_only(args: Any) -> bool:
 
 
 def _is_words(line: Any) -> bool:
-    """Whether it is the words of one command, as Codex sends them."""
+    """True for the words of one command, as Codex sends them."""
     words = cast("list[Any]", line) if isinstance(line, list) else []
     return 0 < len(words) <= _MOST_WORDS and all(isinstance(word, str) for word in words)
-
-
-@cache
-def _words() -> re.Pattern[str]:
-    return re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
