@@ -88,6 +88,7 @@ class ChatFeed:
         look: Look | None = None,
     ) -> None:
         self._updates = Updates(session, agent, look=look)
+        self.lists = self._updates.lists
         self._runtime = RuntimeEvents()
         self._projector = Projector(options, gate=gate)
         self._whose = (session, agent)
@@ -100,10 +101,6 @@ class ChatFeed:
             text = spoken(event.data)
             found += [RuntimeEvent(type="text_delta", text=f"{text}\n\n", tag="agent_message_chunk")] if text else []
         return [message for each in found if each is not None for message in self._projector.add(each, event.at)]
-
-    def join(self, look: Look) -> None:
-        """Lists of which events are missing are looked up from here on."""
-        self._updates.join(look)
 
     def tick(self, now: datetime) -> list[Message]:
         return self._projector.tick(now)

@@ -1,7 +1,7 @@
 """Turn the events of a board into Codex's own notifications about its plan, for programs that read Codex.
 
 The app server's notifications, the events of its core, and the lines of `exec --json`. The shapes are those of
-`dialects.codex_wire`; this module decides when each is sent. A turn is over when the agent stops, or the person speaks
+`dialects.codex`; this module decides when each is sent. A turn is over when the agent stops, or the person speaks
 again. Turns are numbered, unless a host sets `turn`.
 """
 
@@ -20,7 +20,29 @@ Style = Literal["app-server", "core"]
 _SUFFIX = "-plan"
 
 
-class CodexFeed:
+class _PlanFeed:
+    """Follows the list of one agent."""
+
+    def __init__(self, session: str, agent: str, look: Look | None) -> None:
+        self.lists = Lists(look)
+        self._whose = (session, agent)
+
+    def tick(self, now: datetime) -> list[dict[str, Any]]:
+        """Return nothing: Codex holds nothing back."""
+        return []
+
+    def _concerns(self, event: Event) -> bool:
+        return (event.session, event.agent) == self._whose
+
+    def _read_list(self, event: Event) -> TodoList | None:
+        """Return the list, if the event says that it was written."""
+        change = self.lists.add(event)
+        if event.kind == "list.confirmed":
+            return self.lists.known(*self._whose)
+        return None if change is None or event.kind == "list.graded" else change.shown  # a grade is no write
+
+
+class CodexFeed(_PlanFeed):
     """The notifications of one thread, or with the style `core` the events of Codex's core."""
 
     def __init__(
@@ -32,15 +54,15 @@ class CodexFeed:
         style: Style = "app-server",
         look: Look | None = None,
     ) -> None:
+        super().__init__(session, agent, look)
         self.thread_id = session if thread_id is None else thread_id
         self.turn = "turn-1"
         self._style = style
         self._turns = 1
-        self._list = _OneList(session, agent, look)
 
     def add(self, event: Event) -> list[dict[str, Any]]:
         """Return the messages of one event. Each write of the list is sent, an equal one too, as Codex does."""
-        if not self._list.concerns(event):
+        if not self._concerns(event):
             return []
         if event.kind in TURN_ENDS:
             self._turns += 1
@@ -49,20 +71,12 @@ class CodexFeed:
         step = codex_wire.plan_step(event.kind, event.data)
         if step is not None:
             return self._proposed(*step, event)
-        todos = self._list.written(event)
+        todos = self._read_list(event)
         if todos is None:
             return []
         if self._style == "core":
             return [codex_wire.plan_update(todos)]
         return [codex_wire.turn_plan_updated(todos, thread_id=self.thread_id, turn_id=self.turn)]
-
-    def join(self, look: Look) -> None:
-        """Lists of which events are missing are looked up from here on."""
-        self._list.join(look)
-
-    def tick(self, now: datetime) -> list[dict[str, Any]]:
-        """Nothing: Codex holds nothing back."""
-        return []
 
     def _proposed(self, item: str, step: codex_wire.PlanStreamStep, event: Event) -> list[dict[str, Any]]:
         turn = item.removesuffix(_SUFFIX) if item.endswith(_SUFFIX) else self.turn
@@ -73,50 +87,21 @@ class CodexFeed:
         return [] if said is None else [said]
 
 
-class ExecFeed:
+class ExecFeed(_PlanFeed):
     """The lines of `exec --json` about the list. `items` is the counter that all items of the thread share."""
 
     def __init__(self, session: str, agent: str = "main", *, look: Look | None = None) -> None:
+        super().__init__(session, agent, look)
         self.items = codex_wire.ExecItems()
-        self._list = _OneList(session, agent, look)
 
     def add(self, event: Event) -> list[dict[str, Any]]:
-        if not self._list.concerns(event):
+        if not self._concerns(event):
             return []
         if event.kind in TURN_ENDS:
             return self.turn_ended()
-        todos = self._list.written(event)
+        todos = self._read_list(event)
         return [] if todos is None else [self.items.updated(todos)]
-
-    def join(self, look: Look) -> None:
-        """Lists of which events are missing are looked up from here on."""
-        self._list.join(look)
-
-    def tick(self, now: datetime) -> list[dict[str, Any]]:
-        """Nothing: Codex holds nothing back."""
-        return []
 
     def turn_ended(self) -> list[dict[str, Any]]:
         """Return what comes before the turn's own closing line, for hosts that report no turns."""
         return list(self.items.turn_ended())
-
-
-class _OneList:
-    """The list of one agent, followed through events."""
-
-    def __init__(self, session: str, agent: str, look: Look | None) -> None:
-        self._whose = (session, agent)
-        self._lists = Lists(look)
-
-    def join(self, look: Look) -> None:
-        self._lists.join(look)
-
-    def concerns(self, event: Event) -> bool:
-        return (event.session, event.agent) == self._whose
-
-    def written(self, event: Event) -> TodoList | None:
-        """The list, if the event says that it was written."""
-        change = self._lists.add(event)
-        if event.kind == "list.confirmed":
-            return self._lists.known(*self._whose)
-        return None if change is None or event.kind == "list.graded" else change.shown  # a grade is no write

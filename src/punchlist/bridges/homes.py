@@ -22,7 +22,7 @@ from punchlist.transcripts.formats import LINES, open_transcript
 from punchlist.transcripts.values import MAIN, Origin
 
 _LOOKED_AT = 200
-"""Of files that name their project only inside, at most so many are opened, the newest first."""
+"""Of files that name their project only inside, at most so many are opened, newest first."""
 
 _LARGEST_META = 65_536
 
@@ -40,15 +40,20 @@ def _home(variable: str, *default: str) -> str:
     return os.environ.get(variable) or os.path.join(os.path.expanduser("~"), *default)
 
 
-def newest(folder: str) -> Place | None:
+def find_newest(folder: str) -> Place | None:
     """Return the newest transcript of the folder's project."""
     project = project_of(folder)
-    finders = (_claude_of, _codex_of, _oh_my_pi_of, _opencode_of, _openclaw_of)
-    found = [place for finder in finders if (place := finder(project, os.path.realpath(folder))) is not None]
-    return max(found, key=lambda place: place.changed, default=None)
+    found = (
+        _newest_of_claude(project, os.path.realpath(folder)),
+        _newest_file("codex", os.path.join(_codex(), "*", "*", "*", "rollout-*.jsonl*"), project),
+        _newest_file("oh-my-pi", os.path.join(_oh_my_pi(), "*", "*.jsonl"), project),
+        _newest_in_store("opencode", os.path.join(_opencode(), "opencode.db"), project),
+        _newest_in_store("openclaw", _openclaw(), project),
+    )
+    return max(filter(None, found), key=lambda place: place.changed, default=None)
 
 
-def of_session(session: str) -> Place | None:
+def find_session(session: str) -> Place | None:
     """Return the transcript of a session, by its id."""
     if not re.fullmatch(r"[\w.-]{1,200}", session) or session.startswith("."):
         return None
@@ -85,9 +90,9 @@ def subagents(path: str) -> Iterator[tuple[str, str]]:
 def subagent_name(path: str, format: str, own: str) -> str:
     """Return a subagent's name: its type or nickname if it has one, else its id."""
     if format == "claude-code":
-        told = name(_beside(path).get("agentType"))
+        told = name(_read_meta(path).get("agentType"))
     elif format == "codex":
-        first = _first(path)
+        first = _read_first(path)
         spawn = object_at(first, "payload", "source", "subagent", "thread_spawn")
         told = name(spawn.get("agent_nickname")) or name(object_at(first, "payload").get("agent_role"))
     else:
@@ -95,7 +100,7 @@ def subagent_name(path: str, format: str, own: str) -> str:
     return told or f"agent-{own}"[:200]
 
 
-def _beside(path: str) -> dict[str, Any]:
+def _read_meta(path: str) -> dict[str, Any]:
     try:
         with open(f"{path.removesuffix('.jsonl')}.meta.json", "rb") as file:
             return record(file.read(_LARGEST_META)) or {}
@@ -103,7 +108,7 @@ def _beside(path: str) -> dict[str, Any]:
         return {}
 
 
-def _first(path: str) -> dict[str, Any] | None:
+def _read_first(path: str) -> dict[str, Any] | None:
     """Return the first record of a rollout; None if it cannot be read."""
     if path.endswith(".zst"):
         return next(iter(zst.first(path, 1)), None)
@@ -114,42 +119,40 @@ def _first(path: str) -> dict[str, Any] | None:
         return None
 
 
-# Claude Code names a folder after the project; the others say it inside.
-
-
 def _claude(*parts: str) -> str:
     return os.path.join(_home("CLAUDE_CONFIG_DIR", ".claude"), "projects", *parts)
-
-
-def _claude_of(project: str, folder: str) -> Place | None:
-    names = {re.sub(r"[^A-Za-z0-9]", "-", one) for one in (project, folder)}
-    files = [file for one in names for file in glob.iglob(_claude(glob.escape(one), "*.jsonl"))]
-    own = [file for file in _by_time(files) if not os.path.basename(file).startswith("agent-")]
-    return Place(own[0], "claude-code", None, _changed(own[0])) if own else None
 
 
 def _codex() -> str:
     return os.path.join(_home("CODEX_HOME", ".codex"), "sessions")
 
 
-def _codex_of(project: str, _folder: str) -> Place | None:
-    return _told(glob.iglob(os.path.join(_codex(), "*", "*", "*", "rollout-*.jsonl*")), "codex", project)
-
-
 def _oh_my_pi() -> str:
     return os.path.join(_home("PI_CODING_AGENT_DIR", ".omp", "agent"), "sessions")
 
 
-def _oh_my_pi_of(project: str, _folder: str) -> Place | None:
-    return _told(glob.iglob(os.path.join(_oh_my_pi(), "*", "*.jsonl")), "oh-my-pi", project)
+def _opencode() -> str:
+    return os.path.join(_home("XDG_DATA_HOME", ".local", "share"), "opencode")
 
 
-def _told(files: Iterable[str], format: str, project: str) -> Place | None:
+def _openclaw() -> str:
+    return os.path.join(_home("OPENCLAW_STATE_DIR", ".openclaw"), "acp", "event-ledger.json")
+
+
+def _newest_of_claude(project: str, folder: str) -> Place | None:
+    """Return the newest transcript of Claude Code, which names a folder after the project; others say it inside."""
+    names = {re.sub(r"[^A-Za-z0-9]", "-", one) for one in (project, folder)}
+    files = [file for one in names for file in glob.iglob(_claude(glob.escape(one), "*.jsonl"))]
+    own = [file for file in _by_time(files) if not os.path.basename(file).startswith("agent-")]
+    return Place(own[0], "claude-code", None, _changed(own[0])) if own else None
+
+
+def _newest_file(format: str, pattern: str, project: str) -> Place | None:
     """Return the newest of these files that is about the project and no subagent's."""
-    for path in _by_time(files):
+    for path in _by_time(glob.iglob(pattern)):
         with suppress(PunchlistError):
             origin = _origin(path, format)
-            if origin.agent == MAIN and _within(origin.cwd, project):
+            if origin.agent == MAIN and _is_within(origin.cwd, project):
                 return Place(path, format, None, _changed(path))
     return None
 
@@ -160,23 +163,7 @@ def _origin(path: str, format: str) -> Origin:
     return LINES[format].heads(zst.first(path), (), path).origin  # of a compressed file, only the head is read
 
 
-def _opencode() -> str:
-    return os.path.join(_home("XDG_DATA_HOME", ".local", "share"), "opencode")
-
-
-def _opencode_of(project: str, _folder: str) -> Place | None:
-    return _in_store(os.path.join(_opencode(), "opencode.db"), "opencode", project)
-
-
-def _openclaw() -> str:
-    return os.path.join(_home("OPENCLAW_STATE_DIR", ".openclaw"), "acp", "event-ledger.json")
-
-
-def _openclaw_of(project: str, _folder: str) -> Place | None:
-    return _in_store(_openclaw(), "openclaw", project)
-
-
-def _in_store(path: str, format: str, project: str) -> Place | None:
+def _newest_in_store(format: str, path: str, project: str) -> Place | None:
     """Return the newest conversation of a store that is about the project."""
     if not os.path.isfile(path):
         return None
@@ -184,13 +171,13 @@ def _in_store(path: str, format: str, project: str) -> Place | None:
         store = open_transcript(path, format)
         for session in store.sessions[:_LOOKED_AT]:
             written = store.latest(session=session)
-            if written is not None and _within(written.origin.cwd, project):
+            if written is not None and _is_within(written.origin.cwd, project):
                 at = written.origin.at
                 return Place(path, format, session, _changed(path) if at is None else at.timestamp())
     return None
 
 
-def _within(folder: str | None, project: str) -> bool:
+def _is_within(folder: str | None, project: str) -> bool:
     return folder is not None and project_of(folder) == project
 
 

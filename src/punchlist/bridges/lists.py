@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 
 
 Look = Callable[[str, str, int], TodoList | None]
-"""The list of a session's agent at a revision, or None if nobody knows it any more."""
+"""Returns the list of a session's agent at a revision, or None if it is no longer known."""
 
 _WIPED: Final = "list.wiped"
 _CONFIRMED: Final = "list.confirmed"
@@ -78,11 +78,11 @@ class Lists:
             return None
         after = shown = None
         if revision == before.revision + 1:
-            after = _folded(before, [*waiting, event])
-            shown = _folded(before, [each for each in (*waiting, event) if each.kind != _WIPED])
+            after = _fold_events(before, [*waiting, event])
+            shown = _fold_events(before, [each for each in (*waiting, event) if each.kind != _WIPED])
         if self._look is not None and (joins or after is None):
             found = self._look(*key, revision)
-            if found != after:  # a part of the first change that is seen here, or changes before it, were missed
+            if found != after:  # events of this change, or changes before it, were missed
                 after = shown = found
         if after is None:
             return None
@@ -110,7 +110,7 @@ def looking_into(board: Board) -> Look:
     return look
 
 
-def _folded(todos: TodoList, events: list[Event]) -> TodoList | None:
+def _fold_events(todos: TodoList, events: list[Event]) -> TodoList | None:
     """Return the list after these events; None if they are not about this list."""
     try:
         for event in events:
@@ -131,7 +131,7 @@ def spoken(data: Mapping[str, Any]) -> str:
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 _POLL: Final = 0.5
-"""Seconds between two looks at the time while nothing happens."""
+"""Seconds between two ticks while nothing happens: a feed may hold text back for a while."""
 
 
 class Feed(Protocol[T_co]):
@@ -142,10 +142,10 @@ class Feed(Protocol[T_co]):
 
 
 @runtime_checkable
-class Joining(Protocol):
+class ListFeed(Protocol):
     """A feed that has to know lists as they were before the events that it sees."""
 
-    def join(self, look: Look) -> None: ...
+    lists: Lists
 
 
 def pass_on(
@@ -161,8 +161,8 @@ def pass_on(
     Starts now unless `after` says where. A feed that follows lists can look up earlier ones on the board.
     Errors of `deliver` are logged. It should be quick, as `bridges.sinks.Outbox.put` is.
     """
-    if isinstance(feed, Joining):
-        feed.join(looking_into(board))
+    if isinstance(feed, ListFeed):
+        feed.lists.join(looking_into(board))
     try:
         cursor = board.store.last_seq() if after is None else parse_cursor(after)
         while not stop.is_set():

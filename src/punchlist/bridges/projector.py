@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime, timedelta
-from functools import cache
 from typing import Any, Final, Literal, NamedTuple, cast, get_args
 
 from msgspec import Struct, field
@@ -34,7 +33,7 @@ VISIBLE: Final[Mapping[str, bool]] = {
     "plan": False,
     "agent_thought_chunk": False,
 }
-"""Which tags are shown. A tag that is not here is, and so is what has none."""
+"""Tags that are shown. One that is not here is shown, and so is an event without a tag."""
 
 _BOUNDS: Final = {
     "output_characters": (1, 500_000),
@@ -100,7 +99,11 @@ def _tags(given: Any) -> dict[str, bool]:
 HARD: Final = 480
 SOFT: Final = 220
 LEAST_IDLE: Final = 80
+"""Characters, as in the original: live text is sent at once, at the next whitespace, or after a pause."""
+
 _BREAKS: Final = ("\n\n", "\n", ". ", " ")
+_SENTENCE: Final = re.compile(r"""[.!?][)"'`]*\Z""")
+_SENTENCE_AND_SPACE: Final = re.compile(r"""[.!?][)"'`]*\s\Z""")
 
 
 class LiveText:
@@ -146,23 +149,13 @@ def pieces(text: str, most: int) -> Iterator[str]:
 
 
 def _is_boundary(text: str) -> bool:
-    if len(text) >= HARD or text.endswith("\n\n") or _sentence_and_blank().search(text):
+    if len(text) >= HARD or text.endswith("\n\n") or _SENTENCE_AND_SPACE.search(text):
         return True
     return len(text) >= SOFT and text[-1:].isspace()
 
 
 def _may_rest(text: str) -> bool:
-    return len(text) >= LEAST_IDLE or "\n" in text or bool(_sentence().search(text.rstrip()[-64:]))
-
-
-@cache
-def _sentence_and_blank() -> re.Pattern[str]:
-    return re.compile(r"""[.!?][)"'`]*\s\Z""")
-
-
-@cache
-def _sentence() -> re.Pattern[str]:
-    return re.compile(r"""[.!?][)"'`]*\Z""")
+    return len(text) >= LEAST_IDLE or "\n" in text or bool(_SENTENCE.search(text.rstrip()[-64:]))
 
 
 TERMINAL: Final = frozenset({"completed", "failed", "cancelled", "done", "error"})

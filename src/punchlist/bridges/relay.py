@@ -34,7 +34,7 @@ Log = Callable[[dict[str, Any]], None]
 BUFFER: Final = 4_000
 SNIPPET: Final = 220
 HEARTBEAT: Final = {"source": "acp-spawn", "intent": "event", "reason": "acp:spawn:stream"}
-"""What a host that sleeps between messages is to be woken with, for each of them."""
+"""What wakes a host that sleeps between messages, for each of them."""
 
 _LONGEST_ERROR: Final = 1_000
 _MOST_ITEMS: Final = 256
@@ -134,15 +134,15 @@ class Relay:
         The `phase` is `commentary` for asides, which most parents do not want. Whitespace is no heartbeat, but part of
         the text around it.
         """
-        kind, told = f"assistant:{phase or 'unknown'}", {"phase": phase} if phase else {}
+        kind, describe_delta = f"assistant:{phase or 'unknown'}", {"phase": phase} if phase else {}
         if self.is_over or (not text.strip() and (replaceable or not self._pending or self._pending_kind != kind)):
             return []
         if replaceable:
-            self._record("assistant_replaceable_snapshot", at, text=text, **told)
+            self._record("assistant_replaceable_snapshot", at, text=text, **describe_delta)
             self._snapshot = text[-BUFFER:]
             self._state = stalls.muttered(self._state, at)
             return []
-        self._record("assistant_delta", at, delta=text, **told)
+        self._record("assistant_delta", at, delta=text, **describe_delta)
         if phase == "commentary" and not self._options.commentary:
             self._state = stalls.muttered(self._state, at)
             return []
@@ -199,7 +199,7 @@ class Relay:
         notices = self._flush(now) if self._flush_at is not None and now >= self._flush_at else []
         heard, options = self._heard(listened)
         state, finding = stalls.check(heard, now, options)
-        self._state = replace(self._state, told=state.told, over=state.over)
+        self._state = replace(self._state, describe_delta=state.told, over=state.over)
         return notices if finding is None else [*notices, self._found(finding, now)]
 
     def _heard(self, listened: Listened | None) -> tuple[StallState, StallOptions]:
@@ -283,9 +283,10 @@ class Relay:
 
 
 Listen = Callable[[Collection[str]], Mapping[str, Listened]]
-"""What is known of the silence of these agents, and the timings for each."""
+"""Returns the silence of these agents as the board knows it, and the timings of each."""
 
 _LEAST: Final = 0.25
+"""Seconds between two questions at least: each reads the board."""
 
 
 def listening_to(board: Board, session: str) -> Listen:
@@ -315,7 +316,7 @@ class Polled:
         if self._due is not None and now < self._due and self._known.keys() >= set(agents):
             return self.timings(agents)
         self._known = dict(self._listen(agents))
-        rests = [_rest(self._own or each.options) for each in self._known.values()]
+        rests = [_seconds_to_next(self._own or each.options) for each in self._known.values()]
         self._due = now + timedelta(seconds=min(rests, default=_LEAST))
         return self._known
 
@@ -326,7 +327,7 @@ class Polled:
         return {name: self._known[name]._replace(state=None) for name in agents}
 
 
-def _rest(options: StallOptions) -> float:
+def _seconds_to_next(options: StallOptions) -> float:
     """Return seconds until the next question: a quarter of the reported silence, if that is less than usual."""
     wanted = options.notice_after / 4 if options.notice_after > 0 else options.poll_every
     return max(_LEAST, min(options.poll_every, wanted))
@@ -338,9 +339,13 @@ def _rest(options: StallOptions) -> float:
 _LONGEST_ITEM: Final = 60
 _MOST_CHILDREN: Final = 1_000
 _DEEPEST: Final = 32
+"""Generations that are searched for a child: names come from a log, and may form a cycle."""
+
 _STEP: Final = timedelta(seconds=1)
+"""Time between two checks while old events are read: there may be many events, and many children."""
+
 _OURS: Final = frozenset({"finding.raised", "finding.cleared", "list.graded"})
-"""What the board finds out by itself: of these the child did nothing."""
+"""Events that the board records by itself: the child did nothing."""
 
 _DEAF: Final = Listened(None)
 
@@ -364,21 +369,17 @@ class Relays:
         self.session = session
         self.agent = agent
         self._options = options
-        self._lists = Lists(look)
+        self.lists = Lists(look)
         self._polled = None if listen is None else Polled(listen, None if options is None else options.stalls)
         self._children: dict[str, tuple[Relay, datetime]] = {}
         self._parents: dict[str, str] = {}
-
-    def join(self, look: Look) -> None:
-        """Lists of which events are missing are looked up from here on."""
-        self._lists.join(look)
 
     def recall(self, events: Iterable[Event], until: datetime | None = None) -> None:
         """Read earlier events without reporting them, nor what has come due since, until `until`."""
         due: datetime | None = None
         for event in events:
             self.add(event)
-            if due is None or event.at >= due:  # not for each event: there may be many, and many children
+            if due is None or event.at >= due:
                 self._hush(event.at)
                 due = event.at + _STEP
             until = event.at if until is None else max(until, event.at)
@@ -394,19 +395,19 @@ class Relays:
         relay, began = self._children.get(event.agent, (None, event.at))
         if relay is None or relay.is_over:
             return []
-        found = self._lists.add(event)
+        found = self.lists.add(event)
         if event.kind in _OURS or not self._is_own(event, event.agent):
             return []
-        if not relay.is_prompted:  # nobody reports prompts as such; whoever does something was given one
+        if not relay.is_prompted:  # prompts are not reported; a child that does something was given one
             relay.prompted(event.at)
         if event.kind == "agent.finished":
             del self._children[event.agent]
-            error = _error(event.data)
+            error = _find_error(event.data)
             return relay.ended(event.at, began=began) if error is None else relay.failed(event.at, error)
         if event.kind == "agent.output":
             return relay.said(f"{spoken(event.data)} ", event.at)
         if found is not None:
-            return relay.progressed(told(change(found.before, found.shown)), event.at)
+            return relay.progressed(describe_delta(change(found.before, found.shown)), event.at)
         if event.kind == "turn.ended":
             relay.rested(event.at)
         elif event.kind.startswith("tool."):
@@ -455,7 +456,7 @@ class Relays:
         return relay.started(event.at)
 
 
-def told(news: ListDelta) -> str:
+def describe_delta(news: ListDelta) -> str:
     """Describe a change of a list, `2/5: finished “Read”, now “Writing”. `; empty if nothing moved."""
     if news.is_silent:
         return ""
@@ -488,13 +489,13 @@ def relay_children(
             look=looking_into(board),
             listen=listening_to(board, parent.session),
         )
-        relays.recall(_log(board, parent.session, cursor), board.now() if after is None else None)
+        relays.recall(_read_log(board, parent.session, cursor), board.now() if after is None else None)
     except StoreClosed:
         return
     pass_on(board, relays, deliver, stop=stop, after=cursor)
 
 
-def _log(board: Board, session: str, upto: int) -> Iterator[Event]:
+def _read_log(board: Board, session: str, upto: int) -> Iterator[Event]:
     """Yield the events of a session, up to `upto`."""
     seen = 0
     while page := board.store.read(lambda tx, seen=seen: tx.work.log(session, None, seen)):
@@ -505,7 +506,7 @@ def _log(board: Board, session: str, upto: int) -> Iterator[Event]:
             seen = event.seq
 
 
-def _error(data: Mapping[str, Any]) -> str | None:
+def _find_error(data: Mapping[str, Any]) -> str | None:
     """Return why a child failed, empty if unknown; None if it did not."""
     outcome, error = data.get("outcome"), data.get("error")
     if outcome == "cancelled":

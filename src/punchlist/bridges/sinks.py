@@ -19,7 +19,6 @@ import urllib.request
 from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from functools import cache
 from http.client import HTTPConnection, HTTPResponse
 from typing import Any, Final, NamedTuple, Protocol
 from urllib.error import HTTPError
@@ -36,7 +35,14 @@ logger = logging.getLogger(__name__)
 
 
 _KEPT: Final = "/%:@!$&'()*+,;=~"
-"""Characters of a path that stay as they are; in what follows `?` also that one."""
+"""Characters of a path that stay as they are; in a query also `?`."""
+
+_UNFIT: Final = re.compile(r"[^A-Za-z0-9._:%-]")
+"""Characters that no host has."""
+
+_TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_LINE: Final = re.compile(r"[\t\x20-\x7e\xa0-\xff]*")
+"""Names and values of headers that HTTP can have."""
 
 _HIDDEN: Final = "http…"
 _NOWHERE: Final = "there can be no such host or port"
@@ -55,23 +61,19 @@ def web_address(url: str) -> WebAddress:
     try:
         parts = urlsplit(url)
         port = parts.port
-        host = (parts.hostname or "").encode("ascii" if _is_number(parts) else "idna").decode()
-    except ValueError:  # of a host in brackets, a port, a name that is none
-        raise _refused(_HIDDEN, _NOWHERE) from None
+        host = parts.hostname or ""
+        host = host.encode("ascii" if ":" in host else "idna").decode()  # an IPv6 address is no name
+    except ValueError:  # a bad host in brackets, port or name
+        raise _refuse(_HIDDEN, _NOWHERE) from None
     place = f"{parts.scheme}://{host}"[:80]
     if parts.scheme not in {"http", "https"} or not host:
-        raise _refused(place, "use an address with http:// or https://")
-    if port == 0 or _unfit().search(host):
-        raise _refused(_HIDDEN, _NOWHERE)
+        raise _refuse(place, "use an address with http:// or https://")
+    if port == 0 or _UNFIT.search(host):
+        raise _refuse(_HIDDEN, _NOWHERE)
     shown = f"[{host}]" if ":" in host else host
     where = shown if port is None else f"{shown}:{port}"
     path, query = quote(parts.path, safe=_KEPT), quote(parts.query, safe=f"{_KEPT}?")
     return WebAddress(urlunsplit((parts.scheme, where, path, query, "")), place, _login(parts))
-
-
-def is_sendable(name: str, value: str) -> bool:
-    """True if HTTP can have this header."""
-    return bool(_token().fullmatch(name) and _line().fullmatch(value))
 
 
 def _login(parts: SplitResult) -> dict[str, str]:
@@ -81,27 +83,8 @@ def _login(parts: SplitResult) -> dict[str, str]:
     return {"Authorization": f"Basic {b64encode(login.encode()).decode()}"}
 
 
-def _is_number(parts: SplitResult) -> bool:
-    return ":" in (parts.hostname or "")
-
-
-def _refused(place: str, problem: str) -> ConfigInvalid:
+def _refuse(place: str, problem: str) -> ConfigInvalid:
     return ConfigInvalid(name="webhook", value=place, problem=problem)
-
-
-@cache
-def _unfit() -> re.Pattern[str]:
-    return re.compile(r"[^A-Za-z0-9._:%-]")
-
-
-@cache
-def _token() -> re.Pattern[str]:
-    return re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-
-
-@cache
-def _line() -> re.Pattern[str]:
-    return re.compile(r"[\t\x20-\x7e\xa0-\xff]*")
 
 
 # Requests.
@@ -155,7 +138,7 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
         return None
 
 
-class _Kept(urllib.request.AbstractHTTPHandler):
+class _KeepsConnections(urllib.request.AbstractHTTPHandler):
     """Hands out the connections that it makes."""
 
     def __init__(self, keep: Callable[[HTTPConnection], None]) -> None:
@@ -171,17 +154,18 @@ class _Kept(urllib.request.AbstractHTTPHandler):
         return super().do_open(made, req, **http_conn_args)
 
 
-class _Plain(_Kept, urllib.request.HTTPHandler):
+class _Plain(_KeepsConnections, urllib.request.HTTPHandler):
     pass
 
 
-class _Secure(_Kept, urllib.request.HTTPSHandler):
+class _Secure(_KeepsConnections, urllib.request.HTTPSHandler):
     pass
 
 
 SECONDS: Final = 10.0
 LENGTH: Final = 256
 _MOST_LEFT: Final = 8
+"""Abandoned requests of a webhook, each a thread; beyond that messages are dropped."""
 
 
 class Sink(Protocol):
@@ -202,8 +186,8 @@ class Webhook:
         address = web_address(url)
         self.name = address.place
         self._url = address.url
-        self._headers = {"Content-Type": "application/json", **address.headers, **_checked(headers or {})}
-        self._seconds = _seconds(seconds)
+        self._headers = {"Content-Type": "application/json", **address.headers, **_check_headers(headers or {})}
+        self._seconds = _check_seconds(seconds)
         self._left: list[Post] = []
 
     def deliver(self, body: bytes) -> None:
@@ -227,10 +211,10 @@ class Command:
         if not command:
             raise ConfigInvalid(name="command", value=command, problem="name a program")
         words = command.split() if isinstance(command, str) else command
-        program = next((word for word in words if "=" not in word), "command")  # not a variable, which may be secret
+        program = next((word for word in words if "=" not in word), "command")  # no variable, which may be secret
         self.name = os.path.basename(program)
         self._command = command
-        self._seconds = _seconds(seconds)
+        self._seconds = _check_seconds(seconds)
 
     def deliver(self, body: bytes) -> None:
         with subprocess.Popen(
@@ -244,7 +228,8 @@ class Command:
             try:
                 child.communicate(body, timeout=self._seconds)
             except subprocess.TimeoutExpired:
-                _end(child)
+                with suppress(ProcessLookupError, PermissionError):
+                    os.killpg(child.pid, signal.SIGKILL)  # with everything that it started
                 raise TimeoutError(f"no end after {self._seconds:g} seconds") from None
         if child.returncode:
             raise OSError(f"exit code {child.returncode}")
@@ -307,21 +292,15 @@ class Outbox:
             logger.warning("a message for `%s` was dropped (%d so far): %s", self.sink.name, self.dropped, why)
 
 
-def _end(child: subprocess.Popen[bytes]) -> None:
-    """Kill the command with everything that it started."""
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(child.pid, signal.SIGKILL)
-
-
-def _checked(headers: Mapping[str, str]) -> Mapping[str, str]:
+def _check_headers(headers: Mapping[str, str]) -> Mapping[str, str]:
     """Refuse headers that cannot be sent, without showing their values."""
     for name, value in headers.items():
-        if not is_sendable(name, value):
+        if not (_TOKEN.fullmatch(name) and _LINE.fullmatch(value)):
             raise ConfigInvalid(name="webhook", value=name[:80], problem="its headers are no names and lines of text")
     return headers
 
 
-def _seconds(seconds: float) -> float:
+def _check_seconds(seconds: float) -> float:
     if not 0 < seconds <= 60:
         raise ConfigInvalid(name="seconds", value=seconds, problem="a delivery has more than 0 and at most 60 seconds")
     return seconds

@@ -130,7 +130,7 @@ def _place(options: Namespace) -> Place:
     what: str | None = options.what
     if what is not None and (os.path.exists(os.path.expanduser(what)) or os.sep in what):
         return homes.Place(os.path.expanduser(what), "", None, 0.0)
-    found = homes.newest(os.getcwd()) if what is None else homes.of_session(what)
+    found = homes.find_newest(os.getcwd()) if what is None else homes.find_session(what)
     if found is None:
         problem = (
             "No transcript of this project was found; name a file, or the id of a session."

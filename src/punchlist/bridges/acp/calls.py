@@ -11,7 +11,6 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
-from functools import cache
 from typing import Any, Final, cast
 
 from punchlist.core.grounding.places import Place, places
@@ -31,7 +30,7 @@ OURS: Final = "punchlist/"
 DEEPEST: Final = 64
 VALUES: Final = 10_000
 CHARACTERS: Final = 262_144
-"""Of all texts together, names of fields among them."""
+"""Limits of one value; characters of all texts together, names of fields among them."""
 
 _CUT_OFF: Final = "…"
 
@@ -57,7 +56,7 @@ class _Copy:
     def of(self, value: Any, depth: int) -> Any:
         try:
             return self._of(value, depth)
-        except Exception:  # a mapping that cannot be read, a text that cannot be made, a stack that is nearly full
+        except Exception:  # an unreadable mapping, an object without text, a stack that is nearly full
             return _type(value)
 
     def _of(self, value: Any, depth: int) -> Any:
@@ -94,7 +93,7 @@ class _Copy:
         if type(value).__module__ in SCALARS:
             return self._text(str(value))
         dump = None if isinstance(value, type) else getattr(value, "model_dump", None)
-        if callable(dump):  # the results of MCP's SDK are such models
+        if callable(dump):  # results of MCP's SDK are such models
             return self.of(dump(by_alias=True, exclude_none=True), depth)
         return _type(value)
 
@@ -151,6 +150,7 @@ LONGEST_VALUE: Final = 100
 _MOST_VALUES: Final = 64
 _WINDOW: Final = 4_000
 _MORE: Final = "..."
+_CONTROLS: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _NAMED: Final = {"\0": "\\0", "\t": "\\t", "\n": "\\n", "\v": "\\v", "\f": "\\f", "\r": "\\r"}
 _KINDS: Final = (
     ("read", ("read",)),
@@ -170,9 +170,9 @@ def call_title(name: str, arguments: Any = None) -> str:
     """
     base = name or "tool"
     if not isinstance(arguments, Mapping) or not arguments:
-        return _escaped(base)
+        return _escape(base)
     fields = list(cast("Mapping[Any, Any]", arguments).items())[:_MOST_VALUES]
-    return _escaped(f"{base}: " + ", ".join(f"{str(key)[:LONGEST_VALUE]}: {_value(value)}" for key, value in fields))
+    return _escape(f"{base}: " + ", ".join(f"{str(key)[:LONGEST_VALUE]}: {_value(value)}" for key, value in fields))
 
 
 def preview_title(name: str, preview: str, *, is_command: bool = False) -> str:
@@ -183,7 +183,7 @@ def preview_title(name: str, preview: str, *, is_command: bool = False) -> str:
     if fields is not None:
         return call_title(name, fields)
     base = name or "tool"
-    return _escaped(f"{base}: {_cut(preview)}" if preview else base)
+    return _escape(f"{base}: {_cut(preview)}" if preview else base)
 
 
 def _fields(text: str) -> dict[str, Any] | None:
@@ -257,9 +257,9 @@ def _cut(text: str) -> str:
     return cut(repair(text[:_WINDOW]), LONGEST_VALUE, "") + _MORE
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     """Return one line, invisible characters as escapes, without those that change the direction of text."""
-    plain = _controls().sub(lambda found: _NAMED.get(found[0], _code(found[0])), repair(text))
+    plain = _CONTROLS.sub(lambda found: _NAMED.get(found[0], _code(found[0])), repair(text))
     return clean(plain, lines=False).text
 
 
@@ -267,13 +267,9 @@ def _code(char: str) -> str:
     return f"\\x{ord(char):02x}" if ord(char) < 0x100 else f"\\u{ord(char):04x}"
 
 
-@cache
-def _controls() -> re.Pattern[str]:
-    return re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
-
-
 _MOST_OPEN: Final = 1_024
 _MOST_ENDED: Final = 1_024
+"""Calls that are remembered: a host may never report an end, and a session may last for weeks."""
 
 
 class AcpCalls:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from importlib.util import find_spec
 from typing import Any, Final, Protocol, cast
 
@@ -18,7 +18,6 @@ from punchlist.bridges.acp.calls import Update, call_content, raw
 from punchlist.bridges.acp.updates import Updates
 from punchlist.bridges.lists import Lists, looking_into
 from punchlist.core.approval import Plan, PlanState
-from punchlist.core.events import Event
 from punchlist.core.todo import Status, TodoList
 from punchlist.errors import ExtraMissing, PlanMissing, PunchlistError, StoreClosed
 from punchlist.guidance.tools import kind as known_kind
@@ -39,7 +38,7 @@ _WAITING: Final = "⏳"
 
 def todo_title(name: str, arguments: Any) -> str:
     """Return `todo`, or `todo (2 items)` if it writes some."""
-    entries = _entries(arguments)
+    entries = _find_entries(arguments)
     if entries is None:
         return name
     return f"{name} (1 item)" if len(entries) == 1 else f"{name} ({len(entries)} items)"
@@ -47,7 +46,7 @@ def todo_title(name: str, arguments: Any) -> str:
 
 def todo_start(arguments: Any) -> str:
     """Describe what the call is about to do."""
-    entries = _entries(arguments)
+    entries = _find_entries(arguments)
     if entries is None:
         return "Updating todo list" if arguments else "Reading todo list"
     lines = [_line(entry) for entry in entries[:_MOST_LINES]]
@@ -66,7 +65,7 @@ def todo_end(todos: TodoList) -> str:
     return "\n".join(["**Todo list**", "", *lines, "", progress + (f", {gone} cancelled" if gone else "")])
 
 
-def _entries(arguments: Any) -> list[Any] | None:
+def _find_entries(arguments: Any) -> list[Any] | None:
     if not isinstance(arguments, Mapping):
         return None
     fields = cast("Mapping[Any, Any]", arguments)
@@ -89,7 +88,10 @@ def _words(text: str) -> str:
 
 _PAGE = 1_000
 _WAIT = 1.0
+"""Seconds that a thread waits for news, so that a cancelled `follow` does not hold it for long."""
+
 _MOST_TODO_CALLS = 64
+"""Open calls that are remembered: a host may never report an end."""
 
 
 class UpdateConnection(Protocol):
@@ -123,23 +125,23 @@ class Reporter:
         self._connection = connection
         self._agent = agent
         self._plans = takes_plans(capabilities)
-        self._updates = self._fresh()
+        self._updates = self._make_updates()
         self._cursor: int | None = None
         self._todo_calls: dict[str, None] = {}
-        self._alone = asyncio.Lock()
+        self._alone = asyncio.Lock()  # `send` and `replay` share the cursor, and updates keep their order
 
     async def send(self) -> int:
         """Send what is new since the last time, and return the number of updates."""
         async with self._alone:
             if self._cursor is None:
                 return await self._deliver(await asyncio.to_thread(self._begin))
-            return await self._pass_on()
+            return await self._send_events()
 
     async def replay(self) -> int:
         """Send everything that is recorded of the session, for `session/load`; `send` continues from there."""
         async with self._alone:
-            self._updates, self._cursor = self._fresh(), 0
-            sent = await self._pass_on()
+            self._updates, self._cursor = self._make_updates(), 0
+            sent = await self._send_events()
             return sent + await self._deliver(self._updates.calls.given_up())
 
     async def follow(self) -> None:
@@ -153,38 +155,38 @@ class Reporter:
         except StoreClosed:
             return
 
-    # For a host that has more to say of a call than the board keeps: its arguments and what it returned.
+    # For a host that shows more of a call than the board keeps: its arguments and its result.
 
     async def tool_started(self, call_id: str, name: str, arguments: Any = None) -> None:
         """Begin a call. One of a todo tool is shown as in Hermes: the list, not the arguments that write it."""
         calls, call_id, name, arguments = self._updates.calls, _text(call_id), _text(name), raw(arguments)
         if known_kind(name) != "todo":
-            await self._one(calls.started(call_id, name, arguments))
+            await self._send_if_any(calls.started(call_id, name, arguments))
             return
         update = calls.started(call_id, name, title=todo_title(name, arguments))
         if update is not None:
             self._todo_calls[call_id] = None
             if len(self._todo_calls) > _MOST_TODO_CALLS:
                 del self._todo_calls[next(iter(self._todo_calls))]
-            await self._one(update | {"content": call_content(todo_start(arguments))})
+            await self._send_if_any(update | {"content": call_content(todo_start(arguments))})
 
     async def tool_updated(self, call_id: str, partial: Any = None) -> None:
-        await self._one(self._updates.calls.updated(_text(call_id), partial))
+        await self._send_if_any(self._updates.calls.updated(_text(call_id), partial))
 
     async def tool_finished(self, call_id: str, result: Any = None, *, is_error: bool = False) -> None:
         call_id = _text(call_id)
         if self._todo_calls.pop(call_id, "") is None and not is_error:
             update = self._updates.calls.finished(call_id)
-            content = call_content(todo_end(await asyncio.to_thread(self._written)))
-            await self._one(None if update is None else update | {"content": content})
+            content = call_content(todo_end(await asyncio.to_thread(self._read_list)))
+            await self._send_if_any(None if update is None else update | {"content": content})
             return
-        await self._one(self._updates.calls.finished(call_id, result, is_error=is_error))
+        await self._send_if_any(self._updates.calls.finished(call_id, result, is_error=is_error))
 
-    def _fresh(self) -> Updates:
+    def _make_updates(self) -> Updates:
         agent = self._agent
         return Updates(agent.session, agent.name, plans=self._plans, look=looking_into(agent.board))
 
-    def _written(self) -> TodoList:
+    def _read_list(self) -> TodoList:
         """Return the list, or the finished one that its dialect has cleared just now."""
         agent = self._agent
         todos, lists = agent.todos, Lists(looking_into(agent.board))
@@ -195,27 +197,23 @@ class Reporter:
 
     def _begin(self) -> list[Update]:
         agent, board = self._agent, self._agent.board
-        self._cursor = board.store.last_seq()  # first, so that nothing falls between
+        self._cursor = board.store.last_seq()  # before the lists, so that no change falls between
         if not self._plans:
             return self._updates.begin(agent.todos)
         others = {row.agent: row.todos for row in board.lists(session=agent.session) if row.agent != agent.name}
         waiting = [row.plan for row in board.plans() if row.session == agent.session]
         return self._updates.begin(agent.todos, others, waiting)
 
-    async def _pass_on(self) -> int:
+    async def _send_events(self) -> int:
         sent = 0
-        async for event in self._events():
-            sent += await self._deliver(self._updates.add(event))
-        return sent
-
-    async def _events(self) -> AsyncIterator[Event]:
         store = self._agent.board.store
         while page := await asyncio.to_thread(store.events_after, self._cursor or 0, _PAGE):
             for event in page:
                 self._cursor = event.seq
-                yield event
+                sent += await self._deliver(self._updates.add(event))
+        return sent
 
-    async def _one(self, update: Update | None) -> None:
+    async def _send_if_any(self, update: Update | None) -> None:
         if update is not None:
             await self._deliver([update])
 
@@ -224,10 +222,10 @@ class Reporter:
         for update in updates:
             if self.is_broken:
                 break
-            sent += await self._sent(update)
+            sent += await self._send_one(update)
         return sent
 
-    async def _sent(self, update: Update) -> bool:
+    async def _send_one(self, update: Update) -> bool:
         """Send an update; True if it went out. One that cannot be encoded is not the client's fault."""
         try:
             await self._connection.session_update(self.session_id, _model(self.session_id, update))
@@ -290,7 +288,7 @@ async def ask_approval(
     if plan is None or plan.state is not PlanState.PROPOSED:
         raise PlanMissing
     try:
-        chosen = await _choice(connection, agent.session if session_id is None else session_id, plan)
+        chosen = await _ask_person(connection, agent.session if session_id is None else session_id, plan)
         return await asyncio.to_thread(_decide, agent, plan, chosen, by, todos)
     except PunchlistError as error:
         logger.info("the plan of `%s` was not decided by its editor: %s", agent.session, error)
@@ -299,7 +297,7 @@ async def ask_approval(
     return await asyncio.to_thread(lambda: agent.plan) or plan
 
 
-async def _choice(connection: PermissionConnection, session_id: str, plan: Plan) -> str | None:
+async def _ask_person(connection: PermissionConnection, session_id: str, plan: Plan) -> str | None:
     """Return the option that the person chose; None if they chose none."""
     from acp.schema import RequestPermissionRequest
 

@@ -101,15 +101,11 @@ class Updates:
         self.agent = agent
         self.plans = plans
         self.calls = AcpCalls()
-        self._lists = Lists(look)
+        self.lists = Lists(look)
         self._pairings: dict[str, Pairing] = {}
         self._open: dict[str, dict[str, None]] = {}
         self._sent: dict[str, Any] = {}
         self._texts: dict[str, str] = {}
-
-    def join(self, look: Look) -> None:
-        """Lists of which events are missing are looked up from here on."""
-        self._lists.join(look)
 
     def begin(
         self, todos: TodoList, others: Mapping[str, TodoList] | None = None, waiting: Iterable[Plan] = ()
@@ -121,7 +117,7 @@ class Updates:
         self._open[self.agent] = dict.fromkeys(self.calls.running)
         lists = {self.agent: todos, **(others or {})}
         for agent, known in lists.items():
-            self._lists.know(self.session, agent, known)
+            self.lists.know(self.session, agent, known)
         updates = [update for agent, known in lists.items() if known.items for update in self._plan(agent, known)]
         texts = [update for plan in waiting for update in self._waits(plan.id, plan.text)] if self.plans else []
         return updates + texts
@@ -136,11 +132,11 @@ class Updates:
             return self.calls.given_up(self._open.pop(event.agent, {}))
         if event.kind.startswith("approval."):
             return self._approval(event.kind, event.data) if self.plans else []
-        change = self._lists.add(event)
+        change = self.lists.add(event)
         if change is not None:
             return self._plan(event.agent, change.shown)
-        if event.kind == "list.confirmed" and event.agent in self._sent:  # no finished list is shown any more
-            return self._plan(event.agent, self._lists.known(self.session, event.agent))
+        if event.kind == "list.confirmed" and event.agent in self._sent:  # a finished list is no longer shown
+            return self._plan(event.agent, self.lists.known(self.session, event.agent))
         return []
 
     def _plan(self, agent: str, todos: TodoList) -> list[Update]:
@@ -180,7 +176,7 @@ class Updates:
             title = preview_title(report.name, report.preview, is_command=report.kind == "shell")
             found = [*_places(event.data), *({"path": path} for path in report.files)]
             updates.append(self.calls.started(call_id, report.name, title=title, found=found, meta=meta))
-        if call_id in self.calls.running:  # perhaps because the host has told of it itself
+        if call_id in self.calls.running:  # perhaps started by the host itself
             self._open.setdefault(agent, {})[call_id] = None
         if report.finished is not None:
             self._open.get(agent, {}).pop(call_id, None)
