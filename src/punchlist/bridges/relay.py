@@ -134,15 +134,15 @@ class Relay:
         The `phase` is `commentary` for asides, which most parents do not want. Whitespace is no heartbeat, but part of
         the text around it.
         """
-        kind, describe_delta = f"assistant:{phase or 'unknown'}", {"phase": phase} if phase else {}
+        kind, told = f"assistant:{phase or 'unknown'}", {"phase": phase} if phase else {}
         if self.is_over or (not text.strip() and (replaceable or not self._pending or self._pending_kind != kind)):
             return []
         if replaceable:
-            self._record("assistant_replaceable_snapshot", at, text=text, **describe_delta)
+            self._record("assistant_replaceable_snapshot", at, text=text, **told)
             self._snapshot = text[-BUFFER:]
             self._state = stalls.muttered(self._state, at)
             return []
-        self._record("assistant_delta", at, delta=text, **describe_delta)
+        self._record("assistant_delta", at, delta=text, **told)
         if phase == "commentary" and not self._options.commentary:
             self._state = stalls.muttered(self._state, at)
             return []
@@ -199,7 +199,7 @@ class Relay:
         notices = self._flush(now) if self._flush_at is not None and now >= self._flush_at else []
         heard, options = self._heard(listened)
         state, finding = stalls.check(heard, now, options)
-        self._state = replace(self._state, describe_delta=state.told, over=state.over)
+        self._state = replace(self._state, told=state.told, over=state.over)
         return notices if finding is None else [*notices, self._found(finding, now)]
 
     def _heard(self, listened: Listened | None) -> tuple[StallState, StallOptions]:
