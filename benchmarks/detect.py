@@ -13,7 +13,6 @@ from benchmarks.report import Must, Row
 from benchmarks.scale import Scale
 from punchlist.detect.guardrail import GuardrailState, after, before
 from punchlist.detect.loops import LoopState, finished, started
-from punchlist.detect.window import Window
 
 NOTE = (
     "Microseconds a call, started and finished, in the best of many short stretches: what it costs on an idle machine. "
@@ -26,7 +25,6 @@ _STRETCH = 50
 def run(scale: Scale) -> Iterator[Row]:
     stretches = scale.count(400, least=4)
     yield _row("calls that all differ", _best(stretches, _Session(differ=True).call))
-    yield _row("the same in place, as a board judges them", _best(stretches, _InPlace().call))
     yield _row("one call again and again: warned of, then critical", _best(stretches, _Session(differ=False).call))
     yield _row("the same by Hermes' guardrail", _best(stretches, _Turn().call), must=None)
     yield _flat(scale)
@@ -50,19 +48,6 @@ class _Session:
         args = _arguments(number if self.differ else 0)
         self.state, _ = started(self.state, call_id, "edit", args)
         self.state = finished(self.state, call_id, "The file was changed.")
-
-
-class _InPlace:
-    """The same agent, with arguments that differ, where its state stays in memory."""
-
-    def __init__(self) -> None:
-        self.window = Window(LoopState())
-        self.numbers = count()
-
-    def call(self) -> None:
-        number = next(self.numbers)
-        self.window.started(f"toolu_{number}", "edit", _arguments(number))
-        self.window.finished(f"toolu_{number}", "The file was changed.")
 
 
 class _Turn:

@@ -16,9 +16,10 @@ from benchmarks.scale import Scale
 from punchlist import Board
 from punchlist.dialects import dialect
 from punchlist.guidance.decisions import Situation, after_turn
+from punchlist.guidance.ledger import size_of_json
 from punchlist.guidance.memory import Memory
 from punchlist.guidance.settings import GuidanceSettings, rules
-from punchlist.guidance.tally import Tally
+from punchlist.guidance.tally import CallCounts, after_call
 
 NOTE = (
     "The decision is the best of many rounds, after so many turns in which nothing was due; its ratio is to that after "
@@ -43,7 +44,12 @@ def _decisions(scale: Scale) -> Iterator[Row]:
         todos = agent.todos
     code = dialect("claude-code")
     seen = Situation(
-        todos=todos, tally=Tally(), policy=code.policy, tool="TodoWrite", own=frozenset({"TodoWrite"}), tools=("Read",)
+        todos=todos,
+        tally=CallCounts(),
+        policy=code.policy,
+        tool="TodoWrite",
+        own=frozenset({"TodoWrite"}),
+        tools=("Read",),
     )
     found = rules("claude-code", "quiet", GuidanceSettings())
     memories: dict[str, Memory] = {}
@@ -99,18 +105,15 @@ def _turns(scale: Scale) -> Iterator[Row]:
 
 def _tally(scale: Scale) -> Row:
     """What one call's accounting takes, of all that the call does."""
-    from punchlist.agent.accounts import Accounts
-
     with Board.open("memory:") as board:
         agent = board.agent(session="tally", dialect="claude-code")
         args = {"todos": work.claude_code()[work.ITEMS]}
         reply = agent.call("TodoWrite", args)
-    accounts = Accounts("claude-code", "quiet")
-    ledger: bytes | None = None
+    counts = CallCounts()
 
     def once() -> None:
-        nonlocal ledger
-        ledger = accounts.after(accounts.tally(ledger), accounts.size(args), reply)
+        nonlocal counts
+        counts = after_call(counts, "claude-code/quiet", size_of_json(args), reply, wrote=True)
 
     rounds = scale.count(40, least=3)
     micro = min(seconds_each(once, scale.count(2_000, least=50)) for _ in range(rounds)) * 1e6

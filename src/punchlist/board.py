@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 
     from punchlist.agent import Agent, AgentOptions
     from punchlist.agent.handle import Handle
-    from punchlist.agent.helping import Helpers
-    from punchlist.agent.stalling import Stall
+    from punchlist.agent.overview import Helpers, Stall
     from punchlist.core.brief import Brief
     from punchlist.core.report import Report
     from punchlist.flows import Flows
@@ -157,11 +156,11 @@ class Board(Observed):
         Nothing needs it, because whoever looks at a list does the same; it makes things happen while nobody looks.
         Any number of processes may call it, as often as they like: only one of them acts.
         """
-        from punchlist.agent.stalling import tell
+        from punchlist.agent.overview import tell_stalls
 
         now = self.now()
         due = self.store.read(lambda tx: tx.tasks.lists_due(now))
-        return sum(self._settle(row) for row in due) + tell(self.store, now)
+        return sum(self._settle(row) for row in due) + tell_stalls(self.store, now)
 
     def _settle(self, row: TaskListRow) -> int:
         from punchlist.core.task import FLOWS
@@ -219,15 +218,14 @@ class Board(Observed):
     def costs(self, *, project: Folder = None, session: str | None = None) -> Sequence[AgentCost]:
         """What the layer itself cost, by agent, dialect and profile: of a session, of a project, or of everything."""
         from punchlist.guidance.ledger import AgentCost
-        from punchlist.guidance.memory import decode_record
-        from punchlist.guidance.tally import costs_of, decode_tally
+        from punchlist.guidance.tally import costs_of
 
         where = None if project is None else project_of(project)
-        rows = self.store.read(lambda tx: tx.guidance.costs(project=where, session=session))
+        agents = self.store.read(lambda tx: tx.memory.all(project=where, session=session))
         return [
-            AgentCost(row.session, row.agent, cost)
-            for row in rows
-            for cost in costs_of(decode_tally(row.ledger), decode_record(row.state).spent)
+            AgentCost(one.session, one.agent, cost)
+            for one in agents
+            for cost in costs_of(one.memory.counts, one.memory.spent)
         ]
 
     # What waits on a person.
@@ -261,15 +259,15 @@ class Board(Observed):
 
     def stalls(self, *, project: Folder = None) -> Sequence[Stall]:
         """Agents that were at work, as their hosts reported, and fell silent; the longest silence comes first."""
-        from punchlist.agent.stalling import stalled
+        from punchlist.agent.overview import stalled
 
         return stalled(self.store, self.now(), project=None if project is None else project_of(project))
 
     def helpers(self, session: str) -> Helpers:
         """Who is at work right now on the items of a session's agents: `{agent: {item id: (subagent, …)}}`."""
-        if not self.store.read(lambda tx: tx.work.children(session)):
+        if not self.store.read(lambda tx: tx.memory.children(session)):
             return {}  # and who only shows a list loads no more for it
-        from punchlist.agent.helping import helpers
+        from punchlist.agent.overview import helpers
 
         return helpers(self.store, self.now(), session)
 
@@ -277,13 +275,13 @@ class Board(Observed):
 
     def report(self, *, session: str | None = None, project: Folder = None) -> Report:
         """For each item time, work, grade and evidence, and the totals: of a session, a project, or of everything."""
-        from punchlist.agent.reporting import report
+        from punchlist.agent.overview import report
 
         return report(self, session, project)
 
     def brief(self, after: int | str = 0, *, session: str | None = None, project: Folder = None) -> Brief:
         """What somebody has to know who has seen all events up to `after`; `brief.until` is where to go on."""
-        from punchlist.agent.reporting import brief
+        from punchlist.agent.overview import brief
 
         return brief(self, parse_cursor(after), session, project)
 

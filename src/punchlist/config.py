@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Collection
 from datetime import timedelta
-from typing import get_args
+from typing import Any, get_args
 
 from punchlist.errors import ConfigInvalid
 from punchlist.store import Durability
@@ -59,9 +61,26 @@ def todos_offered() -> bool:
     return value == "on"
 
 
-def redaction() -> str | None:
-    """What is secret here beside what is known to be, by the environment; None for nothing."""
-    return os.environ.get("PUNCHLIST_REDACT") or None
+def own_secrets(given: Collection[str] | str | None = None) -> re.Pattern[str] | None:
+    """Return one pattern for the secrets that a host names and those of the environment; None if there are none.
+
+    Raise `ConfigInvalid` for what is no regular expression.
+    """
+    patterns = [("redact", one) for one in ([given] if isinstance(given, str) else given or ())]
+    if everywhere := os.environ.get("PUNCHLIST_REDACT"):
+        patterns.append(("PUNCHLIST_REDACT", everywhere))
+    return re.compile("|".join(f"(?:{_checked(name, one)})" for name, one in patterns)) if patterns else None
+
+
+def _checked(name: str, pattern: Any) -> str:
+    try:
+        if isinstance(pattern, str) and pattern:
+            re.compile(f"(?:{pattern})")
+            return pattern
+        problem = "use a text"
+    except re.error as error:
+        problem = f"it is no regular expression: {error}"
+    raise ConfigInvalid(name=name, value=str(pattern)[:80], problem=problem)
 
 
 def gate_commands() -> dict[str, str]:

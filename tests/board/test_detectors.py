@@ -214,7 +214,7 @@ def test_churn_and_storms_are_found_without_any_report_on_tools_and_cost_no_row(
         for _ in range(11):
             agent.call("todo", {"set": ["Paint", "Sand"]})
         assert findings(board) == [CHURN, STORM, CHURN]
-        assert board.store.read(lambda tx: tx.work.watched()) == []
+        assert board.store.read(lambda tx: tx.tool_calls.of_agent(1)) == []
         agent.call("todo", {"done": "1"})
         assert findings(board)[3:] == [("finding.cleared", "churn", "")]
 

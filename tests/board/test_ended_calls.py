@@ -3,10 +3,7 @@
 from datetime import timedelta
 from pathlib import Path
 
-import pytest
-
 from punchlist import Agent, Board
-from punchlist.store import Transaction
 from punchlist.testing import FakeClock
 
 MANY = 40
@@ -50,20 +47,3 @@ def test_a_session_that_was_pruned_leaves_no_calls_to_the_next(tmp_path: Path) -
         for who in ("x", "c"):
             _calls(new, who)
         assert _begun(one) == 2 * MANY
-
-
-def test_an_end_that_was_taken_back_is_not_known(tmp_path: Path) -> None:
-    with Board.open(tmp_path / "board.db") as board:
-        _calls(board.agent("main", session="s"), "c")
-        row = board.store.agent("s", "main")
-        assert row is not None
-        number = row.number
-
-        def fail(tx: Transaction) -> None:
-            tx.work.ended_calls(number, 10).add("lost")
-            raise ArithmeticError
-
-        with pytest.raises(ArithmeticError):
-            board.store.transact(fail)
-        known = board.store.transact(lambda tx: tx.work.ended_calls(number, 10))
-        assert known == {f"c{number}" for number in range(MANY - 10, MANY)}

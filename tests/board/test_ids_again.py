@@ -6,8 +6,7 @@ import pytest
 
 from punchlist import Agent, Board
 from punchlist.core.grounding import Grounding
-from punchlist.core.grounding.watched import AGAIN, ENDED, used_again
-from tests.board.test_kept import assert_same, remembered
+from punchlist.core.grounding.tool_call import reused_id
 
 
 def _turn(agent: Agent, *calls: tuple[str, str, int]) -> None:
@@ -73,7 +72,7 @@ def test_a_call_that_still_runs_is_not_begun_anew_by_other_arguments() -> None:
         assert agent.work_on("1").running == 1
 
 
-@pytest.mark.parametrize("between", [0, 2 * ENDED])
+@pytest.mark.parametrize("between", [0, 64])
 def test_a_conversation_with_ids_in_use_again_counts_once_however_often_it_is_told(
     tmp_path: Path, between: int
 ) -> None:
@@ -99,7 +98,6 @@ def test_an_end_told_to_another_process_is_that_of_the_call_that_began_last(tmp_
         mine.tool_started("0", "Read", {"path": "a"})
         theirs.tool_finished("0", result="x")
         mine.tool_started("0", "Bash", {"command": "pytest"})
-        assert_same(remembered(one, "s"), remembered(other, "s"))
         theirs.tool_finished("0", result="1 failed in 1s", exit_code=1)
         theirs.call("todo", {"done": "1"})
         assert theirs.todos.items[0].grade == "contradicted"
@@ -109,17 +107,19 @@ def test_ids_in_use_again_that_are_remembered_are_few() -> None:
     with Board.open("memory:") as board:
         agent = board.agent("main", session="s", loop_detection=False)
         for turn in range(2):
-            for number in range(2 * AGAIN):
+            for number in range(128):
                 agent.tool_started(f"{number}", "Read", {"path": f"{turn}-{number}"})
                 agent.tool_finished(f"{number}", result="x")
-        head = remembered(board, "s").head.watched
-        assert list(head.again) == [f"{number}" for number in range(AGAIN, 2 * AGAIN)]
-        assert _begun(board) == 4 * AGAIN
+        row = board.store.agent("s", "main")
+        assert row is not None
+        reused = board.store.read(lambda tx: tx.memory.load(row.number)).reused
+        assert list(reused) == [f"{number}" for number in range(64, 128)]
+        assert _begun(board) == 256
 
 
 def test_the_id_of_a_call_under_one_in_use_again_tells_calls_apart() -> None:
-    assert used_again("1", "Bash", "a") == used_again("1", "Bash", "a")
+    assert reused_id("1", "Bash", "a") == reused_id("1", "Bash", "a")
     made = {
-        used_again(*given) for given in (("1", "Bash", "a"), ("2", "Bash", "a"), ("1", "Read", "a"), ("1", "Bash", "b"))
+        reused_id(*given) for given in (("1", "Bash", "a"), ("2", "Bash", "a"), ("1", "Read", "a"), ("1", "Bash", "b"))
     }
     assert len(made) == 4

@@ -7,16 +7,15 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, Unpack
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from punchlist import Agent, Board, aio
 from punchlist.agent import AgentOptions
-from punchlist.agent.kept import BEHIND
-from punchlist.agent.kept_work import tallies
+from punchlist.agent.grading import work_on
 from punchlist.core.grounding import Grounding, Subject
-from punchlist.core.grounding.watched import ENDED, OPEN
 from punchlist.errors import ConfigInvalid
 from punchlist.testing import FakeClock
 from tests.sizes import size
@@ -223,14 +222,15 @@ def test_the_work_of_children_is_rolled_up_into_the_item_that_they_were_started_
 def test_what_is_remembered_does_not_grow_with_the_calls() -> None:
     with at_work(loop_detection=False) as (agent, _):
         sizes: list[int] = []
-        for number in range(5 * (OPEN + ENDED)):
+        for number in range(300):
             agent.tool_started(f"open-{number:05}", "Edit", {"file_path": "a.py"})
             agent.tool_started(f"done-{number:05}", "Edit", {"file_path": "a.py"})
             agent.tool_finished(f"done-{number:05}", result="ok")
-            number_of = agent.board.store.read(lambda tx: tx.agent("s1", "main"))
-            assert number_of is not None
-            sizes.append(len(agent.board.store.read(lambda tx, row=number_of: tx.work.get(row.number)) or b""))
-        assert max(sizes[-BEHIND:]) <= max(sizes[OPEN + ENDED :][:BEHIND]) + 64  # it is written now and then
+            row = agent.board.store.agent("s1", "main")
+            assert row is not None
+            memory = agent.board.store.read(lambda tx, row=row: tx.memory.load(row.number))
+            sizes.append(len(msgspec.msgpack.encode(memory)))
+        assert max(sizes) <= sizes[10] + 64
 
 
 def test_a_second_process_goes_on_where_the_first_one_left_off(tmp_path: Path) -> None:
@@ -277,12 +277,14 @@ def test_the_tallies_that_are_kept_are_those_of_the_log(data: st.DataObject) -> 
         log = Grounding(agent.board.events())
         row = agent.board.store.agent("s1", "main")
         assert row is not None
-        kept = agent.board.store.read(lambda tx: tallies(tx, row.number))
-        for key in {of.item for of in log.subjects()} | set(kept):
+        keys = {of.item for of in log.subjects()} | set(
+            agent.board.store.read(lambda tx: tx.tool_calls.items(row.number))
+        )
+        for key in keys:
             theirs = log.tally(Subject("s1", "main", key))
             if not key:
                 continue  # ends whose beginning nobody told of count for nothing until it is
-            ours = kept[key]
+            ours = agent.board.store.read(lambda tx, key=key: work_on(tx, row.number, key))
             assert (ours.calls, ours.running, ours.abandoned, ours.failures) == (
                 theirs.calls,
                 theirs.running,

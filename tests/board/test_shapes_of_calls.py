@@ -7,7 +7,7 @@ import pytest
 
 from punchlist import Agent, Board
 from punchlist.core.grounding import start_facts
-from punchlist.core.grounding.observing import fingerprint
+from punchlist.core.grounding.observe import fingerprint
 
 PATCH = "*** Begin Patch\n*** Update File: src/a.py\n@@\n-a\n+b\n*** Add File: b.py\n+x\n*** End Patch"
 

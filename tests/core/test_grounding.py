@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from punchlist.core.events import Event
-from punchlist.core.grounding import Grounding, Subject, Tally, ToolCall, matching_item
-from punchlist.core.grounding.spans import MOST, Spans
+from punchlist.core.grounding import Grounding, Moment, Subject, Tally, ToolCall, combined, matching_item, tally_of
 from punchlist.core.todo import Status, TodoItem
 from tests.core.build import NOW
 from tests.core.runtime import ITEM, MINE, Script, begun, ended, event, folded
@@ -226,15 +225,15 @@ def test_data_of_a_wrong_type_does_no_harm(data: dict[str, Any]) -> None:
         folded([Event(1, NOW, kind, "x", None, None, None, data)])
 
 
-def test_spans_are_joined_where_they_overlap_and_bounded_in_number() -> None:
-    at = [NOW + timedelta(seconds=second) for second in range(4 * MOST)]
-    spans = Spans().plus(at[0], at[2]).plus(at[1], at[3]).plus(at[5], at[6]).plus(at[3], at[5]).plus(at[9], at[8])
-    assert (spans.total, len(spans.kept)) == (timedelta(seconds=6), 1)
-    many = Spans()
-    for place in range(0, 4 * MOST, 2):
-        many = many.plus(at[place], at[place + 1])
-    assert (many.total, len(many.kept) <= MOST) == (timedelta(seconds=2 * MOST), True)
-    assert many.plus(at[0], at[1]).total == many.total
+def test_times_in_which_calls_ran_are_joined_where_they_overlap() -> None:
+    def call(number: int, start: int, end: int) -> ToolCall:
+        begun, over = (Moment(NOW + timedelta(seconds=second)) for second in (start, end))
+        return ToolCall(id=str(number), kind="edit", started=begun, finished=over, outcome="ok")
+
+    spans = [(0, 2), (1, 3), (5, 6), (3, 5), (9, 8)]
+    assert tally_of(call(number, *span) for number, span in enumerate(spans)).active == timedelta(seconds=6)
+    many = tally_of(call(number, 2 * number, 2 * number + 1) for number in range(500))
+    assert combined(many, [many]).active == many.active == timedelta(seconds=500)
 
 
 def _items(*texts: str) -> list[TodoItem]:

@@ -12,13 +12,11 @@ from punchlist.core.grounding import (
     Grounding,
     call_from,
     combined,
-    counted,
     grade,
     joined,
     regrade,
     tally_of,
 )
-from punchlist.core.grounding.counting import Growing
 from punchlist.core.grounding.grades import GRADES, stays
 from tests.core.runtime import begun, ended, event
 
@@ -64,28 +62,6 @@ def test_neither_order_nor_repetition_of_reports_matters(events: list[Event], da
     assert {of: tally for of, tally in found.items() if tally.calls} == {
         of: tally for of, tally in expected.items() if tally.calls
     }
-
-
-@given(histories())
-def test_a_tally_grows_in_place_as_it_does_by_values(events: list[Event]) -> None:
-    growing, tally = Growing(NOTHING), NOTHING
-    for call in Grounding(events).every_call():
-        given_out = growing.tally()
-        grown = counted(tally, None, call)
-        assert growing.count(call)
-        assert given_out == tally
-        assert grown is not None
-        assert growing.tally() == grown
-        tally = grown
-
-
-@given(histories())
-def test_the_end_of_a_call_that_runs_counts_as_the_call_that_has_ended(events: list[Event]) -> None:
-    for call in Grounding(events).every_call():
-        if call.started is not None and call.finished is not None and call.outcome in ("ok", "failed"):
-            growing, running = Growing(NOTHING), replace(call, finished=None, outcome="running", check_outcome=None)
-            growing.count_end(running, call.finished, call.check_outcome, failed=call.outcome == "failed")
-            assert growing.tally() == tally_of([call])
 
 
 @given(histories())

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from punchlist.text.flat import flat
 from punchlist.text.previews import LENGTH, preview, shown_arguments
 from punchlist.text.redaction import MARK, redact, secrecy
 from tests.text.hostile import forbidden, hostile_texts
@@ -18,7 +17,7 @@ LETTERS = string.ascii_letters + string.digits
 
 
 def argument_preview(arguments: Any, length: int = LENGTH, *, own: re.Pattern[str] | None = None) -> str:
-    return shown_arguments(arguments, length, flat(arguments), own=own)[0]
+    return shown_arguments(arguments, length, own=own)[0]
 
 
 def letters(least: int, most: int | None = None, alphabet: str = LETTERS) -> st.SearchStrategy[str]:

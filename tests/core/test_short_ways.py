@@ -1,19 +1,15 @@
 """Most of what a call has in it is harmless and small, and takes a short way: it says what the long way says."""
 
 import re
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from punchlist.core.grounding.files import named_files
-from punchlist.core.grounding.observing import start_facts
-from punchlist.core.grounding.places import kept_places, places
+from punchlist.core.grounding.observe import named_files, start_facts
+from punchlist.core.grounding.places import places
 from punchlist.text import redaction, secret_shapes
 from punchlist.text.cleaning import clean, is_plain
-from punchlist.text.flat import flat
-from punchlist.text.previews import shown_arguments
 from punchlist.text.redaction import MARK, any_of, redact, redacted
 from punchlist.text.secret_shapes import _BEHIND, BARE_SIGNS, _compiled
 from tests.core.test_redaction import FRAMES, NAMES, SHAPES, VALUES
@@ -147,23 +143,10 @@ def test_a_plain_text_is_one_that_has_nothing_to_clean(text: str, lines: bool) -
     assert not visible or clean(text, lines=lines) == (text, ())
 
 
-@given(ARGUMENTS, st.sampled_from([1, 20, 160, 1000]))
-def test_flat_arguments_are_shown_as_any_others_are(arguments: dict[str, Any], length: int) -> None:
-    assert shown_arguments(arguments, length, flat(arguments))[0] == shown_arguments(arguments, length, None)[0]
-
-
-@given(ARGUMENTS)
-def test_flat_arguments_are_about_the_places_and_files_that_any_others_are(arguments: dict[str, Any]) -> None:
-    known = flat(arguments)
-    clear = shown_arguments(arguments, 160, known)[1]
-    assert kept_places(arguments, clear=clear, known=known) == kept_places(arguments)
-    assert named_files(arguments, known) == named_files(arguments)
-
-
 @given(TEXTS, SECRETS, st.sampled_from(["file_path", "path", "old_string", "notebook_path", "url"]))
 def test_no_secret_in_a_path_is_kept(before: str, secret: str, key: str) -> None:
     arguments = {"line": 3, key: before + secret, "file_path": f"src/{secret}.py"}
-    facts = start_facts("tool", arguments, kind="edit", changes=True, known=flat(arguments))
+    facts = start_facts("tool", arguments, kind="edit", changes=True)
     assert facts.get("files", []) == [by_the_long_way(path) for path in named_files(arguments)]
     found = [place["path"] for place in places(arguments) or () if len(place["path"]) <= 240]
     assert [place["path"] for place in facts.get("places", ())] == [by_the_long_way(path) for path in found]

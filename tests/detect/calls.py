@@ -3,8 +3,7 @@
 from typing import Any
 
 from punchlist.detect.findings import Verdict
-from punchlist.detect.loop_options import DEFAULT, LoopOptions
-from punchlist.detect.loops import LoopState, finished, started
+from punchlist.detect.loops import DEFAULT, LoopOptions, LoopState, finished, started
 
 
 class Caller:

@@ -2,8 +2,7 @@
 
 import pytest
 
-from punchlist.detect.loop_options import loop_options
-from punchlist.detect.loops import compacted, finished, started
+from punchlist.detect.loops import compacted, finished, loop_options, started
 from tests.detect.calls import Caller, judged
 
 PATH = {"path": "/file.txt"}

@@ -6,8 +6,17 @@ from typing import Any
 
 import pytest
 
-from punchlist.detect.guardrail import Decision, GuardrailState, after, before, looks_failed, signature
-from punchlist.detect.guardrail_options import DEFAULT, GuardrailOptions, guardrail_options
+from punchlist.detect.guardrail import (
+    DEFAULT,
+    Decision,
+    GuardrailOptions,
+    GuardrailState,
+    after,
+    before,
+    guardrail_options,
+    looks_failed,
+    signature,
+)
 from punchlist.errors import ConfigInvalid
 from tests.dialects.test_bombs import BOMBS, bomb
 

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from punchlist.detect.loop_options import LoopOptions, loop_options
-from punchlist.detect.loop_rules import Call, judge
+from punchlist.detect.loops import Call, LoopOptions, judge, loop_options
 from tests.sizes import size
 
 Said = tuple[str, str | None, int]

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from punchlist.detect.loop_options import DEFAULT, LoopOptions, loop_options
+from punchlist.detect.loops import DEFAULT, LoopOptions, loop_options
 from punchlist.errors import ConfigInvalid
 
 

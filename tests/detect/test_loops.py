@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from punchlist.detect.findings import finding_of
-from punchlist.detect.loop_options import loop_options
-from punchlist.detect.loops import LoopState, finished, started
+from punchlist.detect.loops import LoopState, finished, loop_options, started
 from tests.detect.calls import Caller, judged
 
 PATH = {"path": "/file.txt"}

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from punchlist.core.events import Event
 from punchlist.detect.guardrail import GuardrailState, after
-from punchlist.detect.loop_options import LoopOptions, loop_options
-from punchlist.detect.loops import LoopState, compacted, finished, started
+from punchlist.detect.list_upkeep import StalenessState, observed
+from punchlist.detect.loops import LoopOptions, LoopState, compacted, finished, judge, loop_options, started
 from punchlist.detect.rounds import RoundState, ended
-from punchlist.detect.staleness import StalenessState, observed
+from punchlist.detect.signatures import sight
 from punchlist.detect.stalls import submitted, watched
 from tests.dialects.boards import NOW
 
@@ -133,3 +133,17 @@ def test_all_states_can_be_written_down() -> None:
     staleness, _ = observed(observed(StalenessState(), started_one)[0], written)
     for state in (guardrail, stall, staleness, ended(RoundState(), progress=False)[0]):
         assert msgspec.json.decode(msgspec.json.encode(state), type=type(state)) == state
+
+
+@given(STEPS, OPTIONS)
+def test_a_call_that_is_recorded_is_judged_by_the_rules(steps: list[Step], options: LoopOptions) -> None:
+    state = LoopState()
+    for made in steps:
+        before = [call for call in state.calls if call.run == (made.run or "")]
+        is_persisted = state.guard.persisted
+        state, verdict = step(state, made, options)
+        known = any(call.id == f"c{made.call}" for call in before)
+        if verdict is not None and not known and not is_persisted:
+            seen = sight(made.tool, made.args)
+            judged = judge(before, seen.tool, seen.key[:-48], is_poll=seen.is_poll, options=options).verdict
+            assert (judged.level, judged.detector) == (verdict.level, verdict.detector)

@@ -7,10 +7,8 @@ from typing import Any
 import pytest
 
 from punchlist.detect.findings import Verdict
-from punchlist.detect.guardrail import GuardrailState, after, before
-from punchlist.detect.guardrail_options import guardrail_options
-from punchlist.detect.loop_options import loop_options
-from punchlist.detect.loops import compacted
+from punchlist.detect.guardrail import GuardrailState, after, before, guardrail_options
+from punchlist.detect.loops import compacted, loop_options
 from punchlist.detect.refusals import is_refusal
 from tests.detect.calls import Caller, judged
 

@@ -9,7 +9,7 @@ import pytest
 from punchlist import Agent, Board
 from punchlist.core.events import Event
 from punchlist.detect.findings import Finding
-from punchlist.detect.staleness import StalenessOptions, StalenessState, observed, staleness_options
+from punchlist.detect.list_upkeep import StalenessOptions, StalenessState, observed, staleness_options
 from punchlist.errors import ConfigInvalid
 from punchlist.testing import FakeClock
 from tests.dialects.boards import memory_board

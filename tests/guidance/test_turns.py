@@ -5,11 +5,13 @@ import logging
 import sqlite3
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from punchlist import Agent, Board, aio
 from punchlist.detect.findings import Verdict
 from punchlist.errors import StoreDamaged
+from punchlist.store.memory import NEW
 from punchlist.store.sqlite import SqliteStore
 from punchlist.testing import FaultyStore
 from punchlist.testing.checks import in_threads
@@ -161,10 +163,8 @@ def test_what_is_remembered_does_not_grow_with_the_conversation() -> None:
             agent.user_turn()
             row = agent.board.store.agent("s1", "main")
             assert row is not None
-            state = agent.board.store.read(lambda tx, number=row.number: tx.guidance.get(number))
-            assert state is not None
-            assert row.ledger is not None
-            sizes.append(len(state) + len(row.ledger))
+            memory = agent.board.store.read(lambda tx, number=row.number: tx.memory.load(number))
+            sizes.append(len(msgspec.msgpack.encode(memory)))
         assert max(sizes) < 2_500
         assert sizes[-1] - sizes[5] < 150
 
@@ -175,7 +175,7 @@ def test_a_pruned_agent_leaves_nothing_behind() -> None:
         row = agent.board.store.agent("s1", "main")
         assert row is not None
         assert agent.board.prune(agent.board.now().replace(year=agent.board.now().year + 1)) == 1
-        assert agent.board.store.read(lambda tx: tx.guidance.get(row.number)) is None
+        assert agent.board.store.read(lambda tx: tx.memory.load(row.number)) == NEW
         assert list(agent.board.costs()) == []
 
 
@@ -195,25 +195,17 @@ def test_the_async_board_says_the_same() -> None:
     assert asyncio.run(conversation()) == [[]] * 6 + [["reminder"]]
 
 
-@pytest.mark.parametrize("table", ["guidance SET state = 'junk'", "guidance SET state = x'00'", "guidance SET sum = 1"])
+@pytest.mark.parametrize("value", ["'junk'", "x'00'", "x'5b315d00000000'"])
 def test_a_damaged_memory_says_nothing_and_leaves_the_list_alone(
-    tmp_path: Path, table: str, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, value: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    _damage(tmp_path / "board.db", f"UPDATE {table}")
+    _damage(tmp_path / "board.db", f"UPDATE agents SET memory = {value}")
     with Board.open(tmp_path / "board.db") as board:
         agent = board.agent("main", session="s", dialect="claude-code", profile="classic")
         assert agent.assistant_turn() == []
         assert len(caplog.records) == 1
-        write(agent, "x Paint", "> Clean")
-        with pytest.raises(StoreDamaged):
-            board.costs()
-
-
-def test_a_damaged_tally_is_named_as_damage(tmp_path: Path) -> None:
-    _damage(tmp_path / "board.db", "UPDATE agents SET ledger = x'5b315d00000000'")
-    with Board.open(tmp_path / "board.db") as board:
-        agent = board.agent("main", session="s", dialect="claude-code")
-        for step in (lambda: agent.todos, lambda: write(agent, "> Paint"), board.costs):
+        assert [item.content for item in agent.todos.items] == ["Paint"]
+        for step in (lambda: write(agent, "x Paint", "> Clean"), board.costs):
             with pytest.raises(StoreDamaged):
                 step()
 

@@ -8,13 +8,12 @@ from punchlist.store import Store, open_store
 from punchlist.testing import FaultyStore
 from punchlist.testing.contract import StoreContract
 from punchlist.testing.flow_contract import FlowContract
-from punchlist.testing.guidance_contract import GuidanceContract
 from punchlist.testing.task_contract import TaskContract
 from punchlist.testing.work_contract import WorkContract
 from tests.sizes import size
 
 
-class TestOnDisk(StoreContract, GuidanceContract, WorkContract):
+class TestOnDisk(StoreContract, WorkContract):
     histories = size(200, 10_000)
     folder: Path
 
@@ -26,14 +25,14 @@ class TestOnDisk(StoreContract, GuidanceContract, WorkContract):
         return open_store(self.folder / "board.db", durability="normal")
 
 
-class TestInMemory(StoreContract, GuidanceContract, WorkContract):
+class TestInMemory(StoreContract, WorkContract):
     histories = 20
 
     def make_store(self) -> Store:
         return open_store("memory:")
 
 
-class TestBehindDelays(StoreContract, GuidanceContract, WorkContract):
+class TestBehindDelays(StoreContract, WorkContract):
     histories = 10
 
     def make_store(self) -> Store:

@@ -13,6 +13,7 @@ from punchlist import Agent, Board
 from punchlist.errors import StoreClosed
 from punchlist.store import Transaction
 from punchlist.store.lock import SidecarLock
+from punchlist.store.memory import AgentMemory
 from tests.store.reporters import call, ended, killed, numbers, reporter
 from tests.store.writers import run
 
@@ -46,7 +47,7 @@ def test_a_call_that_fails_takes_no_report_with_it(tmp_path: Path) -> None:
         def fail(tx: Transaction) -> None:
             row = tx.agent("s", "main")
             assert row is not None
-            tx.save_ledger(row, b"broken")
+            tx.memory.save(row.number, AgentMemory(done="broken"))
             raise ArithmeticError
 
         with pytest.raises(ArithmeticError):

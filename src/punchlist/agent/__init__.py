@@ -5,19 +5,18 @@ from __future__ import annotations
 from punchlist.agent.calls import Calls
 from punchlist.agent.edits import Edits
 from punchlist.agent.handle import PROFILES, AgentOptions, Mode, check_name
+from punchlist.agent.overview import CurrentWorks
 from punchlist.agent.plans import Plans
 from punchlist.agent.questions import Questions
 from punchlist.agent.recovery import Recovery
 from punchlist.agent.subagents import Subagents
-from punchlist.agent.told import Told
-from punchlist.agent.work import CurrentWorks
 from punchlist.core.events import Draft
 from punchlist.store import Transaction
 
 __all__ = ["PROFILES", "Agent", "AgentOptions", "Mode"]
 
 
-class Agent(Calls, Edits, Told, Subagents, Plans, Questions, CurrentWorks, Recovery):
+class Agent(Calls, Edits, Subagents, Plans, Questions, CurrentWorks, Recovery):
     """One agent of one session. Nothing is written before its first change; until then its list is empty."""
 
     def _changed(self) -> None:
@@ -45,8 +44,11 @@ class Agent(Calls, Edits, Told, Subagents, Plans, Questions, CurrentWorks, Recov
 
         def work(tx: Transaction) -> str:
             now = self.board.now()
-            row = self._stirred(tx, self._joined(tx, now), now)
+            ctx = self._open(tx, now)
+            row = ctx.row
+            self._called(ctx)
             if id is not None and (known := tx.spawned(self.session, row.number, id)) is not None:
+                ctx.save()
                 return known
             taken = tx.names(self.session)
             number = 1
@@ -58,9 +60,9 @@ class Agent(Calls, Edits, Told, Subagents, Plans, Questions, CurrentWorks, Recov
             made = tx.add_agent(
                 self.session, free, project=row.project, at=now, parent=row.number, label=label, spawn_id=id
             )
-            item = self._lit_up(tx, row, made)
-            data = {"child": free, "label": label} | ({"item": item} if item else {})
-            tx.add_events(row, [Draft("agent.spawned", data)], by=self.name, at=now)
+            item = self._lit_up(ctx, made)
+            ctx.add(Draft("agent.spawned", {"child": free, "label": label} | ({"item": item} if item else {})))
+            ctx.save()
             return free
 
         child = self.board.store.transact(work)

@@ -6,42 +6,42 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import partial
 from hashlib import blake2b
-from importlib import import_module
-from types import ModuleType
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import msgspec
 
-from punchlist.agent.once import once
+from punchlist.agent import detectors
+from punchlist.agent.context import AgentContext
+from punchlist.agent.grading import doubt, graded, judge_claims, refusal
+from punchlist.agent.handle import Handle
 from punchlist.agent.plans import answer_plan_call
-from punchlist.agent.turns import Turns
 from punchlist.core.apply import Applied, apply
 from punchlist.core.commands import Command, Elsewhere, Problem, Query, Repeat, Replace
 from punchlist.core.events import Draft
 from punchlist.core.flow import FlowCommand
+from punchlist.core.grounding import item_key
 from punchlist.core.task import TaskCommand
-from punchlist.core.todo import ListState, TodoList
+from punchlist.core.todo import ListState
 from punchlist.dialects.base import Invalid, Reply, Result, reply_invalid, reply_unknown_tool
 from punchlist.flows.model_calls import FlowModelCall
+from punchlist.guidance.ledger import Size, key_of, size_of_json
+from punchlist.guidance.tally import after_call
 from punchlist.store import AgentRow, Transaction
 from punchlist.store.rows import StoredCall
 from punchlist.tasks.model_calls import TaskModelCall
 from punchlist.text import repair
 
-if TYPE_CHECKING:
-    from punchlist.agent.grading import Judging
-    from punchlist.detect.list_rules import StalenessOptions
-    from punchlist.guidance.ledger import Size
-    from punchlist.guidance.tally import Tally
-
 Decide = Callable[[Transaction, AgentRow, datetime], tuple[Reply, bool]]
 """Gives the reply, and says whether something changed."""
+
+Answer = Callable[[AgentContext], tuple[Reply, bool]]
+"""Answers for this agent, with its memory."""
 
 _encode = msgspec.json.Encoder(order="deterministic").encode
 _decode_reply = msgspec.json.Decoder(Reply).decode
 
 
-class Calls(Turns):
+class Calls(Handle):
     """Answers the model."""
 
     def call(self, name: str, args: Any = None, *, call_id: str | None = None) -> Reply:
@@ -49,7 +49,7 @@ class Calls(Turns):
 
         The same `call_id` again gets the first reply again, and nothing is applied twice.
         """
-        arguments = self._accounts.size(args)
+        arguments = size_of_json(args)
         decide, reads, task_list = self._deciding(name, args, arguments)
         if decide is None:
             self._alive()
@@ -62,16 +62,21 @@ class Calls(Turns):
         def work(tx: Transaction) -> Reply:
             nonlocal changed
             now = self.board.now()
-            row = self._stirred(tx, self._joined(tx, now), now)
+            ctx = self._open(tx, now)
+            row = ctx.row
+            self._called(ctx)
             if call_id is not None and (stored := tx.call(row, call_id)) is not None:
                 if stored.reply or not self._dialect.has_tool(name):
+                    ctx.save()
                     return _replayed(stored, fingerprint, call_id)
                 reply = self._seen_late(tx, row, stored, (name, args, call_id), now)
                 tx.save_call(row, call_id, encode_call(fingerprint, reply), at=now)
+                ctx.save()
                 return reply
-            reply, changed = decide(tx, row, now)
+            reply, changed = decide(ctx)
             if call_id is not None:
                 tx.save_call(row, call_id, encode_call(fingerprint, reply), at=now)
+            ctx.save()
             return reply
 
         transact = partial(self.board.store.transact, work, durable=durable)
@@ -81,20 +86,19 @@ class Calls(Turns):
                 break
             except Repeat as repeat:
                 repeat.meanwhile()
+        self._reports_recorded()
         if changed and self._dialect.layer == "todos":
             self._changed()
         return reply
 
-    def _stirred(self, tx: Transaction, row: AgentRow, now: datetime) -> AgentRow:
-        """The agent's row after a call, which is the first sign of life of an agent whose tools nobody reports."""
-        if not self._accounts.tally(row.ledger).awaited:
-            return row
-        ledger = self._accounts.awaiting(row.ledger, False)
-        tx.save_ledger(row, ledger)
-        self._watching.silence.stirred(tx, row, now, "todo", watched=False)
-        return row._replace(ledger=ledger)
+    @staticmethod
+    def _called(ctx: AgentContext) -> None:
+        """Take in a call, which is the first heartbeat of an agent whose tools nobody reports."""
+        if ctx.memory.awaited:
+            ctx.remember(awaited=False)
+            detectors.heartbeat(ctx, "todo", watched=False)
 
-    def _deciding(self, name: str, args: Any, arguments: Size) -> tuple[Decide | None, bool, str | None]:
+    def _deciding(self, name: str, args: Any, arguments: Size) -> tuple[Answer | None, bool, str | None]:
         """Return the function that answers the call, True if it only reads, and the list of tasks that it may change.
 
         A tool that this handle does not offer has no such function.
@@ -123,112 +127,83 @@ class Calls(Turns):
             return self._accounted(answer_plan_call(self._planning, name, args, by=self.name), arguments), False, None
         return None, False, None
 
-    def _accounted(self, decide: Decide, arguments: Size) -> Decide:
-        """The same, with the call added to the ledger; for what does not write the list itself."""
+    def _accounted(self, decide: Decide, arguments: Size) -> Answer:
+        """Return an answer with the call added to the ledger; for what does not write the list itself."""
 
-        def work(tx: Transaction, row: AgentRow, now: datetime) -> tuple[Reply, bool]:
-            reply, changed = decide(tx, row, now)
-            tally = self._accounts.tally(row.ledger)
-            tx.save_ledger(row, self._accounts.after(tally, arguments, reply, wrote=changed))
+        def work(ctx: AgentContext) -> tuple[Reply, bool]:
+            ctx.save()
+            reply, changed = decide(ctx.tx, ctx.row, ctx.now)
+            ctx.load()  # a task that was completed has changed it
+            self._count(ctx, arguments, reply, wrote=changed)
             return reply, changed
 
         return work
 
-    def _answer(
-        self, parsed: Command | Query | Invalid, arguments: Size, tx: Transaction, row: AgentRow, now: datetime
-    ) -> tuple[Reply, bool]:
-        """The reply, and whether the list changed."""
-        refusal = self._dialect.refused_in_plan_mode
-        if row.mode == "plan" and refusal is not None:
-            parsed = Invalid(refusal, code="plan_mode")
+    def _count(
+        self, ctx: AgentContext, arguments: Size, reply: Reply, events: Sequence[Draft] = (), *, wrote: bool = False
+    ) -> None:
+        """Add a call to the ledger; one that wrote the list has events, another says so."""
+        completed = sum(kind == "item.completed" for kind, _ in events)
+        counts = after_call(
+            ctx.memory.counts,
+            key_of(self.dialect, self.profile),
+            arguments,
+            reply,
+            wrote=wrote or bool(events),
+            completed=completed,
+            foreign=self.dialect != "punchlist",
+        )
+        ctx.remember(counts=counts)
+
+    def _answer(self, parsed: Command | Query | Invalid, arguments: Size, ctx: AgentContext) -> tuple[Reply, bool]:
+        """Return the reply, and whether the list changed."""
+        row, mode_refusal = ctx.row, self._dialect.refused_in_plan_mode
+        if row.mode == "plan" and mode_refusal is not None:
+            parsed = Invalid(mode_refusal, code="plan_mode")
         if isinstance(parsed, Invalid):
-            return self._refused(tx, row, reply_invalid(parsed), parsed.code, parsed.text, now, arguments), False
-        before = row.state
+            return self._refused(ctx, reply_invalid(parsed), parsed.code, parsed.text, arguments), False
         if isinstance(parsed, Query):
-            applied = Applied(before)
-        else:
-            applied = apply(before, parsed, self._policy, now, by=self.name)
-            if self._accounts.tally(row.ledger).watched or self._grading != "show":
-                return self._judged(tx, row, parsed, applied, now, arguments)
-        return self._rendered(tx, row, parsed, applied, now, arguments)
-
-    def _judged(
-        self, tx: Transaction, row: AgentRow, command: Command, applied: Applied, now: datetime, arguments: Size
-    ) -> tuple[Reply, bool]:
-        """The same where completions are held against what was seen."""
-        from punchlist.agent.grading import doubt, graded, refusal
-
-        if not applied.events:
-            return self._rendered(tx, row, command, applied, now, arguments)
-        given = self._judging.judged(tx, row, applied, strict=self._grading == "require")
-        if self._grading == "require" and (problem := refusal(given)) is not None:
-            refused = reply_invalid(Invalid(problem.text, code=problem.code))
-            return self._refused(tx, row, refused, problem.code, problem.text, now, arguments), False
-        applied = graded(applied, given)
-        if self._grading == "tell" and (problem := doubt(given)) is not None:
-            applied = applied._replace(problems=(*applied.problems, problem))
-        watched = self._accounts.tally(row.ledger).watched
-        answer = self._rendered(tx, row, command, applied, now, arguments)
-        if watched:
-            self._watching.wrote(tx, row, applied.events, now, by=self.name)
-        return answer
+            return self._rendered(ctx, parsed, Applied(row.state), arguments)
+        applied = apply(row.state, parsed, self._policy, ctx.now, by=self.name)
+        if ctx.memory.watched or self._grading != "show":  # completions are held against what was seen
+            given = judge_claims(ctx.tx, row, applied)
+            if self._grading == "require" and (problem := refusal(given)) is not None:
+                refused = reply_invalid(Invalid(problem.text, code=problem.code))
+                return self._refused(ctx, refused, problem.code, problem.text, arguments), False
+            applied = graded(applied, given)
+            if self._grading == "tell" and (problem := doubt(given)) is not None:
+                applied = applied._replace(problems=(*applied.problems, problem))
+        return self._rendered(ctx, parsed, applied, arguments)
 
     def _rendered(
-        self,
-        tx: Transaction,
-        row: AgentRow,
-        parsed: Command | Query,
-        applied: Applied,
-        now: datetime,
-        arguments: Size,
+        self, ctx: AgentContext, parsed: Command | Query, applied: Applied, arguments: Size
     ) -> tuple[Reply, bool]:
-        before = row.state
-        state, reply = applied.state, self._said(row, parsed, applied, now)
+        row, events = ctx.row, applied.events
+        state, reply = applied.state, self._said(row, parsed, applied, ctx.now)
         unseen = row.unseen + 1
         if reply.shows_list:
             unseen = 0
             state = state if reply.is_error else ListState(state.todos)
-        events = applied.events
         if not events and applied.refused:
             problem = applied.problems[0]
-            return self._refused(tx, row, reply, problem.code, problem.text, now, arguments), False
-        tally = self._accounts.tally(row.ledger)
-        pace, found = self._paced(tally, row, events, state.todos, now)
-        ledger = self._accounts.after(tally, arguments, reply, events, pace=pace)
-        tx.save_list(row, state, unseen=unseen, at=now, events=events, ledger=ledger)
-        tx.add_events(row, (*events, *found) if found else events, by=self.name, at=now)
-        if tally.watched and not events:
-            self._watching.called(tx, row, now)
-        return reply, state.todos is not before.todos
-
-    def _paced(
-        self, tally: Tally, row: AgentRow, drafts: Sequence[Draft], after: TodoList, now: datetime
-    ) -> tuple[tuple[Any, ...] | None, list[Draft]]:
-        """How the list is written now, and what there is to say of that, for an agent whose tools nobody reports."""
-        if tally.watched:
-            return None, []
-        rules = self._paces
-        pace = rules.pace_of(tally.pace)
-        if drafts:
-            pace, found = rules.wrote(pace, drafts, row.state.todos, after, now, self._staleness)
+            return self._refused(ctx, reply, problem.code, problem.text, arguments), False
+        self._count(ctx, arguments, reply, events)
+        ctx.tx.save_list(row, state, unseen=unseen, at=ctx.now, events=events)
+        ctx.tx.add_events(row, events, by=self.name, at=ctx.now)
+        if events:
+            self._wrote(ctx, events)
         else:
-            pace, found = rules.called(pace, now, self._staleness)
-        return pace, [Draft(one.kind, one.data()) for one in found] if found else []
+            detectors.observe_list_call(ctx, self._detectors.staleness)
+        return reply, state.todos is not row.state.todos
 
-    @once
-    def _paces(self) -> ModuleType:
-        return import_module("punchlist.detect.pace")  # not for those who call nothing
-
-    @once
-    def _staleness(self) -> StalenessOptions:
-        from punchlist.detect.list_rules import DEFAULT
-
-        given = self._options.get("staleness")
-        if not given:
-            return DEFAULT
-        from punchlist.detect.staleness import staleness_options
-
-        return staleness_options(given)
+    def _wrote(self, ctx: AgentContext, events: Sequence[Draft]) -> None:
+        """Remember what was completed last, and look at how the list is kept."""
+        done = [draft.data["id"] for draft in events if draft.kind == "item.completed"]
+        if done and ctx.memory.watched:
+            plans = [draft.data["plan_id"] for draft in events if draft.kind == "plan.started"]
+            plan_id = plans[-1] if plans else ctx.row.state.todos.plan_id
+            ctx.remember(done=item_key(plan_id, done[-1]))
+        detectors.observe_list_write(ctx, events, self._detectors.staleness, self.name)
 
     def _said(self, row: AgentRow, parsed: Command | Query, applied: Applied, now: datetime) -> Reply:
         """What the original says to that."""
@@ -258,23 +233,11 @@ class Calls(Turns):
         applied = known if isinstance(parsed, Query) else apply(row.state, parsed, self._policy, now, by=self.name)
         return self._said(row, parsed, applied, now)
 
-    @once
-    def _judging(self) -> Judging:
-        from punchlist.agent.grading import Judging
-
-        return Judging()
-
-    def _refused(
-        self, tx: Transaction, row: AgentRow, reply: Reply, code: str, problem: str, now: datetime, arguments: Size
-    ) -> Reply:
-        tally = self._accounts.tally(row.ledger)
+    def _refused(self, ctx: AgentContext, reply: Reply, code: str, problem: str, arguments: Size) -> Reply:
         refused = Draft("list.refused", {"code": code, "problem": problem[:500]})
-        pace, found = self._paced(tally, row, [refused], row.state.todos, now)
-        ledger = self._accounts.after(tally, arguments, reply, pace=pace)
-        tx.save_list(row, row.state, unseen=row.unseen, at=now, ledger=ledger)
-        tx.add_events(row, [refused, *found], by=self.name, at=now)
-        if tally.watched:
-            self._watching.wrote(tx, row, [refused], now, by=self.name)
+        self._count(ctx, arguments, reply)
+        ctx.add(refused)
+        detectors.observe_list_write(ctx, [refused], self._detectors.staleness, self.name)
         return reply
 
 

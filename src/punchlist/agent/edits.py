@@ -8,6 +8,7 @@ from typing import Any, cast, get_args
 
 from msgspec.structs import replace
 
+from punchlist.agent.grading import claims, graded, judge_claims
 from punchlist.agent.handle import Handle, check_name
 from punchlist.core import commands as do
 from punchlist.core.apply import Applied, apply, items_known_to_agent
@@ -131,12 +132,10 @@ class Edits(Handle):
 
     def _claimed(self, tx: Transaction, row: AgentRow, applied: Applied, by: str) -> Applied:
         """The change with its completions graded: those of another agent by what was seen, if anything was reported."""
-        from punchlist.agent.grading import Judging, claims, graded
-
         if _is_person(tx, self.session, by):
             return graded(applied, [(claim, "confirmed") for claim in claims(row.state.todos, applied.events)])
-        watched = self._accounts.tally(row.ledger).watched
-        return graded(applied, Judging().judged(tx, row, applied)) if watched else applied
+        watched = tx.memory.load(row.number).watched
+        return graded(applied, judge_claims(tx, row, applied)) if watched else applied
 
 
 def _is_person(tx: Transaction, session: str, by: str) -> bool:

@@ -8,9 +8,7 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
-from punchlist.agent.family import above
-from punchlist.agent.kept import kept
-from punchlist.agent.kept_work import attribute, later, work_on
+from punchlist.agent.context import ancestors
 from punchlist.core.apply import Applied
 from punchlist.core.commands import Problem
 from punchlist.core.events import Draft, decode_item, draft_header, with_fields
@@ -18,7 +16,6 @@ from punchlist.core.grounding import (
     NOTHING,
     SOUND,
     Grade,
-    Grounding,
     Tally,
     ToolCall,
     against,
@@ -30,14 +27,17 @@ from punchlist.core.grounding import (
     item_key,
     match_evidence,
     regrade,
+    tally_of,
     with_unclaimed,
 )
+from punchlist.core.grounding.fold import is_within
+from punchlist.core.grounding.grades import stays
 from punchlist.core.todo import ListState, Status, TodoItem, TodoList
 from punchlist.store import AgentRow, Transaction
 from punchlist.text import cut, for_prompt
 
 CALLS_LOOKED_AT: Final = 4000
-"""Runtime events behind which evidence is looked for."""
+"""The latest calls among which evidence is looked for."""
 
 UNSOUND: Final = {
     "asserted": "no work on it was seen",
@@ -79,28 +79,60 @@ def graded(applied: Applied, given: Collection[tuple[Claim, str]]) -> Applied:
     return applied._replace(state=state)
 
 
-class Judging:
-    """Grades the completions of one agent by what was seen of it."""
+# The work on an item, as the rows of its calls tell.
 
-    def judged(
-        self, tx: Transaction, row: AgentRow, applied: Applied, *, strict: bool = False
-    ) -> list[tuple[Claim, str]]:
-        """Each claim of a change with its grade; `strict` says that one which does not hold up undoes the change."""
-        found = claims(row.state.todos, applied.events)
-        if not found:
-            return []
-        open_calls, plan_id = list(kept(tx, row.number).watcher.open.values()), applied.state.todos.plan_id
-        calls, given, unclaimed = _Calls(tx, row), list[tuple[Claim, str]](), dict[str, Tally]()
-        for claim in found:
-            item, key = claim.item, item_key(plan_id, claim.item.id)
-            tally = work_on(tx, row.number, key, open_calls)
-            if tally.is_empty and item.started_at is None:
-                since = completion_before(item, row.state.todos.items)
-                tally = unclaimed[key] = with_unclaimed(NOTHING, item, calls.all(), since=since)
-            given.append((claim, grade(_with_evidence(calls, item, key, tally))))
-        if unclaimed and (not strict or refusal(given) is None):
-            attribute(tx, row.number, unclaimed)
-        return given
+
+def work_on(tx: Transaction, agent: int, key: str) -> Tally:
+    """Count the work of an agent on an item or a task, with that of children who were started for it."""
+    own = tally_of(tx.tool_calls.of_item(agent, key))
+    waiting, seen, found = list(tx.memory.children_for(agent, key)), set[int](), list[Tally]()
+    while waiting:
+        child = waiting.pop()
+        if child not in seen:
+            seen.add(child)
+            found.append(tally_of(call for call in tx.tool_calls.of_agent(child) if call.started is not None))
+            waiting.extend(tx.memory.children_of(child))
+    return combined(own, found, as_children=True)
+
+
+def work_after(tx: Transaction, agent: int, key: str) -> Tally:
+    """Count what was seen after an item was called done, with nothing else in focus."""
+    return tally_of(tx.tool_calls.after_item(agent, key))
+
+
+def work_on_item(tx: Transaction, row: AgentRow, plan_id: str, item: TodoItem) -> Tally:
+    """Count the work on an item; for one that never was in progress, what was done with nothing in focus."""
+    tally = work_on(tx, row.number, item_key(plan_id, item.id))
+    if tally.is_empty and item.started_at is None and item.status is Status.COMPLETED:
+        since = completion_before(item, row.state.todos.items)
+        tally = with_unclaimed(NOTHING, item, tx.tool_calls.of_item(row.number, ""), since=since)
+    return tally
+
+
+def _work_with_evidence(tx: Transaction, row: AgentRow, plan_id: str, item: TodoItem) -> Tally:
+    """Count the work on an item with the calls that its evidence names."""
+    tally = work_on_item(tx, row, plan_id, item)
+    if not item.evidence:
+        return tally
+    calls = tx.tool_calls.of_agent(row.number, CALLS_LOOKED_AT)
+    matches = match_evidence(item.evidence, calls, until=item.finished_at)
+    return grounded_by(tally, matches, item=item_key(plan_id, item.id), since=item.created_at)
+
+
+def _may_be_lost(tx: Transaction, row: AgentRow, item: TodoItem) -> bool:
+    """True if reports of the agent were dropped while it worked on an item: nothing seen says nothing then."""
+    dropped = tx.memory.load(row.number).dropped
+    return is_within(dropped, item.started_at or item.created_at, item.finished_at)
+
+
+def judge_claims(tx: Transaction, row: AgentRow, applied: Applied) -> list[tuple[Claim, str]]:
+    """Return each completion of a change with its grade, but for those that cannot be judged."""
+    given: list[tuple[Claim, str]] = []
+    for claim in claims(row.state.todos, applied.events):
+        found = grade(_work_with_evidence(tx, row, applied.state.todos.plan_id, claim.item))
+        if found != "asserted" or not _may_be_lost(tx, row, claim.item):
+            given.append((claim, found))
+    return given
 
 
 def refusal(given: Iterable[tuple[Claim, str]]) -> Problem | None:
@@ -124,22 +156,40 @@ def doubt(given: Iterable[tuple[Claim, str]]) -> Problem | None:
     return Problem("graded", f"Completed, but not borne out: {_listed(bad)}.", data=data)
 
 
-def regraded(
-    tx: Transaction, row: AgentRow, keys: Collection[str] | None, open_calls: Iterable[ToolCall], now: datetime
-) -> None:
-    """Looks anew at completions of the present list: at those of these keys, or at all."""
+def regrade_after(tx: Transaction, row: AgentRow, call: ToolCall, now: datetime, *, failed: bool) -> None:
+    """Look again at the grades that a call, which has ended, bears on: its item's, and those of the agents above."""
+    todos = row.state.todos
+    graded = {
+        item_key(todos.plan_id, item.id): item
+        for item in todos.items
+        if item.grade is not None and item.status is Status.COMPLETED
+    }
+    keys: list[str] = []
+    for key in (call.item, call.after):
+        item = graded.get(key)
+        if item is None:
+            if is_task(key):
+                keys.append(key)
+        elif item.evidence or not stays(item.grade or "", call, failed=failed, later=key == call.after):
+            keys.append(key)
+    if keys:
+        regrade_items(tx, row, keys, now)
+    if row.parent is not None:
+        _regrade_above(tx, row, now)
+
+
+def regrade_items(tx: Transaction, row: AgentRow, keys: Collection[str] | None, now: datetime) -> None:
+    """Look again at completions of the present list: at those of these keys, or at all."""
     todos, changed = row.state.todos, dict[str, Grade]()
-    judged = [item for item in todos.items if item.grade is not None and item.status is Status.COMPLETED]
-    calls, open_calls = _Calls(tx, row), list(open_calls) if judged else ()
-    for item in judged:
-        if item.grade == "confirmed":
+    for item in todos.items:
+        if item.grade in (None, "confirmed") or item.status is not Status.COMPLETED:
             continue
         key = item_key(todos.plan_id, item.id)
         if keys is not None and key not in keys:
             continue
-        own = _with_evidence(calls, item, key, work_on(tx, row.number, key, open_calls))
-        found = regrade(None, own, later(tx, row.number, key))
-        if found != item.grade:
+        own = _work_with_evidence(tx, row, todos.plan_id, item)
+        found = regrade(None, own, work_after(tx, row.number, key))
+        if found != item.grade and (found != "asserted" or not _may_be_lost(tx, row, item)):
             changed[item.id] = found
     if changed:
         _write(tx, row, changed, now)
@@ -149,13 +199,12 @@ def regraded(
         regraded_tasks(tx, row, keys, now)
 
 
-def regraded_above(tx: Transaction, row: AgentRow, now: datetime) -> None:
-    """Looks anew at what those above an agent called done, where it was started for that."""
-    for parent, child in above(tx, row):
-        watcher = kept(tx, parent.number).watcher
-        keys = {key for key, children in watcher.children.items() if key and child.number in children}
-        if keys:
-            regraded(tx, parent, keys, watcher.open.values(), now)
+def _regrade_above(tx: Transaction, row: AgentRow, now: datetime) -> None:
+    """Look again at completions of the agents above, where this one was started for them."""
+    for parent, child in ancestors(tx, row):
+        key = tx.memory.started_for(child.number)
+        if key:
+            regrade_items(tx, parent, [key], now)
 
 
 def _write(tx: Transaction, row: AgentRow, grades: dict[str, Grade], now: datetime) -> None:
@@ -175,37 +224,14 @@ def _write(tx: Transaction, row: AgentRow, grades: dict[str, Grade], now: dateti
     tx.add_events(row, drafts, by="punchlist", at=now)
 
 
-class _Calls:
-    """The latest calls of an agent, read from the log if somebody asks for them, and then once."""
-
-    def __init__(self, tx: Transaction, row: AgentRow) -> None:
-        self._tx, self._row = tx, row
-        self._found: list[ToolCall] | None = None
-
-    def all(self) -> list[ToolCall]:
-        if self._found is None:
-            events = self._tx.work.events(self._row.number, CALLS_LOOKED_AT)
-            self._found = Grounding(events).calls_by(self._row.session, self._row.name)
-        return self._found
-
-
-def _with_evidence(calls: _Calls, item: TodoItem, key: str, tally: Tally) -> Tally:
-    """The work on an item with the calls that its evidence names. Only where evidence was given is the log asked."""
-    if not item.evidence:
-        return tally
-    matches = match_evidence(item.evidence, calls.all(), until=item.finished_at)
-    return grounded_by(tally, matches, item=key, since=item.created_at)
-
-
 def contradictions(tx: Transaction, row: AgentRow, ids: Collection[str]) -> list[str]:
     """Those of these items that were called done and are contradicted now: each, and by what."""
-    todos, calls, open_calls = row.state.todos, _Calls(tx, row), list(kept(tx, row.number).watcher.open.values())
-    said: list[str] = []
+    todos, said = row.state.todos, list[str]()
     for item in todos.items:
         if item.id in ids and item.status is Status.COMPLETED and item.grade == "contradicted":
-            key = item_key(todos.plan_id, item.id)
-            own = _with_evidence(calls, item, key, work_on(tx, row.number, key, open_calls))
-            said.append(contradicted(item.id, item.content, combined(own, [later(tx, row.number, key)])))
+            own = _work_with_evidence(tx, row, todos.plan_id, item)
+            later = work_after(tx, row.number, item_key(todos.plan_id, item.id))
+            said.append(contradicted(item.id, item.content, combined(own, [later])))
     return said
 
 

@@ -2,40 +2,44 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, cast, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict, TypeVar, Unpack, cast, get_args
 
 from msgspec.structs import replace
 
-from punchlist.agent.once import once
-from punchlist.config import redaction, task_list, todos_offered
+from punchlist.agent.context import AgentContext, lost_reports
+from punchlist.agent.detectors import detector_options
+from punchlist.config import own_secrets, task_list, todos_offered
 from punchlist.core.commands import Focus, Policy
 from punchlist.core.events import Draft
 from punchlist.core.todo import TodoList
 from punchlist.dialects import dialect as dialect_named
 from punchlist.dialects.base import Dialect, Tool
 from punchlist.errors import ConfigInvalid, InvalidInput, StoreError, UnknownName
+from punchlist.guidance.settings import Rules, rules, settings_from, without_reminders
+from punchlist.guidance.tools import OwnTools
 from punchlist.store import AgentRow, Transaction
 
 if TYPE_CHECKING:
-    import re
-
-    from punchlist.agent.accounts import Accounts
     from punchlist.board import Board
     from punchlist.core.task import Task
     from punchlist.dialects.base import PlanSettings
-    from punchlist.guidance.settings import Rules
-    from punchlist.guidance.tools import OwnTools
 
 Mode = Literal["execute", "plan"]
 PROFILES = ("quiet", "classic", "off")
 _LONGEST_NAME = 200
 _A_SECOND = timedelta(seconds=1)
-_WATCHED = frozenset({
-    "grades", "loop_detection", "staleness", "stalls", "guardrail", "rounds", "previews", "checks", "redact",
-})  # fmt: skip
+_MOST_DROPPED = 16
+"""Times of lost reports that are remembered, the latest ones."""
+
+REPORT_WAIT: Final = 1.0
+"""Seconds that a report waits for the lock: a process that was stopped while it held it must not stop the host."""
+
+T = TypeVar("T")
+_log = logging.getLogger("punchlist.guidance")
 
 
 class AgentOptions(TypedDict, total=False):
@@ -68,7 +72,7 @@ class AgentOptions(TypedDict, total=False):
     names an open item, completes it; otherwise its work is only counted for that item.
 
     What detectors look for (see docs/detectors.md): `loop_detection`, True, False or a mapping of
-    `punchlist.detect.loop_options`; `staleness`, a mapping about how the list is kept; `stalls`, after how many seconds
+    `punchlist.detect.loops`; `staleness`, a mapping about how the list is kept; `stalls`, after how many seconds
     of silence there is a notice (`notice_after`), and how long anybody listens (`lifetime`). Off unless asked for:
     `guardrail`, True or a mapping in the form of Hermes' `tool_loop_guardrails`; `rounds`, True or a mapping with
     `max_stalls` and `max_rounds`, to count assistant messages that bring nothing.
@@ -122,6 +126,7 @@ class Handle:
         self.profile = profile
         self._project = project
         self._alive_at: datetime | None = None
+        self._noted = 0
         self._dialect = dialect_named(dialect)
         self._options = options
         self._policy = _policy(self._dialect, options)
@@ -132,11 +137,11 @@ class Handle:
             _check_list(self.task_list)
         if options.get("layers") is not None:
             _check_layers(options)
-        if options.get("guidance"):
-            _ = self._rules  # whatever is wrong with them is said now
+        self._rules = self._make_rules()
+        self._own_tools = OwnTools.named(options.get("reading_tools", ()), options.get("changing_tools", ()))
+        self._tool_names = frozenset(tool.name for tool in self._dialect.tools)
         self._grading = options.get("grades", "show")
-        if not _WATCHED.isdisjoint(options):
-            _check_watching(options)
+        self._detectors = detector_options(options, self._own_tools)
 
     def __repr__(self) -> str:
         return f"Agent({self.name!r}, session={self.session!r}, dialect={self.dialect!r})"
@@ -185,26 +190,11 @@ class Handle:
         row = self._row()
         return "plan" if row is not None and row.mode == "plan" else "execute"
 
-    @once
-    def _own_tools(self) -> OwnTools:
-        from punchlist.guidance.tools import OwnTools  # not needed where an agent is only asked for its list
-
-        return OwnTools.named(self._options.get("reading_tools", ()), self._options.get("changing_tools", ()))
-
-    @once
-    def _rules(self) -> Rules:
-        from punchlist.guidance.settings import rules, settings_from, without_reminders
-
+    def _make_rules(self) -> Rules:
         found = rules(self.dialect, self.profile, settings_from(self._options.get("guidance")))
         layers = self._options.get("layers")
         silent = found.schedule.main_only and self._options.get("subagent", False)
         return without_reminders(found) if silent or (layers is not None and "reminder" not in layers) else found
-
-    @once
-    def _accounts(self) -> Accounts:
-        from punchlist.agent.accounts import Accounts
-
-        return Accounts(self.dialect, self.profile)
 
     def _row(self) -> AgentRow | None:
         return self.board.store.agent(self.session, self.name)
@@ -218,7 +208,7 @@ class Handle:
 
     def _tasks_before(self, tx: Transaction, row: AgentRow) -> tuple[Task, ...]:
         """The tasks that are this agent's work, as its model is reminded of them."""
-        from punchlist.agent.task_work import tasks_before
+        from punchlist.agent.due_tasks import tasks_before
 
         return tasks_before(tx, row, self)
 
@@ -236,6 +226,28 @@ class Handle:
             tx.renew(row, now)
         return row
 
+    def _open(self, tx: Transaction, now: datetime) -> AgentContext:
+        """Return the agent in a transaction of its own reports and calls, with the reports noted that were lost."""
+        ctx = AgentContext(tx, self._joined(tx, now), now, self.name)
+        lost = lost_reports(self.board.store).of(self.session, self.name)
+        if lost:
+            ctx.add(Draft("reports.dropped", {"count": len(lost), "since": lost[0].isoformat()}))
+            ctx.remember(dropped=(*ctx.memory.dropped, (lost[0], now))[-_MOST_DROPPED:])
+            ctx.save()  # grades that are given in this transaction look at it
+        self._noted = len(lost)
+        return ctx
+
+    def _reports_recorded(self) -> None:
+        """Forget the lost reports that the last transaction has noted; to be called once it is committed."""
+        if self._noted:
+            lost_reports(self.board.store).forget(self.session, self.name, self._noted)
+            self._noted = 0
+
+    def _failed(self, otherwise: T) -> T:
+        """Log the exception that was caught; return what to say in its place."""
+        _log.exception("a step of %s in session %s met a fault and was left out", self.name, self.session)
+        return otherwise
+
     def _alive(self) -> None:
         """A sign of life that leaves nothing else, once a second at most: the agent keeps its claims on tasks."""
         now = self.board.now()
@@ -249,7 +261,7 @@ class Handle:
                 tx.renew(row, now)
 
         with suppress(StoreError):  # whoever calls has nothing to write
-            self.board.store.transact(work, durable=False)
+            self.board.store.transact(work, durable=False, wait=REPORT_WAIT)
 
 
 def speaks(agent: Handle) -> Dialect:
@@ -270,16 +282,8 @@ def _policy(dialect: Dialect, options: AgentOptions) -> Policy:
     delay = options.get("clear_delay")
     if delay is not None and dialect.name == "oh-my-pi":
         policy = replace(policy, hide_closed_after=float(delay))
-    secrets = _secrets(options)
+    secrets = own_secrets(options.get("redact"))
     return policy if secrets is None else replace(policy, secrets=secrets)
-
-
-def _secrets(options: AgentOptions) -> re.Pattern[str] | None:
-    if not options.get("redact") and redaction() is None:
-        return None
-    from punchlist.agent.own_secrets import own_secrets
-
-    return own_secrets(options)
 
 
 def _offered(dialect: Dialect, options: AgentOptions) -> bool:
@@ -312,12 +316,6 @@ def _check_layers(options: AgentOptions) -> None:
     from punchlist.guidance.layers import known
 
     known(options.get("layers") or ())
-
-
-def _check_watching(options: AgentOptions) -> None:
-    from punchlist.agent.watch_options import check_watching
-
-    check_watching(options)
 
 
 def check_name(what: str, name: str) -> None:

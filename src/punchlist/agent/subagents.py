@@ -5,23 +5,31 @@ from __future__ import annotations
 import logging
 from datetime import datetime
 
+from punchlist.agent.context import AgentContext, ancestors
+from punchlist.agent.detectors import new_stall
 from punchlist.agent.edits import apply_edit
-from punchlist.agent.runtime import Runtime
+from punchlist.agent.grading import graded, judge_claims, refusal
+from punchlist.agent.tool_reports import ToolReports, key_in_focus
 from punchlist.core.commands import Done, Edit, Target
 from punchlist.core.events import Draft
+from punchlist.core.grounding import item_key, matching_item
 from punchlist.store import AgentRow, Transaction
+from punchlist.store.memory import AgentMemory
 
 _log = logging.getLogger("punchlist.guidance")
 
 
-class Subagents(Runtime):
+class Subagents(ToolReports):
     """What a child means for the list of its parent."""
 
-    def _lit_up(self, tx: Transaction, row: AgentRow, child: AgentRow) -> str:
-        """The key of what a new child works on: the open item that its label names, else what is in focus."""
-        self._watching.silence.spawned(tx, child, self.board.now())
-        tx.save_ledger(child, self._accounts.awaiting(None, True))
-        return self._watching.spawned(tx, row, child.number, _named(row, child.label))
+    def _lit_up(self, ctx: AgentContext, child: AgentRow) -> str:
+        """Return the key of what a new child works on: the open item that its label names, else what is in focus."""
+        tx, row = ctx.tx, ctx.row
+        begun = AgentMemory(awaited=True, stall=new_stall(child, ctx), stall_options=self._detectors.stalls)
+        tx.memory.save(child.number, begun)
+        item = _named(row, child.label) or key_in_focus(ctx)
+        tx.memory.save_started_for(child.number, item)
+        return item
 
     def _finished_as_child(self, outcome: str) -> None:
         """Completes the item that this agent was started for, if that was asked for."""
@@ -37,17 +45,15 @@ class Subagents(Runtime):
 
     def _complete(self, tx: Transaction, now: datetime) -> str | None:
         """The name of the parent whose item is completed now, graded by what was seen of it; None if there is none."""
-        from punchlist.agent.grading import Judging, graded, refusal
-
         own = tx.agent(self.session, self.name)
-        name = None if own is None else tx.work.parent_of(own.number)
+        name = None if own is None else tx.memory.parent_of(own.number)
         row = None if name is None else tx.agent(self.session, name)
         item = None if own is None or row is None else _named(row, own.label).rpartition("/")[2]
         if row is None or not item:
             return None
         done = Edit((Done(Target(item=item, by="id"), advance=False),))
         applied = apply_edit(row.state, done, now, by=self.name, own=False)
-        given = Judging().judged(tx, row, applied)
+        given = judge_claims(tx, row, applied)
         if self._grading == "require" and (problem := refusal(given)) is not None:
             refused = Draft("list.refused", {"code": problem.code, "problem": problem.text[:500]})
             tx.add_events(row, [refused], by=self.name, at=now)
@@ -60,7 +66,13 @@ class Subagents(Runtime):
 
 def _named(row: AgentRow, label: str | None) -> str:
     """The key of the one open item that a label names; empty if there is none."""
-    from punchlist.core.grounding import item_key, matching_item  # not for those who only show a list
-
     item = matching_item(label, row.state.todos.items) if label else None
     return "" if item is None else item_key(row.state.todos.plan_id, item.id)
+
+
+def is_gone(tx: Transaction, session: str, name: str) -> bool:
+    """True if this subagent finished while an ancestor is still running: its list is no longer what goes on."""
+    row = tx.agent(session, name)
+    if row is None or row.parent is None or not tx.log.has_finished(row.number):
+        return False
+    return any(not tx.log.has_finished(parent.number) for parent, _ in ancestors(tx, row))

@@ -1,35 +1,81 @@
-"""The rhythm of a conversation: the host says what happens, and is told what to put before the model."""
+"""Speak to the model in the rhythm of a conversation: the host says what happens, and gets what to put before it.
+
+Each step reads the agent's memory, decides, and writes it, in one small transaction.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable
+from typing import Final
 
-from punchlist.agent.handle import Handle
-from punchlist.agent.once import once
+from msgspec.structs import replace
 
-if TYPE_CHECKING:
-    from punchlist.agent.reports import Reports
-    from punchlist.agent.watching import Watching
-    from punchlist.guidance.words import Injection
+from punchlist.agent import detectors
+from punchlist.agent.context import AgentContext, lost_reports
+from punchlist.agent.due_tasks import bring_up_to_date, look, settle
+from punchlist.agent.grading import contradictions, regrade_after
+from punchlist.agent.handle import REPORT_WAIT, Handle, T
+from punchlist.agent.questions import take_answers
+from punchlist.core.current_work import append_tasks, find_unreachable, own_task_list
+from punchlist.core.events import Draft, Event
+from punchlist.core.grounding.fold import TURN_ENDS
+from punchlist.core.grounding.tool_call import Moment
+from punchlist.core.task import Task
+from punchlist.core.todo import ListState, TodoList
+from punchlist.detect import stalls
+from punchlist.guidance.compaction import OpenWork, block
+from punchlist.guidance.decisions import Situation, TurnDecision, after_turn, at_stop, is_own, person_spoke
+from punchlist.guidance.layers import PROFILES, Layer, layers, prompt
+from punchlist.guidance.ledger import Size, Spent, key_of, merged, size_of, size_of_tools
+from punchlist.guidance.memory import Memory
+from punchlist.guidance.open_work import open_tasks, open_work
+from punchlist.guidance.plan_mode import notice
+from punchlist.guidance.words import NOTHING_BEYOND, Beyond, Injection
+from punchlist.store import Transaction
+
+_NO_TURN: Final = frozenset({"", "agent.joined", *TURN_ENDS})
+"""Events after which nothing has happened in a turn."""
+
+_MOST_TOOLS: Final = 1_000
+_LONGEST_NAME: Final = 200
+_NOTHING_SPENT: Final = Spent()
 
 
 class Turns(Handle):
-    """Nothing here raises: on a fault it says nothing, and logs."""
+    """Nothing here raises: on a fault it changes nothing, says nothing, and logs."""
 
     def user_turn(self) -> None:
         """The person spoke: tries of the stop guard and reminders of the last prompt are forgotten.
 
         A run begins: calls of before are no part of a loop any more.
         """
-        self._steps.person_spoke()
+
+        def work(ctx: AgentContext) -> None:
+            self._turn_over(ctx, asked=True)
+            ctx.remember(guidance=person_spoke(ctx.memory.guidance))
+
+        self._attempt(work, None)
 
     def assistant_turn(self, tools_used: Iterable[str] = ()) -> list[Injection]:
         """To be called once for each assistant message, with the names of the tools that it used, in order.
 
         What it returns belongs at the tail of the next request, or in front of its tool results, and into no other.
         """
-        return self._steps.turn(tools_used)
+
+        def work(ctx: AgentContext) -> list[Injection]:
+            tools = _names(tools_used)
+            self._assistant_spoke(ctx)
+            if self._detectors.rounds is not None:
+                detectors.end_round(ctx, self._detectors.rounds)
+            others = ctx.memory.guidance.others
+            memory = self._hear(ctx, ctx.memory.guidance)
+            outcome = self._with_answers(ctx, after_turn(memory, self._seen(ctx, tools), self._rules))
+            others = max(sum(not is_own(name, self._tool_names) for name in tools), others)
+            self._tell(ctx, outcome)
+            self._account(ctx, outcome, turn=size_of_tools(self.tools), others=others, own=bool(tools) and not others)
+            return list(outcome.said)
+
+        return self._attempt(work, [], looks=True)
 
     def about_to_stop(self, last_text: str = "", *, background: int = 0) -> Injection | None:
         """To be called when the model wants to stop: what to say to it so that it goes on, or None to let it.
@@ -37,38 +83,277 @@ class Turns(Handle):
         `last_text` is what it said last: whoever asks the person something may stop. `background` is how many pieces
         of its work still run elsewhere.
         """
-        return self._steps.stop(last_text, background)
 
-    @once
-    def _steps(self) -> Reports:
-        from punchlist.agent.reports import Reports  # a command that only shows a list has no use for it
-        from punchlist.agent.settling import settle, wanted
-        from punchlist.agent.steps import Ground
+        def work(ctx: AgentContext) -> Injection | None:
+            text = last_text if isinstance(last_text, str) else ""  # pyright: ignore[reportUnnecessaryIsInstance]
+            memory = ctx.memory.guidance
+            outcome = self._with_answers(ctx, TurnDecision(memory))
+            if not outcome.said:
+                outcome = at_stop(memory, self._seen(ctx), self._rules, last_text=text, background=background)
+            if not outcome.said and not background:
+                self._turn_over(ctx)
+            if outcome.memory is memory and not outcome.said:
+                return None
+            self._tell(ctx, outcome)
+            self._account(ctx, outcome)
+            return outcome.said[0] if outcome.said else None
 
-        ground = Ground(
-            board=self.board,
-            name=self.name,
-            session=self.session,
-            dialect=self._dialect,
+        return self._attempt(work, None, looks=True)
+
+    # What a model is told outside its turns.
+
+    @property
+    def layers(self) -> tuple[Layer, ...]:
+        """The pieces about the todo tool, by the option `layers`, else by the profile. They never change with the list.
+
+        Empty where the tool is not offered and in the profile `off`.
+        """
+        names = self._options.get("layers")
+        wanted = PROFILES[self.profile] if names is None or self.profile == "off" else names
+        return layers(self._todo_tools, wanted, verbose=self._options.get("verbose", False))
+
+    @property
+    def prompt(self) -> str:
+        """Those of the layers that belong in the system prompt, as one text."""
+        return prompt(self.layers)
+
+    def compaction_block(self) -> str | None:
+        """Unfinished work only, for a conversation that was compacted; None when nothing is open.
+
+        Fenced; in Hermes' own format under its dialect. `guidance.compaction.merge_block` puts it in its place. None in
+        the profile `off` and where the tool is not offered.
+        """
+        if self.profile == "off" or not self.offered:
+            return None
+        look(self)
+        text = block(self._open_work(), self._dialect)
+        if text is not None:
+            self._attempt(lambda ctx: self._spend(ctx, {"compaction": size_of(text)}), None)
+        return text
+
+    def _open_work(self) -> tuple[OpenWork, ...]:
+        """All work that this agent still owes: on its list, and its tasks behind that."""
+
+        def tasks(tx: Transaction) -> tuple[Task, ...]:
+            row = tx.agent(self.session, self.name) if tx.has_tasks else None
+            return () if row is None else self._tasks_before(tx, row)
+
+        listed = open_work(self.todos, self._dialect)
+        found = self.board.store.read(tasks)
+        return (*listed, *open_tasks(found, self._dialect, task_list=self.task_list)) if found else listed
+
+    # Steps.
+
+    def _attempt(self, work: Callable[[AgentContext], T], otherwise: T, *, looks: bool = False) -> T:
+        """Run a step about work as it stands by now; with `looks` also as it was changed outside the board."""
+        try:
+            if looks:
+                bring_up_to_date(self)
+            return self._transact(work, settles=True)
+        except Exception:
+            return self._failed(otherwise)
+
+    def _take_report(self, work: Callable[[AgentContext], T], otherwise: T) -> T:
+        """Run a step that a host reports: where it cannot be recorded, it is dropped and counted."""
+        try:
+            return self._transact(work)
+        except Exception:
+            lost_reports(self.board.store).add(self.session, self.name, self.board.now())
+            return self._failed(otherwise)
+
+    def _transact(self, work: Callable[[AgentContext], T], *, settles: bool = False) -> T:
+        def run(tx: Transaction) -> tuple[T, list[str]]:
+            ctx = self._open(tx, self.board.now())
+            row = ctx.row
+            settled: list[str] = []
+            if settles or row.state.todos.focus is None:  # an item in focus is what a report belongs to, not a task
+                settled = settle(tx, row, ctx.now, name=self.task_list)
+            result = work(ctx)
+            ctx.save()
+            return result, settled
+
+        result, settled = self.board.store.transact(run, durable=False, wait=REPORT_WAIT)
+        self._reports_recorded()
+        for name in settled:
+            self.board.tasks_changed(name)
+        return result
+
+    def _turn_over(self, ctx: AgentContext, *, asked: bool = False) -> None:
+        """End a turn. With `asked` another begins, and a heartbeat is waited for, whether or not tools are reported."""
+        self._end_turn(ctx, asked=asked)
+        if not ctx.memory.watched and ctx.memory.awaited != asked:
+            ctx.remember(awaited=asked)
+
+    def _end_turn(self, ctx: AgentContext, draft: Draft | None = None, *, asked: bool = False) -> None:
+        """Give up the calls that still run. `draft` is added in any case.
+
+        A turn in which nothing happened is none: an agent that stops, and is then spoken to, has ended one turn.
+        """
+        tx, number = ctx.tx, ctx.row.number
+        has_gone_on = draft is not None or tx.log.last_kind(number) not in _NO_TURN
+        stall = ctx.memory.stall
+        detectors.end_stall(ctx, stall)
+        detectors.end_storm(ctx)
+        if asked:
+            detectors.keep_stall_options(ctx, self._detectors)
+            detectors.begin_turn(ctx, self._detectors)
+            detectors.begin_run(ctx)
+        left_open = tx.tool_calls.open(number)
+        if has_gone_on or left_open:
+            seq = ctx.add(draft or Draft("turn.ended", {"abandoned": len(left_open)}))
+            for row in left_open:
+                call = replace(row.call, outcome="abandoned", finished=Moment(ctx.now, seq), check_outcome=None)
+                tx.tool_calls.save(number, replace(row, call=call))
+        if asked:
+            ctx.remember(stall=stalls.submitted(detectors.new_stall(ctx.row, ctx), ctx.now))
+        elif stall is not None:
+            ctx.remember(stall=stalls.ended(stall))
+        for row in left_open:
+            regrade_after(tx, ctx.row, replace(row.call, outcome="abandoned"), ctx.now, failed=True)
+
+    def _assistant_spoke(self, ctx: AgentContext) -> None:
+        """Take in an assistant message, which is a heartbeat."""
+        memory = ctx.memory
+        if memory.watched or memory.awaited:
+            detectors.heartbeat(ctx, "assistant_turn", watched=memory.watched)
+        if memory.awaited:
+            ctx.remember(awaited=False)
+
+    def _seen(self, ctx: AgentContext, tools: list[str] | None = None) -> Situation:
+        row, dialect = ctx.row, self._dialect
+        planning = row.mode == "plan"
+        todos, out_of_reach = self._current(ctx)
+        entered = (ctx.tx.modes.entered(row.number) or {}) if planning else {}
+        return Situation(
+            todos=todos,
+            beyond=out_of_reach,
+            tally=ctx.memory.counts,
             policy=self._policy,
-            rules=self._rules,
-            accounts=self._accounts,
-            host=self._own_tools,
-            tools=self.tools,
-            watching=self._watching,
+            # as the texts put it between backticks
+            tool="` or `".join(dialect.writers) or dialect.tools[0].name,
+            own=self._tool_names,
+            writers=frozenset(dialect.writers),
+            shown=row.state.shown,
+            planning=planning,
             offered=self.offered,
-            tells_grades=self._grading != "show",
-            task_list=self.task_list,
-            tasks=self._tasks_before,
-            join=self._joined,
-            settle=lambda tx, row, now: settle(tx, row, now, name=self.task_list),
-            look=lambda: wanted(self),
+            entered=str(entered.get("entered_at", "")),  # tells one stay in plan mode from another
+            tools=tools or (),
+            notice=notice(dialect) if planning else "",
+            host=self._own_tools,
         )
-        return Reports(ground)
 
-    @once
-    def _watching(self) -> Watching:
-        from punchlist.agent.watch_options import watch_settings
-        from punchlist.agent.watching import Watching
+    def _current(self, ctx: AgentContext) -> tuple[TodoList, Beyond]:
+        """Return the agent's work, its list and its tasks; and those of them that its tool does not reach."""
+        todos = ctx.row.state.todos
+        if not ctx.tx.has_tasks:
+            return todos, NOTHING_BEYOND
+        tasks, own = self._tasks_before(ctx.tx, ctx.row), own_task_list(self._dialect.layer, self.task_list)
+        return append_tasks(todos, tasks, own=own), Beyond(*find_unreachable(tasks, own))
 
-        return Watching(watch_settings(self._options, self._own_tools), self.name)
+    def _with_answers(self, ctx: AgentContext, outcome: TurnDecision) -> TurnDecision:
+        """Add what people answered since. That is a person's word, not ours: no profile holds it back."""
+        answers = take_answers(ctx.tx, ctx.row)
+        if answers is None:
+            return outcome
+        answer = Injection("answer", answers, role=self._rules.schedule.role)
+        return outcome._replace(said=(answer, *outcome.said))
+
+    @staticmethod
+    def _tell(ctx: AgentContext, outcome: TurnDecision) -> None:
+        """Record what is said; and if that was the whole list, that the model knows it now."""
+        if outcome.said:
+            said = [Draft("guidance.said", {"kind": one.kind, "characters": len(one.text)}) for one in outcome.said]
+            ctx.add(*said)
+        if outcome.shows_list:
+            ctx.tx.save_list(ctx.row, ListState(ctx.row.state.todos), unseen=0, at=ctx.now)
+
+    def _account(
+        self, ctx: AgentContext, outcome: TurnDecision, *, turn: Size | None = None, others: int = 0, own: bool = False
+    ) -> None:
+        """Remember what was decided, and what this step cost."""
+        ctx.remember(guidance=outcome.memory)
+        injections: dict[str, Size] = {}
+        for one in outcome.said:
+            injections = merged(injections, {one.kind: size_of(one.text)})
+        spent = Spent(
+            turns=int(turn is not None),
+            others=others,
+            own_turns=int(own),
+            caused=sum(one.kind == "stop" for one in outcome.said),
+            withheld=outcome.withheld,
+            descriptions=turn or Size(),
+        )
+        self._spend(ctx, injections, spent)
+
+    def _spend(self, ctx: AgentContext, injections: dict[str, Size], more: Spent = _NOTHING_SPENT) -> None:
+        """Add texts that were handed out to the ledger."""
+        key, spent = key_of(self.dialect, self.profile), ctx.memory.spent
+        total = spent.get(key, _NOTHING_SPENT) + replace(more, injections=injections)
+        ctx.remember(spent={**spent, key: total})
+
+    # Findings that the model is to hear of: each once, for as long as it holds.
+
+    def _hear(self, ctx: AgentContext, memory: Memory) -> Memory:
+        """Return the memory with what was found since the last turn and still holds."""
+        if self._rules.tell_findings:
+            found, upto = ctx.tx.log.findings(ctx.row.number, memory.found)
+            memory = replace(hear_findings(memory, found), found=upto)
+        return self._hear_contradicted(ctx, memory) if self._grading != "show" else memory
+
+    @staticmethod
+    def _hear_contradicted(ctx: AgentContext, memory: Memory) -> Memory:
+        """Return the memory with completions that were contradicted since the last turn and still are."""
+        tx, row, said = ctx.tx, ctx.row, list[str]()
+        revision = row.state.todos.revision
+        if revision != memory.regraded:
+            changed = tx.log.regraded_items(row.number, memory.regraded)
+            if changed:
+                said += contradictions(tx, row, {event.data["id"] for event in changed})
+            memory = replace(memory, regraded=revision)
+        if tx.has_tasks:
+            changed, upto = tx.log.regraded_tasks(row.number, memory.tasks_regraded)
+            if changed:
+                from punchlist.tasks.grading import contradictions as of_tasks
+
+                said += of_tasks(tx, row, changed, ctx.now)
+            memory = replace(memory, tasks_regraded=upto)
+        if not said:
+            return memory
+        more = [f"{len(said) - _MOST_HEARD} more are contradicted too."] if len(said) > _MOST_HEARD else []
+        return replace(memory, finding="\n".join([memory.finding, *said[:_MOST_HEARD], *more]).strip("\n"))
+
+
+_SAME: Final = {
+    **dict.fromkeys(("generic_repeat", "known_poll_no_progress", "ping_pong", "unknown_tool_repeat"), "loop"),
+    **dict.fromkeys(("global_circuit_breaker", "compaction_loop_persisted", "error_streak"), "loop"),
+    **dict.fromkeys(("nothing_submitted", "no_runtime_event", "no_output", "silent_after_output"), "silence"),
+}
+"""Detectors that see the same thing, from its beginning to its worst."""
+
+_MOST_HEARD: Final = 5
+_REMEMBERED: Final = 32
+
+
+def hear_findings(memory: Memory, found: Iterable[Event]) -> Memory:
+    """Return the memory with findings, raised and cleared in this order, that the model is to hear of."""
+    known = dict.fromkeys(memory.heard)
+    news: dict[str, str] = {}
+    for event in found:
+        detector = str(event.data.get("detector", ""))
+        key = f"{_SAME.get(detector, detector)}:{event.data.get('subject', '')}"
+        if event.kind == "finding.cleared":
+            known.pop(key, None)
+            news.pop(key, None)
+        elif key not in known or key in news:
+            known[key] = None
+            news[key] = str(event.data.get("seen", ""))  # of what has grown since, how it is now
+    if memory.finding:  # what the loop detector was told to say by itself
+        news = {key: seen for key, seen in news.items() if not key.startswith("loop:")}
+    said = [line for line in (memory.finding, *news.values()) if line][:_MOST_HEARD]
+    return replace(memory, heard=tuple(known)[-_REMEMBERED:], finding="\n".join(said))
+
+
+def _names(tools: Iterable[str]) -> list[str]:
+    """Return the names of the tools, whatever a host may have put there."""
+    given = [tools] if isinstance(tools, str) else list(tools or ())
+    return [str(name)[:_LONGEST_NAME] for name in given[:_MOST_TOOLS]]

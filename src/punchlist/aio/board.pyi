@@ -9,8 +9,7 @@ from typing import Any, Literal, ParamSpec, Self, TypeVar, Unpack, overload
 from punchlist.agent import Agent as SyncAgent
 from punchlist.agent import AgentOptions
 from punchlist.agent.handle import Handle, Mode
-from punchlist.agent.helping import Helpers
-from punchlist.agent.stalling import Stall
+from punchlist.agent.overview import Helpers, Stall
 from punchlist.aio.threads import Lane
 from punchlist.board import Board as SyncBoard
 from punchlist.board import Clock, Folder

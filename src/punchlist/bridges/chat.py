@@ -11,7 +11,7 @@ from punchlist.bridges.acp.updates import CANCELLED, Updates
 from punchlist.bridges.lists import Look, spoken
 from punchlist.bridges.projector import Message, Projector, ProjectorOptions, RuntimeEvent
 from punchlist.core.events import Event
-from punchlist.core.grounding.work import TURN_ENDS
+from punchlist.core.grounding.fold import TURN_ENDS
 
 # ACP updates as events for the projector.
 

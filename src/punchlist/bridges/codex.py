@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from punchlist.bridges.lists import Lists, Look
 from punchlist.core.events import Event
-from punchlist.core.grounding.work import TURN_ENDS
+from punchlist.core.grounding.fold import TURN_ENDS
 from punchlist.core.todo import TodoList
 from punchlist.dialects import codex as codex_wire
 

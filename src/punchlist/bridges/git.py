@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 
 from msgspec import Struct, field
 
-from punchlist.core.grounding.commits import Committing
+from punchlist.core.grounding.fold import Committing
 
 TIMEOUT: Final = 5.0
 """Seconds for one question to Git."""

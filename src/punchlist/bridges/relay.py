@@ -17,7 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from punchlist.agent import Agent
-from punchlist.agent.stalling import listened
+from punchlist.agent.overview import listened
 from punchlist.board import Board, parse_cursor
 from punchlist.bridges.changes import ListDelta, change
 from punchlist.bridges.lists import Lists, Look, looking_into, pass_on, spoken
@@ -498,7 +498,7 @@ def relay_children(
 def _read_log(board: Board, session: str, upto: int) -> Iterator[Event]:
     """Yield the events of a session, up to `upto`."""
     seen = 0
-    while page := board.store.read(lambda tx, seen=seen: tx.work.log(session, None, seen)):
+    while page := board.store.read(lambda tx, seen=seen: tx.log.page(session, None, seen)):
         for event in page:
             if event.seq > upto:
                 return

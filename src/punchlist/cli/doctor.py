@@ -255,12 +255,12 @@ def _settings() -> Iterator[Finding]:
 
 def _problem(name: str) -> str:
     """What is wrong with a setting, as those who use it would say."""
-    from punchlist.agent.own_secrets import own_secrets
+    from punchlist.config import own_secrets
 
     readers: dict[str, Callable[[], object]] = {
         "PUNCHLIST_DURABILITY": config.durability,
         "PUNCHLIST_LEASE": config.lease,
-        "PUNCHLIST_REDACT": lambda: own_secrets({}),
+        "PUNCHLIST_REDACT": own_secrets,
         "PUNCHLIST_STALL_AFTER": config.stall_timings,
         "PUNCHLIST_STALL_LIFETIME": config.stall_timings,
         "PUNCHLIST_TIMER_HORIZON": config.timer_horizon,

@@ -21,7 +21,7 @@ from punchlist.cli.arguments import Parser, add_all, add_json, author, command_p
 from punchlist.cli.terminal import look, show, show_json
 from punchlist.config import project_of
 from punchlist.core.grounding import Subject, is_task
-from punchlist.core.grounding.calls import todo_subject
+from punchlist.core.grounding.tool_call import todo_subject
 from punchlist.core.report import Report
 from punchlist.errors import SessionUnknown
 from punchlist.surfaces.brief import Around, Silent, brief_data, brief_lines, done, is_empty, names
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from punchlist.board import Board
     from punchlist.core.brief import Brief
-    from punchlist.core.grounding.commits import Committing
+    from punchlist.core.grounding.fold import Committing
     from punchlist.core.report import ItemReport
     from punchlist.store import Transaction
     from punchlist.store.plans import QuestionRow
@@ -156,10 +156,10 @@ def run_brief(options: Namespace) -> int:
         mark = f"brief {author(options)} {'' if project is None else project_of(project)}"
         after = options.after
         if after is None:
-            after = board.store.read(lambda tx: tx.work.mark(mark))
+            after = board.store.read(lambda tx: tx.log.mark(mark))
         found = _without_asked(board.brief(after, project=project), board.questions(project=project))
         spent = sum(row.cost.tokens for row in board.costs(project=project))
-        before = 0 if options.after is not None else board.store.read(lambda tx: tx.work.mark(f"{mark} tokens"))
+        before = 0 if options.after is not None else board.store.read(lambda tx: tx.log.mark(f"{mark} tokens"))
         around = _around(board, project, max(0, spent - before))
         told = (*done(found), *found.failed, *found.under_way)
         code = _tell(found, around, changes_of(board, told, found.report.committing), options)
@@ -169,8 +169,8 @@ def run_brief(options: Namespace) -> int:
 
 
 def _save(tx: Transaction, mark: str, until: int, spent: int) -> None:
-    tx.work.save_mark(mark, until)
-    tx.work.save_mark(f"{mark} tokens", spent)
+    tx.log.save_mark(mark, until)
+    tx.log.save_mark(f"{mark} tokens", spent)
 
 
 def _without_asked(found: Brief, questions: Iterable[QuestionRow]) -> Brief:

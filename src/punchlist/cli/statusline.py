@@ -101,7 +101,7 @@ def _list(board: Board, session: str | None, project: str | None, agent: str | N
 def _is_gone(board: Board, row: ListRow) -> bool:
     if row.parent is None:
         return False
-    from punchlist.agent.family import is_gone  # only where agents start others
+    from punchlist.agent.subagents import is_gone  # only where agents start others
 
     return board.store.read(lambda tx: is_gone(tx, row.session, row.agent))
 

@@ -9,9 +9,8 @@ from typing import Final
 from msgspec import Struct
 
 from punchlist.core.events import Event
-from punchlist.core.grounding.counting import tally_of
-from punchlist.core.grounding.tally import Tally
-from punchlist.core.grounding.work import REPORTS, TURN_ENDS
+from punchlist.core.grounding.fold import REPORTS, TURN_ENDS
+from punchlist.core.grounding.tally import Tally, tally_of
 from punchlist.core.report import ItemReport, Report, Reporting
 from punchlist.core.todo import Status
 

@@ -18,13 +18,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from punchlist.core.events import Event, fold
-from punchlist.core.grounding.calls import Subject, task_subject, todo_subject
-from punchlist.core.grounding.commits import Committing
-from punchlist.core.grounding.counting import work_during
 from punchlist.core.grounding.evidence import Matched, completion_before, grounded_by, match_evidence, with_unclaimed
+from punchlist.core.grounding.fold import Committing, Grounding
 from punchlist.core.grounding.grades import GRADES, SOUND, Grade, regrade
-from punchlist.core.grounding.tally import NOTHING, CheckSeen, Tally, combined, last_check
-from punchlist.core.grounding.work import Grounding
+from punchlist.core.grounding.tally import NOTHING, CheckSeen, Tally, combined, latest, work_during
+from punchlist.core.grounding.tool_call import Subject, task_subject, todo_subject
 from punchlist.core.task import Task, TaskStatus, fold_task
 from punchlist.core.todo import Blocker, Status, TodoItem, TodoList
 
@@ -173,7 +171,7 @@ class ItemReport(Struct, frozen=True):
     @property
     def last_check(self) -> CheckSeen | None:
         """The check that was seen last, before or after it was called done."""
-        return last_check(self.tally.last_check, self.later.last_check)
+        return latest(self.tally.last_check, self.later.last_check)
 
 
 class Totals(Struct, frozen=True):
@@ -333,6 +331,9 @@ class Reporting:
             if known == "confirmed" or (of.session, of.agent) in seen or not tally.is_empty:
                 own = grounded_by(tally, evidence, item=of.item, since=item.created_at)
                 grade = regrade(known, own, later)
+                start = item.started_at or item.created_at
+                if grade == "asserted" and self.work.has_dropped(of, start, item.finished_at):
+                    grade = None  # its reports may have been among those that were lost
             else:
                 grade = known
         stints, touched = self._stints.of(of) or _known_stints(item), self._touched.get(of, 0)

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from collections.abc import Mapping
+from typing import Any, Literal, TypeVar
 
 from msgspec import Struct
 
 from punchlist.text import cut, for_prompt
+
+Value = TypeVar("Value")
+Raised = tuple[tuple[str, str], ...]
+"""Detectors whose finding still holds, each with its subject."""
 
 LONGEST_NAME = 80
 """So many characters of a name that came from a model stand in a sentence."""
@@ -79,3 +84,15 @@ def shown(name: str) -> str:
     if len(name) <= LONGEST_NAME and name.isascii() and name.isprintable() and "<" not in name and "&" not in name:
         return name
     return for_prompt(cut(name[: 4 * LONGEST_NAME], LONGEST_NAME))
+
+
+def without_entry(entries: Mapping[str, Value], key: str) -> Mapping[str, Value]:
+    return {known: value for known, value in entries.items() if known != key} if key in entries else entries
+
+
+def with_entry(entries: Mapping[str, Value], key: str, value: Value, most: int) -> Mapping[str, Value]:
+    """Return the entries with this one as the newest, and no more than `most`."""
+    rest = without_entry(entries, key)
+    if len(rest) >= most:
+        rest = dict(list(rest.items())[len(rest) - most + 1 :])
+    return {**rest, key: value}

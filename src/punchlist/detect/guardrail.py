@@ -14,12 +14,11 @@ from typing import Any, Literal, cast
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from punchlist.detect.findings import Finding, Level, shown
-from punchlist.detect.guardrail_options import DEFAULT, GuardrailOptions
+from punchlist.detect.findings import Finding, Level, shown, with_entry, without_entry
 from punchlist.detect.refusals import is_refusal
+from punchlist.detect.settings import flag, mapping, whole
 from punchlist.detect.signatures import kept
-from punchlist.detect.stable import CHARACTERS, digest, is_plain
-from punchlist.detect.values import fields, less, more
+from punchlist.detect.stable_json import CHARACTERS, digest, fields, is_plain
 
 Action = Literal["allow", "warn", "block", "halt"]
 
@@ -28,6 +27,75 @@ _MOST = 256
 
 _CONTROLS = ("list", "steer", "stop")
 _LEVELS: Mapping[Action, Level] = {"allow": "ok", "warn": "warning", "block": "critical", "halt": "critical"}
+
+
+IDEMPOTENT = frozenset(
+    {"read_file", "search_files", "web_search", "web_extract", "session_search", "skill_view", "skills_list"}
+    | {"browser_snapshot", "browser_console", "browser_get_images"}
+    | {"mcp_filesystem_read_file", "mcp_filesystem_read_text_file", "mcp_filesystem_read_multiple_files"}
+    | {"mcp_filesystem_list_directory", "mcp_filesystem_list_directory_with_sizes", "mcp_filesystem_directory_tree"}
+    | {"mcp_filesystem_get_file_info", "mcp_filesystem_search_files"}
+)
+"""Tools that only read: the same answer to the same question is no progress."""
+
+MUTATING = frozenset(
+    {"terminal", "execute_code", "write_file", "patch", "todo", "todo_list", "memory", "skill_manage"}
+    | {"browser_click", "browser_type", "browser_press", "browser_scroll", "browser_navigate"}
+    | {"send_message", "cronjob", "cronjob_manage", "delegate_task", "process", "process_manage"}
+)
+"""Tools that change something: repeating them is never taken for a loop of reads."""
+
+
+class GuardrailOptions(Struct, frozen=True, kw_only=True):
+    """When the guardrail speaks, and when it stops a call. A cap of 0 is none."""
+
+    warnings_enabled: bool = True
+    hard_stop_enabled: bool = False
+    exact_failure_warn_after: int = 2
+    same_tool_failure_warn_after: int = 3
+    no_progress_warn_after: int = 2
+    exact_failure_block_after: int = 5
+    same_tool_failure_halt_after: int = 8
+    no_progress_block_after: int = 5
+    max_web_searches: int = 50
+    max_subagents: int = 50
+    idempotent_tools: frozenset[str] = IDEMPOTENT
+    mutating_tools: frozenset[str] = MUTATING
+
+    def is_idempotent(self, tool: str, *, reads: bool = False) -> bool:
+        """Whether a tool only looks something up, as its name says or somebody knows."""
+        return (reads or tool in self.idempotent_tools) and tool not in self.mutating_tools
+
+
+DEFAULT = GuardrailOptions()
+
+_NAME = "tool_loop_guardrails"
+_FLAGS = ("warnings_enabled", "hard_stop_enabled")
+_SECTIONS = {
+    "warn_after": {
+        "exact_failure": "exact_failure_warn_after",
+        "same_tool_failure": "same_tool_failure_warn_after",
+        "idempotent_no_progress": "no_progress_warn_after",
+    },
+    "hard_stop_after": {
+        "exact_failure": "exact_failure_block_after",
+        "same_tool_failure": "same_tool_failure_halt_after",
+        "idempotent_no_progress": "no_progress_block_after",
+    },
+    "loop_caps": {"max_web_searches": "max_web_searches", "max_subagents": "max_subagents"},
+}
+
+
+def guardrail_options(given: object) -> GuardrailOptions:
+    """The options in Hermes' form: two switches, and the sections `warn_after`, `hard_stop_after` and `loop_caps`."""
+    options = mapping(_NAME, given, (*_FLAGS, *_SECTIONS))
+    found: dict[str, Any] = {name: flag(f"{_NAME}.{name}", options[name]) for name in _FLAGS if name in options}
+    for section, names in _SECTIONS.items():
+        if section in options:
+            least = 0 if section == "loop_caps" else 1
+            for name, value in mapping(f"{_NAME}.{section}", options[section], names).items():
+                found[names[name]] = whole(f"{_NAME}.{section}.{name}", value, least=least)
+    return GuardrailOptions(**found)
 
 
 class Signature(Struct, frozen=True):
@@ -129,13 +197,19 @@ def after(
     key, tool = _key(mark), mark.tool_name
     if looks_failed(tool, result) if failed is None else failed:
         return _after_failure(state, mark, options)
-    failures, failing, repeats = less(state.failures, key), less(state.failing, tool), less(state.repeats, key)
+    failures, failing, repeats = (
+        without_entry(state.failures, key),
+        without_entry(state.failing, tool),
+        without_entry(state.repeats, key),
+    )
     if not options.is_idempotent(tool, reads=reads):
         return replace(state, failures=failures, failing=failing, repeats=repeats), _allowed(mark)
     result_hash = _result_hash(result)
     last, count = state.repeats.get(key, ("", 0))
     count = count + 1 if last == result_hash else 1
-    state = replace(state, failures=failures, failing=failing, repeats=more(repeats, key, (result_hash, count), _MOST))
+    state = replace(
+        state, failures=failures, failing=failing, repeats=with_entry(repeats, key, (result_hash, count), _MOST)
+    )
     if options.warnings_enabled and count >= options.no_progress_warn_after:
         return state, _decided("warn", "idempotent_no_progress_warning", mark, count)
     return state, _allowed(mark, count)
@@ -148,9 +222,9 @@ def _after_failure(
     exact, same = state.failures.get(key, 0) + 1, state.failing.get(tool, 0) + 1
     state = replace(
         state,
-        failures=more(state.failures, key, exact, _MOST),
-        failing=more(state.failing, tool, same, _MOST),
-        repeats=less(state.repeats, key),
+        failures=with_entry(state.failures, key, exact, _MOST),
+        failing=with_entry(state.failing, tool, same, _MOST),
+        repeats=without_entry(state.repeats, key),
     )
     if options.hard_stop_enabled and same >= options.same_tool_failure_halt_after:
         return state, _decided("halt", "same_tool_failure_halt", mark, same)

@@ -13,8 +13,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any, cast
 
-from punchlist.detect.stable import CHARACTERS, KEYS
-from punchlist.detect.values import fields
+from punchlist.detect.stable_json import CHARACTERS, KEYS, fields
 
 _TEXTS = ("content", "text", "title", "step", "description")
 _TODOS: Mapping[str, tuple[str, ...]] = {"todos": _TEXTS}

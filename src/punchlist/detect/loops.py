@@ -1,39 +1,225 @@
-"""Loop detection over the calls of an agent: OpenClaw's, call by call.
+"""Detect loops in an agent's tool calls, by OpenClaw's rules.
 
-`started` judges a call by those before it and records it; `finished` adds what it came to. A call judged critical
-counts only if it is seen to have run all the same, or with `count_blocked`. The state holds the last `history_size`
-calls and a few that were held back. The same in place, for whoever keeps the state in memory, is a `Window`.
+`started` judges a call by the calls before it and records it; `finished` adds its outcome. A call judged critical
+counts only if it is seen to have run all the same, or with `count_blocked`. A `LoopState` is a value: the board builds
+it from the latest rows of `tool_calls` and from the agent's memory, and stores what changed.
 """
 
 from __future__ import annotations
 
-from punchlist.detect.findings import FINE, Verdict
-from punchlist.detect.loop_options import DEFAULT, LoopOptions
-from punchlist.detect.loop_state import STEP, Guard, LoopState
-from punchlist.detect.window import Window
+from collections.abc import Mapping, Sequence
+from hashlib import blake2b
+from typing import Any, NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from punchlist.detect.findings import FINE, Level, Verdict, shown
+from punchlist.detect.refusals import is_refusal
+from punchlist.detect.settings import flag, mapping, refused, whole
+from punchlist.detect.signatures import Outcome, Reading, Sight, kept, outcome, sight
+
+DETECTORS = ("generic_repeat", "known_poll_no_progress", "ping_pong")
+"""Detectors that can be switched off. `unknown_tool_repeat` and `global_circuit_breaker` cannot."""
+
+STEP = 10
+"""A warning is news again when its count has reached the next multiple of this."""
+
+_MOST_HELD = 8
+_MOST_WARNINGS = 256
+_STOP = "!"
+"""Prefix of the key of a critical verdict among the warnings. There is at most one, the last of them."""
+
+_UNKEPT = 48
+"""Hex digits of a hash that are dropped: 16 of 64 tell calls apart as well, and the state is stored each time."""
+
+
+class LoopOptions(Struct, frozen=True, kw_only=True):
+    """Thresholds from which a repeated call is a loop: OpenClaw's, with its defaults, and three of our own.
+
+    Ours: `count_blocked` (a call judged critical counts as one more repetition, so that a blocked loop reaches the
+    global breaker), `tell_model` (a warning is for the model too, once), `error_threshold` (so many failures in a row,
+    of whatever tools, are a warning; 0 for none). `compaction_window` is the number of calls that the guard watches
+    after a compaction; 0 for none.
+    """
+
+    enabled: bool = True
+    history_size: int = 30
+    warning_threshold: int = 10
+    critical_threshold: int = 20
+    global_threshold: int = 30
+    unknown_tool_threshold: int = 10
+    count_blocked: bool = False
+    tell_model: bool = False
+    error_threshold: int = 0
+    compaction_window: int = 3
+    detectors: frozenset[str] = frozenset(DETECTORS)
+
+
+DEFAULT = LoopOptions()
+OFF = LoopOptions(enabled=False)
+
+_NAME = "loop_detection"
+_THRESHOLDS = ("warning_threshold", "critical_threshold", "global_threshold")
+_COUNTS = ("history_size", *_THRESHOLDS, "unknown_tool_threshold")
+_OFF_AT_ZERO = ("error_threshold", "compaction_window")
+_FLAGS = ("count_blocked", "tell_model")
+
+
+def loop_options(given: object = True) -> LoopOptions:
+    """Return the options that a person gave as true, false or a mapping; raise `ConfigInvalid` for a wrong one.
+
+    Thresholds rise from warning to critical to global: two that are given have to, else the later one is moved up.
+    """
+    if isinstance(given, bool):
+        return DEFAULT if given else OFF
+    options = mapping(_NAME, given, (*_COUNTS, *_OFF_AT_ZERO, *_FLAGS, "detectors"))
+    found: dict[str, Any] = {
+        **{name: whole(f"{_NAME}.{name}", options[name]) for name in _COUNTS if name in options},
+        **{name: whole(f"{_NAME}.{name}", options[name], least=0) for name in _OFF_AT_ZERO if name in options},
+        **{name: flag(f"{_NAME}.{name}", options[name]) for name in _FLAGS if name in options},
+    }
+    if "detectors" in options:
+        wanted = mapping(f"{_NAME}.detectors", options["detectors"], DETECTORS)
+        off = {name for name, value in wanted.items() if not flag(f"{_NAME}.detectors.{name}", value)}
+        found["detectors"] = frozenset(DETECTORS) - off
+    return LoopOptions(**{**found, **_raise_thresholds(found)})
+
+
+def _raise_thresholds(found: Mapping[str, Any]) -> dict[str, Any]:
+    """Move up thresholds that are not above the one before them; refuse that where both were given."""
+    moved: dict[str, Any] = {}
+    below = found.get(_THRESHOLDS[0], DEFAULT.warning_threshold)
+    below_name = _THRESHOLDS[0]
+    for name in _THRESHOLDS[1:]:
+        value = found.get(name, getattr(DEFAULT, name))
+        if value <= below:
+            if name in found and below_name in found:
+                raise refused(f"{_NAME}.{name}", value, f"it has to be above `{below_name}`, which is {below}")
+            value = below + 1
+            moved[name] = value
+        below, below_name = value, name
+    return moved
+
+
+class Call(NamedTuple):
+    """A recorded call: `key` is its tool with the hash of its arguments, `outcome` the hash of its result.
+
+    `run` is the run that it belongs to, empty where runs are not told apart.
+    """
+
+    id: str
+    tool: str
+    key: str
+    run: str = ""
+    way: Reading = "plain"
+    outcome: str | None = None
+    unknown_tool: str | None = None
+
+    @property
+    def failed(self) -> bool:
+        return self.outcome is not None and self.outcome.startswith("error:")
+
+
+class Guard(Struct, frozen=True):
+    """The watch after a compaction: True in `persisted` if the calls after it are one call with one result.
+
+    `told` is 0 until the verdict was given, then one more than the last step at which it was news.
+    """
+
+    run: str = ""
+    left: int = 0
+    seen: int = 0
+    same: str = ""
+    tool: str = ""
+    persisted: bool = False
+    told: int = 0
+
+    def is_same(self, call: Call) -> bool:
+        """True if a call is the repeated one, whatever its outcome."""
+        return self.same.rpartition("=")[0] == call.key
+
+
+class LoopState(Struct, frozen=True):
+    """The calls of one agent that count, oldest first, and the warnings that were given, each with its last step.
+
+    `held` are the latest calls that were judged critical, of which no outcome is known yet.
+    """
+
+    calls: tuple[Call, ...] = ()
+    warned: tuple[tuple[str, int], ...] = ()
+    guard: Guard = Guard()
+    held: tuple[Call, ...] = ()
+
+
+class Started(NamedTuple):
+    """The state after a call began, the verdict on it, and the call as recorded, None if it was not."""
+
+    state: LoopState
+    verdict: Verdict
+    recorded: Call | None = None
+
+
+class Finished(NamedTuple):
+    """The state after a call ended, and the call as recorded now, None if nothing changed.
+
+    `is_newest`: the call was held back, and is recorded only now, as the newest.
+    """
+
+    state: LoopState
+    recorded: Call | None = None
+    is_newest: bool = False
 
 
 def started(
-    state: LoopState,
-    call_id: str,
-    name: str,
-    args: object,
-    *,
-    run: str | None = None,
-    options: LoopOptions = DEFAULT,
-    flat: bytes | None = None,
+    state: LoopState, call_id: str, name: str, args: object, *, run: str | None = None, options: LoopOptions = DEFAULT
 ) -> tuple[LoopState, Verdict]:
-    """What is thought of a call that is about to run, and the state behind it.
+    """Judge a call that is about to run; return the state after it and the verdict.
 
     Only calls of the same `run` count, or those of none where it is None. The same call reported again is judged
-    anew and recorded once. An empty `call_id` is no id: such a call is never taken for another. `flat` is what
-    `flat_json` makes of the arguments, where that is known.
+    again and recorded once. An empty `call_id` is no id: such a call is never taken for another.
     """
+    after = record_start(state, call_id, name, args, run=run, options=options)
+    return after.state, after.verdict
+
+
+def record_start(
+    state: LoopState, call_id: str, name: str, args: object, *, run: str | None = None, options: LoopOptions = DEFAULT
+) -> Started:
+    """Judge a call like `started`, and say what was recorded of it."""
     if not options.enabled:
-        return state, FINE
-    window = Window(state)
-    verdict, _ = window.started(call_id, name, args, run=run, options=options, flat=flat)
-    return window.state(), verdict
+        return Started(state, FINE)
+    seen = sight(name, args)
+    call = Call(kept(call_id), seen.tool, seen.key[:-_UNKEPT], kept(run) if run else "", seen.way)
+    before = [known for known in state.calls if known.run == call.run]
+    guard = state.guard
+    if guard.persisted and guard.run == call.run:
+        if not guard.told or guard.is_same(call):
+            guard, verdict = _judge_persisted(guard)
+            state = replace(state, guard=guard)
+            if _is_known(state, before, call):
+                return Started(state, verdict)
+            state, recorded = _hold(state, call, before, options)
+            return Started(state, verdict, recorded)
+        state = replace(state, guard=Guard())
+    return _judge_call(state, call, before, seen, options)
+
+
+def _judge_call(state: LoopState, call: Call, before: list[Call], seen: Sight, options: LoopOptions) -> Started:
+    """Judge a call by those before it of the same run. A call that was recorded already is not recorded again."""
+    place = _first(before, call.id, call.key) if call.id else None
+    if place is not None:
+        before = before[:place]
+    judged = judge(before, call.tool, call.key, is_poll=seen.is_poll, options=options)
+    warned, verdict = _in_steps(state.warned, judged, call.run, options)
+    if warned is not state.warned:
+        state = replace(state, warned=warned)
+    if place is not None or _find_held(state.held, call.id, call.key, call.run) is not None:
+        return Started(state, verdict)
+    if verdict.level != "critical":
+        return Started(_record(state, call, options), verdict, call)
+    state, recorded = _hold(state, call, before, options)
+    return Started(state, verdict, recorded)
 
 
 def finished(
@@ -47,27 +233,359 @@ def finished(
     run: str | None = None,
     options: LoopOptions = DEFAULT,
 ) -> LoopState:
-    """The state with what a call came to. A call that has its outcome, or that nobody knows, changes nothing.
+    """Return the state with the outcome of a call. A call that has its outcome, or is unknown, changes nothing.
 
-    One that was judged critical has run all the same, unless its result is our own refusal. With `name` and `args` a
-    call that was never seen to start is recorded too, unless it was. A result that is None is not known, and so no
-    sign of a loop.
+    A call that was judged critical has run all the same, unless its result is our own refusal. With `name` and `args`
+    a call that was never seen to start is recorded too. A result that is None is unknown, and so no sign of a loop.
     """
+    return record_end(state, call_id, result, is_error, name=name, args=args, run=run, options=options).state
+
+
+def record_end(
+    state: LoopState,
+    call_id: str,
+    result: object = None,
+    is_error: bool = False,
+    *,
+    name: str | None = None,
+    args: object = None,
+    run: str | None = None,
+    options: LoopOptions = DEFAULT,
+) -> Finished:
+    """Take in the outcome of a call like `finished`, and say what was recorded of it."""
     if not options.enabled:
-        return state
-    window = Window(state)
-    call = window.finished(call_id, result, is_error, name=name, args=args, run=run, options=options)
-    return state if call is None else window.state()
+        return Finished(state)
+    seen = None if name is None else sight(name, args)
+    key, call_id, run = None if seen is None else seen.key[:-_UNKEPT], kept(call_id), kept(run) if run else ""
+    held = _find_held(state.held, call_id, key, run)
+    if held is not None:
+        if result is None or is_refusal(result):
+            return Finished(state)
+        return _record_run_of_held(state, held, outcome(held.way, result, is_error=is_error), options)
+    place, is_over = _place(state.calls, call_id, key, run)
+    if place is not None:
+        call = state.calls[place]
+    elif is_over or seen is None or key is None:
+        return Finished(state)
+    else:
+        call = Call(call_id, seen.tool, key, run, seen.way)
+    came = outcome(call.way, result, is_error=is_error)
+    if came.hash is None:
+        return Finished(state)
+    call = _with_outcome(call, came.hash, came.unknown_tool)
+    if place is None:
+        state = _record(state, call, options)
+    else:
+        state = replace(state, calls=(*state.calls[:place], call, *state.calls[place + 1 :]))
+    return Finished(replace(state, guard=_observed(state.guard, call)), call, is_newest=place is None)
 
 
 def compacted(state: LoopState, *, run: str | None = None, options: LoopOptions = DEFAULT) -> LoopState:
-    """The state after the agent's context was compacted: the next calls of the run are watched closely.
+    """Return the state after the agent's context was compacted: the next calls of the run are watched closely.
 
     If the whole window is one call with one result, `state.guard.persisted` is true as soon as the last of them has
     finished, and the next call of the run is judged critical by `compaction_loop_persisted`.
     """
-    window = Window(state)
-    return window.state() if window.compacted(run=run, options=options) else state
+    if not options.enabled or not options.compaction_window:
+        return state
+    return replace(state, guard=Guard(run=kept(run or ""), left=options.compaction_window))
 
 
-__all__ = ["STEP", "Guard", "LoopState", "compacted", "finished", "started"]
+# The calls that are remembered.
+
+
+def _record(state: LoopState, call: Call, options: LoopOptions) -> LoopState:
+    return replace(state, calls=(*state.calls, call)[-options.history_size :])
+
+
+def _is_known(state: LoopState, before: Sequence[Call], call: Call) -> bool:
+    """True if a call that begins is recorded or held already; without an id it never is."""
+    if not call.id:
+        return False
+    held = _find_held(state.held, call.id, call.key, call.run)
+    return held is not None or _first(before, call.id, call.key) is not None
+
+
+def _hold(state: LoopState, call: Call, before: Sequence[Call], options: LoopOptions) -> tuple[LoopState, Call | None]:
+    """Keep a call in mind that was judged critical; return what is recorded of it now, None if nothing is."""
+    if call.id:
+        state = replace(state, held=(*state.held, call)[-_MOST_HELD:])
+    if not options.count_blocked:
+        return state, None
+    blocked = _blocked(before, call)
+    return _record(state, blocked, options), blocked
+
+
+def _record_run_of_held(state: LoopState, held: Call, came: Outcome, options: LoopOptions) -> Finished:
+    """Record a call that was judged critical and ran all the same, as the newest.
+
+    Where it was counted as blocked, its real outcome replaces that.
+    """
+    if came.hash is None:
+        return Finished(state)
+    call = _with_outcome(held, came.hash, came.unknown_tool)
+    calls = state.calls
+    if options.count_blocked:
+        calls = tuple(known for known in calls if known.id != call.id or known.key != call.key)
+    rest = tuple(known for known in state.held if known is not held)
+    state = LoopState(calls, state.warned, _observed(state.guard, call), rest)
+    return Finished(_record(state, call, options), call, is_newest=True)
+
+
+def _first(calls: Sequence[Call], call_id: str, key: str) -> int | None:
+    return next((place for place, call in enumerate(calls) if call.id == call_id and call.key == key), None)
+
+
+def _with_outcome(call: Call, outcome: str, unknown_tool: str | None) -> Call:
+    return call._replace(outcome=outcome[:-_UNKEPT], unknown_tool=unknown_tool)
+
+
+def _place(calls: Sequence[Call], call_id: str, key: str | None, run: str) -> tuple[int | None, bool]:
+    """Find the newest call without an outcome that this may be; else say if one that has its outcome is it."""
+    if not call_id and key is None:
+        return None, False
+    is_over = False
+    for place in range(len(calls) - 1, -1, -1):
+        call = calls[place]
+        if call.run == run and (not call_id or call.id == call_id) and (key is None or call.key == key):
+            if call.outcome is None:
+                return place, False
+            if key is None:
+                return None, True  # an id that was given again stands for the newest call of that id
+            is_over = is_over or bool(call_id)
+    return None, is_over
+
+
+def _find_held(held: Sequence[Call], call_id: str, key: str | None, run: str) -> Call | None:
+    """Return the call of that id that was judged critical and has no outcome yet."""
+    return next((c for c in reversed(held) if c.id == call_id and c.run == run and (key is None or c.key == key)), None)
+
+
+def _blocked(before: Sequence[Call], call: Call) -> Call:
+    """Return a blocked call with the outcome of the one before it: nothing has changed."""
+    last = next((known for known in reversed(before) if known.key == call.key and known.outcome is not None), None)
+    last = last or next((known for known in reversed(before) if known.tool == call.tool), None)
+    if last is None:
+        return Call(call.id, call.tool, call.key, call.run)
+    return Call(call.id, call.tool, call.key, call.run, last.way, last.outcome, last.unknown_tool)
+
+
+# When a verdict is news.
+
+
+def _in_steps(
+    warned: tuple[tuple[str, int], ...], judged: Judged, run: str, options: LoopOptions
+) -> tuple[tuple[tuple[str, int], ...], Verdict]:
+    """Mark a verdict as news: the first of its kind, and each that has come a step further.
+
+    A warning is remembered for good; a critical verdict until another one comes between.
+    """
+    verdict = judged.verdict
+    stopped = warned[-1] if warned and warned[-1][0].startswith(_STOP) else None
+    others = warned if stopped is None else warned[:-1]
+    if verdict.level == "ok":
+        return others, verdict
+    key = blake2b(f"{run}|{judged.key}".encode(errors="replace"), digest_size=8).hexdigest()
+    step = verdict.count // STEP
+    if verdict.level == "critical":
+        if stopped is not None and stopped[0] == _STOP + key and step <= stopped[1]:
+            return warned, verdict
+        return (*others[-_MOST_WARNINGS + 1 :], (_STOP + key, step)), replace(verdict, is_news=True)
+    last = next((step for known, step in others if known == key), None)
+    if last is not None and step <= last:
+        return others, verdict
+    told = verdict.message if options.tell_model and last is None else ""
+    rest = tuple(entry for entry in others if entry[0] != key)
+    return (*rest, (key, step))[-_MOST_WARNINGS:], replace(verdict, is_news=True, for_model=told)
+
+
+def _observed(guard: Guard, call: Call) -> Guard:
+    """Return the guard after a call that has finished."""
+    if guard.run != call.run or not (guard.left > 0 or guard.told):
+        return guard
+    same = f"{call.key}={call.outcome}"
+    if guard.seen and same != guard.same:
+        return Guard()
+    if guard.left > 1:
+        return replace(guard, left=guard.left - 1, seen=guard.seen + 1, same=same, tool=call.tool)
+    return Guard(guard.run, 0, guard.seen + 1, same, call.tool, persisted=True, told=guard.told)
+
+
+def _judge_persisted(guard: Guard) -> tuple[Guard, Verdict]:
+    """Judge a call after a window in which nothing but one call was seen; return the guard after that."""
+    message = (
+        f"CRITICAL: tool {shown(guard.tool)} repeated {guard.seen} times with identical arguments and identical "
+        "results after compaction, which did not end the loop. This run should stop here."
+    )
+    step = 1 + guard.seen // STEP
+    is_news = step > guard.told
+    verdict = Verdict("critical", "compaction_loop_persisted", guard.seen, message, is_news=is_news)
+    return replace(guard, told=step) if is_news else guard, verdict
+
+
+# The rules, in OpenClaw's order. They look at the calls before, never ahead.
+
+
+class Judged(NamedTuple):
+    """A verdict, and by what it is known when it comes again."""
+
+    verdict: Verdict
+    key: str = ""
+
+
+NOTHING_SEEN = Judged(Verdict())
+
+
+class Alternation(NamedTuple):
+    """Two calls that take turns up to now, the present one included. `settled`: each side's results are all equal."""
+
+    turns: int
+    tool: str
+    key: str
+    settled: bool
+
+
+def judge(calls: Sequence[Call], tool: str, key: str, *, is_poll: bool, options: LoopOptions) -> Judged:
+    """The verdict on a call of that key after these calls of the same run."""
+    found = (
+        _unknown(calls, tool, options)
+        or _repeated(calls, tool, key, is_poll=is_poll, options=options)
+        or (_failing(calls, options) if options.error_threshold else None)
+    )
+    return found or NOTHING_SEEN
+
+
+def _repeated(calls: Sequence[Call], tool: str, key: str, *, is_poll: bool, options: LoopOptions) -> Judged | None:
+    """The global breaker, then polls, ping-pong and plain repetition."""
+    repeats = [call for call in calls if call.key == key]
+    streak, result = _no_progress(repeats)
+    known = f"{tool}:{key}:{result}"
+    if streak >= options.global_threshold:
+        return _critical("global_circuit_breaker", streak, _BREAKER, tool, f"global:{known}")
+    if is_poll and "known_poll_no_progress" in options.detectors:
+        if streak >= options.critical_threshold:
+            return _critical("known_poll_no_progress", streak, _POLL_CRITICAL, tool, f"poll:{known}")
+        if streak >= options.warning_threshold:
+            return _warning("known_poll_no_progress", streak, _POLL_WARNING, tool, f"poll:{known}")
+    if "ping_pong" in options.detectors and (pair := alternation(calls, key)) is not None:
+        both = f"pingpong:{'|'.join(sorted((key, pair.key)))}"
+        if pair.turns >= options.critical_threshold and pair.settled:
+            return _critical("ping_pong", pair.turns, _PING_PONG_CRITICAL, tool, both, pair.tool)
+        if pair.turns >= options.warning_threshold:
+            return _warning("ping_pong", pair.turns, _PING_PONG_WARNING, tool, both, pair.tool)
+    if not is_poll and "generic_repeat" in options.detectors:
+        if streak >= options.critical_threshold:
+            return _critical("generic_repeat", streak, _REPEAT_CRITICAL, tool, f"generic:{known}")
+        if len(repeats) >= options.warning_threshold:
+            return _warning("generic_repeat", len(repeats), _REPEAT_WARNING, tool, f"generic:{tool}:{key}")
+    return None
+
+
+def _no_progress(repeats: Sequence[Call]) -> tuple[int, str]:
+    """How many of the last results are equal, and that result. Calls without a result are passed over."""
+    count, latest = 0, ""
+    for call in reversed(repeats):
+        if call.outcome is None:
+            continue
+        if count and call.outcome != latest:
+            break
+        latest = call.outcome
+        count += 1
+    return count, latest or "none"
+
+
+def alternation(calls: Sequence[Call], key: str) -> Alternation | None:
+    """The turns that two calls took up to now, if the present call of that key would be the next turn."""
+    if len(calls) < 2 or calls[-2].key != key or calls[-1].key == key:
+        return None
+    pair = (calls[-1], calls[-2])
+    count = 0
+    settled = True
+    for call in reversed(calls):
+        turn = pair[count % 2]
+        if call.key != turn.key:
+            break
+        settled = settled and call.outcome is not None and call.outcome == turn.outcome
+        count += 1
+    return Alternation(count + 1, pair[0].tool, pair[0].key, settled)
+
+
+def _unknown(calls: Sequence[Call], tool: str, options: LoopOptions) -> Judged | None:
+    """The same tool, asked for again and again although it is not there."""
+    missing = calls[-1].unknown_tool if calls else None
+    if missing is None:
+        return None
+    count = 0
+    for call in reversed(calls):
+        if call.tool != tool or call.unknown_tool != missing:
+            break
+        count += 1
+    if count < options.unknown_tool_threshold:
+        return None
+    return _critical("unknown_tool_repeat", count, _UNKNOWN, missing, f"unknown-tool:{tool}:{missing}")
+
+
+def _failing(calls: Sequence[Call], options: LoopOptions) -> Judged | None:
+    """Failures in a row, of whatever tools: ours, off unless asked for."""
+    count = 0
+    for call in reversed(calls):
+        if call.outcome is not None:
+            if not call.failed:
+                break
+            count += 1
+    if count < options.error_threshold:
+        return None
+    level: Level = "critical" if count >= max(options.global_threshold, options.error_threshold + 1) else "warning"
+    return _found(level, "error_streak", count, _FAILING, "", "errors:")
+
+
+def _critical(detector: str, count: int, words: str, tool: str, key: str, paired: str | None = None) -> Judged:
+    return _found("critical", detector, count, words, tool, key, paired)
+
+
+def _warning(detector: str, count: int, words: str, tool: str, key: str, paired: str | None = None) -> Judged:
+    return _found("warning", detector, count, words, tool, key, paired)
+
+
+def _found(
+    level: Level, detector: str, count: int, words: str, tool: str, key: str, paired: str | None = None
+) -> Judged:
+    other = None if paired is None else shown(paired)
+    message = words.format(tool=shown(tool), count=count, paired=other)
+    return Judged(Verdict(level, detector, count, message, paired_tool=other), key)
+
+
+# The beginnings are the original's, because programs look for them; what follows is ours.
+_UNKNOWN = "CRITICAL: attempted unavailable tool {tool} {count} times. There is no such tool: go on without it."
+_BREAKER = (
+    "CRITICAL: {tool} has repeated identical no-progress outcomes {count} times. "
+    "Session execution blocked by global circuit breaker: nothing more comes of this call."
+)
+_POLL_CRITICAL = (
+    "CRITICAL: Called {tool} with identical arguments and no progress {count} times. "
+    "What it asks about does not move: this call was blocked."
+)
+_POLL_WARNING = (
+    "WARNING: You have called {tool} {count} times with identical arguments and no progress. "
+    "Wait longer between two looks, or report that what it asks about is stuck."
+)
+_PING_PONG_CRITICAL = (
+    "CRITICAL: You are alternating between repeated tool-call patterns ({count} consecutive calls) with no progress: "
+    "{tool} and {paired} return the same each time. This call was blocked."
+)
+_PING_PONG_WARNING = (
+    "WARNING: You are alternating between repeated tool-call patterns ({count} consecutive calls): {tool} and "
+    "{paired}. If neither brings anything new, try another way or report what is in the way."
+)
+_REPEAT_CRITICAL = (
+    "CRITICAL: Called {tool} with identical arguments and identical outcomes {count} times. "
+    "Nothing new comes of it: this call was blocked."
+)
+_REPEAT_WARNING = (
+    "WARNING: You have called {tool} {count} times with identical arguments. "
+    "If that brings nothing new, try another way or report what is in the way."
+)
+_FAILING = (
+    "{count} calls in a row failed, whatever the tool. "
+    "Look at what they have in common before the next one, or report what is in the way."
+)

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from itertools import islice
 from typing import Any, Final, cast
 
-from punchlist.detect.values import fields
+from punchlist.detect.stable_json import fields
 
 _LOOP: Final = re.compile(
     r"CRITICAL: (?:attempted unavailable tool |Called .{1,400} with identical arguments and |"

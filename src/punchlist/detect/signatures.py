@@ -8,15 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from functools import lru_cache
-from hashlib import sha256
 from itertools import islice
 from typing import Any, Literal, NamedTuple, cast
 
 from punchlist.detect.list_shapes import list_shape, plan_shape, writes_list
 from punchlist.detect.refusals import is_refusal, may_be_refusal, may_refuse
-from punchlist.detect.stable import CHARACTERS, KEYS, TEXT, UNDEFINED, digest, stable
-from punchlist.detect.values import fields
+from punchlist.detect.stable_json import CHARACTERS, KEYS, TEXT, UNDEFINED, digest, fields, stable
 from punchlist.text import repair
 from punchlist.text.arguments import as_object
 
@@ -34,9 +31,6 @@ _CHANNELS = frozenset(
     {"telegram", "whatsapp", "discord", "irc", "googlechat", "slack", "signal", "imessage", "line", "msteams"}
     | {"matrix", "mattermost", "feishu", "nostr", "zalo", "bluebubbles"}
 )
-_RULED = frozenset({"exec", "process", "command_status", "message", "sessions_send"})
-"""Tools that a rule below names, beside channels and those that write a list."""
-
 _VOLATILE = frozenset(
     {"messageId", "message_id", "messageIds", "platformMessageId", "platformMessageIds", "fileId", "file_id", "fileKey"}
     | {"pollId", "poll_id", "receipt", "runId", "idempotencyKey", "ts", "timestamp", "sentAt", "deliveredAt"}
@@ -76,27 +70,16 @@ def kept(name: object) -> str:
     return repair(text)
 
 
-def signature(tool: str, args: object, flat: bytes | None = None) -> str:
-    """The call as one text: its tool, and the hash of its arguments, of which `flat` is the form. Never raises."""
-    if flat is not None and not writes_list(tool):
-        return f"{kept(tool)}:{sha256(flat).hexdigest()}"
+def signature(tool: str, args: object) -> str:
+    """Return the call as one text: its tool, and the hash of its arguments. Never raises."""
     return f"{kept(tool)}:{digest(reduced(tool, args))}"
 
 
-def sight(tool: str, args: object, flat: bytes | None = None) -> Sight:
-    """All that is to be seen of a call; `flat` as for `signature`."""
-    if len(tool) <= LONGEST and _is_ordinary(tool):
-        hashed = digest(args) if flat is None else sha256(flat).hexdigest()
-        return Sight(tool, f"{tool}:{hashed}", "plain", False)
+def sight(tool: str, args: object) -> Sight:
+    """Return what a call is known by."""
     read = as_object(args)  # what it is for; its hash is that of what the host gave, unless its shape counts
-    key = signature(tool, read if writes_list(tool) else args, flat)
+    key = signature(tool, read if writes_list(tool) else args)
     return Sight(kept(tool), key, reading(tool, read), is_known_poll(tool, read))
-
-
-@lru_cache(maxsize=512)
-def _is_ordinary(tool: str) -> bool:
-    """Whether no rule is about this tool, so that its arguments and results count as they are."""
-    return tool.isascii() and tool not in _RULED and tool not in _CHANNELS and not writes_list(tool)
 
 
 def reduced(tool: str, args: object) -> object:

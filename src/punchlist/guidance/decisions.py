@@ -21,7 +21,7 @@ from punchlist.dialects.base import shown_items
 from punchlist.guidance import words
 from punchlist.guidance.memory import TOLD, Memory, fingerprint
 from punchlist.guidance.settings import Rules
-from punchlist.guidance.tally import Tally
+from punchlist.guidance.tally import CallCounts
 from punchlist.guidance.tools import NONE, OwnTools
 from punchlist.guidance.tools import changes as changes_something
 from punchlist.guidance.words import Injection
@@ -33,7 +33,7 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
 
     todos: TodoList
     """The agent's list, followed by its tasks."""
-    tally: Tally
+    tally: CallCounts
     policy: Policy
     tool: str
     """The tool that the texts name."""

@@ -7,10 +7,6 @@ from hashlib import blake2b
 import msgspec
 
 from punchlist.core.todo import TodoList
-from punchlist.guidance.ledger import Spent
-
-RUNNING = 32
-"""The most tool calls that are remembered, the latest ones."""
 
 TOLD = 64
 """The most states that are remembered as told, the latest ones."""
@@ -63,35 +59,6 @@ class Memory(msgspec.Struct, frozen=True, array_like=True):
     heard: tuple[str, ...] = ()
     regraded: int = 0
     tasks_regraded: int = 0
-
-
-class Running(msgspec.Struct, frozen=True, array_like=True):
-    """A tool call that was seen to start: what it is called, whether it changes something, whether it has ended."""
-
-    name: str
-    changes: bool
-    ended: bool = False
-
-
-class Record(msgspec.Struct, frozen=True, array_like=True):
-    """All that is stored for one agent."""
-
-    memory: Memory = Memory()
-    running: dict[str, Running] = {}
-    spent: dict[str, Spent] = {}
-
-
-NEW = Record()
-_encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder(Record).decode
-
-
-def encode_record(record: Record) -> bytes:
-    return _encode(record)
-
-
-def decode_record(body: bytes | None) -> Record:
-    return NEW if body is None else _decode(body)
 
 
 def fingerprint(todos: TodoList, *, unfinished: bool = False) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -128,3 +128,48 @@ def _write(row: Any) -> LastWrite:
     written_at = facts.get("written_at")
     written = codec.moment(at) if written_at is None else datetime.fromisoformat(written_at)
     return LastWrite(written, facts.get("call_id"))
+
+
+class LogQueries:
+    """Reads the log of an agent, a session or a project, and keeps marks: the events up to which somebody has read."""
+
+    def __init__(self, rows: Queries) -> None:
+        self._rows = rows
+
+    def page(self, session: str | None, project: str | None, after: int, limit: int = 1000) -> Sequence[Event]:
+        """Return the events of all agents of a session, else of a project, after a cursor, in order."""
+        name = "log_of_project" if session is None else "log_of_session"
+        values = {"session": session, "project": project, "after": after, "limit": limit}
+        return in_order(0, self._rows.all(name, values))
+
+    def findings(self, agent: int, after: int) -> tuple[Sequence[Event], int]:
+        """Return the findings about an agent after a cursor, raised and cleared, and the cursor to go on from."""
+        rows = self._rows.all("findings_of_agent", {"agent": agent, "after": after})
+        return in_order(0, rows), self._rows.one("last_seq")[0]
+
+    def regraded_items(self, agent: int, revision: int) -> Sequence[Event]:
+        """Return the changes of an agent's items after a revision that gave them another grade, in order."""
+        return in_order(0, self._rows.all("regraded_items", {"agent": agent, "after": revision}))
+
+    def regraded_tasks(self, agent: int, after: int) -> tuple[Sequence[Event], int]:
+        """Return changes of the grades of an agent's tasks after a cursor, and the cursor to go on from."""
+        rows = self._rows.all("regraded_tasks", {"agent": agent, "after": after})
+        return in_order(0, rows), self._rows.one("last_seq")[0]
+
+    def last_kind(self, agent: int) -> str:
+        """Return the kind of the latest event of an agent; empty if there is none."""
+        found = self._rows.one("last_kind", {"agent": agent})
+        return "" if found is None else found[0]
+
+    def has_finished(self, agent: int) -> bool:
+        """True if an agent said that it is done, and has done nothing since."""
+        found = self._rows.one("last_own_kind", {"agent": agent})
+        return found is not None and found[0] == "agent.finished"
+
+    def mark(self, name: str) -> int:
+        """Return the event up to which somebody has read, 0 at first."""
+        found = self._rows.one("find_mark", (name,))
+        return 0 if found is None else found[0]
+
+    def save_mark(self, name: str, seq: int) -> None:
+        self._rows.run("save_mark", (name, seq))

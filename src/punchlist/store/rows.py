@@ -11,7 +11,7 @@ Durability = Literal["full", "normal"]
 
 
 class AgentRow(NamedTuple):
-    """An agent as stored, with its list. `number` is the store's own key; `ledger` is its calls' tally, bytes to us."""
+    """An agent as stored, with its list. `number` is the store's own key."""
 
     number: int
     session: str
@@ -23,7 +23,6 @@ class AgentRow(NamedTuple):
     recent: int
     unseen: int
     state: ListState
-    ledger: bytes | None = None
 
 
 class ListRow(NamedTuple):
@@ -51,15 +50,6 @@ class SessionRow(NamedTuple):
 class StoredCall(NamedTuple):
     fingerprint: bytes
     reply: bytes
-
-
-class CostRow(NamedTuple):
-    """What an agent's calls and turns left behind for the ledger."""
-
-    session: str
-    agent: str
-    ledger: bytes | None
-    state: bytes | None
 
 
 class LastWrite(NamedTuple):

@@ -3,31 +3,31 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
 from punchlist.core.events import Draft, Event
 from punchlist.core.todo import ListState, TodoList
 from punchlist.store import codec
-from punchlist.store.events import ListHistory, append_events, event_head, in_order
+from punchlist.store.events import ListHistory, LogQueries, append_events, in_order
 from punchlist.store.faults import check_row, readable
 from punchlist.store.flows import FlowRows
-from punchlist.store.guidance import GuidanceRows
 from punchlist.store.lists import SNAPSHOT_EVERY, Columns, append_changes, read_list, row_head, whole_head
+from punchlist.store.memory import Memories
 from punchlist.store.modes import ModeRows
 from punchlist.store.plans import PlanRows, QuestionRows
 from punchlist.store.queries import Queries
 from punchlist.store.rows import AgentRow, ListRow, SessionRow, StoredCall
 from punchlist.store.tasks import TaskRows
-from punchlist.store.work import WorkRows
+from punchlist.store.tool_calls import ToolCallRows
 
 MINUTE = 60_000_000
 """Microseconds after which an agent's place among the recent ones is written again: its indexes change no oftener."""
 
 _DELETES = (
-    "delete_events", "delete_snapshots", "delete_calls", "delete_list", "delete_guidance", "delete_plans",
-    "delete_questions", "delete_work", "delete_agent",
+    "delete_events", "delete_snapshots", "delete_calls", "delete_list", "delete_tool_calls", "delete_plans",
+    "delete_questions", "delete_agent",
 )  # fmt: skip
 
 
@@ -36,14 +36,15 @@ class Transaction(Queries):
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         super().__init__(connection)
-        self.guidance = GuidanceRows(self, keeps=True)
         self.history = ListHistory(self)
         self.modes = ModeRows(self)
         self.plans = PlanRows(self)
         self.questions = QuestionRows(self)
         self.tasks = TaskRows(self)
         self.flows = FlowRows(self, self.tasks)
-        self.work = WorkRows(self, keeps=True)
+        self.memory = Memories(self)
+        self.tool_calls = ToolCallRows(self)
+        self.log = LogQueries(self)
 
     # Agents and their lists.
 
@@ -93,18 +94,15 @@ class Transaction(Queries):
         unseen: int,
         at: datetime,
         events: Sequence[Draft] = (),
-        ledger: bytes | None = None,
     ) -> None:
         """Replace the agent's list. `events` lead from its last one to this one; without them it is stored whole.
 
-        They have to be added separately. `ledger` is the new tally of the agent's calls; None leaves it as it is.
+        They have to be added separately.
         """
         number, before, todos = agent.number, agent.state, state.todos
         if todos is before.todos:
             if state.shown != before.shown or unseen != agent.unseen:
                 self._save_unseen(agent, state, unseen)
-            if ledger is not None:
-                self.save_ledger(agent, ledger)
             return
         revision, now = todos.revision, codec.microseconds(at)
         base, since, stored = self.one("changes_since", (number,))
@@ -117,8 +115,7 @@ class Transaction(Queries):
                 self._add_snapshot(number, revision, whole)
         shown = codec.encode_shown(state)
         total = codec.checksum(row_head(number, agent.name, revision, base), since or b"", shown)
-        sealed = codec.sealed(agent.ledger if ledger is None else ledger)
-        self.run("save_list", (revision, unseen, now, base, total, since, shown, sealed, number))
+        self.run("save_list", (revision, unseen, now, base, total, since, shown, number))
         if now - agent.recent >= MINUTE or len(before.todos.items) != len(todos.items):
             recent = max(now, agent.recent)
             self.run("save_place", (recent, len(todos.items), number))
@@ -129,10 +126,6 @@ class Transaction(Queries):
         shown = codec.encode_shown(state)
         total = codec.checksum(row_head(agent.number, agent.name, revision, base), since or b"", shown)
         self.run("save_unseen", (unseen, total, shown, agent.number))
-
-    def save_ledger(self, agent: AgentRow, ledger: bytes | None) -> None:
-        """Write the new tally of the agent's calls."""
-        self.run("save_ledger", (codec.sealed(ledger), agent.number))
 
     def lists(self, *, project: str | None = None, session: str | None = None, limit: int = 20) -> Sequence[ListRow]:
         """Return lists that hold something, the latest first; with a session, those of all its agents."""
@@ -159,15 +152,6 @@ class Transaction(Queries):
     def add_events(self, agent: AgentRow, drafts: Iterable[Draft], *, by: str, at: datetime) -> int:
         """Append events of an agent; return the number of the last one."""
         return append_events(self, drafts, by=by, at=at, agent=agent.number)
-
-    def add_report(
-        self, agent: AgentRow, kind: str, data: Mapping[str, Any], *, by: str, at: datetime, hint: bytes
-    ) -> int:
-        """Append an event that is not about a list; `hint` is stored with it, for `work.hinted`."""
-        seq, now, body = self.last_seq() + 1, codec.microseconds(at), codec.encode(data)
-        total = codec.checksum(event_head(seq, now, kind, by, agent.number, None, 1), body)
-        self.run("add_report", (seq, now, kind, by, agent.number, total, body, codec.seal(hint)))
-        return seq
 
     def events_after(self, after: int, limit: int = 1000) -> Sequence[Event]:
         """Return the events after a cursor, in order."""
@@ -245,10 +229,10 @@ class Transaction(Queries):
 
 
 def _agent_row(row: Any) -> AgentRow:
-    number, session, name, parent, label, project, mode, recent, unseen, ledger, *stored = row
+    number, session, name, parent, label, project, mode, recent, unseen, *stored = row
     columns = Columns(number, name, *stored)
     state = ListState(read_list(columns), codec.decode_shown(columns.shown))
-    return AgentRow(number, session, name, parent, label, project, mode, recent, unseen, state, codec.unsealed(ledger))
+    return AgentRow(number, session, name, parent, label, project, mode, recent, unseen, state)
 
 
 def _list_row(row: Any) -> ListRow:

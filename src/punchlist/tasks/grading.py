@@ -7,15 +7,12 @@ from datetime import datetime
 
 from msgspec.structs import replace
 
-from punchlist.agent.grading import CALLS_LOOKED_AT, UNSOUND, contradicted, named_item
-from punchlist.agent.kept import kept
-from punchlist.agent.kept_work import later, work_on
+from punchlist.agent.grading import CALLS_LOOKED_AT, UNSOUND, contradicted, named_item, work_after, work_on
 from punchlist.core.commands import Problem
 from punchlist.core.events import Event
 from punchlist.core.grounding import (
     NOTHING,
     SOUND,
-    Grounding,
     Tally,
     combined,
     grade,
@@ -42,9 +39,9 @@ def graded(change: Work, row: TaskRow, after: Task, worker: int) -> Task:
             raise TaskNotGrounded(id=after.id, task=named, why=why)
         text = f"Completed, but not borne out: {named} ({why})."
         change.doubts.append(Problem("graded", text, data={"items": [after.id]}))
-    known = kept(change.tx, worker)
-    if known.watcher.reports:
-        known.finished(change.tx, key)
+    memory = change.tx.memory.load(worker)
+    if memory.watched:
+        change.tx.memory.save(worker, replace(memory, done=key))
     return replace(after, grade=found)
 
 
@@ -58,7 +55,7 @@ def regraded_tasks(tx: Transaction, agent: AgentRow, keys: Collection[str] | Non
         if row is None or row.task.status is not TaskStatus.COMPLETED or row.task.grade in (None, "confirmed"):
             continue
         own = _work(tx, {agent.number, row.agent}, key, row.task)
-        found = regrade(None, own, later(tx, agent.number, key))
+        found = regrade(None, own, work_after(tx, agent.number, key))
         if found != row.task.grade:
             change.write(row, replace(row.task, grade=found), "task.graded", whose=row.agent)
 
@@ -72,20 +69,19 @@ def contradictions(tx: Transaction, agent: AgentRow, found: Iterable[Event], now
             continue
         key = task_key(name, number)
         own = _work(tx, {agent.number, row.agent}, key, row.task)
-        said.append(contradicted(number, row.task.subject, combined(own, [later(tx, agent.number, key)])))
+        said.append(contradicted(number, row.task.subject, combined(own, [work_after(tx, agent.number, key)])))
     return said
 
 
 def _keys(tx: Transaction, agent: AgentRow) -> Iterable[str]:
-    named = (part.partition(":")[2] for part in tx.work.parts(agent.number))
-    return dict.fromkeys(key for key in named if is_task(key))
+    return [key for key in tx.tool_calls.items(agent.number) if is_task(key)]
 
 
 def _work(tx: Transaction, agents: Collection[int | None], key: str, task: Task) -> Tally:
     """What these agents did for the task, their children included; else what they did while they had it."""
     numbers = [number for number in agents if number is not None]
-    own = combined(NOTHING, [work_on(tx, number, key, kept(tx, number).watcher.open.values()) for number in numbers])
+    own = combined(NOTHING, [work_on(tx, number, key) for number in numbers])
     if not own.is_empty:
         return own
-    calls = [Grounding(tx.work.events(number, CALLS_LOOKED_AT)).every_call() for number in numbers]
+    calls = [tx.tool_calls.of_agent(number, CALLS_LOOKED_AT) for number in numbers]
     return combined(NOTHING, [work_during(each, task.started_at, task.finished_at) for each in calls])

@@ -174,7 +174,7 @@ class Work:
         if self.is_person(fence):
             return replace(after, grade="confirmed")
         worker = row.agent if self.agent is None else self.agent.number
-        is_reported = worker is not None and self.tx.work.get(worker) is not None
+        is_reported = worker is not None and self.tx.memory.load(worker).watched
         if worker is None or (self.grades == "show" and not is_reported):
             return after  # no host reported the worker's tool calls
         from punchlist.tasks.grading import graded

@@ -1,4 +1,4 @@
-"""What every store has to keep of runtime work, as tests; for the same class as `StoreContract`."""
+"""Tests of what every store keeps of tool calls and of agents' memories; for the same class as `StoreContract`."""
 
 from __future__ import annotations
 
@@ -6,9 +6,15 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from datetime import timedelta
 
+from msgspec.structs import replace
+
 from punchlist.board import Board
 from punchlist.core.events import Draft
+from punchlist.core.grounding import Moment, ToolCall
+from punchlist.detect.loops import Call
 from punchlist.store import AgentRow, Store, Transaction
+from punchlist.store.memory import NEW, AgentMemory
+from punchlist.store.tool_calls import CallRow
 from punchlist.testing.checks import in_threads, raises
 from punchlist.testing.clock import FakeClock
 
@@ -16,7 +22,7 @@ PROJECT = "/projects/contract"
 
 
 class WorkContract:
-    """The tests. Bytes come back as they were given; the store does not read them."""
+    """The tests."""
 
     def make_store(self) -> Store:
         """A new, empty store."""
@@ -29,82 +35,95 @@ class WorkContract:
             row = board.store.transact(lambda tx: tx.add_agent("s1", "main", project=PROJECT, at=clock()))
             yield board, clock, row
 
-    def test_parts_of_work_are_read_back_and_replaced_each_on_its_own(self) -> None:
+    def test_a_memory_comes_back_as_it_was_saved(self) -> None:
         with self.watched() as (board, _, row):
             store, number = board.store, row.number
-            assert store.read(lambda tx: tx.work.get(number)) is None
+            assert store.read(lambda tx: tx.memory.load(number)) == NEW
+            for done in ("p1/1", "p1/2"):
+                store.transact(lambda tx, done=done: tx.memory.save(number, AgentMemory(watched=True, done=done)))
+            assert store.read(lambda tx: tx.memory.load(number)) == AgentMemory(watched=True, done="p1/2")
 
-            def save(tx: Transaction) -> bytes | None:
-                for body in (b"one", b"two"):
-                    tx.work.save(number, body)
-                    tx.work.save(number, body + b"!", "item:p1/1")
-                return tx.work.get(number, "item:p1/1")
+    def test_a_memory_that_is_rolled_back_is_not_saved(self) -> None:
+        with self.watched() as (board, _, row):
+            board.store.transact(lambda tx: tx.memory.save(row.number, AgentMemory(done="kept")))
 
-            assert store.transact(save, durable=False) == b"two!"
-            assert store.read(lambda tx: tx.work.get(number)) == b"two"
-            assert dict(store.read(lambda tx: tx.work.parts(number))) == {"": b"two", "item:p1/1": b"two!"}
-            store.transact(lambda tx: tx.work.drop(number, "item:p1/1"))
-            assert dict(store.read(lambda tx: tx.work.parts(number))) == {"": b"two"}
+            def fail(tx: Transaction) -> None:
+                tx.memory.save(row.number, AgentMemory(done="lost"))
+                raise ArithmeticError
 
-    def test_hints_come_back_with_their_events_in_order(self) -> None:
+            raises(ArithmeticError, lambda: board.store.transact(fail))
+            assert board.store.transact(lambda tx: tx.memory.load(row.number)).done == "kept"
+
+    def test_threads_that_count_in_a_memory_lose_nothing(self) -> None:
+        with self.watched() as (board, _, row):
+
+            def add(tx: Transaction) -> None:
+                memory = tx.memory.load(row.number)
+                tx.memory.save(row.number, replace(memory, ids=memory.ids + 1))
+
+            def count(_: int) -> None:
+                for _ in range(10):
+                    board.store.transact(add)
+
+            in_threads(5, count)
+            assert board.store.read(lambda tx: tx.memory.load(row.number)).ids == 50
+
+    def test_a_call_is_found_by_its_id_its_item_and_what_it_came_after(self) -> None:
         with self.watched() as (board, clock, row):
-            store, number = board.store, row.number
+            store, number, at = board.store, row.number, Moment(clock(), 1)
+            first = CallRow(ToolCall(id="c1", name="Bash", item="p1/1", started=at), 1)
+            later = CallRow(ToolCall(id="c2", name="Read", after="p1/1", started=at), 2, drifts=True)
+            early = CallRow(ToolCall(id="c3", name="Read", finished=at, outcome="ok"), 3)
 
-            def add(tx: Transaction) -> int:
-                tx.add_report(row, "agent.output", {"characters": 1}, by="main", at=clock(), hint=b"one")
-                last = tx.add_events(row, [Draft("agent.output", {"characters": 2})], by="main", at=clock())
-                tx.add_report(row, "agent.output", {"characters": 3}, by="main", at=clock(), hint=b"two")
-                return last
+            def save(tx: Transaction) -> None:
+                for one in (first, later, early):
+                    tx.tool_calls.save(number, one)
 
-            last = store.transact(add, durable=False)
-            found = store.read(lambda tx: tx.work.hinted(number, 0))
-            assert [(one.data["characters"], one.hint) for one in found] == [(1, b"one"), (3, b"two")]
-            assert [one.at for one in found] == [clock(), clock()]
-            assert [one.hint for one in store.read(lambda tx: tx.work.hinted(number, last))] == [b"two"]
+            store.transact(save)
+            assert store.read(lambda tx: tx.tool_calls.find(number, "c2")) == later
+            assert store.read(lambda tx: tx.tool_calls.find(number, "c4")) is None
+            assert store.read(lambda tx: tx.tool_calls.of_item(number, "p1/1")) == [first.call]
+            assert store.read(lambda tx: tx.tool_calls.of_item(number, "")) == [later.call]
+            assert store.read(lambda tx: tx.tool_calls.after_item(number, "p1/1")) == [later.call]
+            assert [call.id for call in store.read(lambda tx: tx.tool_calls.of_agent(number, 2))] == ["c2", "c3"]
+            assert set(store.read(lambda tx: tx.tool_calls.items(number))) == {"", "p1/1"}
+            ended = replace(first, call=replace(first.call, outcome="failed", finished=at))
+            assert [one.id for one in store.read(lambda tx: tx.tool_calls.open(number))] == ["c1", "c2"]
+            store.transact(lambda tx: tx.tool_calls.save(number, ended))
+            assert store.read(lambda tx: tx.tool_calls.find(number, "c1")) == ended
+            assert [one.id for one in store.read(lambda tx: tx.tool_calls.open(number))] == ["c2"]
 
-    def test_what_is_held_is_gone_with_a_transaction_that_is_taken_back(self) -> None:
+    def test_the_oldest_open_call_without_an_id_of_its_own_is_found_by_its_tool(self) -> None:
+        with self.watched() as (board, clock, row):
+            at = Moment(clock(), 1)
+
+            def save(tx: Transaction) -> None:
+                for seq, call_id in enumerate(("##1", "c1", "#1", "#2"), 1):
+                    call = ToolCall(id=call_id, name="Bash", started=at)
+                    tx.tool_calls.save(row.number, CallRow(call, seq))
+
+            board.store.transact(save)
+            found = board.store.read(lambda tx: tx.tool_calls.find_oldest_open(row.number, "Bash"))
+            assert found is not None
+            assert found.id == "#1"
+            assert board.store.read(lambda tx: tx.tool_calls.find_oldest_open(row.number, "Read")) is None
+
+    def test_the_loop_window_holds_the_latest_recorded_calls(self) -> None:
         with self.watched() as (board, _, row):
 
-            def work(tx: Transaction) -> None:
-                tx.work.hold(row.number, "held")
-                raise ArithmeticError
+            def save(tx: Transaction) -> None:
+                for seq in range(1, 7):
+                    recorded = None if seq == 4 else Call(f"c{seq}", "read", "read:x")
+                    loop_seq = None if recorded is None else seq
+                    call = ToolCall(id=f"c{seq}", name="read")
+                    tx.tool_calls.save(row.number, CallRow(call, seq, False, recorded, loop_seq))
 
-            raises(ArithmeticError, lambda: board.store.transact(work))
-            assert board.store.transact(lambda tx: tx.work.held.get(row.number)) is None
+            board.store.transact(save)
+            window = board.store.read(lambda tx: tx.tool_calls.loop_window(row.number, 1, 3))
+            assert [call.id for call in window] == ["c3", "c5", "c6"]
+            assert len(board.store.read(lambda tx: tx.tool_calls.loop_window(row.number, 0, 30))) == 5
 
-    def test_an_exception_takes_back_what_was_kept_of_work(self) -> None:
-        with self.watched() as (board, _, row):
-            store, number = board.store, row.number
-            store.transact(lambda tx: tx.work.save(number, b"kept"))
-
-            def work(tx: Transaction) -> None:
-                tx.work.save(number, b"lost")
-                raise ArithmeticError
-
-            raises(ArithmeticError, lambda: store.transact(work))
-            assert store.transact(lambda tx: tx.work.get(number)) == b"kept"
-
-    def test_work_that_fails_among_others_that_are_committed_together_leaves_nothing(self) -> None:
-        with self.watched() as (board, _, row):
-            store, number = board.store, row.number
-
-            def each(thread: int) -> None:
-                def work(tx: Transaction) -> None:
-                    before = int(tx.work.get(number) or b"0")
-                    tx.work.save(number, str(before + 1).encode())
-                    if thread % 2:
-                        raise ArithmeticError
-
-                for _ in range(25):
-                    if thread % 2:
-                        raises(ArithmeticError, lambda: store.transact(work, durable=False))
-                    else:
-                        store.transact(work, durable=False)
-
-            in_threads(4, each)
-            assert store.read(lambda tx: tx.work.get(number)) == b"50"
-
-    def test_watched_agents_are_found_by_project_and_their_log_by_session(self) -> None:
+    def test_agents_are_found_by_project_and_their_log_by_session(self) -> None:
         with self.watched() as (board, clock, row):
             store = board.store
 
@@ -112,33 +131,38 @@ class WorkContract:
                 other = tx.add_agent("s2", "other", project=f"{PROJECT}/2", at=clock())
                 child = tx.add_agent("s1", "child", project=PROJECT, at=clock(), parent=row.number)
                 for one in (row, other, child):
-                    tx.work.save(one.number, one.name.encode())
+                    tx.memory.save(one.number, AgentMemory(done=one.name))
                     tx.add_events(one, [Draft("agent.output", {"characters": 1})], by=one.name, at=clock())
-                assert tx.work.parent_of(child.number) == "main"
-                assert tx.work.parent_of(row.number) is None
-                assert [(one.number, one.parent) for one in tx.work.children(row.session)] == [(child.number, "main")]
+                tx.memory.save_started_for(child.number, "p1/1")
+                assert tx.memory.children_for(row.number, "p1/1") == tx.memory.children_of(row.number) == [child.number]
+                assert tx.memory.children_for(row.number, "p1/2") == []
+                assert (tx.memory.started_for(child.number), tx.memory.started_for(row.number)) == ("p1/1", "")
+                assert tx.memory.parent_of(child.number) == "main"
+                assert tx.memory.parent_of(row.number) is None
+                assert [(one.number, one.parent) for one in tx.memory.children(row.session)] == [(child.number, "main")]
 
             store.transact(more)
-            names = [one.agent for one in store.read(lambda tx: tx.work.watched())]
-            assert names == ["main", "other", "child"]
-            assert [one.head for one in store.read(lambda tx: tx.work.watched(f"{PROJECT}/2"))] == [b"other"]
-            assert [one.agent for one in store.read(lambda tx: tx.work.log("s1", None, 0))] == ["main", "child"]
-            assert [one.agent for one in store.read(lambda tx: tx.work.log(None, PROJECT, 0))] == ["main", "child"]
-            (last,) = store.read(lambda tx: tx.work.log("s1", None, 0, limit=1))
-            assert [one.agent for one in store.read(lambda tx: tx.work.log("s1", None, last.seq))] == ["child"]
-            assert [one.kind for one in store.read(lambda tx: tx.work.events(row.number, 5))] == ["agent.output"]
+            assert [one.agent for one in store.read(lambda tx: tx.memory.all())] == ["main", "other", "child"]
+            found = store.read(lambda tx: tx.memory.all(project=f"{PROJECT}/2"))
+            assert [one.memory.done for one in found] == ["other"]
+            assert [one.agent for one in store.read(lambda tx: tx.memory.all(session="s1"))] == ["main", "child"]
+            assert [one.agent for one in store.read(lambda tx: tx.log.page("s1", None, 0))] == ["main", "child"]
+            assert [one.agent for one in store.read(lambda tx: tx.log.page(None, PROJECT, 0))] == ["main", "child"]
+            (last,) = store.read(lambda tx: tx.log.page("s1", None, 0, limit=1))
+            assert [one.agent for one in store.read(lambda tx: tx.log.page("s1", None, last.seq))] == ["child"]
 
     def test_a_mark_stays_where_somebody_put_it(self) -> None:
         with self.watched() as (board, _, _row):
             store = board.store
-            assert store.read(lambda tx: tx.work.mark("brief ada")) == 0
+            assert store.read(lambda tx: tx.log.mark("brief ada")) == 0
             for seq in (7, 9):
-                store.transact(lambda tx, seq=seq: tx.work.save_mark("brief ada", seq))
-            assert store.read(lambda tx: tx.work.mark("brief ada")) == 9
-            assert store.read(lambda tx: tx.work.mark("brief bob")) == 0
+                store.transact(lambda tx, seq=seq: tx.log.save_mark("brief ada", seq))
+            assert store.read(lambda tx: tx.log.mark("brief ada")) == 9
+            assert store.read(lambda tx: tx.log.mark("brief bob")) == 0
 
-    def test_the_work_of_a_pruned_agent_is_forgotten(self) -> None:
+    def test_the_calls_of_a_pruned_agent_are_deleted(self) -> None:
         with self.watched() as (board, clock, row):
-            board.store.transact(lambda tx: tx.work.save(row.number, b"old"))
+            call = ToolCall(id="c1", name="Bash", started=Moment(clock(), 1))
+            board.store.transact(lambda tx: tx.tool_calls.save(row.number, CallRow(call, 1)))
             assert board.prune(clock() + timedelta(days=1)) == 1
-            assert board.store.transact(lambda tx: tx.work.get(row.number)) is None
+            assert board.store.transact(lambda tx: tx.tool_calls.of_agent(row.number)) == []

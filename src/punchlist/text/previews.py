@@ -11,7 +11,6 @@ from itertools import islice
 from typing import Any, Final, cast
 
 from punchlist.text.cleaning import clean, is_plain
-from punchlist.text.flat import Flat
 from punchlist.text.graphemes import cut
 from punchlist.text.redaction import looks_secret, redact, redacted, secrecy
 from punchlist.text.secret_shapes import MARK
@@ -41,7 +40,7 @@ def preview(text: str, length: int = LENGTH, *, tail: bool = False, own: re.Patt
     return _shown(text, length, own, tail=tail)[0]
 
 
-def _shown(text: str, length: int, own: re.Pattern[str] | None, *, tail: bool = False, is_clean: bool = False) -> Shown:
+def _shown(text: str, length: int, own: re.Pattern[str] | None, *, tail: bool = False) -> Shown:
     if length <= 0:
         return "", ""
     window = 3 * length + _ROOM
@@ -49,7 +48,7 @@ def _shown(text: str, length: int, own: re.Pattern[str] | None, *, tail: bool = 
     if len(text) > window:
         # What is cut off at the edge could be the half of a secret that has no shape of its own any more.
         piece = _without_edge(text[-window:], tail=True) if tail else _without_edge(text[:window])
-    safe, is_clear = redacted(piece if is_clean or is_plain(piece) else clean(piece).text, own)
+    safe, is_clear = redacted(piece if is_plain(piece) else clean(piece).text, own)
     line = _on_one_line(safe)
     if tail and (len(line) > length or len(piece) < len(text)):
         kept = line if len(line) < length else clean(line[len(line) - length + 1 :]).text.lstrip()
@@ -75,11 +74,8 @@ def passage(text: str, length: int = PASSAGE, *, own: re.Pattern[str] | None = N
     return cut(redact(clean(_without_edge(text[:length])).text, own).strip(), length - 1, "") + "…"
 
 
-def shown_arguments(arguments: Any, length: int, known: Flat | None, *, own: re.Pattern[str] | None = None) -> Shown:
-    """What a tool was called with: its command line if it has one, else its arguments as short JSON.
-
-    `known` is what `flat` has made of them.
-    """
+def shown_arguments(arguments: Any, length: int, *, own: re.Pattern[str] | None = None) -> Shown:
+    """What a tool was called with: its command line if it has one, else its arguments as short JSON."""
     if length <= 0 or arguments is None:
         return "", ""
     if isinstance(arguments, str):
@@ -95,9 +91,7 @@ def shown_arguments(arguments: Any, length: int, known: Flat | None, *, own: re.
             if isinstance(line, list):
                 words = cast("list[Any]", line)[:_FEW]
                 return _shown(" ".join(map(_quoted, words)), length, own)
-    if known is None or not (simple := _simple(known, 3 * length)):
-        return _shown(_short(arguments, 3 * length), length, own)
-    return _shown(simple, length, own, is_clean=known.text != "")
+    return _shown(_short(arguments, 3 * length), length, own)
 
 
 def _quoted(word: object) -> str:
@@ -116,14 +110,6 @@ def _short(arguments: Any, length: int) -> str:
         return _encode(_bounded(arguments, length, 0))
     except (TypeError, ValueError, RecursionError):
         return ""
-
-
-def _simple(known: Flat, length: int) -> str:
-    """The same for an object of a few short values by names that are no secrets, as most arguments are; else ""."""
-    if len(known.written) > _FEW:
-        return ""
-    text = known.shape.spaced.format(*known.written)
-    return text if len(text) <= length or max(map(len, known.written)) <= length else ""
 
 
 def _bounded(value: Any, length: int, depth: int, *, doubtful: bool = False) -> Any:

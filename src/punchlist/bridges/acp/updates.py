@@ -16,11 +16,10 @@ from punchlist.bridges.acp.calls import OURS, AcpCalls, Update, preview_title
 from punchlist.bridges.lists import Lists, Look
 from punchlist.core.approval import Plan
 from punchlist.core.events import Event
-from punchlist.core.grounding.calls import ToolCall
-from punchlist.core.grounding.observing import call_from
-from punchlist.core.grounding.pairing import Pairing
+from punchlist.core.grounding.fold import REPORTS, TURN_ENDS
+from punchlist.core.grounding.observe import call_from
 from punchlist.core.grounding.places import Place
-from punchlist.core.grounding.work import REPORTS, TURN_ENDS
+from punchlist.core.grounding.tool_call import Pairing, ToolCall
 from punchlist.core.todo import Status, TodoItem, TodoList
 
 # A list as a plan.

@@ -6,17 +6,35 @@ names really did may then ground the completion; the words themselves never do.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from functools import cache
+from hashlib import blake2b
+from typing import Any, Final, cast
 
 from msgspec import Struct
 
-from punchlist.core.grounding.calls import ToolCall
-from punchlist.core.grounding.counting import counted
-from punchlist.core.grounding.naming import Named, named_in
-from punchlist.core.grounding.tally import Tally
-from punchlist.core.proof import Kind, classify_evidence
+from punchlist.core.checks import main_commands
+from punchlist.core.grounding.tally import Tally, combined, tally_of
+from punchlist.core.grounding.tool_call import ToolCall
+from punchlist.core.proof import Kind, classify_evidence, strip_line_number
 from punchlist.core.todo import Evidence, TodoItem
+from punchlist.text.previews import preview
+from punchlist.text.redaction import redact
+
+_DIGEST: Final = 3
+_WIDTH: Final = 2 * _DIGEST
+"""Bytes of the hash of a word, and characters."""
+
+_MOST_WORDS: Final = 32
+_MOST_COMMANDS: Final = 4
+_LONGEST: Final = 2_000
+_ADDRESS: Final = r"""[a-zA-Z][a-zA-Z0-9+.-]{1,20}://[^\s"'<>`\\]+"""
+_LINES: Final = ("command", "cmd", "script")
+_URLS: Final = ("url", "uri", "href", "link", "address")
+
+Words = tuple[str, ...]
 
 
 class Matched(Struct, frozen=True):
@@ -62,7 +80,7 @@ def grounded_by(tally: Tally, matches: Iterable[Matched], *, item: str, since: d
             named[call.id] = call
     for call in sorted(named.values(), key=_is_anothers):
         if not _is_anothers(call) or tally.has_work or call.check_outcome == "failed":
-            tally = counted(tally, None, call) or tally
+            tally = combined(tally, [tally_of([call])])
     return tally
 
 
@@ -73,13 +91,14 @@ def with_unclaimed(tally: Tally, item: TodoItem, calls: Iterable[ToolCall], *, s
     """
     if item.started_at is not None or tally.has_work:
         return tally
-    for call in calls:
-        begun = call.started
-        if call.item or begun is None or not _began_since(call, item.created_at):
-            continue
-        if (since is None or begun.at >= since) and (item.finished_at is None or begun.at <= item.finished_at):
-            tally = counted(tally, None, call) or tally
-    return tally
+    return combined(tally, [tally_of(call for call in calls if _is_unclaimed(call, item, since))])
+
+
+def _is_unclaimed(call: ToolCall, item: TodoItem, since: datetime | None) -> bool:
+    begun = call.started
+    if call.item or begun is None or not _began_since(call, item.created_at):
+        return False
+    return (since is None or begun.at >= since) and (item.finished_at is None or begun.at <= item.finished_at)
 
 
 def completion_before(item: TodoItem, others: Iterable[TodoItem]) -> datetime | None:
@@ -111,3 +130,172 @@ def _began_since(call: ToolCall, since: datetime | None) -> bool:
 
 def _is_anothers(call: ToolCall) -> bool:
     return bool(call.item)
+
+
+# Texts that name a call: by whole words, or by hashes of them where no preview of the call is kept.
+
+
+class Named(Struct, frozen=True):
+    """What a text names, as far as it can be told without the calls."""
+
+    kind: Kind
+    text: str
+    commands: tuple[Words, ...] = ()
+
+    def names(self, call: ToolCall) -> bool:
+        if self.kind == "file":
+            return any(_is_same_file(self.text, _path(path)) for path in call.files)
+        if self.kind == "url":
+            return self._fetched(call)
+        ran, hashed = _ran(call)
+        said = (tuple(map(_hashed, words)) for words in self.commands) if hashed else self.commands
+        return any(_is_same(words, other) for words in said for other in ran)
+
+    def _fetched(self, call: ToolCall) -> bool:
+        if call.words and any(_hashed(self.text) in _split(words) for words in call.words.split(" ")):
+            return True
+        return self.text in map(_address, _compiled(_ADDRESS).findall(call.preview))
+
+
+def named_in(text: str, kind: Kind) -> Named:
+    """What evidence of this kind names."""
+    text = text.strip()
+    if kind == "url":
+        return Named(kind, _address(redact(text)))
+    if kind == "file":
+        return Named(kind, _path(strip_line_number(text)))
+    return Named(kind, text, tuple(dict.fromkeys(_said(preview(text, _LONGEST)))))
+
+
+def words_of(arguments: Any, commands: Sequence[Sequence[str]], shown: str) -> str:
+    """Hashes of the words by which a call is known again; empty where its preview holds them all.
+
+    `commands` are those that a shell line runs, none for another tool; `shown` is the preview.
+    """
+    is_whole = shown != "" and not shown.endswith("…")
+    if commands:
+        if is_whole and _is_shown(arguments):
+            return ""
+        line = " ".join(word for words in commands for word in words)
+        if redact(line) != line:
+            commands = [redact(" ".join(words)).split() for words in commands]
+        return " ".join("".join(map(_hashed, _folded(words))) for words in commands[:_MOST_COMMANDS])
+    if is_whole or not isinstance(arguments, Mapping):
+        return ""
+    fields = cast("Mapping[Any, Any]", arguments)
+    given = next((value for name in _URLS if isinstance(value := fields.get(name), str)), "")
+    if not given:
+        return ""
+    return _hashed(_address(redact(given[:_LONGEST])))
+
+
+def _said(text: str) -> Iterable[Words]:
+    """The commands that a text is, or that stand in it as code; without what is said about them behind."""
+    spans = _compiled(r"`([^`]+)`").findall(text) or [text]
+    for span in spans:
+        line = _compiled(r"(?i)\A(?:\$|>|(?:i )?(?:ran|run|executed)\b:?)\s*").sub("", span.strip())
+        for part in (line, _compiled(r"(?:[,:;](?=\s)|\s(?:->|=>|→|—|–|-)\s).*\Z").sub("", line)):
+            yield from map(_folded, main_commands(part))
+
+
+def _ran(call: ToolCall) -> tuple[Iterable[Words], bool]:
+    """The commands that a call ran, and whether their words are hashes."""
+    if call.kind != "shell":
+        return (), False
+    if call.words:
+        return [_split(words) for words in call.words.split(" ")], True
+    return [_folded(words) for words in main_commands(call.preview)], False
+
+
+def _is_same(said: Words, ran: Words) -> bool:
+    """Whether it is the same program, and one is the other with less than half of its words left out."""
+    if not said or not ran or said[0] != ran[0]:
+        return False
+    short, long = sorted((said, ran), key=len)
+    behind = iter(long)
+    return 2 * len(short) > len(long) and all(word in behind for word in short)
+
+
+def _is_same_file(said: str, written: str) -> bool:
+    """Whether one path is the end of the other, by whole names. One longer than the call's begins at the root."""
+    if said == written or written.endswith(f"/{said}"):
+        return bool(said)
+    return written != "" and (said[:1] == "/" or said[1:2] == ":") and said.endswith(f"/{written}")
+
+
+def _path(path: str) -> str:
+    """A path as it is compared: with `/` between its names, and from where it begins."""
+    path = path.strip().replace("\\", "/")
+    while path.startswith("./"):
+        path = path[2:].lstrip("/")
+    return path
+
+
+def _folded(words: Sequence[str]) -> Words:
+    """Words as they are compared: the program without its folder, no quotes, no case, no `/` behind an address."""
+    given = [word.strip("\"'`").lower() for word in words[:_MOST_WORDS]]
+    first, *rest = [_address(word) if "://" in word else word for word in given] or [""]
+    return (first.rpartition("/")[2], *rest) if first else ()
+
+
+def _hashed(word: str) -> str:
+    return blake2b(word.encode("utf-8", "replace"), digest_size=_DIGEST).hexdigest()
+
+
+def _split(hashes: str) -> Words:
+    return tuple(hashes[at : at + _WIDTH] for at in range(0, len(hashes), _WIDTH))
+
+
+def _address(text: str) -> str:
+    return text.strip().rstrip("/.,;)").lower()
+
+
+def _is_shown(arguments: Any) -> bool:
+    """Whether the preview of a shell call can be read as the call was: one line, or words that need no quotes."""
+    if not isinstance(arguments, Mapping):
+        return not isinstance(arguments, str) or "\n" not in arguments.strip()
+    fields = cast("Mapping[Any, Any]", arguments)
+    for name in _LINES:
+        value = fields.get(name)
+        if isinstance(value, str):
+            return "\n" not in value.strip()
+        if isinstance(value, list):
+            words = cast("list[Any]", value)
+            return all(_compiled(r"[\w@%+=:,./~^-]+").fullmatch(str(word)) is not None for word in words)
+    return True
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.DOTALL)
+
+
+# Labels that name an item.
+
+_LEAST: Final = 6
+"""Characters that the shorter text needs to count when it lies within the longer one."""
+
+_LABEL_WINDOW: Final = 4000
+
+
+def folded(text: str) -> str:
+    """Lower case, with one blank for each run of anything but letters and digits."""
+    lowered = text[:_LABEL_WINDOW].lower()
+    return " ".join("".join(char if char.isalnum() else " " for char in lowered).split())
+
+
+def matching_item(description: str, items: Iterable[TodoItem]) -> TodoItem | None:
+    """The open item that the description names: equal when folded, else one within the other. None if several do."""
+    wanted = folded(description)
+    if not wanted:
+        return None
+    texts = [(folded(item.content), item) for item in items if item.is_open]
+    equal = [item for text, item in texts if text == wanted]
+    if equal:
+        return equal[0] if len(equal) == 1 else None
+    near = [item for text, item in texts if _lies_within(text, wanted) or _lies_within(wanted, text)]
+    return near[0] if len(near) == 1 else None
+
+
+def _lies_within(short: str, long: str) -> bool:
+    return len(short) >= _LEAST and short in long

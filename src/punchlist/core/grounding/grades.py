@@ -22,8 +22,8 @@ from collections.abc import Mapping
 from typing import Final, Literal
 
 from punchlist.core.checks import Family
-from punchlist.core.grounding.calls import ToolCall
 from punchlist.core.grounding.tally import CheckSeen, End, Tally, combined
+from punchlist.core.grounding.tool_call import ToolCall
 
 Grade = Literal["verified", "worked", "contradicted", "asserted", "confirmed"]
 GRADES: Final[tuple[Grade, ...]] = ("verified", "worked", "contradicted", "asserted", "confirmed")

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from functools import cache, lru_cache
+from functools import cache
 from math import floor, isfinite
 from typing import Any, Final, cast
 
 from punchlist.text import clean
 from punchlist.text.cleaning import is_plain
-from punchlist.text.flat import Flat
 from punchlist.text.redaction import redact
 
 Place = dict[str, Any]
@@ -32,9 +31,6 @@ _LONGEST_PATH: Final = 4_096
 _WINDOW: Final = 262_144
 """Characters of one text that are searched for markers."""
 
-_SHORT: Final = 2_048
-"""Characters of an object as JSON that is searched as a whole; in a longer one most is content, where none are."""
-
 _MOST_KEPT: Final = 16
 _LONGEST_KEPT: Final = 240
 
@@ -51,23 +47,15 @@ def places(*values: Any) -> list[Place] | None:
     return found.places or None
 
 
-def kept_places(
-    value: Any, secrets: re.Pattern[str] | None = None, *, clear: str = "", known: Flat | None = None
-) -> list[Place]:
-    """The places that are recorded of a call's arguments or result: the first few, without secrets.
+def kept_places(value: Any, secrets: re.Pattern[str] | None = None, *, clear: str = "") -> list[Place]:
+    """Return the places that are recorded of a call's arguments or result: the first few, without secrets.
 
-    `clear` is a text without secrets, see `redact`; `known` is what `flat` makes of the value, where that was done.
+    `clear` is a text without secrets, see `redact`.
     """
     if type(value) is str and "FILE:" not in value and "MEDIA:" not in value:
         return []
     found = _Search()
-    text = "" if known is None else known.text
-    if known is not None and 0 < len(text) <= _SHORT and "FILE:" not in text and "MEDIA:" not in text:
-        lines, paths = _keys_among(known.shape.names)  # there is nothing else to look at in a flat object
-        if not paths:
-            return []
-        found.look_at(cast("dict[str, Any]", value), lines, paths)
-    elif isinstance(value, str | list | tuple | Mapping):
+    if isinstance(value, str | list | tuple | Mapping):
         found.look(value, 0)
     kept: list[Place] = []
     for place in found.places:
@@ -116,15 +104,13 @@ class _Search:
             else:
                 self.look(inner, depth + 1)
 
-    def look_at(
-        self, record: Mapping[Any, Any], lines: tuple[str, ...] = _LINES, paths: tuple[str, ...] = _PATHS
-    ) -> None:
-        """What stands under these keys."""
+    def look_at(self, record: Mapping[Any, Any]) -> None:
+        """Add the paths that stand under the known keys."""
         line: int | None = None
-        for key in lines:
+        for key in _LINES:
             if key in record and (line := _line(record[key])) is not None:
                 break
-        for key in paths:
+        for key in _PATHS:
             if key in record and isinstance(path := record[key], str):
                 self._add(path, line)
 
@@ -160,12 +146,6 @@ class _Search:
 def _is_dict(value: object) -> bool:
     """Whether it has no other keys than those that it tells of; another mapping may answer to more."""
     return type(value) is dict
-
-
-@lru_cache(maxsize=512)
-def _keys_among(names: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Of these keys those that tell of a line, and of a path."""
-    return tuple(key for key in _LINES if key in names), tuple(key for key in _PATHS if key in names)
 
 
 def _line(value: Any) -> int | None:

@@ -1,24 +1,26 @@
-"""What was seen of the work on one item: a small value that grows with each call and never with their number.
+"""Count what was seen of the work on one item.
 
-Sums count calls; everything else is a greatest, a first or a set, so that neither the order of reports nor a repeated
-one matters. `counting` takes a call from one account to the next; `combined` adds tallies, such as a child's.
+Sums count calls; everything else is a greatest, a first or a set, so that the order of calls does not matter.
+`tally_of` counts calls, `combined` adds tallies, such as a child's.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
-from datetime import timedelta
-from typing import Final, NamedTuple
+from datetime import datetime, timedelta
+from typing import Final, NamedTuple, TypeVar
 
 from msgspec import Struct, field
-from msgspec.structs import replace
 
 from punchlist.core.checks import Family, Outcome
-from punchlist.core.grounding.calls import MOST_FILES, Moment, united
-from punchlist.core.grounding.spans import NO_TIME, Spans
+from punchlist.core.grounding.tool_call import MOST_FILES, Moment, ToolCall, is_task
 
 MOST_ENDS: Final = 32
 """Kinds of call whose last end is remembered."""
+
+Span = tuple[datetime, datetime]
+T = TypeVar("T", bound=tuple[object, ...])
 
 
 class CheckSeen(NamedTuple):
@@ -40,10 +42,11 @@ class End(NamedTuple):
 
 
 class Tally(Struct, frozen=True, kw_only=True):
-    """`checks` holds the last check of each family that passed or failed, `passed` the last that passed.
+    """The work on one item: `checks` holds the last check of each family that passed or failed, `passed` the last pass.
 
     `talk` counts the calls that are no work. `last_end` is the end of the last other one, `ends` those of each kind of
-    work: a command that only looks at something takes nothing back, and makes nothing good.
+    work: a command that only looks at something takes nothing back, and makes nothing good. `spans` are the times in
+    which at least one call ran.
     """
 
     calls: int = 0
@@ -55,7 +58,7 @@ class Tally(Struct, frozen=True, kw_only=True):
     child_calls: int = 0
     first: Moment | None = None
     last: Moment | None = None
-    spans: Spans = NO_TIME
+    spans: tuple[Span, ...] = ()
     files: tuple[str, ...] = ()
     last_check: CheckSeen | None = None
     passed: CheckSeen | None = None
@@ -66,110 +69,216 @@ class Tally(Struct, frozen=True, kw_only=True):
 
     @property
     def wall(self) -> timedelta:
-        """From the first to the last that was seen."""
+        """The time from the first to the last that was seen."""
         return self.last.at - self.first.at if self.first is not None and self.last is not None else timedelta(0)
 
     @property
     def active(self) -> timedelta:
-        """How long at least one call was running."""
-        return self.spans.total
+        """The time in which at least one call was running."""
+        return sum((end - start for start, end in self.spans), timedelta(0))
 
     @property
     def has_work(self) -> bool:
-        """Whether anything was seen beside talk."""
+        """True if anything was seen beside talk."""
         return self.calls > self.talk
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing was seen at all."""
         return self.calls == 0
 
 
 NOTHING: Final = Tally()
 
 
+def tally_of(calls: Iterable[ToolCall]) -> Tally:
+    """Count these calls, each different."""
+    count = _Count()
+    for call in calls:
+        count.add(call)
+    return count.tally()
+
+
+class _Count:
+    def __init__(self) -> None:
+        self.calls = self.talk = self.running = self.failures = self.abandoned = 0
+        self.kinds = Counter[str]()
+        self.first: Moment | None = None
+        self.last: Moment | None = None
+        self.spans: list[Span] = []
+        self.files: set[str] = set()
+        self.last_check: CheckSeen | None = None
+        self.passed: CheckSeen | None = None
+        self.checks: dict[Family, CheckSeen] = {}
+        self.last_change: Moment | None = None
+        self.last_end: End | None = None
+        self.ends: dict[str, End] = {}
+
+    def add(self, call: ToolCall) -> None:
+        self.calls += 1
+        self.talk += call.is_talk
+        self.kinds[call.kind] += 1
+        if call.finished is not None and call.outcome != "abandoned":
+            self._add_ended(call, call.finished)
+        else:
+            self._add_open(call)
+
+    def _add_open(self, call: ToolCall) -> None:
+        """Count a call that still runs, or was given up."""
+        begun = call.started
+        if call.kind != "edit" or call.outcome == "abandoned":  # an edit that runs may still touch nothing
+            self.files.update(call.files)
+        self.running += call.outcome == "running"
+        self.abandoned += call.outcome == "abandoned"
+        self._saw(begun or call.finished, begun)
+        if call.changes and call.kind != "edit":  # a command perhaps changes something from its start
+            self.last_change = latest(self.last_change, begun)
+
+    def _add_ended(self, call: ToolCall, at: Moment) -> None:
+        begun, failed, outcome = call.started, call.outcome == "failed", call.check_outcome
+        has_effect = not (failed and call.kind == "edit")  # an edit that failed has changed nothing
+        if has_effect:
+            self.files.update(call.files)
+        self.failures += failed or outcome == "failed"  # its exit code may have been swallowed
+        self._saw(begun or at, at)
+        if begun is not None and at.at > begun.at:  # a clock that was set back counts nothing
+            self.spans.append((begun.at, at.at))
+        if call.check is not None:
+            name, family = call.check.name, call.check.family
+            self._add_check(CheckSeen(at, outcome or "unknown", begun or at, name, family, call.id))
+        if call.changes and has_effect:
+            self.last_change = latest(self.last_change, at)
+        if call.is_talk:
+            return
+        end = End(at, failed)
+        self.last_end = latest(self.last_end, end)
+        proves_nothing = outcome == "unknown" if call.check is not None else not _only_looks(call)
+        if proves_nothing:
+            self.ends[call.signature] = max(self.ends.get(call.signature, end), end)
+
+    def _add_check(self, seen: CheckSeen) -> None:
+        self.last_check = latest(self.last_check, seen)
+        if seen.outcome == "passed":
+            self.passed = _last_pass(self.passed, seen)
+        if seen.outcome in ("passed", "failed"):
+            self.checks[seen.family] = max(self.checks.get(seen.family, seen), seen)
+
+    def _saw(self, first: Moment | None, last: Moment | None) -> None:
+        self.first = _earliest(self.first, first)
+        self.last = latest(self.last, last)
+
+    def tally(self) -> Tally:
+        return Tally(
+            calls=self.calls,
+            talk=self.talk,
+            kinds=dict(self.kinds),
+            running=self.running,
+            failures=self.failures,
+            abandoned=self.abandoned,
+            first=self.first,
+            last=self.last,
+            spans=_united(self.spans),
+            files=_first_files(self.files),
+            last_check=self.last_check,
+            passed=self.passed,
+            checks=self.checks,
+            last_change=self.last_change,
+            last_end=self.last_end,
+            ends=_latest_ends(self.ends),
+        )
+
+
+def _only_looks(call: ToolCall) -> bool:
+    """True if a call only looks at something: its failure says nothing of the work, and its success heals nothing."""
+    return call.kind == "read" or (call.kind == "shell" and not call.changes and call.program != "git")
+
+
 def combined(own: Tally, others: Iterable[Tally], *, as_children: bool = False) -> Tally:
-    """A tally with others added to it; `as_children` says that their calls are those of children."""
+    """Return a tally with others added to it; `as_children` says that their calls are those of children."""
     total = own
     for other in others:
         if other.is_empty:
             continue
-        total = replace(
-            total,
+        total = Tally(
             calls=total.calls + other.calls,
             talk=total.talk + other.talk,
-            kinds=_summed(total.kinds, other.kinds),
+            kinds=dict(Counter(total.kinds) + Counter(other.kinds)),
             running=total.running + other.running,
             failures=total.failures + other.failures,
             abandoned=total.abandoned + other.abandoned,
             child_calls=total.child_calls + (other.calls if as_children else other.child_calls),
-            first=_earlier(total.first, other.first),
-            last=later(total.last, other.last),
-            spans=total.spans.joined(other.spans),
-            files=united((total.files, other.files), 4 * MOST_FILES),
-            last_check=last_check(total.last_check, other.last_check),
-            passed=last_pass(total.passed, other.passed),
-            checks=last_checks(total.checks, other.checks.items()),
-            last_change=later(total.last_change, other.last_change),
-            last_end=_last_end(total.last_end, other.last_end),
-            ends=_last_ends(total.ends, other.ends),
+            first=_earliest(total.first, other.first),
+            last=latest(total.last, other.last),
+            spans=_united((*total.spans, *other.spans)),
+            files=_first_files({*total.files, *other.files}),
+            last_check=latest(total.last_check, other.last_check),
+            passed=_last_pass(total.passed, other.passed),
+            checks=_greatest(total.checks, other.checks),
+            last_change=latest(total.last_change, other.last_change),
+            last_end=latest(total.last_end, other.last_end),
+            ends=_latest_ends(_greatest(total.ends, other.ends)),
         )
     return total
 
 
-def _earlier(one: Moment | None, other: Moment | None) -> Moment | None:
+def work_during(calls: Iterable[ToolCall], start: datetime | None, end: datetime | None) -> Tally:
+    """Count what was done while a task was claimed, for the steps of a list or for nothing in particular.
+
+    A task that is worked through a list has no calls of its own: its steps have them.
+    """
+    return tally_of(
+        call
+        for call in calls
+        if call.started is not None
+        and start is not None
+        and call.started.at >= start
+        and (end is None or call.started.at <= end)
+        and not is_task(call.item)
+    )
+
+
+def latest(one: T | None, other: T | None) -> T | None:
+    return max(one, other) if one is not None and other is not None else one or other
+
+
+def _earliest(one: Moment | None, other: Moment | None) -> Moment | None:
     return min(one, other) if one is not None and other is not None else one or other
 
 
-def later(one: Moment | None, other: Moment | None) -> Moment | None:
-    return max(one, other) if one is not None and other is not None else one or other
-
-
-def last_check(one: CheckSeen | None, other: CheckSeen | None) -> CheckSeen | None:
-    return max(one, other) if one is not None and other is not None else one or other
-
-
-def last_pass(one: CheckSeen | None, other: CheckSeen | None) -> CheckSeen | None:
-    """Of two checks that passed the one that began last: a change before its beginning is covered by it."""
+def _last_pass(one: CheckSeen | None, other: CheckSeen | None) -> CheckSeen | None:
+    """Return the check that began last: a change before its beginning is covered by it."""
     if one is None or other is None:
         return one or other
-    return max(one, other, key=_beginning)
+    return max(one, other, key=lambda check: (check.started, check))
 
 
-def _beginning(check: CheckSeen) -> tuple[Moment, CheckSeen]:
-    return check.started, check
+K = TypeVar("K")
 
 
-def last_checks(
-    known: Mapping[Family, CheckSeen], more: Iterable[tuple[Family, CheckSeen]]
-) -> Mapping[Family, CheckSeen]:
+def _greatest(known: Mapping[K, T], more: Mapping[K, T]) -> dict[K, T]:
     found = dict(known)
-    for family, check in more:
-        found[family] = max(found.get(family, check), check)
+    for key, value in more.items():
+        found[key] = max(found.get(key, value), value)
     return found
 
 
-def _last_end(one: End | None, other: End | None) -> End | None:
-    return max(one, other) if one is not None and other is not None else one or other
+def _latest_ends(ends: dict[str, End]) -> dict[str, End]:
+    """Of too many ends keep those that came last."""
+    if len(ends) <= MOST_ENDS:
+        return ends
+    return dict(sorted(ends.items(), key=lambda entry: (entry[1], entry[0]))[-MOST_ENDS:])
 
 
-def _last_ends(known: Mapping[str, End], more: Mapping[str, End]) -> Mapping[str, End]:
-    found = dict(known)
-    for signature, end in more.items():
-        found[signature] = max(found.get(signature, end), end)
-    return latest(found)
+def _first_files(files: set[str]) -> tuple[str, ...]:
+    """Of too many files keep the first, so that the order of calls does not matter."""
+    return tuple(sorted(files)[: 4 * MOST_FILES])
 
 
-def latest(ends: dict[str, End]) -> dict[str, End]:
-    """Of too many ends those that came last."""
-    return ends if len(ends) <= MOST_ENDS else dict(sorted(ends.items(), key=_recency)[-MOST_ENDS:])
-
-
-def _recency(entry: tuple[str, End]) -> tuple[End, str]:
-    return entry[1], entry[0]
-
-
-def _summed(one: Mapping[str, int], other: Mapping[str, int]) -> Mapping[str, int]:
-    return {
-        kind: one.get(kind, 0) + other.get(kind, 0) for kind in (*one, *(kind for kind in other if kind not in one))
-    }
+def _united(spans: Iterable[Span]) -> tuple[Span, ...]:
+    """Return spans in order that neither touch nor overlap."""
+    united: list[Span] = []
+    for start, end in sorted(spans):
+        if united and start <= united[-1][1]:
+            united[-1] = united[-1][0], max(end, united[-1][1])
+        else:
+            united.append((start, end))
+    return tuple(united)

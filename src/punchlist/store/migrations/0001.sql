@@ -13,8 +13,9 @@ CREATE INDEX sessions_by_time ON sessions (recent);
 CREATE INDEX sessions_by_project ON sessions (project, recent);
 
 -- The number of a deleted agent never comes back: old events may still name it. `mode_data` says when and why the agent
--- entered plan mode, as JSON. `ledger` is the tally of its calls. Its list is the one in `lists`, which has revision
--- `base`, with the changes in `since` applied to it; `shown` is what the model knows of it, NULL if it knows it all.
+-- entered plan mode, as JSON. `memory` is all that is remembered of it between two reports, and `started_for` the item
+-- of its parent that it was started for. Its list is the one in `lists`, which has revision `base`, with the changes in
+-- `since` applied to it; `shown` is what the model knows of it, NULL if it knows it all.
 CREATE TABLE agents (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     session TEXT NOT NULL,
@@ -34,7 +35,8 @@ CREATE TABLE agents (
     base INTEGER NOT NULL DEFAULT 0,
     since BLOB,
     shown BLOB,
-    ledger BLOB,
+    memory BLOB,
+    started_for TEXT,
     mode_data BLOB,
     mode_sum INTEGER,
     UNIQUE (session, name)
@@ -51,7 +53,6 @@ CREATE TABLE lists (
 );
 
 -- An event is about an agent, about a task, or both. `revision` is set where the event made that revision of a list.
--- `hint` is stored with reports on tool calls, see `work`.
 CREATE TABLE events (
     seq INTEGER PRIMARY KEY,
     at INTEGER NOT NULL,
@@ -63,8 +64,7 @@ CREATE TABLE events (
     sum INTEGER,
     data BLOB NOT NULL,
     task_list INTEGER,
-    task INTEGER,
-    hint BLOB
+    task INTEGER
 );
 
 CREATE INDEX events_of_agent ON events (agent, revision);
@@ -91,22 +91,33 @@ CREATE TABLE calls (
     PRIMARY KEY (agent, call_id)
 ) WITHOUT ROWID;
 
--- What guidance remembers of an agent's turns.
-CREATE TABLE guidance (
-    agent INTEGER PRIMARY KEY,
-    sum INTEGER,
-    state BLOB NOT NULL
-);
-
--- What is remembered of an agent's tool calls. `part` is empty for what the next report needs, else it names an item (a
--- tally of the work on it) or a detector. A row may be some reports behind: the hints of events bring it up to date.
-CREATE TABLE work (
+-- One row per tool call; can be rebuilt from the log. `seq` is the event of its first report, `outcome` is running, ok,
+-- failed or abandoned. `item` and `after_item` are keys: the item in focus when it began, else the one completed last.
+-- `drifts` is 1 where the call changes something that the list should tell of. `loop` is the call as the loop detector
+-- recorded it with the event `loop_seq`, NULL where it does not count. `body` is all that the reports say of it.
+CREATE TABLE tool_calls (
     agent INTEGER NOT NULL,
-    part TEXT NOT NULL,
+    id TEXT NOT NULL,
+    seq INTEGER NOT NULL,
+    tool TEXT NOT NULL,
+    item TEXT NOT NULL,
+    after_item TEXT NOT NULL,
+    outcome TEXT NOT NULL,
+    drifts INTEGER NOT NULL,
+    loop_seq INTEGER,
+    loop BLOB,
     sum INTEGER NOT NULL,
     body BLOB NOT NULL,
-    PRIMARY KEY (agent, part)
-);
+    PRIMARY KEY (agent, id)
+) WITHOUT ROWID;
+
+CREATE INDEX calls_of_item ON tool_calls (agent, item, seq);
+
+CREATE INDEX calls_after_item ON tool_calls (agent, after_item, seq) WHERE after_item <> '';
+
+CREATE INDEX open_calls ON tool_calls (agent, seq) WHERE outcome IN ('running', 'abandoned');
+
+CREATE INDEX loop_window ON tool_calls (agent, loop_seq) WHERE loop_seq IS NOT NULL;
 
 -- The event up to which a reader of the log has come, by what it reads for.
 CREATE TABLE marks (

@@ -8,7 +8,7 @@ INSERT INTO sessions (id, project, created_at, recent) VALUES (:session, :projec
 
 -- name: find_agent
 -- One agent by its session and name, with its list.
-SELECT a.id, a.session, a.name, a.parent, a.label, a.project, a.mode, a.recent, a.unseen, a.ledger,
+SELECT a.id, a.session, a.name, a.parent, a.label, a.project, a.mode, a.recent, a.unseen,
   a.revision, a.base, a.sum, a.since, a.shown, l.sum, l.todos
 FROM agents a LEFT JOIN lists l ON l.agent = a.id WHERE a.session = ? AND a.name = ?;
 
@@ -30,12 +30,8 @@ RETURNING id;
 
 -- name: save_list
 -- The list of an agent after a change.
-UPDATE agents SET revision = ?, unseen = ?, updated_at = ?, base = ?, sum = ?, since = ?, shown = ?, ledger = ?
+UPDATE agents SET revision = ?, unseen = ?, updated_at = ?, base = ?, sum = ?, since = ?, shown = ?
 WHERE id = ?;
-
--- name: save_ledger
--- The tally of an agent's calls, where its list stays as it is.
-UPDATE agents SET ledger = ? WHERE id = ?;
 
 -- name: save_whole
 -- The whole list of an agent, as it is now.

@@ -2,9 +2,6 @@
 INSERT INTO events (seq, at, kind, author, agent, revision, sum, data, task_list, task)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
--- name: add_report
-INSERT INTO events (seq, at, kind, author, agent, sum, data, hint) VALUES (?, ?, ?, ?, ?, ?, ?, ?);
-
 -- name: events_after
 -- Events behind a cursor, in order.
 SELECT e.seq, e.at, e.kind, e.author, e.agent, e.revision, e.v, e.sum, e.data, coalesce(a.project, l.project),

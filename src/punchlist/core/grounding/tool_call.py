@@ -6,9 +6,11 @@ worse is believed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from datetime import datetime
-from typing import Any, Final, Literal, NamedTuple
+from collections import deque
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from hashlib import blake2b
+from typing import Final, Literal, NamedTuple
 
 from msgspec import Struct
 
@@ -75,8 +77,8 @@ class Moment(NamedTuple):
     order: int = 0
 
 
-class ToolCall(Struct, kw_only=True):
-    """One call of a tool. Nobody changes it; it is not frozen only because to make it would take three times as long.
+class ToolCall(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One call of a tool, as the reports about it say.
 
     `item` and `after` are keys: the item in focus when it started, else the one finished last.
 
@@ -121,26 +123,6 @@ class ToolCall(Struct, kw_only=True):
         return f"{self.name}:{self.program}" if self.program else self.name
 
 
-def begun(facts: Mapping[str, Any], at: Moment) -> ToolCall:
-    """A call by our own facts of its beginning, and no check: what `call_from` makes of any such event, but quicker."""
-    known = facts.get
-    return ToolCall(
-        id=facts["call_id"],
-        name=known("name", ""),
-        kind=known("kind", "unknown"),
-        program=known("program", ""),
-        hash=known("hash", ""),
-        via=known("via", ""),
-        item=known("item", ""),
-        after=known("after", ""),
-        started=at,
-        files=tuple(known("files", ())),
-        changes=known("changes", False),
-        preview=known("preview", ""),
-        words=known("words", ""),
-    )
-
-
 def joined(one: ToolCall, other: ToolCall) -> ToolCall:
     """All that two accounts of one call say."""
     if one.outcome == other.outcome and one == other:
@@ -151,7 +133,7 @@ def joined(one: ToolCall, other: ToolCall) -> ToolCall:
         ended = max(one, other, key=_ending)
     check, told = opened.check or later.check, _worse(one.told, other.told)
     outcome = _worse(one.check_outcome, other.check_outcome)
-    return ToolCall(  # all of it: quicker than `replace`
+    return ToolCall(
         id=opened.id,
         name=opened.name or later.name,
         kind=opened.kind if opened.kind != "unknown" else later.kind,
@@ -205,3 +187,121 @@ def _ending(call: ToolCall) -> tuple[int, float, int, str]:
     """The worse end counts, and of equal ones the first."""
     at, order = (call.finished.at.timestamp(), call.finished.order) if call.finished is not None else (0.0, 0)
     return _RANK[call.outcome], -at, -order, call.result
+
+
+# Ids.
+
+
+def given_id(call_id: str) -> str:
+    """Return an id that a host gave, told apart from those that we make up."""
+    return f"#{call_id}" if call_id[:1] == "#" else call_id
+
+
+def reused_id(call_id: str, name: str, hash: str) -> str:
+    """Return the id of a call whose own id another call had before: the same each time that it is reported."""
+    return f"{call_id}#{blake2b(f'{name} {hash}'.encode(), digest_size=6).hexdigest()}"
+
+
+SAME_FACT: Final = timedelta(seconds=5)
+_RECENT: Final = 64
+
+
+class _Recent(Struct):
+    """A beginning, and the roads by which it was told."""
+
+    id: str
+    name: str
+    hash: str
+    at: Moment
+    given: bool
+    roads: set[str]
+
+
+class Pairing:
+    """Finds the call that a report of one agent is about: by its id, else the oldest open call of that name.
+
+    Reports without an id pair first in, first out, and each road (hook, transcript, MCP) for itself; a call that comes
+    by two roads, of which one has no ids, is known again within five seconds. Ids that it makes up begin with `#`, so
+    that none is ever taken for one that was given.
+    """
+
+    def __init__(self) -> None:
+        self.waiting: dict[tuple[str, str], deque[str]] = {}
+        self.early: dict[tuple[str, str], deque[tuple[Moment, str]]] = {}
+        self.recent: deque[_Recent] = deque(maxlen=_RECENT)
+        self.same: dict[str, str] = {}
+        self.made = 0
+
+    def id_of(self, report: ToolCall) -> str:
+        """The id of the call that is meant, its own or ours; empty if the report names nothing."""
+        if report.id and (report.started is None or not report.via):
+            return self.same.get(report.id, report.id)
+        if report.started is not None:
+            return self._begun(report, report.started)
+        if not report.name:
+            return ""
+        key = (report.via, report.name)
+        line = self.waiting.get(key)
+        if report.finished is None:
+            return line[0] if line else ""
+        if line:
+            return line.popleft()
+        made = self._make()
+        self.early.setdefault(key, deque(maxlen=_RECENT)).append((report.finished, made))
+        return made
+
+    def _begun(self, report: ToolCall, at: Moment) -> str:
+        if report.id in self.same:
+            return self.same[report.id]
+        known = self._known(report, at)
+        if known is not None:
+            known.roads.add(report.via)
+            if report.id:
+                self.same[report.id] = known.id
+            else:
+                self.waiting.setdefault((report.via, report.name), deque()).append(known.id)
+            return known.id
+        found = report.id or self._ended_early(report, at)
+        if not found:
+            found = self._make()
+            self.waiting.setdefault((report.via, report.name), deque()).append(found)
+        if report.via:
+            self.recent.append(_Recent(found, report.name, report.hash, at, bool(report.id), {report.via}))
+        return found
+
+    def _known(self, report: ToolCall, at: Moment) -> _Recent | None:
+        """The same beginning, as another road told it."""
+        if not report.via or not report.hash:
+            return None
+        for entry in self.recent:
+            if entry.id == report.id:
+                return None
+            differs = report.via not in entry.roads and not (report.id and entry.given)
+            if (
+                differs
+                and (entry.name, entry.hash) == (report.name, report.hash)
+                and abs(entry.at.at - at.at) <= SAME_FACT
+            ):
+                return entry
+        return None
+
+    def _ended_early(self, report: ToolCall, at: Moment) -> str:
+        """The oldest call of that name whose end was told before its beginning, and lies behind it."""
+        ends = self.early.get((report.via, report.name))
+        for entry in ends or ():
+            if entry[0] >= at and ends is not None:
+                ends.remove(entry)
+                return entry[1]
+        return ""
+
+    def close(self, ids: set[str]) -> None:
+        """These calls are over: no later report without an id is about them."""
+        for line in self.waiting.values():
+            if not ids.isdisjoint(line):
+                kept = [entry for entry in line if entry not in ids]
+                line.clear()
+                line.extend(kept)
+
+    def _make(self) -> str:
+        self.made += 1
+        return f"#{self.made}"

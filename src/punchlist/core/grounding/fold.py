@@ -1,30 +1,36 @@
-"""The runtime half of the log, folded: every call, and for each item what was seen of the work on it.
+"""Fold the runtime half of the log: every call, and for each item what was seen of the work on it.
 
-Reports may come late, twice and in any order. The work for one event does not grow with the number of events before
-it; all calls are kept, because a report shows them.
+Reports may come late, twice and in any order. All calls are kept, because a report shows them.
 """
 
 from __future__ import annotations
 
+import re
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import datetime
 from typing import Final, NamedTuple
 
-from msgspec import Struct, field
 from msgspec.structs import replace
 
 from punchlist.core.events import Event
-from punchlist.core.grounding.books import Book
-from punchlist.core.grounding.calls import Moment, Subject, ToolCall, joined, subject
-from punchlist.core.grounding.commits import Committing, committing
-from punchlist.core.grounding.counting import tally_of
-from punchlist.core.grounding.observing import call_from
-from punchlist.core.grounding.pairing import Pairing
-from punchlist.core.grounding.tally import Tally, combined
+from punchlist.core.grounding.observe import call_from
+from punchlist.core.grounding.tally import Tally, combined, tally_of
+from punchlist.core.grounding.tool_call import Moment, Pairing, Subject, ToolCall, joined, subject
 
 REPORTS: Final = frozenset({"tool.started", "tool.updated", "tool.finished", "tool.failed"})
 TURN_ENDS: Final = frozenset({"turn.ended", "agent.finished"})
+DROPPED: Final = "reports.dropped"
 _ENDS_KEPT: Final = 64
+
+_MAKES: Final = re.compile(r"\bgit\b.*\b(?:commit|merge|cherry-pick|revert|rebase|pull|am)\b")
+_MADE: Final = re.compile(r"\[[^\[\]]{1,200} ([0-9a-f]{7,40})\]")
+"""As Git says it: `[main 3fa2b1c] Paint the door`."""
+
+
+def is_within(dropped: Iterable[tuple[datetime, datetime]], start: datetime | None, end: datetime | None) -> bool:
+    """True if one of these times in which reports were lost overlaps the time from `start` to `end`."""
+    return any((end is None or since <= end) and (start is None or start <= until) for since, until in dropped)
 
 
 class AgentKey(NamedTuple):
@@ -37,20 +43,22 @@ class CallKey(NamedTuple):
     id: str
 
 
-class _Agent(Struct):
+class _Agent:
     """`given_up` and `ends` are for reports that come late: calls that were given up, and ends of turns.
 
-    `rests`: its turn is over, and it has begun nothing since.
+    `rests`: its turn is over, and it has begun nothing since. `dropped` are times in which reports were lost.
     """
 
-    pairing: Pairing = field(default_factory=Pairing)
-    calls: dict[str, ToolCall] = field(default_factory=dict[str, ToolCall])
-    open: dict[str, None] = field(default_factory=dict[str, None])
-    given_up: deque[str] = field(default_factory=lambda: deque[str](maxlen=_ENDS_KEPT))
-    ends: deque[Moment] = field(default_factory=lambda: deque[Moment](maxlen=_ENDS_KEPT))
-    children: list[tuple[Subject, AgentKey]] = field(default_factory=list[tuple[Subject, AgentKey]])
-    has_parent: bool = False
-    rests: bool = False
+    def __init__(self) -> None:
+        self.pairing = Pairing()
+        self.calls: dict[str, ToolCall] = {}
+        self.open: dict[str, None] = {}
+        self.given_up: deque[str] = deque(maxlen=_ENDS_KEPT)
+        self.ends: deque[Moment] = deque(maxlen=_ENDS_KEPT)
+        self.children: list[tuple[Subject, AgentKey]] = []
+        self.dropped: list[tuple[datetime, datetime]] = []
+        self.has_parent = False
+        self.rests = False
 
 
 class Grounding:
@@ -59,8 +67,8 @@ class Grounding:
     def __init__(self, events: Iterable[Event] = ()) -> None:
         self._agents: dict[AgentKey, _Agent] = {}
         self._started_for: dict[Subject, list[AgentKey]] = {}
-        self._work = Book(self._call)
-        self._later = Book(self._call)
+        self._work: dict[Subject, dict[CallKey, None]] = {}
+        self._later: dict[Subject, dict[CallKey, None]] = {}
         for event in events:
             self.add(event)
 
@@ -72,18 +80,20 @@ class Grounding:
             self._turn_ended(AgentKey(event.session or "", event.agent or ""), Moment(event.at, event.seq))
         elif event.kind == "agent.spawned":
             self._spawned(AgentKey(event.session or "", event.agent or ""), event)
+        elif event.kind == DROPPED:
+            self._reports_dropped(AgentKey(event.session or "", event.agent or ""), event)
 
     def subjects(self) -> Iterable[Subject]:
         """All that something was seen of, in the order in which it was."""
-        return self._work.subjects
+        return [of for of, calls in self._work.items() if calls]
 
     def tally(self, of: Subject) -> Tally:
         """The work of the agents themselves on this."""
-        return self._work.tally(of)
+        return tally_of(self.calls(of))
 
     def later(self, of: Subject) -> Tally:
         """What was seen after this was called done, with nothing else in focus."""
-        return self._later.tally(of)
+        return tally_of(self.calls_later(of))
 
     def whole(self, of: Subject) -> Tally:
         """The work on this, that of subagents which were started for it included."""
@@ -103,13 +113,18 @@ class Grounding:
                 waiting += [deeper for _, deeper in self._agents[child].children]
         return found
 
+    def has_dropped(self, of: Subject, start: datetime | None, end: datetime | None) -> bool:
+        """True if reports of the agent were lost between these times."""
+        state = self._agents.get(AgentKey(of.session, of.agent))
+        return state is not None and is_within(state.dropped, start, end)
+
     def calls(self, of: Subject) -> list[ToolCall]:
         """The calls that belong to this, in the order in which they were first heard of."""
-        return self._work.calls(of)
+        return [self._call(key) for key in self._work.get(of, ())]
 
     def calls_later(self, of: Subject) -> list[ToolCall]:
         """The calls that came after this was called done, with nothing else in focus."""
-        return self._later.calls(of)
+        return [self._call(key) for key in self._later.get(of, ())]
 
     def calls_by(self, session: str, agent: str) -> list[ToolCall]:
         """All calls of one agent, in the order in which they were first heard of."""
@@ -192,6 +207,14 @@ class Grounding:
             self._started_for.setdefault(of, []).append(AgentKey(agent.session, name))
         child.rests = False
 
+    def _reports_dropped(self, agent: AgentKey, event: Event) -> None:
+        since = event.data.get("since")
+        try:
+            start = datetime.fromisoformat(since) if isinstance(since, str) else event.at
+        except ValueError:
+            start = event.at
+        self._agent(agent).dropped.append((start, event.at))
+
     def _put(self, agent: AgentKey, state: _Agent, before: ToolCall | None, call: ToolCall) -> None:
         if before == call:
             return
@@ -203,9 +226,18 @@ class Grounding:
             if call.outcome == "abandoned" and (before is None or before.is_open):
                 state.given_up.append(call.id)
         key = CallKey(agent, call.id)
-        self._work.count(key, before, call, old=_item(agent, before), new=_item(agent, call))
-        if call.after or (before is not None and before.after):
-            self._later.count(key, before, call, old=_after(agent, before), new=_after(agent, call))
+        _move(self._work, key, _item(agent, before), _item(agent, call))
+        _move(self._later, key, _after(agent, before), _after(agent, call))
+
+
+def _move(members: dict[Subject, dict[CallKey, None]], key: CallKey, old: Subject | None, new: Subject | None) -> None:
+    """Count a call for `new` that counted for `old`; either may be None."""
+    if old == new:
+        return
+    if old is not None:
+        del members[old][key]
+    if new is not None:
+        members.setdefault(new, {})[key] = None
 
 
 def _lineage(agent: AgentKey, item: str, above: Mapping[AgentKey, tuple[AgentKey, Subject]]) -> list[Subject]:
@@ -223,3 +255,36 @@ def _item(agent: AgentKey, call: ToolCall | None) -> Subject | None:
 
 def _after(agent: AgentKey, call: ToolCall | None) -> Subject | None:
     return subject(agent.session, agent.name, call.after) if call is not None and call.after else None
+
+
+# Calls that make commits: lines of Git that may, and whatever names in its result one that it made.
+
+
+class Committing(NamedTuple):
+    """A call that makes commits, and `names` those that it says it made; `is_git`: it is a line for Git.
+
+    `of` is what it counts for: its agent with the item in focus, then those who started that agent, with theirs.
+    """
+
+    of: tuple[Subject, ...]
+    start: datetime
+    end: datetime | None
+    names: tuple[str, ...]
+    is_git: bool
+
+
+def committing(call: ToolCall, of: Callable[[], Iterable[Subject]]) -> Committing | None:
+    """The call as one that makes commits; None if nothing says so."""
+    names = tuple(_MADE.findall(call.result)) if "[" in call.result else ()
+    is_git = _is_git(call)
+    if call.started is None or not (names or is_git):
+        return None
+    return Committing(tuple(of()), call.started.at, None if call.finished is None else call.finished.at, names, is_git)
+
+
+def _is_git(call: ToolCall) -> bool:
+    """Where the preview is cut, or nothing is kept of it, any line for Git may make a commit."""
+    if call.kind != "shell":
+        return re.search("git.*commit", call.name.lower()) is not None
+    is_whole = call.preview != "" and not call.preview.endswith("…")
+    return _MAKES.search(call.preview) is not None or (call.program == "git" and not is_whole)

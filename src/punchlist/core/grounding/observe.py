@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from functools import lru_cache
+from functools import cache, lru_cache
 from hashlib import blake2b
+from itertools import islice
 from typing import Any, Final, cast
 
 from msgspec import Struct
@@ -28,14 +29,13 @@ from punchlist.core.checks import (
     outcome_in_output,
     tool_check,
 )
-from punchlist.core.grounding.calls import CallOutcome, Moment, ToolCall
-from punchlist.core.grounding.files import named_files, patched_files
-from punchlist.core.grounding.naming import words_of
+from punchlist.core.grounding.evidence import words_of
 from punchlist.core.grounding.places import kept_places
 from punchlist.core.grounding.results import exit_code_of, read_result
+from punchlist.core.grounding.tool_call import MOST_FILES, CallOutcome, Moment, ToolCall
 from punchlist.text import clean, cut
 from punchlist.text.arguments import as_object
-from punchlist.text.flat import Flat
+from punchlist.text.cleaning import is_plain
 from punchlist.text.previews import LENGTH, preview, shown_arguments
 from punchlist.text.redaction import redact
 
@@ -57,6 +57,16 @@ _OUTCOMES: Final[tuple[Outcome, ...]] = ("passed", "failed", "empty", "unknown")
 _ENDS: Final = frozenset({"tool.finished", "tool.failed"})
 _TEXTS: Final = ("call_id", "name", "kind", "program", "hash", "via", "item", "after", "preview", "words", "result")
 _LONGEST_NAME: Final = 128
+_PATHS: Final = (
+    "file_path", "path", "filePath", "filename", "file", "notebook_path", "target_file", "absolute_path",
+    "relative_path", "old_path", "new_path", "source", "destination", "source_path", "destination_path",
+)  # fmt: skip
+_PATH_LISTS: Final = ("paths", "files", "file_paths", "edits", "changes", "replacements")
+_PATCHES: Final = ("patch", "input", "diff", "patch_text", "patchText")
+_KNOWN: Final = frozenset((*_PATHS, *_PATH_LISTS, *_PATCHES))
+_LONGEST_PATH: Final = 240
+_WINDOW: Final = 262_144
+_PATCHED: Final = r"^(?:\*\*\* (?:Add File|Update File|Delete File|Move to): |\+\+\+ b/|--- a/)([^\t\n]{1,1000})"
 
 
 class Watch(Struct, frozen=True):
@@ -83,27 +93,24 @@ def start_facts(
     after: str = "",
     via: str = "",
     watch: Watch = DEFAULT,
-    known: Flat | None = None,
 ) -> dict[str, Any]:
     """The data of `tool.started` beside `call_id`, without what is empty.
 
     `kind` and `changes` are what is thought of the tool; of a shell line it is found out here what it checks, and
     whether it changes the work. `item` is the key of the item in focus, `after` that of the one finished last where
-    nothing is in focus; `via` is the road by which the report came. `known` is what `flat` makes of the arguments,
-    if they are flat and that was done: it saves time. Arguments may be a JSON text, see `as_object`.
+    nothing is in focus; `via` is the road by which the report came. Arguments may be a JSON text, see `as_object`.
     """
-    if known is None:
-        arguments = _action(as_object(arguments)) if kind == "shell" else as_object(arguments)
+    arguments = _action(as_object(arguments)) if kind == "shell" else as_object(arguments)
     seen = _looked_at(arguments, watch) if kind == "shell" else None
     check = seen.check if seen is not None else tool_check(name, watch.patterns) if kind in _STRANGERS else None
     changes = changes and (check is None if seen is None else seen.changes)
-    shown, clear = shown_arguments(arguments, watch.previews, known, own=watch.secrets)
+    shown, clear = shown_arguments(arguments, watch.previews, own=watch.secrets)
     names_files = kind == "edit" or (kind == "unknown" and changes)
     patched = command_line(arguments) if seen is not None and seen.program in _PATCHING else None
     facts: dict[str, Any] = {
         "name": _plain(name, watch),
         "kind": kind,
-        "hash": fingerprint(arguments, None if known is None else known.json),
+        "hash": fingerprint(arguments),
     }
     if item:
         facts["item"] = item
@@ -119,9 +126,9 @@ def start_facts(
         facts["check"] = _check_data(check)
     if patched is not None and (files := patched_files(patched)):
         facts["files"] = [redact(path, watch.secrets) for path in files]
-    elif names_files and (files := named_files(arguments, known)):
+    elif names_files and (files := named_files(arguments)):
         facts["files"] = [redact(path, watch.secrets, clear=clear) for path in files]
-    if kind not in _NOWHERE and (places := kept_places(arguments, watch.secrets, clear=clear, known=known)):
+    if kind not in _NOWHERE and (places := kept_places(arguments, watch.secrets, clear=clear)):
         facts["places"] = places
     facts["preview"] = shown
     if kind != "edit":
@@ -207,14 +214,13 @@ def _outcome(told: Any) -> Outcome | None:
     return None if told is None else next((outcome for outcome in _OUTCOMES if outcome == told), None)
 
 
-def fingerprint(arguments: Any, flat: bytes | None = None) -> str:
-    """A short hash of arguments, the same whatever the order of their keys; `flat` is their form, where it is known."""
-    if flat is None:
-        try:
-            flat = _sorted(arguments).encode()
-        except (TypeError, ValueError, RecursionError):
-            return ""
-    return blake2b(flat, digest_size=8).hexdigest()
+def fingerprint(arguments: Any) -> str:
+    """Return a short hash of arguments, the same whatever the order of their keys."""
+    try:
+        text = _sorted(arguments)
+    except (TypeError, ValueError, RecursionError):
+        return ""
+    return blake2b(text.encode(), digest_size=8).hexdigest()
 
 
 def command_line(arguments: Any) -> str | Sequence[str] | None:
@@ -314,6 +320,56 @@ def _plain(text: Any, watch: Watch) -> str:
 @lru_cache(maxsize=256)
 def _plain_name(name: str, secrets: re.Pattern[str] | None) -> str:
     return redact(_short(name), secrets)
+
+
+def named_files(arguments: Any) -> tuple[str, ...]:
+    """Return the files that the arguments of an edit name: paths as given, cleaned and sorted, each once."""
+    return tuple(sorted(set(islice(_files(arguments, 0), MOST_FILES))))
+
+
+def patched_files(command: str | Sequence[str]) -> tuple[str, ...]:
+    """The files that a patch in a command line, or among the words of one, names."""
+    words = (command,) if isinstance(command, str) else command
+    return tuple(sorted(set(islice((path for word in words for path in _patched(word)), MOST_FILES))))
+
+
+def _files(arguments: Any, depth: int) -> Iterator[str]:
+    if isinstance(arguments, str):
+        yield from _patched(arguments)
+    if not isinstance(arguments, Mapping):
+        return
+    fields = cast("Mapping[Any, Any]", arguments)
+    if _KNOWN.isdisjoint(fields):
+        return
+    for key in _PATHS:
+        if key in fields and isinstance(value := fields[key], str) and value:
+            yield _shown(value)
+    for key in _PATCHES:
+        if key in fields and isinstance(value := fields[key], str):
+            yield from _patched(value)
+    for key in _PATH_LISTS if depth < 2 else ():
+        if key in fields and isinstance(value := fields[key], list):
+            for entry in cast("list[Any]", value)[:MOST_FILES]:
+                if isinstance(entry, str) and entry and key != "edits":
+                    yield _shown(entry)
+                else:
+                    yield from _files(entry, depth + 1) if isinstance(entry, Mapping) else ()
+
+
+def _patched(patch: str) -> Iterator[str]:
+    for match in _named().finditer(patch[:_WINDOW]):
+        yield _shown(match[1])
+
+
+def _shown(path: str) -> str:
+    if len(path) <= _LONGEST_PATH and is_plain(path, lines=False):
+        return path.strip()
+    return cut(clean(path[: 4 * _LONGEST_PATH], lines=False).text.strip(), _LONGEST_PATH)
+
+
+@cache
+def _named() -> re.Pattern[str]:
+    return re.compile(_PATCHED, re.MULTILINE)
 
 
 def _type(value: object) -> str:

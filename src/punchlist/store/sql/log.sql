@@ -1,22 +1,3 @@
--- name: find_work
-SELECT sum, body FROM work WHERE agent = ? AND part = ?;
-
--- name: add_work
-INSERT INTO work (agent, part, sum, body) VALUES (?, ?, ?, ?)
-ON CONFLICT (agent, part) DO UPDATE SET sum = excluded.sum, body = excluded.body;
-
--- name: parts_of_work
-SELECT part, sum, body FROM work WHERE agent = ? ORDER BY part;
-
--- name: delete_part_of_work
-DELETE FROM work WHERE agent = ? AND part = ?;
-
--- name: watched_agents
--- Agents of which something was reported or is waited for, of a project or of all, with their own timings for that.
-SELECT a.id, a.session, a.name, a.project, w.sum, w.body, t.sum, t.body
-FROM work w JOIN agents a ON a.id = w.agent LEFT JOIN work t ON t.agent = w.agent AND t.part = 'stalls'
-WHERE w.part = '' AND (:project IS NULL OR a.project = :project) ORDER BY a.id;
-
 -- name: parent_of_agent
 SELECT p.name FROM agents a JOIN agents p ON p.id = a.parent WHERE a.id = ?;
 
@@ -54,27 +35,6 @@ FROM task_lists l JOIN events e ON e.task_list = l.number
 WHERE l.project = :project AND e.agent IS NULL AND e.seq > :after
 ORDER BY 1 LIMIT :limit;
 
--- name: runtime_events
--- The latest events of an agent that changed no list, newest first.
-SELECT e.seq, e.at, e.kind, e.author, e.agent, e.revision, e.v, e.sum, e.data, a.project, a.session, a.name
-FROM events e JOIN agents a ON a.id = e.agent
-WHERE e.agent = :agent AND e.revision IS NULL ORDER BY e.seq DESC LIMIT :limit;
-
--- name: ended_calls
--- The latest reports of an agent, behind a number, by which a call ended.
-SELECT data FROM events
-WHERE agent = :agent AND revision IS NULL AND seq > :after AND kind IN ('tool.finished', 'tool.failed')
-ORDER BY seq DESC LIMIT :limit;
-
--- name: begun_calls
--- The latest reports of an agent by which a call began.
-SELECT data FROM events WHERE agent = :agent AND revision IS NULL AND kind = 'tool.started'
-ORDER BY seq DESC LIMIT :limit;
-
--- name: first_event
--- The first event of an agent that changed no list.
-SELECT min(seq) FROM events WHERE agent = :agent AND revision IS NULL;
-
 -- name: last_kind
 -- What happened to an agent last, on its list or beside it.
 SELECT kind FROM (
@@ -104,11 +64,6 @@ SELECT kind FROM (
   ) AS listed
 ) AS latest ORDER BY seq DESC LIMIT 1;
 
--- name: hinted_events
--- The reports of an agent behind an event that the rows of its work may not know of yet, in order.
-SELECT seq, at, kind, author, agent, revision, v, sum, data, hint FROM events
-WHERE agent = :agent AND revision IS NULL AND seq > :after AND hint IS NOT NULL ORDER BY seq;
-
 -- name: findings_of_agent
 -- What detectors found about an agent behind a cursor, and what of it is over, in order.
 SELECT e.seq, e.at, e.kind, e.author, e.agent, e.revision, e.v, e.sum, e.data, a.project, a.session, a.name
@@ -129,5 +84,3 @@ SELECT e.seq, e.at, e.kind, e.author, e.agent, e.revision, e.v, e.sum, e.data, a
 FROM events e JOIN agents a ON a.id = e.agent
 WHERE e.agent = :agent AND e.revision IS NULL AND e.seq > :after AND e.kind = 'task.graded' ORDER BY e.seq;
 
--- name: delete_work
-DELETE FROM work WHERE agent = :agent;

@@ -14,7 +14,6 @@ from math import isfinite, isnan
 from typing import Any, cast
 
 from punchlist.text import repair
-from punchlist.text.flat import flat_json
 
 DEEPEST = 64
 NODES = 10_000
@@ -36,6 +35,11 @@ SCALARS = frozenset({"datetime", "decimal", "fractions", "ipaddress", "pathlib",
 _EXPONENT = re.compile(r"(-?)(\d)(?:\.(\d+))?e([+-])0*(\d+)")
 
 
+def fields(value: object) -> Mapping[str, Any]:
+    """Return the value if it is an object, else an empty one."""
+    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
+
+
 LeavingOut = Callable[[Mapping[str, Any]], Collection[str]]
 """The keys of an object that do not count."""
 
@@ -49,8 +53,6 @@ def stable(value: object, leaving_out: LeavingOut | None = None) -> bytes:
     """A value's stable form in UTF-8, lone surrogates replaced. Never raises."""
     if type(value) is str and value.isascii() and len(value) <= TEXT:
         return encode_basestring(value).encode()
-    if leaving_out is None and (flat := flat_json(value)) is not None:
-        return flat
     writer = _Writer(leaving_out)
     try:
         writer.write(value, DEEPEST)

@@ -1,0 +1,360 @@
+"""Run the detectors on an agent's reports: loops, silence, list upkeep, Hermes' guardrail and rounds.
+
+The rules are pure functions in `punchlist.detect`; here their states are read from the agent's memory and put back, and
+their findings become events.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from punchlist.agent.context import AgentContext, ancestors
+from punchlist.config import own_secrets, stall_timings
+from punchlist.core.checks import FAMILIES, Family, with_own
+from punchlist.core.events import Draft
+from punchlist.core.grounding import Watch
+from punchlist.detect import list_upkeep, loops, stalls
+from punchlist.detect.findings import FINE, Finding, Raised, Verdict, finding_of, with_entry, without_entry
+from punchlist.detect.guardrail import GuardrailOptions, Signature, after, before, guardrail_options
+from punchlist.detect.list_upkeep import StalenessOptions, staleness_options
+from punchlist.detect.loops import Finished, LoopOptions, LoopState, Started, loop_options
+from punchlist.detect.rounds import RoundOptions, ended, has_moved, places, round_options
+from punchlist.detect.settings import mapping, refused, whole
+from punchlist.detect.stalls import StallOptions, StallState, stall_options
+from punchlist.guidance.tools import OwnTools
+from punchlist.store import AgentRow
+from punchlist.store.memory import AgentMemory, GuardedCall, GuardrailMemory, RoundMemory
+from punchlist.store.tool_calls import CallRow
+from punchlist.text.previews import LENGTH
+
+GRADINGS = ("show", "tell", "require")
+_LONGEST_PREVIEW = 10_000
+_MOST_GUARDED = 64
+"""Running calls that the guardrail remembers, the latest ones."""
+
+
+class DetectorOptions(Struct, frozen=True, kw_only=True):
+    """How an agent is watched. None is off, but for `stalls`, where the timings of the board hold."""
+
+    watch: Watch
+    loops: LoopOptions
+    staleness: StalenessOptions
+    host: OwnTools
+    stalls: StallOptions | None = None
+    guardrail: GuardrailOptions | None = None
+    rounds: RoundOptions | None = None
+
+
+def detector_options(options: Mapping[str, Any], host: OwnTools) -> DetectorOptions:
+    """Read the options of a handle; raise `ConfigInvalid` for a wrong one."""
+    grades = options.get("grades", "show")
+    if grades not in GRADINGS:
+        raise refused("grades", grades, f"use one of {', '.join(GRADINGS)}")
+    previews = min(whole("previews", options.get("previews", LENGTH), least=0), _LONGEST_PREVIEW)
+    checks, timings = options.get("checks"), options.get("stalls")
+    guardrail, rounds = options.get("guardrail"), options.get("rounds")
+    patterns = None if checks is None else with_own(_own_checks(checks))
+    return DetectorOptions(
+        watch=Watch(previews, patterns, own_secrets(options.get("redact"))),
+        loops=loop_options(options.get("loop_detection", True)),
+        staleness=staleness_options(options.get("staleness") or {}),
+        host=host,
+        stalls=None if timings is None else stall_options(timings, board_timings()),
+        guardrail=guardrail_options({} if guardrail is True else guardrail) if guardrail not in (None, False) else None,
+        rounds=round_options({} if rounds is True else rounds) if rounds not in (None, False) else None,
+    )
+
+
+def board_timings() -> StallOptions:
+    """Return the timings of agents that have none of their own."""
+    return stall_options(stall_timings())
+
+
+def _own_checks(given: Mapping[str, str]) -> dict[str, Family]:
+    found: dict[str, Family] = {}
+    for command, family in mapping("checks", given, given).items():
+        known: list[Family] = [one for one in FAMILIES if one == family]
+        if not known or not command.strip():
+            raise refused(f"checks.{command}", family, f"use one of {', '.join(FAMILIES)}")
+        found[command] = known[0]
+    return found
+
+
+def begin_watch(ctx: AgentContext, options: DetectorOptions) -> None:
+    """Mark an agent as one whose tool calls are reported, and those that started it: its work is theirs."""
+    if ctx.memory.watched:
+        return
+    ctx.memory = _watched(ctx.memory, ctx.row, ctx, options)
+    for parent, _ in ancestors(ctx.tx, ctx.row):
+        known = ctx.tx.memory.load(parent.number)
+        if not known.watched:
+            ctx.tx.memory.save(parent.number, _watched(known, parent, ctx, options))
+
+
+def _watched(memory: AgentMemory, row: AgentRow, ctx: AgentContext, options: DetectorOptions) -> AgentMemory:
+    state = list_upkeep.synced(memory.upkeep.state, row.state.todos, ctx.now)
+    return replace(
+        memory,
+        watched=True,
+        awaited=False,
+        stall_options=options.stalls or memory.stall_options,
+        upkeep=replace(memory.upkeep, state=state),
+    )
+
+
+# Loops.
+
+
+def judge_start(
+    ctx: AgentContext, call_id: str, name: str, args: Any, known: CallRow | None, options: LoopOptions
+) -> Started:
+    """Judge a call that begins by those before it in the same run, at most `history_size`.
+
+    A call that is reported again is judged again only while it is in that window, and recorded once.
+    """
+    memory = ctx.memory.loops
+    if not options.enabled:
+        return Started(LoopState(), FINE)
+    window = ctx.tx.tool_calls.loop_window(ctx.row.number, memory.since, options.history_size)
+    state = LoopState(window, memory.warned, memory.guard, memory.held)
+    if known is not None and known.call.started is not None:
+        recorded = (*window, *memory.held)
+        if all(call.id != loops.kept(call_id) for call in recorded):
+            return Started(state, FINE)
+    judged = loops.record_start(state, call_id, name, args, options=options)
+    _remember_loops(ctx, judged.state)
+    return judged
+
+
+def record_outcome(ctx: AgentContext, row: CallRow, result: Any, failed: bool, options: LoopOptions) -> CallRow:
+    """Return the row of a call that ended with what the loop detector records of its outcome."""
+    memory = ctx.memory.loops
+    is_counted = row.loop is not None and row.loop_seq is not None and row.loop_seq > memory.since
+    calls = (row.loop,) if is_counted and row.loop is not None else ()
+    state = LoopState(calls, memory.warned, memory.guard, memory.held)
+    found: Finished = loops.record_end(state, row.id, result, failed, options=options)
+    if found.recorded is None:
+        return row
+    _remember_loops(ctx, found.state)
+    # A call that was held back counts from its end on: the next event is the report of that.
+    loop_seq = ctx.tx.last_seq() + 1 if found.is_newest else row.loop_seq
+    return replace(row, loop=found.recorded, loop_seq=loop_seq)
+
+
+def _remember_loops(ctx: AgentContext, state: LoopState) -> None:
+    memory = ctx.memory.loops
+    if (state.warned, state.guard, state.held) != (memory.warned, memory.guard, memory.held):
+        ctx.remember(loops=replace(memory, warned=state.warned, guard=state.guard, held=state.held))
+
+
+def loop_findings(ctx: AgentContext, verdict: Verdict, tool: str) -> list[Finding]:
+    """Return the findings about a verdict. A call that is fine ends what was said before."""
+    memory = ctx.memory.loops
+    finding = finding_of(verdict, tool) if verdict.is_news else None
+    if finding is not None:
+        entry = (finding.detector, finding.subject)
+        if entry not in memory.raised:
+            ctx.remember(loops=replace(memory, raised=(*memory.raised, entry)))
+        return [finding]
+    if verdict.level != "ok" or not memory.raised:
+        return []
+    ctx.remember(loops=replace(memory, raised=()))
+    return _over(memory.raised, "Another call was made.")
+
+
+def begin_run(ctx: AgentContext) -> None:
+    """Begin a run, since the person spoke: calls of before count no more, nor does a guard."""
+    ctx.tell(_over(ctx.memory.loops.raised, "Another turn has begun."))
+    ctx.remember(loops=type(ctx.memory.loops)(since=ctx.tx.last_seq()))
+
+
+def watch_compaction(ctx: AgentContext, options: LoopOptions) -> None:
+    """Watch the next calls closely, since the agent's context was compacted."""
+    memory = ctx.memory.loops
+    after = loops.compacted(LoopState(guard=memory.guard), options=options)
+    ctx.remember(loops=replace(memory, guard=after.guard))
+
+
+def _over(raised: Raised, seen: str) -> list[Finding]:
+    return [Finding(detector, "ok", seen, subject=subject) for detector, subject in raised]
+
+
+# Silence.
+
+
+def new_stall(ctx_row: AgentRow, ctx: AgentContext) -> StallState:
+    return stalls.watched(ctx.now, ctx_row.label or ctx_row.name)
+
+
+def keep_stall_options(ctx: AgentContext, options: DetectorOptions) -> None:
+    """Remember the timings with the agent, for whoever looks for silence without knowing its handle."""
+    if options.stalls is not None and options.stalls != ctx.memory.stall_options:
+        ctx.remember(stall_options=options.stalls)
+
+
+def report_is_alive(ctx: AgentContext, sign: str) -> None:
+    """Take in a report on a tool: it begins a new watch if the last one is over, and ends what was said then."""
+    state = ctx.memory.stall
+    if state is None or state.over:
+        end_stall(ctx, state)
+        state = new_stall(ctx.row, ctx)
+    ctx.remember(stall=stalls.active(state, ctx.now, sign))
+
+
+def heartbeat(ctx: AgentContext, sign: str, *, watched: bool) -> None:
+    """Take in a heartbeat that is no report on a tool. It begins no watch that is over.
+
+    Of an agent whose tools nobody reports nothing more is expected: its silence from now on would say nothing.
+    """
+    state = ctx.memory.stall
+    if state is None or (state.over and not state.told_as):
+        return
+    if state.over or not watched:
+        end_stall(ctx, state)
+        ctx.remember(stall=stalls.ended(state))
+    else:
+        ctx.remember(stall=stalls.active(state, ctx.now, sign))
+
+
+def output_is_alive(ctx: AgentContext) -> None:
+    """Take in output that people see: it ends a stall."""
+    known = ctx.memory.stall
+    state, resumed = stalls.spoke(known or new_stall(ctx.row, ctx), ctx.now)
+    ctx.remember(stall=state)
+    over = None if known is None else stalls.over(known, f"{known.label} resumed output.")
+    ctx.tell(one for one in (over or resumed,) if one is not None)
+
+
+def end_stall(ctx: AgentContext, state: StallState | None) -> None:
+    """Say that a stall is over, if one was told of."""
+    finding = None if state is None else stalls.over(state)
+    if finding is not None:
+        ctx.tell([finding])
+
+
+# How the list is kept.
+
+
+def observe_list_write(ctx: AgentContext, drafts: Iterable[Draft], options: StalenessOptions, by: str) -> None:
+    """Take in the events of a write of the agent's list, which is still as before in the context's row."""
+    events = [ctx.event(draft, by) for draft in drafts]
+    upkeep, found = list_upkeep.observe_write(ctx.memory.upkeep, ctx.row.state.todos, events, ctx.now, options)
+    ctx.remember(upkeep=upkeep)
+    ctx.tell(found)
+
+
+def observe_list_call(ctx: AgentContext, options: StalenessOptions) -> None:
+    """Take in a call of the agent's todo tool that wrote nothing."""
+    upkeep, found = list_upkeep.observe_call(ctx.memory.upkeep, ctx.now, options)
+    ctx.remember(upkeep=upkeep)
+    ctx.tell(found)
+
+
+def observe_work(ctx: AgentContext, item: str, options: StalenessOptions) -> list[Finding]:
+    """Take in a tool call for the item of that id, or for none of the list; return the findings."""
+    upkeep, found = list_upkeep.observe_work(ctx.memory.upkeep, item, ctx.now, options)
+    if upkeep is not ctx.memory.upkeep:
+        ctx.remember(upkeep=upkeep)
+    return found
+
+
+def end_storm(ctx: AgentContext) -> None:
+    """End a storm of calls of the todo tool with the turn."""
+    upkeep, found = list_upkeep.end_storm(ctx.memory.upkeep)
+    if upkeep is not ctx.memory.upkeep:
+        ctx.remember(upkeep=upkeep)
+    ctx.tell(found)
+
+
+# Hermes' guardrail, whose counts belong to one turn.
+
+
+def guard_start(
+    ctx: AgentContext, call_id: str, name: str, args: Any, *, reads: bool, verdict: Verdict, options: GuardrailOptions
+) -> Verdict:
+    """Return the verdict on a call with that of the guardrail, whichever is worse."""
+    memory = ctx.memory.guardrail or GuardrailMemory()
+    if call_id in memory.running:
+        return verdict
+    state, decision = before(memory.state, name, args, reads=reads, options=options)
+    finding = memory.halted or decision.finding()
+    mark, is_refused = decision.signature, "critical" in (verdict.level, finding and finding.level)
+    begun = GuardedCall(mark.tool_name, mark.args_hash, reads, is_refused)
+    running = with_entry(memory.running, call_id, begun, _MOST_GUARDED)
+    raised, is_news = _guard_said(ctx, memory.raised, finding)
+    ctx.remember(guardrail=GuardrailMemory(state, running, memory.halted, raised))
+    if finding is None or verdict.level == "critical":
+        return verdict
+    return Verdict(finding.level, finding.detector, finding.count, finding.seen, is_news=is_news)
+
+
+def guard_end(ctx: AgentContext, call_id: str, result: Any, *, failed: bool, options: GuardrailOptions) -> None:
+    """Take in how a call ended. A result that nobody calls a failure is read as Hermes reads it.
+
+    A call that was to be refused, and whose end has no result, did not run.
+    """
+    memory = ctx.memory.guardrail
+    begun = None if memory is None else memory.running.get(call_id)
+    if memory is None or begun is None:
+        return
+    running = without_entry(memory.running, call_id)
+    if begun.is_refused and result is None:
+        ctx.remember(guardrail=replace(memory, running=running))
+        return
+    mark = Signature(begun.tool, begun.args_hash)
+    state, decision = after(
+        memory.state, mark, result=result, failed=failed or None, reads=begun.reads, options=options
+    )
+    finding = decision.finding()
+    raised, _ = _guard_said(ctx, memory.raised, finding)
+    halted = finding if decision.action == "halt" else memory.halted
+    ctx.remember(guardrail=GuardrailMemory(state, running, halted, raised))
+
+
+def _guard_said(ctx: AgentContext, raised: Raised, finding: Finding | None) -> tuple[Raised, bool]:
+    """Tell a finding once for each code and tool in a turn; return what was told, and True if this is news."""
+    if finding is None or (finding.detector, finding.subject) in raised:
+        return raised, False
+    ctx.tell([finding])
+    return (*raised, (finding.detector, finding.subject)), True
+
+
+# Rounds without progress, as Magentic-One counts them: a round is an assistant message with its tools.
+
+
+def note_progress(ctx: AgentContext) -> None:
+    """Remember that a tool ended well in the round that is under way."""
+    memory = ctx.memory.rounds or RoundMemory()
+    if not memory.has_worked:
+        ctx.remember(rounds=replace(memory, has_worked=True))
+
+
+def end_round(ctx: AgentContext, options: RoundOptions) -> None:
+    """Count a round: it brought something when an item moved on, or a tool ended well, and there is no loop."""
+    memory, stand = ctx.memory.rounds or RoundMemory(), places(ctx.row.state.todos)
+    progress, looping = memory.has_worked or has_moved(memory.places, stand), bool(ctx.memory.loops.raised)
+    state, finding = ended(memory.state, progress=progress, looping=looping, options=options)
+    raised, told = memory.raised, list[Finding]()
+    if finding is not None and (finding.detector, "") not in raised:
+        told.append(finding)
+        raised = (*raised, (finding.detector, ""))
+    if progress and not looping and ("stalled_rounds", "") in raised:
+        told.append(Finding("stalled_rounds", "ok", "A round has brought something."))
+        raised = tuple(entry for entry in raised if entry[0] != "stalled_rounds")
+    ctx.tell(told)
+    ctx.remember(rounds=RoundMemory(state, places=stand, raised=raised))
+
+
+def begin_turn(ctx: AgentContext, options: DetectorOptions) -> None:
+    """Begin counting again in the guardrail and in rounds, since the person spoke."""
+    guardrail, rounds = ctx.memory.guardrail, ctx.memory.rounds
+    if options.guardrail is not None and guardrail is not None:
+        ctx.tell(_over(guardrail.raised, "Another turn has begun."))
+        ctx.remember(guardrail=None)
+    if options.rounds is not None and rounds is not None:
+        ctx.tell(_over(rounds.raised, "Another turn has begun."))
+        ctx.remember(rounds=RoundMemory(places=rounds.places))

@@ -1,0 +1,201 @@
+"""Look at agents from outside: who is silent, who helps whom, what they are at, and what became of the work."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec.structs import replace
+
+from punchlist.agent.detectors import board_timings
+from punchlist.agent.due_tasks import look
+from punchlist.agent.handle import Handle
+from punchlist.config import project_of
+from punchlist.core import brief as briefs
+from punchlist.core.brief import Brief, Noticed
+from punchlist.core.current_work import CurrentWork
+from punchlist.core.events import Draft, Event
+from punchlist.core.report import Report, Reporting
+from punchlist.detect.findings import Finding
+from punchlist.detect.list_upkeep import STORM
+from punchlist.detect.stalls import StallOptions, StallState, check, over
+from punchlist.store import Store, Transaction
+from punchlist.store.memory import ChildRow, RememberedAgent
+
+if TYPE_CHECKING:
+    from punchlist.board import Board, Folder
+    from punchlist.flows import Flows
+    from punchlist.tasks import Tasks
+
+
+class CurrentWorks(Handle):
+    """Reads todos and tasks together."""
+
+    @property
+    def work(self) -> CurrentWork:
+        """Its list, and the open tasks that it started or owns: also what failed, and what was given to its name."""
+        look(self)
+        return self.board.store.read(self._work_in)
+
+    def _work_in(self, tx: Transaction) -> CurrentWork:
+        """The same, within a transaction."""
+        row = tx.agent(self.session, self.name)
+        if row is None:
+            return CurrentWork()
+        return CurrentWork(row.state.todos, tuple(each.task for each in tx.tasks.of_agent(row)))
+
+    def tasks(self, list: str | None = None, *, lease: float | None = None) -> Tasks:
+        """A list of tasks in this agent's name, by default the project's. Its activity keeps its claims alive."""
+        return self.board.tasks(list, project=self._project, agent=self, lease=lease)
+
+    def flows(self) -> Flows:
+        """The flows of the board, in this agent's name: new ones belong to it and its session."""
+        return self.board.flows(agent=self)
+
+
+# Silence.
+
+
+class Stall(NamedTuple):
+    """An agent of which nothing has been heard for too long."""
+
+    project: str
+    session: str
+    agent: str
+    finding: Finding
+    since: datetime
+
+
+def stalled(store: Store, now: datetime, *, project: str | None) -> Sequence[Stall]:
+    """Return the agents that are silent now, the longest first; also those who were told of before."""
+    options, agents = board_timings(), store.read(lambda tx: tx.memory.all(project=project))
+    found = [stall for agent in agents if (stall := _find_stall(agent, now, options)) is not None]
+    return sorted(found, key=lambda stall: stall.since)
+
+
+def listened(
+    store: Store, session: str, agents: Collection[str]
+) -> Mapping[str, tuple[StallState | None, StallOptions]]:
+    """Return how far each of these agents got, None if its silence says nothing, and the timings that hold for it."""
+    otherwise = board_timings()
+
+    def read(tx: Transaction, name: str) -> tuple[StallState | None, StallOptions]:
+        row = tx.agent(session, name)
+        if row is None:
+            return None, otherwise
+        memory = tx.memory.load(row.number)
+        state = memory.stall
+        return None if state is None or state.over else state, memory.stall_options or otherwise
+
+    return store.read(lambda tx: {name: read(tx, name) for name in agents})
+
+
+def tell_stalls(store: Store, now: datetime) -> int:
+    """Make an event of each stall that is new; return how many there were."""
+    options, agents = board_timings(), store.read(lambda tx: tx.memory.all())
+    new = [agent for agent in agents if _check(agent, now, options)[1] is not None]
+    return store.transact(lambda tx: sum(_tell(tx, one, now, options) for one in new), durable=False) if new else 0
+
+
+def _check(agent: RememberedAgent, now: datetime, options: StallOptions) -> tuple[StallState | None, Finding | None]:
+    state = agent.memory.stall
+    return (None, None) if state is None else check(state, now, agent.memory.stall_options or options)
+
+
+def _find_stall(agent: RememberedAgent, now: datetime, options: StallOptions) -> Stall | None:
+    state = agent.memory.stall
+    if state is None:
+        return None
+    _, finding = check(replace(state, told=False), now, agent.memory.stall_options or options)
+    if finding is None or finding.detector == "timed_out":
+        return None
+    return Stall(agent.project, agent.session, agent.agent, finding, state.alive_at)
+
+
+def _tell(tx: Transaction, known: RememberedAgent, now: datetime, options: StallOptions) -> bool:
+    """Look again, now that nobody else writes. What is said of an agent replaces what was said before."""
+    row = tx.agent(known.session, known.agent)
+    if row is None:
+        return False
+    memory = tx.memory.load(row.number)
+    state, finding = _check(known._replace(memory=memory), now, options)
+    if memory.stall is None or finding is None:
+        return False
+    tx.memory.save(row.number, replace(memory, stall=state))
+    said = [one for one in (over(memory.stall), finding) if one is not None]
+    tx.add_events(row, [Draft(one.kind, one.data()) for one in said], by=row.name, at=now)
+    return True
+
+
+# Subagents at work.
+
+Helpers = Mapping[str, Mapping[str, tuple[str, ...]]]
+"""By the name of the agent, and by the id of its item, who was started for it and has not finished."""
+
+
+def helpers(store: Store, now: datetime, session: str) -> Helpers:
+    """Of all agents of a session. Who has said nothing for as long as anybody is watched is at work no more."""
+    longest = timedelta(seconds=board_timings().lifetime)
+
+    def at_work(tx: Transaction, child: ChildRow) -> bool:
+        state = tx.memory.load(child.number).stall
+        return state is not None and not state.over and now - state.alive_at < longest
+
+    def look(tx: Transaction) -> Helpers:
+        busy = {child.number: child for child in tx.memory.children(session) if at_work(tx, child)}
+        parents = dict.fromkeys(child.parent for child in busy.values())
+        return {name: found for name in parents if (found := _helped(tx, session, name, busy))}
+
+    return store.read(look)
+
+
+def _helped(tx: Transaction, session: str, name: str, busy: Mapping[int, ChildRow]) -> dict[str, tuple[str, ...]]:
+    """The open items of one agent's present list, with those who are busy with them."""
+    row = tx.agent(session, name)
+    if row is None:
+        return {}
+    todos, found = row.state.todos, dict[str, tuple[str, ...]]()
+    for child in tx.memory.children_of(row.number):
+        plan, _, number = tx.memory.started_for(child).rpartition("/")
+        item = todos.find(number) if plan == todos.plan_id else None
+        if item is not None and item.is_open and child in busy:
+            found[item.id] = (*found.get(item.id, ()), busy[child].name)
+    return found
+
+
+# Reports and briefs: folds of the log of a session, of a project, or of the whole board.
+
+
+def report(board: Board, session: str | None, project: Folder) -> Report:
+    return Reporting(_log(board, session, project)).report(board.now())
+
+
+def brief(board: Board, after: int, session: str | None, project: Folder) -> Brief:
+    now = board.now()
+    found = briefs.write_brief(_log(board, session, project), after=after, now=now)
+    storms = [one for one in found.noticed if one.detector == STORM]
+    if not storms:
+        return found
+    over = board.store.read(lambda tx: [one for one in storms if _is_over(tx, one, now)])
+    return replace(found, noticed=tuple(one for one in found.noticed if one not in over))
+
+
+def _is_over(tx: Transaction, storm: Noticed, now: datetime) -> bool:
+    """Whether a storm has ended since by itself: nobody calls any more, and so nobody has told of its end."""
+    row = tx.agent(storm.session, storm.agent)
+    if row is None:
+        return True
+    until = tx.memory.load(row.number).upkeep.state.storm_until
+    return until is None or until < now
+
+
+def _log(board: Board, session: str | None, project: Folder) -> Iterator[Event]:
+    """The events of the agents of a session or a project, or all events."""
+    if session is None and project is None:
+        yield from board.events()
+        return
+    where, cursor = None if project is None else project_of(project), 0
+    while page := board.store.read(lambda tx, after=cursor: tx.log.page(session, where, after)):
+        yield from page
+        cursor = page[-1].seq

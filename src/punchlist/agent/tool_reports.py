@@ -1,0 +1,399 @@
+"""Record what a host reports of an agent's tool calls: append the event, store the call, run the detectors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import timedelta
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+
+from msgspec.structs import replace
+
+from punchlist.agent import detectors
+from punchlist.agent.context import AgentContext
+from punchlist.agent.grading import regrade_after, regrade_items, work_on, work_on_item
+from punchlist.agent.turns import Turns
+from punchlist.core.checks import running_outcome
+from punchlist.core.events import Draft
+from punchlist.core.grounding import (
+    NOTHING,
+    ToolCall,
+    call_from,
+    end_facts,
+    is_task,
+    item_key,
+    joined,
+    start_facts,
+    task_key,
+)
+from punchlist.core.grounding.tool_call import given_id, reused_id
+from punchlist.core.task import TaskStatus
+from punchlist.detect.findings import FINE, Verdict
+from punchlist.guidance.decisions import is_own
+from punchlist.guidance.tools import seen_as
+from punchlist.store.tool_calls import CallRow
+from punchlist.text import repair
+from punchlist.text.arguments import as_object
+from punchlist.text.previews import passage, preview
+from punchlist.text.redaction import redact
+
+if TYPE_CHECKING:
+    from punchlist.agent.detectors import DetectorOptions
+    from punchlist.core.grounding import Tally
+    from punchlist.store import Transaction
+
+SAME_CALL: Final = timedelta(seconds=5)
+"""A call that has ended and begins again within this time was reported twice; later it is another call."""
+
+_MOST_REUSED: Final = 64
+"""Ids that a host uses again which are remembered, the latest ones."""
+
+_LONGEST: Final = 200
+"""Characters of a tool's name or a call's id that are recorded."""
+
+
+class SeenCall(NamedTuple):
+    """What is seen of a call before it runs. `drifts`: it changes something that the list should tell of."""
+
+    name: str
+    arguments: Any
+    drifts: bool
+    is_ours: bool
+    facts: Mapping[str, Any]
+
+
+class ToolReports(Turns):
+    """Takes reports. They may come late, twice and in any order. None raises: on a fault it is dropped, and logged."""
+
+    def tool_started(self, call_id: str | None, name: str, args: Any = None) -> Verdict:
+        """A tool call of the agent begins: what is thought of it, from the calls before. It belongs to the focus.
+
+        Kept are the call's name, a hash of its arguments and a short preview without secrets. Calls without an id are
+        told apart by name, the first begun being the first to end.
+        """
+        try:
+            seen = self._describe(short(name), args)
+        except Exception:
+            return self._failed(FINE)
+        return self._take_report(lambda ctx: _record_start(ctx, seen, short(call_id or ""), self._detectors), FINE)
+
+    def tool_updated(self, call_id: str | None, text: str, *, name: str = "") -> None:
+        """A tool call that still runs says something. `name` is needed only for a call that has no id."""
+        said, watch = as_text(text), self._detectors.watch
+        shown = preview(said, watch.previews, own=watch.secrets)
+        self._attempt(lambda ctx: _record_update(ctx, short(call_id or ""), short(name), said, shown), None)
+
+    def tool_finished(
+        self,
+        call_id: str | None,
+        result: Any = None,
+        *,
+        is_error: bool | None = None,
+        exit_code: int | None = None,
+        name: str = "",
+    ) -> None:
+        """A tool call of the agent has ended. `name` is needed only for a call that has no id.
+
+        Say how it went: `exit_code`, or else `is_error`. Without either (None is "not told") a check is judged by what
+        its result says of itself, and where that says nothing, it proves nothing.
+        """
+        self._end(call_id, result, name, "tool.finished", is_error=is_error, exit_code=exit_code)
+
+    def tool_failed(self, call_id: str | None, error: Any = None, *, name: str = "") -> None:
+        """A tool call of the agent came to nothing: it was refused, timed out, or its tool broke."""
+        self._end(call_id, error, name, "tool.failed", is_error=True, exit_code=None)
+
+    def _end(
+        self,
+        call_id: str | None,
+        result: Any,
+        name: str,
+        kind: str,
+        *,
+        is_error: bool | None,
+        exit_code: int | None,
+    ) -> None:
+        failed = None if is_error is None else bool(is_error)
+
+        def work(ctx: AgentContext) -> None:
+            row = _find_ending(ctx, short(call_id or ""), short(name))
+            if row is not None:
+                _record_end(ctx, row, result, kind, self._detectors, failed=failed, exit_code=exit_code)
+
+        self._take_report(work, None)
+
+    def output(self, text: str) -> None:
+        """The agent said something that people see. Whoever speaks is not stalled."""
+        said = as_text(text)
+        data = {"characters": len(said), **self._shown(said)}
+
+        def work(ctx: AgentContext) -> None:
+            detectors.begin_watch(ctx, self._detectors)
+            ctx.add(Draft("agent.output", _without_empty(data)))
+            detectors.output_is_alive(ctx)
+
+        if said:
+            self._attempt(work, None)
+
+    def finished(self, text: str = "", *, outcome: Literal["completed", "failed", "cancelled"] = "completed") -> None:
+        """The agent is done. Calls that it left open are given up.
+
+        Where its label names an open item of its parent, that item is completed, if the parent was told to do so by
+        `complete_by_subagents`, and the agent finished well.
+        """
+        data = {"outcome": outcome, **self._shown(as_text(text))}
+
+        def work(ctx: AgentContext) -> None:
+            detectors.begin_watch(ctx, self._detectors)
+            self._end_turn(ctx, Draft("agent.finished", _without_empty(data)))
+
+        self._attempt(work, None)
+        self._finished_as_child(outcome)
+
+    def compacted(self) -> None:
+        """The agent's context was compacted: whether it now does again what it did before is watched closely."""
+        options = self._detectors.loops
+        if options.enabled and options.compaction_window:
+            self._attempt(lambda ctx: detectors.watch_compaction(ctx, options), None)
+
+    @property
+    def grounding(self) -> Mapping[str, Tally]:
+        """What was seen of the work on each item of the present list, by id; under "" that with nothing in focus.
+
+        That on a task is under `task:<list>/<id>`.
+        """
+        return self.board.store.read(self._grounding_in)
+
+    def work_on(self, item: str) -> Tally:
+        """What was seen of the work on one item of the present list, that of children included."""
+        return self.grounding.get(item, NOTHING)
+
+    def _grounding_in(self, tx: Transaction) -> Mapping[str, Tally]:
+        row = tx.agent(self.session, self.name)
+        if row is None:
+            return {}
+        todos = row.state.todos
+        found = {"": work_on(tx, row.number, "")}
+        found |= {item.id: work_on_item(tx, row, todos.plan_id, item) for item in todos.items}
+        found |= {key: work_on(tx, row.number, key) for key in tx.tool_calls.items(row.number) if is_task(key)}
+        return {name: tally for name, tally in found.items() if not tally.is_empty}
+
+    def _describe(self, name: str, arguments: Any) -> SeenCall:
+        """Describe a call that begins; needs no transaction. For the loop detector its arguments stay as given."""
+        options, read = self._detectors, as_object(arguments)
+        is_ours = is_own(name, self._tool_names)
+        kind, drifts, touches = ("todo", False, False) if is_ours else seen_as(name, read, options.host)
+        facts = start_facts(name, read, kind=kind, changes=touches, watch=options.watch)
+        return SeenCall(name, arguments, drifts, is_ours, facts)
+
+    def _shown(self, text: str) -> dict[str, Any]:
+        """Return what is kept of a text that people see: a line, and all of it where that is more."""
+        watch = self._detectors.watch
+        if not watch.previews:
+            return {}
+        line, whole = preview(text, watch.previews, own=watch.secrets), passage(text, own=watch.secrets)
+        return {"preview": line} | ({"text": whole} if whole != line else {})
+
+    def _finished_as_child(self, outcome: str) -> None:
+        raise NotImplementedError
+
+
+# A call begins.
+
+
+def _record_start(ctx: AgentContext, seen: SeenCall, call_id: str, options: DetectorOptions) -> Verdict:
+    """Record that a call begins, and judge it. The same call again is judged again and recorded once."""
+    detectors.begin_watch(ctx, options)
+    call_id, known = _find_beginning(ctx, call_id, seen.facts)
+    is_news = known is None or known.call.started is None
+    judged = detectors.judge_start(ctx, call_id, seen.name, seen.arguments, known, options.loops)
+    verdict = judged.verdict
+    found = detectors.loop_findings(ctx, verdict, seen.name)
+    if is_news:
+        focus, item = ctx.row.state.todos.focus, key_in_focus(ctx)
+        facts = {"call_id": call_id, **seen.facts} | _belongs(item, ctx.memory.done)
+        detectors.report_is_alive(ctx, seen.name)
+        found += detectors.observe_work(ctx, "" if focus is None else focus.id, options.staleness)
+        seq = ctx.add(Draft("tool.started", facts))
+        call = call_from("tool.started", facts, ctx.now, seq)
+        if known is not None:
+            call = joined(known.call, call)
+        loop_seq = None if judged.recorded is None else seq
+        ctx.tx.tool_calls.save(ctx.row.number, CallRow(call, seq, seen.drifts, judged.recorded, loop_seq))
+        _count_start(ctx, seen)
+        ctx.tell(found)
+        if not call.is_open or call.changes:  # its end was reported first, or it perhaps changes something already
+            regrade_after(ctx.tx, ctx.row, call, ctx.now, failed=not call.is_open)
+    else:
+        ctx.tell(found)
+    if options.guardrail is not None:
+        reads = seen.facts["kind"] == "read"
+        verdict = detectors.guard_start(
+            ctx, call_id, seen.name, seen.arguments, reads=reads, verdict=verdict, options=options.guardrail
+        )
+    if verdict.for_model:
+        ctx.remember(guidance=replace(ctx.memory.guidance, finding=verdict.for_model))
+    return verdict
+
+
+def _belongs(item: str, done: str) -> dict[str, str]:
+    """Return what a call is for: the item in focus, else what came last before it."""
+    if item:
+        return {"item": item}
+    return {"after": done} if done else {}
+
+
+def key_in_focus(ctx: AgentContext) -> str:
+    """Return the key of the item in focus, or else of the task that the agent works on; empty if there is none."""
+    todos = ctx.row.state.todos
+    if todos.focus is not None:
+        return item_key(todos.plan_id, todos.focus.id)
+    for one in reversed(ctx.tx.tasks.of_agent(ctx.row)) if ctx.tx.has_tasks else ():
+        if one.task.status is TaskStatus.IN_PROGRESS:
+            return task_key(one.list.name, one.task.id)
+    return ""
+
+
+def _count_start(ctx: AgentContext, seen: SeenCall) -> None:
+    """Count a call for guidance; from the first one on changes are counted one by one."""
+    known = ctx.memory.guidance
+    changes = known.changes if known.reported else 0
+    ctx.remember(guidance=replace(known, reported=True, changes=changes, others=known.others + (not seen.is_ours)))
+
+
+def _find_beginning(ctx: AgentContext, call_id: str, facts: Mapping[str, Any]) -> tuple[str, CallRow | None]:
+    """Return the id of a call that begins, and its row if it was reported before.
+
+    Some hosts number their calls from one in each turn, or in each message. Once a call has ended, or was given up,
+    another tool or other arguments under its id are another call; so is the same call a while later.
+    """
+    if not call_id:
+        made = ctx.memory.ids + 1
+        ctx.remember(ids=made)
+        return f"#{made}", None
+    given = given_id(call_id)
+    calls, number = ctx.tx.tool_calls, ctx.row.number
+    first = calls.find(number, given)
+    if first is None or first.call.is_open or first.call.started is None:
+        return given, first
+    name, hashed = facts.get("name", ""), facts.get("hash", "")
+    known = [row for row in calls.find_reused(number, given) if (row.call.name, row.call.hash) == (name, hashed)]
+    row = known[-1] if known else None
+    if row is not None and not _is_long_over(row.call, ctx):
+        found = row.id
+    else:
+        again = f".{len(known)}" if known else ""
+        found, row = f"{reused_id(given, name, hashed)}{again}", None
+    _end_goes_to(ctx, given, found)
+    return found, row
+
+
+def _is_long_over(call: ToolCall, ctx: AgentContext) -> bool:
+    return not call.is_open and call.finished is not None and ctx.now - call.finished.at > SAME_CALL
+
+
+def _end_goes_to(ctx: AgentContext, given: str, found: str) -> None:
+    """Remember which call began last under an id that is in use again: its end is meant from now on."""
+    reused = ctx.memory.reused
+    if reused.get(given, given) == found:
+        return
+    others = {key: known for key, known in reused.items() if key != given}
+    if found != given:
+        others = dict([*others.items(), (given, found)][-_MOST_REUSED:])
+    ctx.remember(reused=others)
+
+
+# A call says something, or ends.
+
+
+def _find_ending(ctx: AgentContext, call_id: str, name: str) -> CallRow | None:
+    """Return the row of the call that a report is about; a new one where its beginning was not reported yet."""
+    calls, number = ctx.tx.tool_calls, ctx.row.number
+    if not call_id:
+        return calls.find_oldest_open(number, name)
+    given = given_id(call_id)
+    meant = ctx.memory.reused.get(given, given)
+    return calls.find(number, meant) or CallRow(ToolCall(id=meant, name=name), 0)
+
+
+def _record_end(
+    ctx: AgentContext,
+    row: CallRow,
+    result: Any,
+    kind: str,
+    options: DetectorOptions,
+    *,
+    failed: bool | None,
+    exit_code: int | None,
+) -> None:
+    """Record that a call has ended. Of two ends the worse is believed; one that is no news is left out."""
+    detectors.begin_watch(ctx, options)
+    known = row.call
+    started = known if row.seq and known.outcome in ("running", "abandoned") else None
+    facts = end_facts(result, is_error=failed, exit_code=exit_code, started=started, watch=options.watch)
+    has_failed = bool(facts["is_error"])
+    is_first = known.finished is None or known.outcome == "abandoned"
+    if is_first or (has_failed and known.outcome != "failed"):
+        data = {"call_id": known.id, "name": known.name, **facts}
+        if started is not None and started.started is not None:
+            data["seconds"] = round(max(0.0, (ctx.now - started.started.at).total_seconds()), 3)
+        if options.loops.enabled and is_first and row.seq:
+            row = detectors.record_outcome(ctx, row, result, has_failed, options.loops)
+        detectors.report_is_alive(ctx, known.name)
+        seq = ctx.add(Draft(kind, data))
+        report = call_from(kind, data, ctx.now, seq)
+        call = joined(known, report) if row.seq else report
+        ctx.tx.tool_calls.save(ctx.row.number, replace(row, call=call, seq=row.seq or seq))
+        if options.rounds is not None and not has_failed:
+            detectors.note_progress(ctx)
+        if started is not None and started.started is not None:
+            _count_end(ctx, row, has_failed=has_failed)
+        if not is_first:
+            regrade_items(ctx.tx, ctx.row, None, ctx.now)
+        elif call.started is not None:
+            regrade_after(ctx.tx, ctx.row, call, ctx.now, failed=has_failed)
+    if options.guardrail is not None:
+        detectors.guard_end(ctx, known.id, result, failed=has_failed, options=options.guardrail)
+
+
+def _count_end(ctx: AgentContext, row: CallRow, *, has_failed: bool) -> None:
+    """Count what a call changed since the last write of the list; what changed before that is on the list."""
+    known, writes = ctx.memory.guidance, ctx.memory.counts.writes
+    changes = known.changes if writes == known.writes else 0
+    ctx.remember(guidance=replace(known, writes=writes, changes=changes + (row.drifts and not has_failed)))
+
+
+def _record_update(ctx: AgentContext, call_id: str, name: str, said: str, shown: str) -> None:
+    """Record what a call says that still runs."""
+    row = _find_ending(ctx, call_id, name)
+    if row is None or not row.seq or not row.call.is_open:
+        return
+    call = row.call
+    ctx.add(Draft("tool.updated", _without_empty({"call_id": call.id, "name": call.name, "preview": shown})))
+    told = None if call.check is None else running_outcome(call.check, said)
+    if told is not None:
+        call = joined(call, ToolCall(id=call.id, told=told))
+        ctx.tx.tool_calls.save(ctx.row.number, replace(row, call=call))
+    detectors.heartbeat(ctx, call.name, watched=True)
+
+
+# Values from a host.
+
+
+def as_text(value: object) -> str:
+    """Return a text, whatever a host may have put there."""
+    try:
+        return str(value)
+    except Exception:
+        return type(value).__name__
+
+
+def short(text: str) -> str:
+    """Return a name or id as it is recorded: short and without secrets. Two that differ in a secret still differ."""
+    name = repair(as_text(text))[:_LONGEST]
+    kept = redact(name)
+    return name if kept == name else f"{kept}#{blake2b(name.encode(), digest_size=4).hexdigest()}"
+
+
+def _without_empty(data: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in data.items() if value}

@@ -1,0 +1,181 @@
+"""One record per agent with all that is remembered of it between two reports. Its size is bounded.
+
+It is stored in the agent's row, with a checksum behind it, in the transaction that changes it. No process keeps it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+
+import msgspec
+
+from punchlist.detect.findings import Finding, Raised
+from punchlist.detect.guardrail import GuardrailState
+from punchlist.detect.list_upkeep import Upkeep
+from punchlist.detect.loops import Call, Guard
+from punchlist.detect.rounds import RoundState
+from punchlist.detect.stalls import StallOptions, StallState
+from punchlist.guidance.ledger import Spent
+from punchlist.guidance.memory import Memory
+from punchlist.guidance.tally import CallCounts
+from punchlist.store import codec
+from punchlist.store.faults import RowDamaged
+from punchlist.store.queries import Queries
+
+
+class LoopMemory(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The loop detector's state beside the calls themselves, which are rows of `tool_calls`.
+
+    `since` is the last event before the run: calls recorded up to it count no more. `raised` are findings that hold.
+    """
+
+    since: int = 0
+    warned: tuple[tuple[str, int], ...] = ()
+    guard: Guard = Guard()
+    held: tuple[Call, ...] = ()
+    raised: Raised = ()
+
+
+class GuardedCall(NamedTuple):
+    """A running call as the guardrail knows it; `is_refused`: it should not have run."""
+
+    tool: str
+    args_hash: str
+    reads: bool
+    is_refused: bool = False
+
+
+class GuardrailMemory(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Hermes' guardrail in one turn: `halted` is why the turn should have ended, `raised` what was said in it."""
+
+    state: GuardrailState = GuardrailState()
+    running: Mapping[str, GuardedCall] = {}
+    halted: Finding | None = None
+    raised: Raised = ()
+
+
+class RoundMemory(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Rounds without progress; `has_worked`: a tool ended well in this one; `places`: where the items stood before."""
+
+    state: RoundState = RoundState()
+    has_worked: bool = False
+    places: tuple[str, ...] = ()
+    raised: Raised = ()
+
+
+class AgentMemory(msgspec.Struct, frozen=True, omit_defaults=True):
+    """All that is remembered of one agent."""
+
+    watched: bool = False
+    """Tool calls of the agent were reported, so that its completions can be graded."""
+
+    awaited: bool = False
+    """A first heartbeat is waited for, of an agent that is not watched."""
+
+    counts: CallCounts = CallCounts()
+    """Calls of the todo tool, and what they cost."""
+
+    guidance: Memory = Memory()
+    spent: Mapping[str, Spent] = {}
+    """What turns cost, by dialect and profile."""
+
+    ids: int = 0
+    """How many ids were made up, for calls that have none."""
+
+    reused: Mapping[str, str] = {}
+    """Ids that the host uses again, each with that of the call which began under it last."""
+
+    done: str = ""
+    """The key of the item, or task, that was completed last."""
+
+    stall: StallState | None = None
+    stall_options: StallOptions | None = None
+    upkeep: Upkeep = Upkeep()
+    loops: LoopMemory = LoopMemory()
+    guardrail: GuardrailMemory | None = None
+    rounds: RoundMemory | None = None
+    dropped: tuple[tuple[datetime, datetime], ...] = ()
+    """Times in which reports were lost, the latest ones."""
+
+
+NEW = AgentMemory()
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(AgentMemory).decode
+
+
+class ChildRow(NamedTuple):
+    """An agent that another one started; `parent` is the name of that one."""
+
+    number: int
+    name: str
+    parent: str
+
+
+class RememberedAgent(NamedTuple):
+    """An agent with its memory, for whoever looks at many."""
+
+    number: int
+    session: str
+    agent: str
+    project: str
+    memory: AgentMemory
+
+
+class Memories:
+    """Loads and saves the memories of agents, within one transaction."""
+
+    def __init__(self, rows: Queries) -> None:
+        self._rows = rows
+
+    def load(self, number: int) -> AgentMemory:
+        found = self._rows.one("find_memory", (number,))
+        return NEW if found is None else _decoded(found[0])
+
+    def save(self, number: int, memory: AgentMemory) -> None:
+        self._rows.run("save_memory", (codec.seal(_encode(memory)), number))
+
+    def all(self, *, project: str | None = None, session: str | None = None) -> Sequence[RememberedAgent]:
+        """Return the agents of a session, of a project or of the board that anything is remembered of, oldest first."""
+        if session is not None:
+            rows = self._rows.all("memories_of_session", {"session": session})
+        elif project is not None:
+            rows = self._rows.all("memories_of_project", {"project": project})
+        else:
+            rows = self._rows.all("memories_of_board", ())
+        return [RememberedAgent(*row[:4], _decoded(row[4])) for row in rows]
+
+    # Which agent was started by which, and for which item.
+
+    def parent_of(self, child: int) -> str | None:
+        """Return the name of the agent that started this one."""
+        found = self._rows.one("parent_of_agent", (child,))
+        return None if found is None else found[0]
+
+    def children(self, session: str) -> Sequence[ChildRow]:
+        """Return the agents of a session that others started, in that order."""
+        return [ChildRow(*row) for row in self._rows.all("children_of_session", (session,))]
+
+    def children_for(self, parent: int, item: str) -> Sequence[int]:
+        """Return the agents that a parent started for the item of that key."""
+        return [number for (number,) in self._rows.all("children_started_for", (parent, item))]
+
+    def children_of(self, parent: int) -> Sequence[int]:
+        return [number for number, _ in self._rows.all("children_of_agent", (parent,))]
+
+    def started_for(self, child: int) -> str:
+        """Return the key of the item that an agent was started for, empty if it was for none."""
+        found = self._rows.one("find_started_for", (child,))
+        return (found and found[0]) or ""
+
+    def save_started_for(self, child: int, item: str) -> None:
+        self._rows.run("save_started_for", (item, child))
+
+
+def _decoded(sealed: Any) -> AgentMemory:
+    try:
+        body = codec.unsealed(sealed)
+        return NEW if body is None else _decode(body)
+    except (TypeError, ValueError, msgspec.MsgspecError) as error:
+        raise RowDamaged("the memory of an agent is not what was written") from error

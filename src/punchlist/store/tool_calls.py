@@ -1,0 +1,118 @@
+"""One row per tool call: what its reports say, put together, and what the loop detector recorded of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import msgspec
+
+from punchlist.core.grounding.tool_call import ToolCall
+from punchlist.detect.loops import Call
+from punchlist.store import codec
+from punchlist.store.faults import RowDamaged
+from punchlist.store.queries import Queries
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(ToolCall).decode
+_decode_loop = msgspec.msgpack.Decoder(Call).decode
+
+
+class CallRow(msgspec.Struct, frozen=True):
+    """A tool call as it is stored; `seq` is the event of its first report.
+
+    `drifts`: it changes something that the list should tell of. `loop` is the call as the loop detector recorded it,
+    with the event `loop_seq`; None if it does not count.
+    """
+
+    call: ToolCall
+    seq: int
+    drifts: bool = False
+    loop: Call | None = None
+    loop_seq: int | None = None
+
+    @property
+    def id(self) -> str:
+        return self.call.id
+
+
+class ToolCallRows:
+    """Reads and writes the tool calls of agents, within one transaction."""
+
+    def __init__(self, rows: Queries) -> None:
+        self._rows = rows
+
+    def find(self, agent: int, call_id: str) -> CallRow | None:
+        found = self._rows.one("find_tool_call", (agent, call_id))
+        return None if found is None else _row(agent, found)
+
+    def find_reused(self, agent: int, call_id: str) -> Sequence[CallRow]:
+        """Return the calls under this id and those whose id was made from it, in the order in which they began."""
+        values = {"agent": agent, "id": call_id, "from": f"{call_id}#", "to": f"{call_id}$"}
+        return [_row(agent, row) for row in self._rows.all("reused_tool_calls", values)]
+
+    def find_oldest_open(self, agent: int, tool: str) -> CallRow | None:
+        """Return the first call of that tool, with an id that we made up, that has not ended."""
+        found = self._rows.one("oldest_open_tool_call", (agent, tool))
+        return None if found is None else _row(agent, found)
+
+    def save(self, agent: int, row: CallRow) -> None:
+        call, body = row.call, _encode(row.call)
+        self._rows.run(
+            "save_tool_call",
+            (
+                agent,
+                call.id,
+                row.seq,
+                call.name,
+                call.item,
+                call.after,
+                call.outcome,
+                row.drifts,
+                row.loop_seq,
+                None if row.loop is None else _encode(row.loop),
+                codec.checksum(f"tool call {agent} {call.id}", body),
+                body,
+            ),
+        )
+
+    def open(self, agent: int) -> Sequence[CallRow]:
+        """Return the calls that still run, oldest first."""
+        return [_row(agent, row) for row in self._rows.all("open_tool_calls", (agent,))]
+
+    def of_item(self, agent: int, item: str) -> list[ToolCall]:
+        """Return the calls that belong to an item, or to none, oldest first; not ends whose beginning is unknown."""
+        return self._begun(agent, self._rows.all("tool_calls_of_item", (agent, item)))
+
+    def after_item(self, agent: int, item: str) -> list[ToolCall]:
+        """Return the calls made after an item was called done, with nothing else in focus, oldest first."""
+        return self._begun(agent, self._rows.all("tool_calls_after_item", (agent, item)))
+
+    def of_agent(self, agent: int, limit: int = -1) -> list[ToolCall]:
+        """Return the latest calls of an agent, oldest first."""
+        return [_call(agent, *row) for row in reversed(self._rows.all("tool_calls_of_agent", (agent, limit)))]
+
+    def items(self, agent: int) -> Sequence[str]:
+        """Return the keys of all items and tasks that calls of an agent belong to, or came after."""
+        return [key for (key,) in self._rows.all("items_of_tool_calls", {"agent": agent})]
+
+    def loop_window(self, agent: int, after: int, limit: int) -> tuple[Call, ...]:
+        """Return the latest calls that the loop detector recorded after an event, oldest first."""
+        rows = self._rows.all("loop_window", (agent, after, limit))
+        return tuple(_decode_loop(body) for (body,) in reversed(rows))
+
+    @staticmethod
+    def _begun(agent: int, rows: Iterable[Any]) -> list[ToolCall]:
+        return [call for call in (_call(agent, *row) for row in rows) if call.started is not None]
+
+
+def _row(agent: int, row: Any) -> CallRow:
+    call_id, total, body, seq, drifts, loop_seq, loop = row
+    recorded = None if loop is None else _decode_loop(loop)
+    return CallRow(_call(agent, call_id, total, body), seq, bool(drifts), recorded, loop_seq)
+
+
+def _call(agent: int, call_id: str, total: int, body: Any) -> ToolCall:
+    if not isinstance(body, bytes) or codec.checksum(f"tool call {agent} {call_id}", body) != total:
+        raise RowDamaged("a tool call is not what was written")
+    return _decode(body)
