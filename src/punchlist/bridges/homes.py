@@ -160,7 +160,7 @@ def _newest_file(format: str, pattern: str, project: str) -> Place | None:
 def _origin(path: str, format: str) -> Origin:
     if not path.endswith(".zst"):
         return open_transcript(path, format).origin
-    return LINES[format].heads(zst.first(path), (), path).origin  # of a compressed file, only the head is read
+    return LINES[format].read_head(zst.first(path), (), path).origin  # of a compressed file, only the head is read
 
 
 def _newest_in_store(format: str, path: str, project: str) -> Place | None:

@@ -1,4 +1,4 @@
-"""Other agents' records, read as values: the list that each tells of, whose it is, and when it was written.
+"""Read other agents' records: the list that each tells of, whose it is, and when it was written.
 
-One file a format. Nothing here knows a board; `formats.open_transcript` is the way in.
+There is one module per format. Nothing here knows a board; `formats.open_transcript` is the way in.
 """

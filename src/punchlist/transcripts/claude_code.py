@@ -1,4 +1,4 @@
-"""Claude Code's transcripts: `projects/<folder>/<session>.jsonl`, a subagent's own file, and the SDK's stream.
+"""Read Claude Code's transcripts: `projects/<folder>/<session>.jsonl`, a subagent's own file, and the SDK's stream.
 
 The list is that of the last `TodoWrite` that validates and was not answered by an error; its result's `newTodos` counts
 where the two differ, and tells the list alone where the call itself was lost (`answers`). Lists of mid-2025, with a
@@ -6,8 +6,6 @@ priority and an id for each item and no active form, are read too. A subagent's 
 stream by `parent_tool_use_id`; where neither names it, as in the oldest transcripts, all of them count as one subagent,
 `sidechain`.
 """
-
-from __future__ import annotations
 
 import os
 import re
@@ -23,7 +21,7 @@ from punchlist.dialects.base import THREE, sound
 from punchlist.dialects.claude_code import parse
 from punchlist.dialects.claude_tasks import parse as parse_task
 from punchlist.transcripts.decoding import call_key, moment, name, object_at, objects, path, text_of
-from punchlist.transcripts.lines import Heads, LineFormat, LineTranscript, Said
+from punchlist.transcripts.lines import LineFormat, LineTranscript, RecordItem, TranscriptHead
 from punchlist.transcripts.records import RecordTranscript
 from punchlist.transcripts.reverse import Log
 from punchlist.transcripts.values import MAIN, CallOutcome, Origin, TranscriptCall
@@ -34,8 +32,8 @@ _OWN_FILE = re.compile(r"agent-([\w.-]+)\.jsonl")
 _TYPES = frozenset({"user", "assistant", "system", "summary", "attachment", "file-history-snapshot", "progress"})
 
 
-def said(record: dict[str, Any]) -> Iterator[Said]:
-    """Tool calls, which only an assistant makes, and their outcomes, which only come with a user's record."""
+def read_record(record: dict[str, Any]) -> Iterator[RecordItem]:
+    """Yield tool calls, which only an assistant makes, and outcomes, which only come with a user's record."""
     kind = record.get("type")
     blocks = objects(object_at(record, "message").get("content")) if kind in ("assistant", "user") else []
     calls = [block for block in blocks if block.get("type") == "tool_use" and kind == "assistant"]
@@ -66,18 +64,17 @@ def _session(record: dict[str, Any]) -> str | None:
     return name(record.get("sessionId")) or name(record.get("session_id"))
 
 
-def writes(call: TranscriptCall) -> Replace | None:
-    return todos_of(call.args) if call.name == TOOL else None
-
-
-def tells(call: TranscriptCall | None, outcome: CallOutcome) -> Replace | None:
-    """The list in the result of a `TodoWrite`. Whatever another tool answers is no list, whatever it looks like."""
-    todos = None if outcome.is_error else object_at(outcome.data).get("newTodos")
-    return None if todos is None or (call is not None and call.name != TOOL) else todos_of({"todos": todos})
+def read_list(call: TranscriptCall | None, outcome: CallOutcome | None) -> Replace | None:
+    """Return the list in the outcome of a `TodoWrite`, else in its arguments; None if it was refused."""
+    if (call is not None and call.name != TOOL) or (outcome is not None and outcome.is_error):
+        return None
+    todos = None if outcome is None else object_at(outcome.data).get("newTodos")
+    told = None if todos is None else todos_of({"todos": todos})
+    return told or (None if call is None else todos_of(call.args))
 
 
 def todos_of(args: Any) -> Replace | None:
-    """The list in the arguments of a call, of today's shape or of that of mid-2025; None if it is neither."""
+    """Return the list in the arguments of a call, of today's shape or of that of mid-2025, else None."""
     command = parse(TOOL, args)
     return command if isinstance(command, Replace) else _old_todos(args)
 
@@ -100,11 +97,7 @@ def _old_todos(args: Any) -> Replace | None:
     return Replace(tuple(entries))
 
 
-def accepts(outcome: CallOutcome | None) -> bool:
-    return outcome is None or not outcome.is_error
-
-
-def knows(record: dict[str, Any]) -> bool:
+def is_own(record: dict[str, Any]) -> bool:
     kind = record.get("type")
     if not isinstance(kind, str) or "payload" in record:
         return False
@@ -113,8 +106,8 @@ def knows(record: dict[str, Any]) -> bool:
     return _session(record) is not None and (kind in _TYPES or kind == "result" or "uuid" in record)
 
 
-def heads(first: Sequence[dict[str, Any]], last: Sequence[dict[str, Any]], source: str) -> Heads:
-    """A resumed conversation may begin with a copy of the one before, under its old id."""
+def read_head(first: Sequence[dict[str, Any]], last: Sequence[dict[str, Any]], source: str) -> TranscriptHead:
+    """Read the head. A resumed conversation may begin with a copy of the one before, under its old id."""
     file = os.path.basename(source)
     own = _OWN_FILE.fullmatch(file)
     told = [session for record in (*reversed(last), *first) if (session := _session(record)) is not None]
@@ -124,7 +117,7 @@ def heads(first: Sequence[dict[str, Any]], last: Sequence[dict[str, Any]], sourc
     cwd = next((cwd for record in (*reversed(last), *first) if (cwd := path(record.get("cwd"))) is not None), None)
     sessions = tuple(dict.fromkeys(told))
     agent = MAIN if own is None else own[1]
-    return Heads(Origin(agent, sessions[0] if sessions else stem, cwd), sessions)
+    return TranscriptHead(Origin(agent, sessions[0] if sessions else stem, cwd), sessions)
 
 
 FORMAT = LineFormat(
@@ -135,13 +128,11 @@ FORMAT = LineFormat(
     calls=(b'"TodoWrite"',),
     callers=(b'"tool_use"', b'"TodoWrite"'),
     answers=(b'"tool_result"',),
-    knows=knows,
-    said=said,
-    heads=heads,
+    is_own=is_own,
+    read_record=read_record,
+    read_head=read_head,
     session_key="sessionId",
-    writes=writes,
-    accepts=accepts,
-    tells=tells,
+    read_list=read_list,
 )
 
 
@@ -149,7 +140,7 @@ TOOLS = ("TaskCreate", "TaskUpdate")
 _CREATED = re.compile(r"Task #(\d{1,18}) created successfully")
 _UPDATED = re.compile(r"Updated task #\d{1,18}\b")
 _PATIENCE = 4 * 1024 * 1024
-"""Bytes behind a call after which nobody waits for its answer any more."""
+"""Bytes after a call beyond which its answer is no longer awaited."""
 
 _MARK = 256
 
@@ -163,7 +154,7 @@ class TaskWrite(Struct, frozen=True):
 
 
 class TaskReading:
-    """The task calls of a transcript from a place on. `end` is where to read on, once all were read."""
+    """Iterate over the task calls of a transcript from a place on. `end` is then where to read on."""
 
     def __init__(self, transcript: LineTranscript | RecordTranscript, start: int = 0) -> None:
         self._transcript = transcript
@@ -182,7 +173,7 @@ class TaskReading:
 
 
 def task_write(call: TranscriptCall, outcome: CallOutcome) -> TaskWrite | None:
-    """What a call did, by its answer; None if it did nothing."""
+    """Return what a call did, by its answer; None if nothing."""
     if outcome.is_error or call.name not in TOOLS:
         return None
     command = parse_task(call.name, call.args)
@@ -201,7 +192,7 @@ def _succeeded(outcome: CallOutcome) -> bool:
 
 
 def mark(path: str, place: int) -> bytes | None:
-    """What stands before a place of a file, as a fingerprint; None if the file ends before it.
+    """Return a fingerprint of the bytes before a place of a file; None if the file ends before it.
 
     A transcript grows at its end, so before a place that was once read there is always the same.
     """

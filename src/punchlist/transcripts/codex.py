@@ -1,17 +1,15 @@
-"""Codex' rollouts: `sessions/YYYY/MM/DD/rollout-<time>-<thread>.jsonl`, and `.jsonl.zst` when they are cold.
+"""Read Codex' rollouts: `sessions/YYYY/MM/DD/rollout-<time>-<thread>.jsonl`, and `.jsonl.zst` when they are cold.
 
 The list is that of the last `update_plan` that was answered by `Plan updated`: whether a call succeeded is told by that
 text alone. Plans written in code mode stand inside the text of a program and are not read.
 """
-
-from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from punchlist.dialects.codex import parse
 from punchlist.transcripts.decoding import call_key, decode, fields, moment, name, object_at, path, text_of
-from punchlist.transcripts.lines import Heads, LineFormat, Said
+from punchlist.transcripts.lines import LineFormat, RecordItem, TranscriptHead
 from punchlist.transcripts.values import MAIN, CallOutcome, Origin, TranscriptCall
 
 TOOL = "update_plan"
@@ -31,7 +29,7 @@ _TYPES = frozenset(
 )
 
 
-def said(record: dict[str, Any]) -> Iterator[Said]:
+def read_record(record: dict[str, Any]) -> Iterator[RecordItem]:
     payload = object_at(record, "payload")
     call_id = call_key(payload.get("call_id"))
     match payload.get("type"):
@@ -45,7 +43,7 @@ def said(record: dict[str, Any]) -> Iterator[Said]:
 
 
 def _output(output: Any) -> str:
-    """The text of an output: a string, a list of parts, or either of them in an object or its JSON text."""
+    """Return the text of an output: a string, a list of parts, or either of them in an object or its JSON text."""
     inner = fields(output)
     if inner is None and isinstance(output, str) and output.startswith("{"):
         inner = fields(decode(output))
@@ -54,24 +52,22 @@ def _output(output: Any) -> str:
     return text_of(output)
 
 
-def writes(call: TranscriptCall) -> object:
-    return parse(TOOL, call.args) if call.name == TOOL else None
+def read_list(call: TranscriptCall | None, outcome: CallOutcome | None) -> object:
+    if call is None or call.name != TOOL or outcome is None or outcome.text.strip() != SUCCESS:
+        return None
+    return parse(TOOL, call.args)
 
 
-def accepts(outcome: CallOutcome | None) -> bool:
-    return outcome is not None and outcome.text.strip() == SUCCESS
-
-
-def knows(record: dict[str, Any]) -> bool:
+def is_own(record: dict[str, Any]) -> bool:
     kind = record.get("type")
     return isinstance(kind, str) and kind in _TYPES and "payload" in record
 
 
-def heads(first: Sequence[dict[str, Any]], _last: Sequence[dict[str, Any]], _source: str) -> Heads:
-    """The first `session_meta` is this rollout's; a fork has those of the thread that it was taken from behind it."""
+def read_head(first: Sequence[dict[str, Any]], _last: Sequence[dict[str, Any]], _source: str) -> TranscriptHead:
+    """Read the first `session_meta`, which is this rollout's; those of the thread that it forked follow."""
     metas = [object_at(record, "payload") for record in first if record.get("type") == "session_meta"]
     if not metas:
-        return Heads()
+        return TranscriptHead()
     own, cwd = metas[0], path(metas[0].get("cwd"))
     thread = name(own.get("id")) or name(own.get("session_id"))
     spawn = object_at(own, "source", "subagent", "thread_spawn")
@@ -79,10 +75,10 @@ def heads(first: Sequence[dict[str, Any]], _last: Sequence[dict[str, Any]], _sou
     is_subagent = parent is not None or bool(object_at(own, "source").get("subagent"))
     if is_subagent:
         session = parent or name(own.get("session_id")) or thread
-        return Heads(Origin(thread or MAIN, session, cwd), (session,) if session else ())
+        return TranscriptHead(Origin(thread or MAIN, session, cwd), (session,) if session else ())
     before = [name(meta.get("id")) for meta in metas[1:]]
     ids = [one for one in (thread, name(own.get("forked_from_id")), *before) if one is not None]
-    return Heads(Origin(MAIN, thread, cwd), tuple(dict.fromkeys(ids)))
+    return TranscriptHead(Origin(MAIN, thread, cwd), tuple(dict.fromkeys(ids)))
 
 
 FORMAT = LineFormat(
@@ -91,9 +87,8 @@ FORMAT = LineFormat(
     tool=TOOL,
     needles=(b'"update_plan"',),
     answers=(b'"function_call_output"',),
-    knows=knows,
-    said=said,
-    heads=heads,
-    writes=writes,
-    accepts=accepts,
+    is_own=is_own,
+    read_record=read_record,
+    read_head=read_head,
+    read_list=read_list,
 )

@@ -1,6 +1,4 @@
-"""From bytes to plain values, whatever they hold. Nothing here raises for bad input."""
-
-from __future__ import annotations
+"""Decode records into plain values. Nothing here raises for bad input."""
 
 import json
 from datetime import UTC, datetime
@@ -18,7 +16,7 @@ _LONGEST_ID = 200
 
 
 def decode(body: bytes | str) -> Any:
-    """The value of a JSON text; None if it is none. Lone surrogates pass, as in JavaScript, which writes them."""
+    """Return the value of a JSON text, None if it is broken. Lone surrogates pass, since JavaScript writes them."""
     try:
         return msgspec.json.decode(body)
     except (msgspec.DecodeError, *_BROKEN):
@@ -30,7 +28,7 @@ def decode(body: bytes | str) -> Any:
 
 
 def record(body: bytes | str) -> dict[str, Any] | None:
-    """The object in a line; None if the line is broken or holds something else."""
+    """Return the object in a line; None if the line is broken or holds something else."""
     return fields(decode(body))
 
 
@@ -39,21 +37,21 @@ def fields(value: Any) -> dict[str, Any] | None:
 
 
 def object_at(value: Any, *keys: str) -> dict[str, Any]:
-    """The object that is reached by these keys, one inside the other; an empty one if there is none."""
+    """Return the object at these keys, one inside the other, else an empty one."""
     for key in keys:
         value = cast("dict[str, Any]", value).get(key) if isinstance(value, dict) else None
     return fields(value) or {}
 
 
 def objects(value: Any) -> list[dict[str, Any]]:
-    """Those entries of a list that are objects."""
+    """Return the entries of a list that are objects."""
     if not isinstance(value, list):
         return []
     return [cast("dict[str, Any]", entry) for entry in cast("list[Any]", value) if isinstance(entry, dict)]
 
 
 def name(value: Any) -> str | None:
-    """An id or a path as a transcript gives it; None if it could not name anything."""
+    """Return a printable id or path; None if the value could not name anything."""
     if not isinstance(value, str) or not value.strip():
         return None
     text = repair(value)
@@ -61,24 +59,24 @@ def name(value: Any) -> str | None:
 
 
 def call_key(value: Any) -> str | None:
-    """The id of a call, whatever text it is: what tells which answer is its own."""
+    """Return the id of a call, which may be any text."""
     return repair(value) if isinstance(value, str) else None
 
 
 def path(value: Any) -> str | None:
-    """A folder as a transcript gives it."""
+    """Return a folder as a transcript gives it."""
     return repair(value) if isinstance(value, str) and value and "\0" not in value else None
 
 
 def text_of(value: Any) -> str:
-    """The text of a message's content: a string, or the text parts of a list."""
+    """Return the text of a message's content: a string, or the text parts of a list."""
     if isinstance(value, str):
         return value
     return "\n".join(part["text"] for part in objects(value) if isinstance(part.get("text"), str))
 
 
 def moment(value: Any) -> datetime | None:
-    """A time in ISO form, or as seconds or milliseconds since 1970; without a zone it is taken for UTC."""
+    """Return a time given in ISO form, UTC by default, or as seconds or milliseconds since 1970."""
     try:
         if isinstance(value, str) and len(value) <= 40:
             at = datetime.fromisoformat(value)

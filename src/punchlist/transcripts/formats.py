@@ -1,6 +1,4 @@
-"""Every format that is known, and which of them a transcript is in. A guess is made only where there is one answer."""
-
-from __future__ import annotations
+"""Open transcripts of every known format. The format is guessed only where there is one answer."""
 
 import os
 import re
@@ -31,11 +29,11 @@ _HINTS = (
     (re.compile(r"(^|/)rollout-[^/]*\.jsonl(\.zst)?$"), "codex"),
     (re.compile(r"(^|/)(projects/[^/]+/[^/]+|subagents/agent-[^/]+)\.jsonl$"), "claude-code"),
 )
-"""What the name of a file tells, for one whose lines tell nothing."""
+"""Formats by the name of a file, for one whose lines tell nothing."""
 
 
 def open_transcript(source: Any, format: str | None = None) -> Transcript:
-    """The transcript at a path, or in records at hand: objects or JSON lines, oldest first, or a whole export.
+    """Open the transcript at a path, or in records: objects or JSON lines, oldest first, or a whole export.
 
     Raises `TranscriptUnknown` where `format` is not given and not plain to see, `TranscriptError` where a file cannot
     be read.
@@ -87,7 +85,7 @@ def _file(path: str, format: str | None) -> Transcript:
 
 
 def _is_document(path: str, first: list[bytes]) -> bool:
-    """Whether a file is one JSON value rather than one a line."""
+    """True if a file is one JSON value rather than one per line."""
     return path.endswith(".json") or (bool(first) and not path.endswith(".jsonl") and record(first[0]) is None)
 
 
@@ -106,7 +104,7 @@ def _store(path: str, format: str | None) -> Transcript:
 
 
 def _document(value: Any, source: str, format: str | None, at: datetime | None) -> Transcript:
-    """A whole JSON value: an export, a ledger, a list of a session, or an array of records."""
+    """Open a whole JSON value: an export, a ledger, a list of a session, or an array of records."""
     given = fields(value) or {}
     stem = name(os.path.basename(source).removesuffix(".json"))
     match format or _kind(value):
@@ -125,7 +123,7 @@ def _document(value: Any, source: str, format: str | None, at: datetime | None) 
 
 
 def _kind(value: Any) -> str | None:
-    """What a whole value is, if it is no array of records."""
+    """Return the format of a whole value, None for an array of records."""
     given = fields(value) or {}
     if isinstance(given.get("messages"), list):
         return hermes.NAME
@@ -158,8 +156,8 @@ def _records(records: list[Any], format: str | None, source: str = "records") ->
 
 
 def _told(samples: list[dict[str, Any]], path: str) -> str:
-    """The format of these records; where they say nothing, that of such a file name. Raises `TranscriptUnknown`."""
-    kinds = {form.name for form in LINES.values() if any(form.knows(sample) for sample in samples)}
+    """Return the format of these records, else that of the file name; or raise `TranscriptUnknown`."""
+    kinds = {form.name for form in LINES.values() if any(form.is_own(sample) for sample in samples)}
     if any(_is_message(sample) for sample in samples):
         kinds.add(hermes.NAME)
     if not kinds:
@@ -172,23 +170,23 @@ def _told(samples: list[dict[str, Any]], path: str) -> str:
 
 
 def _is_message(value: dict[str, Any]) -> bool:
-    """A message of a chat: it has a role at its top, and no type of entry around it."""
+    """True for a message of a chat: it has a role, and no entry type around it."""
     return value.get("role") in ("user", "assistant", "tool", "system") and "type" not in object_at(value)
 
 
 _MOST_EARLIER = 32
-"""So many calls are told at most; the one that comes late by another road is one of the last."""
+"""Calls returned at most: one that is reported late by another road is among the last."""
 
 
 def sessions_of(transcript: Transcript) -> list[str]:
-    """The ids under which the conversation went on, the latest first; none for a store of several."""
+    """Return the ids under which the conversation went on, latest first; none for a store of several."""
     if isinstance(transcript, LineTranscript | RecordTranscript):
         return list(dict.fromkeys(transcript.lineage()))
     return [] if transcript.is_store else list(transcript.sessions)
 
 
 def earlier_calls(transcript: Transcript, *, subagent: str | None = None) -> list[TranscriptCall]:
-    """Calls with an id up to the latest list, when it was looked for, the newest first. May be none."""
+    """Return calls with an id up to the list that `latest` found, newest first; perhaps none."""
     if isinstance(transcript, LineTranscript):
         found = transcript.before(subagent=subagent)
     elif not transcript.is_store:

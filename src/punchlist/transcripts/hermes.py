@@ -1,11 +1,9 @@
-"""Hermes: a session's messages, from an export, a snapshot, or its SQLite store.
+"""Read Hermes' lists: from a session's messages in an export, a snapshot, or its SQLite store.
 
 The list is in the newest result of a `todo` call that is paired with it: the call stands in the nearest assistant
 message before, and neither the user nor the system spoke in between. Results of more than 512,000 characters are
 passed over. Completed and cancelled items come back too.
 """
-
-from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import closing
@@ -15,7 +13,7 @@ from punchlist.core.commands import Replace
 from punchlist.dialects.hermes import parse
 from punchlist.transcripts.decoding import decode, fields, moment, name, object_at, objects
 from punchlist.transcripts.stores import read_rows
-from punchlist.transcripts.values import MAIN, Origin, TranscriptCall, Written, admitted, distinct
+from punchlist.transcripts.values import MAIN, Origin, TranscriptCall, Written, admit_list, name_once
 
 NAME = "hermes"
 TOOLS = ("todo", "todo_list")
@@ -31,7 +29,7 @@ _SESSIONS = "SELECT session_id FROM messages WHERE active = 1 GROUP BY session_i
 
 
 def writes(newest_first: Iterable[dict[str, Any]], session: str | None = None) -> Iterator[Written]:
-    """Every list that was written, the newest first, from messages in that order."""
+    """Yield every list that was written, newest first, from messages in that order."""
     waiting: dict[str, tuple[Replace, Any]] = {}
     for message in newest_first:
         match message.get("role"):
@@ -53,15 +51,15 @@ def writes(newest_first: Iterable[dict[str, Any]], session: str | None = None) -
 
 
 def _result(content: Any) -> Replace | None:
-    """The list in a tool's result, by the size of its text before anything else is looked at."""
+    """Return the list in a tool's result; a text that is too long is not decoded."""
     if not isinstance(content, str) or len(content) > LONGEST_RESULT or '"todos"' not in content:
         return None
     todos = object_at(decode(content)).get("todos")
-    return admitted(parse("todo", {"todos": todos}), NAME) if isinstance(todos, list) else None
+    return admit_list(parse("todo", {"todos": todos}), NAME) if isinstance(todos, list) else None
 
 
 def _calls(given: Any) -> dict[str, tuple[str, Any]]:
-    """The `todo` calls of a message by their ids, each with its tool and arguments."""
+    """Return the `todo` calls of a message by their ids, each with its tool and arguments."""
     calls = decode(given) if isinstance(given, str) else given
     found: dict[str, tuple[str, Any]] = {}
     for call in objects(calls):
@@ -72,7 +70,7 @@ def _calls(given: Any) -> dict[str, tuple[str, Any]]:
 
 
 class MessageTranscript:
-    """Messages at hand, oldest first."""
+    """Messages in memory, oldest first."""
 
     format = dialect = NAME
     is_store = False
@@ -93,11 +91,11 @@ class MessageTranscript:
 
     def history(self, *, subagent: str | None = None, session: str | None = None) -> Iterator[Written]:
         own = self.sessions[0] if self.sessions else None
-        return distinct([] if subagent else reversed(list(writes(self._newest_first(), own))))
+        return name_once([] if subagent else reversed(list(writes(self._newest_first(), own))))
 
 
 def _plain(message: dict[str, Any]) -> dict[str, Any]:
-    """A message as the model saw it: structured content is stored as a text that begins with a NUL."""
+    """Return a message as the model saw it: structured content is stored as a text that begins with a NUL."""
     content = message.get("content")
     if isinstance(content, str) and content.startswith(_STRUCTURED):
         return {**message, "content": decode(content.removeprefix(_STRUCTURED))}
@@ -121,7 +119,7 @@ class StoreTranscript:
             return next(found, None)
 
     def history(self, *, subagent: str | None = None, session: str | None = None) -> Iterator[Written]:
-        return distinct(reversed(list(self._writes(subagent, session))))
+        return name_once(reversed(list(self._writes(subagent, session))))
 
     def _writes(self, subagent: str | None, session: str | None) -> Generator[Written]:
         if subagent:

@@ -16,7 +16,6 @@ from typing import Any, Literal, NamedTuple, Protocol
 from msgspec import Struct
 from msgspec.structs import replace
 
-from punchlist.core.commands import Replace
 from punchlist.transcripts.decoding import name, record
 from punchlist.transcripts.reverse import Line, Log, Needles, holds, sessions_in
 from punchlist.transcripts.values import (
@@ -27,16 +26,16 @@ from punchlist.transcripts.values import (
     Removed,
     TranscriptCall,
     Written,
-    admitted,
-    changes,
-    distinct,
+    active_lists,
+    admit_list,
+    name_once,
 )
 
 _HEAD = 4096
 
 
 class Link(NamedTuple):
-    """An entry's own id and its parent's; `is_root` where it says that it has none. Without ids entries are a line."""
+    """Ids of an entry and of its parent; `is_root` if it says that it has none. Entries without ids form a line."""
 
     own: str | None = None
     parent: str | None = None
@@ -44,16 +43,16 @@ class Link(NamedTuple):
 
 
 class Linking(Protocol):
-    """How a format links its entries."""
+    """Rules by which a format links its entries."""
 
     def of(self, record: dict[str, Any]) -> Link: ...
     def at(self, head: bytes) -> Link | None:
-        """The link of an entry by the first bytes of its line, read or not; None if they do not tell."""
+        """Return the link that the first bytes of a line tell; None if they do not."""
         ...
 
 
 class LogEntry(NamedTuple):
-    """One entry: where it begins and ends, and its text or its record, None where there is none to read."""
+    """One entry: its start and end, its link, and its record, None if it was not read."""
 
     start: int
     end: int
@@ -63,16 +62,16 @@ class LogEntry(NamedTuple):
 
 class Entries(Protocol):
     def before(self, place: int | None) -> Iterator[LogEntry]:
-        """Entries before a place, or all, the newest first."""
+        """Yield the entries before a place, or all, newest first."""
         ...
 
     def find(self, own: str, place: int) -> LogEntry | None:
-        """The last entry before a place that has this id."""
+        """Return the last entry before a place that has this id."""
         ...
 
 
-def present(entries: Entries) -> Iterator[LogEntry]:
-    """The entries of the present branch, the newest first."""
+def present_branch(entries: Entries) -> Iterator[LogEntry]:
+    """Yield the entries of the present branch, newest first."""
     awaited: str | None = None
     walk = entries.before(None)
     while (entry := next(walk, None)) is not None:
@@ -89,7 +88,7 @@ def present(entries: Entries) -> Iterator[LogEntry]:
 
 
 class LogEntries:
-    """The entries of a plain file. Only what links them is read, and the lines that hold a needle."""
+    """Entries of a plain file. Only links are read, and lines that hold a needle."""
 
     def __init__(self, log: Log, linking: Linking, needles: Needles) -> None:
         self._log = log
@@ -103,7 +102,7 @@ class LogEntries:
 
     def find(self, own: str, place: int) -> LogEntry | None:
         stop = max(0, place - self._left)
-        for entry in self._entries((word(own),), place, stop):
+        for entry in self._entries((id_bytes(own),), place, stop):
             if entry.link.own == own:
                 self._left -= place - entry.start
                 return entry
@@ -131,7 +130,7 @@ class LogEntries:
 
 
 class RecordEntries:
-    """Entries at hand."""
+    """Entries of records in memory."""
 
     def __init__(self, links: Sequence[Link]) -> None:
         self._links = links
@@ -151,16 +150,17 @@ class RecordEntries:
         return LogEntry(places[-1], places[-1], self._links[places[-1]], None) if places else None
 
 
-Said = TranscriptCall | CallOutcome | Written | Removed
+RecordItem = TranscriptCall | CallOutcome | Written | Removed
 _MOST_ANSWERING = 4096
+"""Starts of answering lines remembered before those already passed are dropped."""
 _NEAR_CALLS = 1024 * 1024
-"""Bytes before a call in which others are looked for."""
+"""Bytes before a call in which earlier calls are searched."""
 
 
-class Heads(NamedTuple):
-    """What the beginning, the end and the name of a transcript say of it as a whole.
+class TranscriptHead(NamedTuple):
+    """Facts about a whole transcript, from its first and last records and its name.
 
-    `origin` is for records that do not say themselves; its agent is the subagent whose own transcript this is.
+    `origin` completes that of records; its agent is the subagent whose own transcript this is.
     """
 
     origin: Origin = Origin()
@@ -168,7 +168,7 @@ class Heads(NamedTuple):
 
 
 class Answered(NamedTuple):
-    """A call, its outcome if there is one, and where it stands."""
+    """A call, the place of its record, and its outcome if there is one."""
 
     at: int
     call: TranscriptCall
@@ -176,116 +176,87 @@ class Answered(NamedTuple):
 
 
 class LineFormat(Struct, frozen=True, kw_only=True):
-    """One format. `said` reads a record, of any shape, and never raises.
-
-    `writes` gives the list that a call writes, None if it is refused or is about something else. `accepts` says
-    whether that happened, by its outcome; None stands for no outcome at all.
-    """
+    """One format of lines. Its functions take records of any shape and never raise."""
 
     name: str
     dialect: str
     tool: str | None = None
-    """The one whose calls write lists; None: each call is looked at."""
+    """The tool whose calls write lists; None: any call may."""
     needles: Needles
+    """Words of which every line that tells of a list holds one."""
     calls: Needles = ()
-    """Those needles that a call holds, where there are others for its result."""
+    """Those needles that a call holds, where there are others for its outcome."""
     callers: Needles = ()
-    """What every line holds that calls a tool, whichever; needed only with `tells`."""
+    """Words of which every line that calls any tool holds one. Only where an outcome can tell a list by itself."""
     answers: Needles = ()
-    """What every line holds that answers a call."""
-    knows: Callable[[dict[str, Any]], bool]
-    said: Callable[[dict[str, Any]], Iterable[Said]]
-    heads: Callable[[Sequence[dict[str, Any]], Sequence[dict[str, Any]], str], Heads]
+    """Words of which every line that answers a call holds one."""
+    is_own: Callable[[dict[str, Any]], bool]
+    """True if a record can only be of this format."""
+    read_record: Callable[[dict[str, Any]], Iterable[RecordItem]]
+    read_head: Callable[[Sequence[dict[str, Any]], Sequence[dict[str, Any]], str], TranscriptHead]
+    """From the first and the last records, and the name of the file."""
     session_key: str = ""
-    """Under which each record names its session, where a transcript may hold records of several."""
-    writes: Callable[[TranscriptCall], object] = lambda _: None
-    accepts: Callable[[CallOutcome | None], bool] = lambda _: True
-    tells: Callable[[TranscriptCall | None, CallOutcome], object] | None = None
-    """The list that an outcome tells itself, None if it tells none; its call is None where that was lost."""
+    """The key under which each record names its session, where a transcript may hold records of several."""
+    read_list: Callable[[TranscriptCall | None, CallOutcome | None], object] = lambda _call, _outcome: None
+    """The list that a call wrote; None if it was refused or wrote none. A lost call, or outcome, is None."""
     linking: Linking | None = None
     """How records form a tree, of which only the present branch counts; None: all do."""
 
 
-def writes_list(form: LineFormat, call: TranscriptCall) -> Replace | None:
-    return admitted(form.writes(call), form.dialect)
-
-
 class LineReading:
-    """What plain and other transcripts of lines have in common."""
+    """Common part of transcripts of lines, read from a file or given as records."""
 
     is_store = False
 
-    def __init__(self, form: LineFormat, source: str, heads: Heads) -> None:
+    def __init__(self, form: LineFormat, source: str, head: TranscriptHead) -> None:
         self._form = form
-        self._heads = heads
         self._broken: set[int] = set()
+        self.format = form.name
+        self.dialect = form.dialect
         self.source = source
-
-    @property
-    def format(self) -> str:
-        return self._form.name
-
-    @property
-    def dialect(self) -> str:
-        return self._form.dialect
+        self.sessions = head.sessions
+        self.origin = head.origin
 
     @property
     def skipped(self) -> int:
         return len(self._broken)
 
-    @property
-    def sessions(self) -> tuple[str, ...]:
-        return self._heads.sessions
-
-    @property
-    def origin(self) -> Origin:
-        """Whose transcript this is, and of which folder."""
-        return self._heads.origin
-
     def _whole(self, call: TranscriptCall) -> TranscriptCall:
         return call._replace(origin=self._complete(call.origin))
 
     def _complete(self, own: Origin) -> Origin:
-        """Who said something and when, with what only the transcript as a whole says."""
-        more = self._heads.origin
+        """Return the origin of a record, completed by that of the whole transcript."""
+        more = self.origin
         agent = more.agent if more.agent != MAIN else own.agent
         return Origin(agent, own.session or more.session, own.cwd or more.cwd, own.at or more.at)
 
-    def _wanted(self, origin: Origin, subagent: str | None) -> bool:
-        return self._complete(origin).agent == (subagent or self._heads.origin.agent)
+    def _is_by(self, item: RecordItem, subagent: str | None) -> bool:
+        return self._complete(item.origin).agent == (subagent or self.origin.agent)
 
-    def _by_call(self, call: TranscriptCall, outcome: CallOutcome | None) -> Written | None:
-        """The list that a call wrote, if it was accepted. What its result says counts, where the two differ."""
-        form = self._form
-        if not form.accepts(outcome):
+    def _is_wanted(self, item: RecordItem, subagent: str | None) -> bool:
+        """True for what the agent meant has done; calls of other tools are left out, to search for no outcome."""
+        is_other_tool = isinstance(item, TranscriptCall) and self._form.tool not in (None, item.name)
+        return not is_other_tool and self._is_by(item, subagent)
+
+    def _list_of(self, call: TranscriptCall | None, outcome: CallOutcome | None) -> Written | None:
+        """Return the list that a call wrote, if it was accepted, or that the outcome of a lost call tells."""
+        command = admit_list(self._form.read_list(call, outcome), self._form.dialect)
+        told = call or outcome
+        if command is None or told is None:
             return None
-        told = form.tells(call, outcome) if form.tells is not None and outcome is not None else None
-        command = admitted(told, form.dialect) or writes_list(form, call)
-        if command is None:
-            return None
-        whole = self._whole(call)
-        return Written(command, whole.origin, name(call.call_id), whole)
-
-    def _by_result(self, outcome: CallOutcome) -> Written | None:
-        """The list that a result tells, if it tells one; for a call that was lost."""
-        told = None if self._form.tells is None else self._form.tells(None, outcome)
-        command = admitted(told, self._form.dialect)
-        return None if command is None else Written(command, self._complete(outcome.origin), name(outcome.call_id))
-
-    def _names(self, call: TranscriptCall) -> bool:
-        """Whether a call may be about a list at all: the others' answers need not be looked for."""
-        return self._form.tool in (None, call.name)
+        whole = None if call is None else self._whole(call)
+        return Written(command, self._complete(told.origin), name(told.call_id), whole)
 
     def _by_itself(self, told: Written | Removed) -> Written | Removed | None:
         if isinstance(told, Removed):
             return told._replace(origin=self._complete(told.origin))
-        if admitted(told.command, self._form.dialect) is None:
+        if admit_list(told.command, self._form.dialect) is None:
             return None
         return replace(told, origin=self._complete(told.origin))
 
 
 class LineTranscript(LineReading):
-    """A plain file. The latest list is looked for from the end; the history from the beginning."""
+    """A plain file. The latest list is searched from the end, the history from the beginning."""
 
     def __init__(self, path: str, form: LineFormat) -> None:
         self._path = path
@@ -294,7 +265,7 @@ class LineTranscript(LineReading):
             self._end = self._last = log.size
         self._torn = last[-1] if last and record(last[-1]) is None else None
         known = [[entry for line in lines if (entry := record(line))] for lines in (first[:20], last[-20:])]
-        super().__init__(form, os.path.abspath(path), form.heads(known[0], known[1], path))
+        super().__init__(form, os.path.abspath(path), form.read_head(known[0], known[1], path))
         self._forget()
 
     def _forget(self) -> None:
@@ -310,9 +281,9 @@ class LineTranscript(LineReading):
         self._forget()
         standing = ActivePlan()
         with Log(self._path) as log:
-            answers = Answers(log, self._form)
+            answers = OutcomeSearch(log, self._form)
             for start, end, found in self._backwards(log):
-                for said in reversed(list(self._form.said(found))):
+                for said in reversed(list(self._form.read_record(found))):
                     told = self._told(said, subagent, answers, start, end)
                     written = None if told is None else standing.judge(told)
                     if written is None:
@@ -324,58 +295,56 @@ class LineTranscript(LineReading):
         return standing.nothing()
 
     def _backwards(self, log: Log) -> Iterator[tuple[int, int, dict[str, Any]]]:
-        """Records of the present branch that may tell of a list, the newest first, with where they begin and end."""
+        """Yield start, end and record of the lines of the present branch that may tell of a list, newest first."""
         if self._form.linking is None:
             for line in log.backwards(self._form.needles):
                 if (found := self._record(line)) is not None:
                     yield line.start, line.end, found
             return
         entries = LogEntries(log, self._form.linking, self._form.needles)
-        for entry in present(entries):
+        for entry in present_branch(entries):
             self._broken |= entries.broken
             entries.broken.clear()
             if entry.body is not None:
                 yield entry.start, entry.end, entry.body
 
     def _told(
-        self, said: Said, subagent: str | None, answers: Answers, start: int, end: int
+        self, said: RecordItem, subagent: str | None, answers: OutcomeSearch, start: int, end: int
     ) -> Written | Removed | None:
-        """What something in the line from `start` to `end` says of the list of the agent meant."""
-        if not self._wanted(said.origin, subagent):
+        """Return what an item of the line from `start` to `end` says of the list of the agent meant."""
+        if not self._is_wanted(said, subagent):
             return None
         if isinstance(said, TranscriptCall):
-            if not self._names(said):
-                return None
-            return self._by_call(said, None if said.call_id is None else answers.to(said.call_id, end + 1))
+            return self._list_of(said, answers.find_outcome(said, end + 1))
         if isinstance(said, CallOutcome):
-            written = self._by_result(said)
+            written = self._list_of(None, said)
             return written if written is not None and answers.is_orphan(said, start) else None
         return self._by_itself(said)
 
     def lineage(self) -> Iterator[str]:
-        """The ids of the sessions of the conversation, the latest first; some more than once."""
+        """Yield the ids of the conversation's sessions, latest first, some more than once."""
         if self._form.session_key:
             with Log(self._path) as log:
                 yield from sessions_in(log, self._form.session_key)
         yield from self.sessions
 
     def before(self, *, subagent: str | None = None) -> Iterator[TranscriptCall]:
-        """Calls that stand before the list that `latest` found last, the newest first, as far as they are near it."""
+        """Yield calls shortly before the list that `latest` found last, newest first."""
         needles = self._form.calls or self._form.needles
         with Log(self._path) as log:
             for line in log.backwards(needles, self._last, self._last - _NEAR_CALLS):
                 found = None if line.body is None else record(line.body)
-                for said in reversed([] if found is None else list(self._form.said(found))):
-                    if isinstance(said, TranscriptCall) and self._wanted(said.origin, subagent):
+                for said in reversed([] if found is None else list(self._form.read_record(found))):
+                    if isinstance(said, TranscriptCall) and self._is_by(said, subagent):
                         yield said
 
     def history(self, *, subagent: str | None = None, session: str | None = None) -> Iterator[Written]:
-        """Every write, by its call; by its result where the call was lost. In a tree, those of the present branch."""
+        """Yield every write, by its call or, where that was lost, its outcome; in a tree, of the present branch."""
         self._forget()
         last: Written | None = None
-        for last in distinct(changes(self._all(subagent))):
+        for last in name_once(active_lists(self._all(subagent))):
             yield last
-        if last is not None and self._form.tells is not None:
+        if last is not None and self._form.callers:
             broken = self._broken
             newest = self.latest(subagent=subagent)
             self._broken |= broken
@@ -384,17 +353,17 @@ class LineTranscript(LineReading):
 
     def _all(self, subagent: str | None) -> Iterator[Written | Removed]:
         with Log(self._path) as log:
-            answers = Answers(log, self._form)
+            answers = OutcomeSearch(log, self._form)
             for start, end, found in self._forwards(log, answers.answering):
-                for said in self._form.said(found):
+                for said in self._form.read_record(found):
                     told = self._told(said, subagent, answers, start, end)
                     if told is not None:
                         yield told
 
     def _forwards(self, log: Log, answering: set[int]) -> Iterator[tuple[int, int, dict[str, Any]]]:
-        """The same records, the oldest first, without those that answer a call that was read before them."""
+        """Yield start, end and record, oldest first, without lines that answer a call that was read before."""
         if self._form.linking is not None:
-            spots = [(start, end) for start, end, found in self._backwards(log) if any(self._form.said(found))]
+            spots = [(start, end) for start, end, found in self._backwards(log) if any(self._form.read_record(found))]
             for start, end in reversed(spots):
                 if (found := record(log.read(start, end))) is not None:
                     yield start, end, found
@@ -415,7 +384,7 @@ class LineTranscript(LineReading):
                     yield line.start, line.end, found
                 before = may_be_lost
                 has_call = found is not None and any(
-                    isinstance(said, TranscriptCall) for said in self._form.said(found)
+                    isinstance(said, TranscriptCall) for said in self._form.read_record(found)
                 )
                 may_be_lost = found is None or (before and not has_call)
                 if may_be_lost != before and self._form.calls:
@@ -425,90 +394,87 @@ class LineTranscript(LineReading):
 
     @property
     def end(self) -> int:
-        """The place behind the last whole line."""
+        """Offset of the end of the last whole line."""
         return self._end if self._torn is None else self._end - len(self._torn)
 
-    def calls(self, *names: str) -> Iterator[tuple[TranscriptCall, CallOutcome | None]]:
-        """Calls of these tools, by whichever agent, in order, each with its outcome if there is one."""
-        return ((call, outcome) for _, call, outcome in self.answered(*names))
-
     def answered(self, *names: str, start: int = 0) -> Iterator[Answered]:
-        """The same, from the line at a place on, each with the place of its line."""
+        """Yield the calls of these tools, by any agent, from a line on."""
         self._forget()
         words = tuple(f'"{tool}"'.encode() for tool in names)
         with Log(self._path) as log:
-            answers = Answers(log, self._form)
+            answers = OutcomeSearch(log, self._form)
             for line in log.forwards(words, start, self.end):
                 found = self._record(line)
-                for said in () if found is None else self._form.said(found):
+                for said in () if found is None else self._form.read_record(found):
                     if isinstance(said, TranscriptCall) and said.name in names:
-                        outcome = None if said.call_id is None else answers.to(said.call_id, line.end + 1)
-                        yield Answered(line.start, self._whole(said), outcome)
+                        yield Answered(line.start, self._whole(said), answers.find_outcome(said, line.end + 1))
 
 
 WINDOW = 32 * 1024 * 1024
-"""How far from a call its outcome is looked for; it is nearly always the next line but one."""
+"""Bytes after a call in which its outcome is searched; it is nearly always the next line but one."""
 
 _PLAIN = re.compile(r"[\w.:| -]+", re.ASCII)
 _LONGEST_WORD = 200
 _NEAR = 8192
 
 
-def word(call_id: str) -> bytes:
-    """What every line with this id holds, however its text is escaped there: the longest part that never is."""
+def id_bytes(call_id: str) -> bytes:
+    """Return the longest part of an id that JSON never escapes: every line with the id holds it."""
     last = len(call_id)
     runs = ['"' * (run.start() == 0) + run[0] + '"' * (run.end() == last) for run in _PLAIN.finditer(call_id)]
     longest = max(runs, key=len, default='""' if not call_id else '"')
     return longest[:_LONGEST_WORD].encode()
 
 
-class Answers:
-    """Finds what belongs to what around a line."""
+class OutcomeSearch:
+    """Find what belongs together around a line: a call and its outcome. Reads the file a few times at most."""
 
     def __init__(self, log: Log, form: LineFormat) -> None:
         self._log = log
         self._form = form
-        self._left = 2 * log.size + WINDOW
+        self._left = 2 * log.size + WINDOW  # bytes that may still be searched
         self.answering: set[int] = set()
-        """Where the lines begin that were found to answer a call and may tell a list of their own."""
+        """Starts of lines that were found to answer a call and may tell a list of their own."""
 
-    def to(self, call_id: str, start: int) -> CallOutcome | None:
-        """The outcome of a call, from the line behind it on."""
-        if self._left <= 0:
+    def find_outcome(self, call: TranscriptCall, start: int) -> CallOutcome | None:
+        """Return the outcome of a call, searched from the line after it."""
+        if self._left <= 0 or call.call_id is None:
             return None
         stop = min(start + WINDOW, start + self._left)
-        for line in self._log.forwards((word(call_id),), start, stop, block_size=_NEAR):
-            found = None if line.body is None else record(line.body)
-            for said in () if found is None else self._form.said(found):
-                if isinstance(said, TranscriptCall | CallOutcome) and said.call_id == call_id:
+        for line in self._log.forwards((id_bytes(call.call_id),), start, stop, block_size=_NEAR):
+            for item in self._items(line):
+                if isinstance(item, TranscriptCall | CallOutcome) and item.call_id == call.call_id:
                     self._left -= line.end - start
-                    if isinstance(said, TranscriptCall):
+                    if isinstance(item, TranscriptCall):
                         return None
-                    if self._form.tells is not None:
+                    if self._form.callers:
                         self.answering.add(line.start)
-                    return said
+                    return item
         self._left -= min(stop, self._log.size) - start
         return None
 
+    def _items(self, line: Line) -> Iterable[RecordItem]:
+        found = None if line.body is None else record(line.body)
+        return () if found is None else self._form.read_record(found)
+
     def is_orphan(self, outcome: CallOutcome, before: int) -> bool:
-        """Whether the call of an outcome was lost, rather than never made or made by another tool.
+        """True if the call of an outcome was lost, rather than never made or made by another tool.
 
-        It was if a line before that cannot be read holds its id, or if the nearest line before that could hold a call
-        cannot be read, or if there is no call before at all: the beginning of the file was cut off.
+        It was if an unreadable line before holds its id, or if the nearest line before that could hold a call is
+        unreadable, or if there is no call before at all: the beginning of the file was cut off.
         """
-        sight = self._call(outcome.call_id, before)
-        return self._is_lost(before) if sight == "none" else sight == "unreadable"
+        call = self._find_call(outcome.call_id, before)
+        return self._is_lost(before) if call == "none" else call == "unreadable"
 
-    def _call(self, call_id: str, before: int) -> Literal["readable", "unreadable", "none"]:
-        """Whether there is a call of this id without an outcome yet, and whether it can be read."""
+    def _find_call(self, call_id: str, before: int) -> Literal["readable", "unreadable", "none"]:
+        """Look for a call of this id that has no outcome yet."""
         stop = max(0, before - max(0, self._left))
-        for line in self._log.backwards((word(call_id),), before, stop, block_size=_NEAR):
-            found = None if line.body is None else record(line.body)
-            for said in () if found is None else self._form.said(found):
-                if isinstance(said, TranscriptCall | CallOutcome) and said.call_id == call_id:
+        for line in self._log.backwards((id_bytes(call_id),), before, stop, block_size=_NEAR):
+            for item in self._items(line):
+                if isinstance(item, TranscriptCall | CallOutcome) and item.call_id == call_id:
                     self._left -= before - line.start
-                    return "readable" if isinstance(said, TranscriptCall) else "none"
-            if line.body is not None and found is None and holds(line.body, self._form.callers):
+                    return "readable" if isinstance(item, TranscriptCall) else "none"
+            if _is_torn(line) and line.body is not None and holds(line.body, self._form.callers):
                 self._left -= before - line.start
                 return "unreadable"
         self._left -= before - stop
@@ -517,21 +483,23 @@ class Answers:
     def _is_lost(self, before: int) -> bool:
         stop = max(0, before - max(0, self._left))
         for line in self._log.backwards(self._form.callers, before, stop, block_size=_NEAR):
-            found = None if line.body is None else record(line.body)
-            is_torn = line.body is not None and found is None
-            if is_torn or any(isinstance(said, TranscriptCall) for said in self._form.said(found or {})):
+            is_torn = _is_torn(line)
+            if is_torn or any(isinstance(item, TranscriptCall) for item in self._items(line)):
                 self._left -= before - line.start
                 return is_torn
         self._left -= before - stop
-        return stop == 0  # what could not be looked at is not taken for lost
+        return stop == 0  # what could not be searched is not taken for lost
 
     def is_reused(self, call: TranscriptCall, before: int) -> bool:
-        """Whether a call of the same id and tool stands not far before this one."""
+        """True if a call of the same id and tool stands in the megabyte before this one."""
         if call.call_id is None:
             return False
-        for line in self._log.backwards((word(call.call_id),), before, before - (1 << 20), block_size=_NEAR):
-            found = None if line.body is None else record(line.body)
-            for said in () if found is None else self._form.said(found):
-                if isinstance(said, TranscriptCall) and (said.call_id, said.name) == (call.call_id, call.name):
-                    return True
+        own = call.call_id, call.name
+        for line in self._log.backwards((id_bytes(call.call_id),), before, before - (1 << 20), block_size=_NEAR):
+            if any(isinstance(item, TranscriptCall) and (item.call_id, item.name) == own for item in self._items(line)):
+                return True
         return False
+
+
+def _is_torn(line: Line) -> bool:
+    return line.body is not None and record(line.body) is None

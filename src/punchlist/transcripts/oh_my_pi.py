@@ -1,11 +1,11 @@
-"""oh-my-pi's session files. The newest of two kinds of entry is the list: what the user edited (`user_todo_edit`), and
-the result of a `todo_write` that was no error. No phases at all is a list that was cleared.
+"""Read oh-my-pi's session files.
+
+The newest of two kinds of entry is the list: what the user edited (`user_todo_edit`), and the result of a `todo_write`
+that was no error. No phases at all is a list that was cleared.
 
 Entries form a tree: only those on the way from the last one to the root are read. The original leaves closed tasks out
 of the list that it restores; here they stay for people to see and are hidden from the model (`core.recovery`).
 """
-
-from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
@@ -15,7 +15,7 @@ from punchlist.core.commands import Entry, Replace
 from punchlist.core.todo import Status
 from punchlist.dialects.base import sound
 from punchlist.transcripts.decoding import call_key, moment, name, object_at, objects, path
-from punchlist.transcripts.lines import Heads, LineFormat, Link, Said
+from punchlist.transcripts.lines import LineFormat, Link, RecordItem, TranscriptHead
 from punchlist.transcripts.values import MAIN, Origin, Written
 
 _IDS = re.compile(
@@ -30,7 +30,7 @@ _STATUSES = {
 }
 
 
-def said(record: dict[str, Any]) -> Iterator[Said]:
+def read_record(record: dict[str, Any]) -> Iterator[RecordItem]:
     message = object_at(record, "message")
     if record.get("type") == "custom" and record.get("customType") == "user_todo_edit":
         phases, call_id = object_at(record, "data").get("phases"), None
@@ -45,7 +45,7 @@ def said(record: dict[str, Any]) -> Iterator[Said]:
 
 
 def phases_of(phases: Any) -> Replace | None:
-    """Phases with their tasks as a whole list; None if that is not what it is. What is no task is left out."""
+    """Return phases with their tasks as a whole list, without what is no task; None for anything else."""
     if not isinstance(phases, list):
         return None
     names: list[str] = []
@@ -68,7 +68,7 @@ def _list(value: Any) -> list[Any]:
 
 
 class Tree:
-    """Each entry but the first names the one that it follows; a file without ids is one line."""
+    """Links of entries: each but the first names the one that it follows."""
 
     def of(self, record: dict[str, Any]) -> Link:
         own = None if record.get("type") == "session" else call_key(record.get("id"))
@@ -78,7 +78,7 @@ class Tree:
         return Link(own, parent, "parentId" in record and record["parentId"] is None)
 
     def at(self, head: bytes) -> Link | None:
-        """By the ids that entries begin with; an entry without a parent, and one of another form, must be decoded."""
+        """Return the link by the ids that entries begin with; an entry of another form must be decoded."""
         found = _IDS.match(head)
         if found is None or found["type"] == b"session":
             return None
@@ -86,7 +86,7 @@ class Tree:
         return Link(own, None, True) if parent is None else Link(own, parent.decode("ascii"))
 
 
-def knows(record: dict[str, Any]) -> bool:
+def is_own(record: dict[str, Any]) -> bool:
     kind = record.get("type")
     if kind == "session":
         return "cwd" in record and "uuid" not in record
@@ -95,19 +95,19 @@ def knows(record: dict[str, Any]) -> bool:
     return kind == "custom" and "customType" in record
 
 
-def heads(first: Sequence[dict[str, Any]], _last: Sequence[dict[str, Any]], _source: str) -> Heads:
-    """The first entry names the session and its folder."""
+def read_head(first: Sequence[dict[str, Any]], _last: Sequence[dict[str, Any]], _source: str) -> TranscriptHead:
+    """Read the first entry, which names the session and its folder."""
     start = next((record for record in first if record.get("type") == "session"), dict[str, Any]())
     session = name(start.get("id"))
-    return Heads(Origin(MAIN, session, path(start.get("cwd"))), () if session is None else (session,))
+    return TranscriptHead(Origin(MAIN, session, path(start.get("cwd"))), () if session is None else (session,))
 
 
 FORMAT = LineFormat(
     name="oh-my-pi",
     dialect="oh-my-pi",
     needles=(b'"todo_write"', b'"user_todo_edit"'),
-    knows=knows,
-    said=said,
-    heads=heads,
+    is_own=is_own,
+    read_record=read_record,
+    read_head=read_head,
     linking=Tree(),
 )

@@ -1,11 +1,9 @@
-"""OpenClaw's event ledger and its `.acp-stream.jsonl` logs: plans as the Agent Client Protocol sends them.
+"""Read OpenClaw's event ledger and its `.acp-stream.jsonl` logs: plans as the Agent Client Protocol sends them.
 
 Version 1 sends the whole `plan` each time; the draft of version 2 a `plan_update` with a plan of type `items`, and a
 `plan_removed`. OpenClaw's own `update_plan` is in the ledger as a tool call, which counts once it is completed. Of
 several plans side by side (version 2) the one that was written last is the list.
 """
-
-from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import Any, cast
@@ -16,7 +14,7 @@ from punchlist.dialects.base import sound
 from punchlist.dialects.openclaw import parse
 from punchlist.dialects.repair import as_status
 from punchlist.transcripts.decoding import call_key, decode, fields, moment, name, object_at, objects, path
-from punchlist.transcripts.lines import Heads, LineFormat, Said
+from punchlist.transcripts.lines import LineFormat, RecordItem, TranscriptHead
 from punchlist.transcripts.records import RecordTranscript
 from punchlist.transcripts.stores import read_rows
 from punchlist.transcripts.values import MAIN, CallOutcome, Origin, Removed, TranscriptCall, Written
@@ -26,7 +24,7 @@ _DEEPEST, _MOST = 6, 200
 _ENDED = {"completed": False, "failed": True}
 
 
-def said(record: dict[str, Any]) -> Iterator[Said]:
+def read_record(record: dict[str, Any]) -> Iterator[RecordItem]:
     origin = _origin(record)
     if record.get("stream") == "plan" and (steps := _steps(object_at(record, "data"))) is not None:
         yield Written(steps, origin)
@@ -51,7 +49,7 @@ def _origin(record: dict[str, Any]) -> Origin:
 
 
 def _update(record: dict[str, Any]) -> dict[str, Any]:
-    """The session update within a record, wherever a log or a ledger puts it; an empty object if there is none."""
+    """Return the session update within a record, wherever it stands, else an empty object."""
     waiting: list[tuple[int, Any]] = [(0, record)]
     for _ in range(_MOST):
         if not waiting:
@@ -68,7 +66,7 @@ def _update(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def plan_of(update: dict[str, Any]) -> Replace | None:
-    """The list of a `plan` of version 1, or of a `plan_update` or a `plan_removed` without an id of version 2."""
+    """Return the list of a version 1 `plan`, or of a version 2 `plan_update` or `plan_removed` without an id."""
     match update.get("sessionUpdate"):
         case "plan":
             return _entries(update.get("entries"))
@@ -86,7 +84,7 @@ def _plan_id(plan: dict[str, Any]) -> str | None:
 
 
 def _entries(given: Any) -> Replace | None:
-    """All entries or none: the protocol has the client replace the whole plan."""
+    """Return all entries or none: the protocol has the client replace the whole plan."""
     if not isinstance(given, list) or len(found := objects(given)) != len(cast("list[Any]", given)):
         return None
     entries: list[Entry] = []
@@ -102,7 +100,7 @@ def _entries(given: Any) -> Replace | None:
 
 
 def _steps(data: dict[str, Any]) -> Replace | None:
-    """The list of an agent event: each step is its text, and its status in parentheses."""
+    """Return the list of an agent event: each step is its text, and its status in parentheses."""
     steps = data.get("steps")
     if not isinstance(steps, list):
         return None
@@ -118,29 +116,25 @@ def _steps(data: dict[str, Any]) -> Replace | None:
 
 
 def _is_plan_tool(title: Any) -> bool:
-    """The title of a call is the tool's name, or that and its arguments behind a colon."""
+    """True if the title of a call is the tool's name, or that, a colon and its arguments."""
     return isinstance(title, str) and title[:200].partition(":")[0].strip() == TOOL
 
 
-def writes(call: TranscriptCall) -> object:
-    return parse(TOOL, call.args)
+def read_list(call: TranscriptCall | None, outcome: CallOutcome | None) -> object:
+    return None if call is None or outcome is None or outcome.is_error else parse(TOOL, call.args)
 
 
-def accepts(outcome: CallOutcome | None) -> bool:
-    return outcome is not None and not outcome.is_error
-
-
-def knows(record: dict[str, Any]) -> bool:
+def is_own(record: dict[str, Any]) -> bool:
     if "runId" in record and ("kind" in record or "stream" in record) and ("ts" in record or "epochMs" in record):
         return True
     return "payload" not in record and bool(_update(record))
 
 
-def heads(first: Sequence[dict[str, Any]], last: Sequence[dict[str, Any]], _source: str) -> Heads:
+def read_head(first: Sequence[dict[str, Any]], last: Sequence[dict[str, Any]], _source: str) -> TranscriptHead:
     origins = [_origin(record) for record in (*reversed(last), *first)]
     session = next((origin.session for origin in origins if origin.session), None)
     cwd = next((origin.cwd for origin in origins if origin.cwd), None)
-    return Heads(Origin(MAIN, session, cwd), () if session is None else (session,))
+    return TranscriptHead(Origin(MAIN, session, cwd), () if session is None else (session,))
 
 
 FORMAT = LineFormat(
@@ -148,11 +142,10 @@ FORMAT = LineFormat(
     dialect="openclaw",
     needles=(b'"plan', b'"update_plan'),
     answers=(b'"tool_call_update"',),
-    knows=knows,
-    said=said,
-    heads=heads,
-    writes=writes,
-    accepts=accepts,
+    is_own=is_own,
+    read_record=read_record,
+    read_head=read_head,
+    read_list=read_list,
 )
 
 
@@ -170,7 +163,7 @@ def is_ledger(value: Any) -> bool:
 
 
 class LedgerTranscript:
-    """A ledger. Without a session named, the one that holds a list and was changed last is meant."""
+    """A ledger of many sessions. By default the one that holds a list and was changed last is read."""
 
     format = FORMAT.name
     dialect = FORMAT.dialect
@@ -206,7 +199,7 @@ class LedgerTranscript:
 
 
 def read_ledger(value: Any, source: str) -> LedgerTranscript:
-    """The ledger in a JSON file."""
+    """Return the ledger in a JSON file."""
     told = [
         (key, object_at(entry))
         for given, entry in object_at(value, "sessions").items()
@@ -227,7 +220,7 @@ def _transcript(events: list[dict[str, Any]], session: str, cwd: Any, source: st
 
 
 def read_ledger_store(path: str) -> LedgerTranscript:
-    """The ledger in a SQLite store."""
+    """Return the ledger in a SQLite store."""
     folders: dict[str, Any] = {}
     events: dict[str, list[dict[str, Any]]] = {}
     for given, cwd, at, body in read_rows(path, _EVENTS):

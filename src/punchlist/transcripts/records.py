@@ -1,6 +1,4 @@
-"""Records at hand, instead of a file."""
-
-from __future__ import annotations
+"""Read a transcript from records in memory: objects, or lines of JSON."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -15,16 +13,27 @@ from punchlist.transcripts.lines import (
     Link,
     Linking,
     RecordEntries,
-    Said,
-    present,
-    word,
+    RecordItem,
+    id_bytes,
+    present_branch,
 )
 from punchlist.transcripts.reverse import holds
-from punchlist.transcripts.values import ActivePlan, CallOutcome, Removed, TranscriptCall, Written, changes, distinct
+from punchlist.transcripts.values import (
+    ActivePlan,
+    CallOutcome,
+    Removed,
+    TranscriptCall,
+    Written,
+    active_lists,
+    name_once,
+)
+
+_MOST_SEARCHED = 1 << 28
+"""Bytes of broken lines that are searched for the ids of outcomes, all together: each outcome may search them all."""
 
 
 class RecordTranscript(LineReading):
-    """Records at hand, oldest first: objects, or lines of JSON."""
+    """Records in memory, oldest first. What is no object counts as broken."""
 
     def __init__(self, records: Iterable[Any], form: LineFormat, *, source: str = "records") -> None:
         self._records: list[dict[str, Any] | None] = []
@@ -35,7 +44,7 @@ class RecordTranscript(LineReading):
                 self._torn[place] = entry.encode("utf-8", "replace") if isinstance(entry, str) else entry
             self._records.append(found)
         sound = [found for found in self._records if found is not None]
-        super().__init__(form, source, form.heads(sound[:20], sound[-20:], source))
+        super().__init__(form, source, form.read_head(sound[:20], sound[-20:], source))
         self._broken = set(self._torn)
 
     def latest(self, *, subagent: str | None = None, session: str | None = None) -> Written | None:
@@ -54,21 +63,21 @@ class RecordTranscript(LineReading):
 
     @property
     def end(self) -> int:
-        """How many records there are."""
+        """Number of records."""
         return len(self._records)
 
     def answered(self, *names: str, start: int = 0) -> Iterator[Answered]:
-        """Calls of these tools, by whichever agent, from a record on, each with its outcome if there is one."""
-        said = (entry for found in self._records if found is not None for entry in self._form.said(found))
+        """Yield the calls of these tools, by any agent, from a record on."""
+        said = (entry for found in self._records if found is not None for entry in self._form.read_record(found))
         outcomes = {entry.call_id: entry for entry in said if isinstance(entry, CallOutcome)}
         for place, found in enumerate(self._records[start:], start):
-            for call in () if found is None else self._form.said(found):
+            for call in () if found is None else self._form.read_record(found):
                 if isinstance(call, TranscriptCall) and call.name in names:
                     outcome = outcomes.get(call.call_id) if call.call_id is not None else None
                     yield Answered(place, self._whole(call), outcome)
 
     def lineage(self) -> Iterator[str]:
-        """The ids of the sessions of the conversation, the latest first; some more than once."""
+        """Yield the ids of the conversation's sessions, latest first, some more than once."""
         if key := self._form.session_key:
             said = (found.get(key) for found in reversed(self._records) if found is not None)
             yield from (session for value in said if (session := name(value)) is not None)
@@ -76,20 +85,21 @@ class RecordTranscript(LineReading):
 
     def history(self, *, subagent: str | None = None, session: str | None = None) -> Iterator[Written]:
         told = (self._told(said, outcome, subagent) for said, outcome in self._paired())
-        return distinct(changes(one for one in told if one is not None))
+        return name_once(active_lists(one for one in told if one is not None))
 
-    def _told(self, said: Said, outcome: CallOutcome | None, subagent: str | None) -> Written | Removed | None:
-        if not self._wanted(said.origin, subagent):
+    def _told(self, said: RecordItem, outcome: CallOutcome | None, subagent: str | None) -> Written | Removed | None:
+        if not self._is_wanted(said, subagent):
             return None
         if isinstance(said, TranscriptCall):
-            return self._by_call(said, outcome) if self._names(said) else None
-        return self._by_result(said) if isinstance(said, CallOutcome) else self._by_itself(said)
+            return self._list_of(said, outcome)
+        return self._list_of(None, said) if isinstance(said, CallOutcome) else self._by_itself(said)
 
-    def _paired(self) -> list[tuple[Said, CallOutcome | None]]:
-        """What the present branch says, in order, each call with its outcome; of outcomes else those of lost calls."""
-        pairs: list[tuple[Said, CallOutcome | None]] = []
+    def _paired(self) -> list[tuple[RecordItem, CallOutcome | None]]:
+        """Return the items of the present branch, each call with its outcome; other outcomes only of lost calls."""
+        pairs: list[tuple[RecordItem, CallOutcome | None]] = []
         waiting: dict[str, int] = {}
         torn: list[bytes] = []
+        left = _MOST_SEARCHED
         may_be_lost = True
         for place in self._places():
             found = self._records[place]
@@ -99,7 +109,7 @@ class RecordTranscript(LineReading):
                     may_be_lost = True
                     torn += [entry] if isinstance(entry, bytes) else []
                 continue
-            for said in self._form.said(found):
+            for said in self._form.read_record(found):
                 if not isinstance(said, CallOutcome):
                     if isinstance(said, TranscriptCall):
                         may_be_lost = False
@@ -108,8 +118,10 @@ class RecordTranscript(LineReading):
                     pairs.append((said, None))
                 elif (call := waiting.pop(said.call_id, None)) is not None:
                     pairs[call] = pairs[call][0], said
-                elif may_be_lost or any(word(said.call_id) in entry for entry in torn):
-                    pairs.append((said, None))
+                else:
+                    left -= sum(map(len, torn))
+                    if may_be_lost or (left >= 0 and any(id_bytes(said.call_id) in entry for entry in torn)):
+                        pairs.append((said, None))
         return pairs
 
     def _places(self) -> Iterable[int]:
@@ -120,7 +132,7 @@ class RecordTranscript(LineReading):
             linking.of(found) if found is not None else _torn_link(linking, self._torn[place])
             for place, found in enumerate(self._records)
         ]
-        return reversed([entry.start for entry in present(RecordEntries(links))])
+        return reversed([entry.start for entry in present_branch(RecordEntries(links))])
 
 
 def _torn_link(linking: Linking, entry: Any) -> Link:

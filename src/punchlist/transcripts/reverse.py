@@ -4,8 +4,6 @@ Lines without a needle are never cut out, let alone decoded: blocks of raw bytes
 block and one line.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterator, Sequence
@@ -21,7 +19,7 @@ _MOST_LONG = 20
 
 
 class Line(NamedTuple):
-    """One line, without its end. `body` is None where it is too long for any list."""
+    """One line without its newline. `body` is None where it is too long for any list."""
 
     start: int
     end: int
@@ -33,7 +31,7 @@ Needles = tuple[bytes, ...]
 
 
 class Log:
-    """A file as it was when it was opened: what is written behind its end meanwhile is not seen."""
+    """A file as it was when it was opened: what is appended meanwhile is not seen."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._file = os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
@@ -51,7 +49,7 @@ class Log:
         self.close()
 
     def read(self, start: int, end: int) -> bytes:
-        """The bytes from `start` to `end`; fewer if the file became shorter."""
+        """Return the bytes from `start` to `end`; fewer if the file became shorter."""
         found = os.pread(self._file, end - start, start)
         while len(found) < end - start:
             more = os.pread(self._file, end - start - len(found), start + len(found))
@@ -63,7 +61,7 @@ class Log:
     def backwards(
         self, needles: Needles, end: int | None = None, stop: int = 0, *, block_size: int | None = None
     ) -> Iterator[Line]:
-        """Lines that hold a needle, the last one first; only those that begin before `end`, and down to `stop`."""
+        """Yield lines that hold a needle, last first: those that begin before `end`, down to `stop`."""
         reach = _overhang(needles)
         size = block_size or BLOCK
         end = self.size if end is None else end
@@ -90,7 +88,7 @@ class Log:
     def forwards(
         self, needles: Needles, start: int = 0, stop: int | None = None, *, block_size: int = BLOCK
     ) -> Iterator[Line]:
-        """Lines that hold a needle before `stop`, in order, from the line at `start` on.
+        """Yield lines that hold a needle before `stop`, in order, from the line at `start` on.
 
         With a small first block what is near is found at once; the blocks grow from there.
         """
@@ -116,7 +114,7 @@ class Log:
                 start = line.end + 1
 
     def _line(self, at: int, block: bytes, base: int) -> Line:
-        """The line around a place in a block that begins at `base`."""
+        """Return the line around a place in a block that begins at `base`."""
         start = self._start(at, block, base)
         end = self._end(at, block, base)
         if end - start > LARGEST:
@@ -142,7 +140,7 @@ class Log:
         return base + found if found >= 0 else self.size
 
     def edges(self, size: int = BLOCK) -> tuple[list[bytes], list[bytes]]:
-        """Whole lines at the beginning and at the end of the file, and a last one that has no end yet.
+        """Return whole lines at the beginning and at the end of the file, and a last one that has no end yet.
 
         Where a line is longer than that, the first one from there on that can be read.
         """
@@ -169,13 +167,13 @@ def _some(lines: Iterator[Line]) -> list[bytes]:
 
 
 def _overhang(words: Sequence[bytes]) -> int:
-    """How far a needle may stick out of a block."""
+    """Return how many bytes of a needle may lie beyond the end of a block."""
     return max(map(len, words)) - 1
 
 
 _MOST = 16
 _FARTHEST = 16 * BLOCK
-"""Bytes in which an id is looked for; nearly every line has one."""
+"""Bytes in which an id is searched; nearly every line has one."""
 
 
 class _Place(NamedTuple):
@@ -184,7 +182,11 @@ class _Place(NamedTuple):
 
 
 def sessions_in(log: Log, key: str) -> Iterator[str]:
-    """The ids that stand under a key at the top of lines, the latest first; without those between two far away."""
+    """Yield the session ids under a key, latest first: those under which a resumed conversation went on.
+
+    A copy of each older session stands before what is new, so the lines of one id stand together, and where one ends
+    is found by halving, without decoding. An id between two far apart may be missed.
+    """
     pattern = re.compile(rb'"%s"\s*:\s*"([\w.:-]{1,200})"' % key.encode(), re.ASCII)
     last, first = _last(log, pattern, log.size), _first(log, pattern, 0, log.size)
     for _ in range(_MOST):
@@ -197,7 +199,7 @@ def sessions_in(log: Log, key: str) -> Iterator[str]:
 
 
 def _before(log: Log, pattern: re.Pattern[bytes], first: _Place, last: _Place) -> _Place:
-    """The last place with another id than that of `last`, as `first` is one."""
+    """Return the last place with another id than that of `last`, as `first` has one."""
     low, high = first, last.at
     while high - low.at > BLOCK:
         middle = (low.at + high) // 2

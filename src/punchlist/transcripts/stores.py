@@ -4,8 +4,6 @@ opencode has the `todo` table of its SQLite store, or `storage/todo/<session>.js
 `~/.qwen/todos/<session>.json`, an object with `todos`. There is no history: one list per session.
 """
 
-from __future__ import annotations
-
 import os
 import sqlite3
 from collections.abc import Generator, Iterator, Sequence
@@ -18,19 +16,19 @@ from punchlist.dialects.opencode import parse as parse_opencode
 from punchlist.dialects.qwen import parse as parse_qwen
 from punchlist.errors import TranscriptError
 from punchlist.transcripts.decoding import moment, name, object_at, objects, path
-from punchlist.transcripts.values import MAIN, Origin, Written, admitted
+from punchlist.transcripts.values import MAIN, Origin, Written, admit_list
 
 SUFFIXES = (".db", ".sqlite", ".sqlite3")
 _PATIENCE = 2.0
 
 
 def is_store(path: str) -> bool:
-    """By its name: to open and close the file, just to look, would drop locks that this process holds on it."""
+    """True by the name: opening and closing the file would drop the locks that this process holds on it."""
     return path.endswith(SUFFIXES)
 
 
 def read_rows(path: str, query: str, values: Sequence[Any] = ()) -> Generator[Any]:
-    """What a query finds, row by row; text that is no text comes with its bad bytes replaced.
+    """Yield the rows of a query; bytes that are no UTF-8 come replaced.
 
     The store is open until the last row was taken, or the generator is closed.
     """
@@ -73,12 +71,12 @@ class State(NamedTuple):
     written: Written
 
     def age(self) -> datetime:
-        """What to sort by; a list without a time is the oldest."""
+        """Return the time to sort by; a list without one is the oldest."""
         return self.written.origin.at or _NEVER
 
 
 class StateTranscript:
-    """Such a store, or a file that is one session's. The list that was written last comes first."""
+    """A store of lists, or the file of one session. The list that was written last comes first."""
 
     is_store = True
     origin = Origin()
@@ -111,21 +109,21 @@ FROM todo LEFT JOIN session ON session.id = todo.session_id ORDER BY position
 
 
 def is_opencode(value: Any) -> bool:
-    """A list of items with a content and a status and no more about the session: its name is that of the file."""
+    """True for a bare list of items with content and status; the session is the name of the file."""
     items = objects(value)
     return isinstance(value, list) and bool(items) and all("content" in item and "status" in item for item in items)
 
 
 def read_opencode(value: Any) -> Replace | None:
-    """The list of a file or of a table's rows; a priority that is missing is the middle one."""
+    """Return the list of a file or of a table's rows; a missing priority is `medium`."""
     if not isinstance(value, list):
         return None
     todos = [{"priority": "medium", **todo} for todo in objects(value)]
-    return admitted(parse_opencode("todowrite", {"todos": todos}), OPENCODE)
+    return admit_list(parse_opencode("todowrite", {"todos": todos}), OPENCODE)
 
 
 def read_opencode_store(file: str) -> list[State]:
-    """The list of every session of a store, that which was written last first."""
+    """Return the list of every session of a store, the one written last first."""
     found: dict[str, list[dict[str, Any]]] = {}
     for session, content, status, priority, updated, folder in read_rows(file, _TODOS):
         row = {"content": content, "status": status, "priority": priority, "updated": updated, "folder": folder}
@@ -158,9 +156,9 @@ def _has_ids(todos: Any) -> bool:
 
 
 def read_qwen(value: Any) -> Replace | None:
-    """The list of a file; None if it is none. What later versions add to an item is passed over."""
+    """Return the list of a file, None if it has none. Fields that later versions add are ignored."""
     todos: Any = object_at(value).get("todos")
     if not isinstance(todos, list):
         return None
     known = [{key: todo[key] for key in _FIELDS if key in todo} for todo in objects(todos)]
-    return admitted(parse_qwen("todo_write", {"todos": known}), QWEN)
+    return admit_list(parse_qwen("todo_write", {"todos": known}), QWEN)

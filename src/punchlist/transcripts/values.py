@@ -1,7 +1,5 @@
 """Values that a transcript yields whatever its format, and the choice of the active plan among several."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any, NamedTuple, Protocol
@@ -18,7 +16,7 @@ MAIN = "main"
 
 
 class Origin(NamedTuple):
-    """Who said something in a transcript, and when. None where it does not say."""
+    """Agent, session, folder and time of something in a transcript; None where it does not say."""
 
     agent: str = MAIN
     session: str | None = None
@@ -27,7 +25,7 @@ class Origin(NamedTuple):
 
 
 class TranscriptCall(NamedTuple):
-    """A tool call as recorded: its arguments are whatever was sent."""
+    """A tool call as recorded, with its arguments as they were sent."""
 
     name: str
     args: Any
@@ -36,7 +34,7 @@ class TranscriptCall(NamedTuple):
 
 
 class CallOutcome(NamedTuple):
-    """The answer to a tool call: the text that the model read, and the structured form beside it, if recorded."""
+    """The answer to a tool call: the text that the model read, and the structured form, if recorded."""
 
     call_id: str
     text: str
@@ -46,7 +44,7 @@ class CallOutcome(NamedTuple):
 
 
 class Removed(NamedTuple):
-    """A plan that was taken away; those beside it stand."""
+    """The removal of one plan of several."""
 
     plan: str
     origin: Origin
@@ -67,13 +65,13 @@ class Written(Struct, frozen=True):
 
     @property
     def counts(self) -> tuple[int, int]:
-        """How many items are done, and of how many."""
+        """Number of completed items, and of all that were not cancelled."""
         done = sum(entry.status == "completed" for entry in self.command.entries)
         return done, sum(entry.status != "cancelled" for entry in self.command.entries)
 
 
 class Transcript(Protocol):
-    """A transcript that was opened. Each method reads it anew; what cannot be read is skipped and counted.
+    """An open transcript. Each method reads it again; what cannot be read is skipped and counted.
 
     `sessions` are the ids under which its conversation went on, the present one first; in a store of several
     conversations (`is_store`) theirs, of which `session` chooses one, by default the latest with a list. `subagent` is
@@ -99,49 +97,45 @@ class Transcript(Protocol):
     def history(self, *, subagent: str | None = None, session: str | None = None) -> Iterator[Written]: ...
 
 
-def admitted(command: object, name: str) -> Replace | None:
-    """A whole list that the dialect of that name would take; None for anything else."""
+def admit_list(command: object, name: str) -> Replace | None:
+    """Return the command if it is a whole list within the limits of that dialect, else None."""
     if not isinstance(command, Replace) or check_limits(command, dialect(name).policy.limits) is not None:
         return None
     return command
 
 
 class ActivePlan:
-    """Judges what was told from the newest on."""
+    """Choose the active list from what was told, newest first: the last one written of those not removed since."""
 
     def __init__(self) -> None:
-        self._removed: dict[str, Origin] = {}
-        self._since: Origin | None = None
-        self._place = 0
+        self._removed: dict[str, tuple[int, Origin]] = {}
+        self._since: tuple[int, Origin] | None = None
+        """The newest removal that took something away, and its place: since then the list is what it is."""
 
     def judge(self, told: Written | Removed) -> Written | None:
-        """The list, if this is it."""
+        """Return the active list, if this is it."""
         if isinstance(told, Removed):
-            self._removed.setdefault(told.plan, told.origin)
+            self._removed.setdefault(told.plan, (len(self._removed), told.origin))
             return None
-        if told.plan in self._removed:
-            self._note(told.plan)
+        removal = None if told.plan is None else self._removed.get(told.plan)
+        if removal is not None:
+            if self._since is None or removal[0] < self._since[0]:
+                self._since = removal
             return None
-        return told if self._since is None else since(told, self._since.at)
-
-    def _note(self, plan: str) -> None:
-        """The newest of the removals that took something away is when the list became what it is."""
-        place = list(self._removed).index(plan)
-        if self._since is None or place < self._place:
-            self._since, self._place = self._removed[plan], place
+        return told if self._since is None else since(told, self._since[1].at)
 
     def nothing(self) -> Written | None:
-        """The empty list, if all that was told was removed again; None if nothing was."""
-        return None if self._since is None else Written(Replace(()), self._since)
+        """Return the empty list if all that was told was removed again, None if nothing was told."""
+        return None if self._since is None else Written(Replace(()), self._since[1])
 
 
 def since(written: Written, at: datetime | None) -> Written:
-    """A list that is the present one again since some time."""
+    """Return a list as the active one again since a time."""
     return replace(written, origin=written.origin._replace(at=at or written.origin.at))
 
 
-def changes(told: Iterable[Written | Removed]) -> Iterator[Written]:
-    """Every list that was the present one, in order."""
+def active_lists(told: Iterable[Written | Removed]) -> Iterator[Written]:
+    """Yield every list that was active, in order."""
     plans: dict[str | None, Written] = {}
     for one in told:
         if isinstance(one, Written):
@@ -157,10 +151,11 @@ def changes(told: Iterable[Written | Removed]) -> Iterator[Written]:
 
 
 _MOST_SEEN = 65_536
+"""Ids remembered; a copy of a write stands near the write."""
 
 
-def distinct(writes: Iterable[Written]) -> Iterator[Written]:
-    """Writes in their order, each once; of several under one id only the first is named by it."""
+def name_once(writes: Iterable[Written]) -> Iterator[Written]:
+    """Yield each write once; of several under one id only the first keeps it, as some agents count anew."""
     seen: dict[str, int] = {}
     for written in writes:
         call_id = written.call_id

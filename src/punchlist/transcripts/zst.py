@@ -77,7 +77,7 @@ def _relevant(path: str, form: LineFormat) -> Iterator[Any]:
         if not is_named and not (waiting and holds(line, form.answers)):
             continue
         found = record(line)
-        said = [] if found is None else list(form.said(found))
+        said = [] if found is None else list(form.read_record(found))
         answered = {one.call_id for one in said if isinstance(one, CallOutcome)}
         if not is_named and found is not None and waiting.isdisjoint(answered):
             continue

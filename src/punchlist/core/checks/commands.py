@@ -4,8 +4,6 @@ Commands that only read, or only record what is there (`git commit`), leave the 
 it. This decides grades, not permissions: `git commit` writes, and what was checked before it is still checked.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache

@@ -5,8 +5,6 @@ reach the end of the group, and would that of the group reach the end of the lin
 its check itself: `pytest -q | tail -3; echo EXIT=${PIPESTATUS[0]}`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from functools import cache

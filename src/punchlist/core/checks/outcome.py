@@ -4,8 +4,6 @@ Where neither an exit status nor a summary tells, an execution error does: the c
 off, or still runs.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from functools import cache

@@ -4,8 +4,6 @@ Not a shell: nothing is expanded, what stands in `$(…)` is kept as text, here-
 read is left as it is. Total, and linear in the line, of which a bounded part is read.
 """
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from typing import Final, Literal

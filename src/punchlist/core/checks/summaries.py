@@ -4,8 +4,6 @@ Only the end of an output is read, and of that only the framework's own summary 
 that is known, else of any. A summary that tells of failures outweighs an exit code of 0.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable
 from functools import cache

@@ -4,8 +4,6 @@
 is, so what it runs is not seen.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache
