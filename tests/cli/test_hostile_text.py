@@ -10,7 +10,7 @@ from punchlist.core.todo import Blocker, Phase, Status, TodoItem, TodoList
 from punchlist.store import ListRow
 from punchlist.surfaces.lists import board_lines, status_line
 from punchlist.surfaces.panel import Frame, frame_lines
-from punchlist.surfaces.spans import Look, plain
+from punchlist.surfaces.spans import Display, plain
 from tests.cli.conftest import Run
 
 EVIL = "a\x1b[2Jb\x1b]0;owned\x07c\x9b31md\ne\rf\u202eg\u200bh"
@@ -49,17 +49,17 @@ def test_every_field_of_a_list_is_cleaned_on_its_way_to_the_terminal(evil_row: L
     rows = [evil_row, evil_row._replace(number=2, parent=1)]
     for shown in (rows, rows[:1]):
         for projects in (True, False):
-            lines = list(board_lines(shown, Look(), now=evil_row.updated_at, projects=projects, ids=True))
+            lines = list(board_lines(shown, Display(), now=evil_row.updated_at, projects=projects, ids=True))
             text = "\n".join(plain(line) for line in lines)
             assert text.count("\n") == len(lines) - 1
             _assert_clean(text)
-    _assert_clean(status_line(evil_row.todos, Look()))
+    _assert_clean(status_line(evil_row.todos, Display()))
 
 
 def test_every_field_of_the_panel_is_cleaned(evil_row: ListRow):
     rows = [evil_row, evil_row._replace(number=2, parent=1)]
     frame = Frame("Title", "0:01", "caption", rows, [], {})
-    _assert_clean("\n".join(plain(line) for line in frame_lines(frame, Look(columns=80), 60)))
+    _assert_clean("\n".join(plain(line) for line in frame_lines(frame, Display(columns=80), 60)))
 
 
 def test_what_reaches_standard_output_is_clean_for_every_command(run: Run, board: Board, project: Path):

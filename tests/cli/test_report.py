@@ -1,6 +1,7 @@
 """`punchlist report` and `punchlist brief`: what was seen beside what was claimed, for people and programs."""
 
 import json
+import os
 import re
 import stat
 import subprocess
@@ -322,15 +323,48 @@ def test_what_is_no_command_is_named_also_when_there_is_nothing_to_push(run: Run
 
 @pytest.mark.usefixtures("worked")
 def test_a_report_over_a_file_that_others_could_read_is_readable_by_its_user_alone(run: Run, project: Path) -> None:
-    file, link = project / "report.md", project / "link.md"
+    file = project / "report.md"
     file.write_text("x" * 100_000)
     file.chmod(0o644)
-    link.symlink_to(file)
-    assert run("report", "--format", "markdown", "-o", "link.md").code == 0
+    assert run("report", "--format", "markdown", "-o", "report.md").code == 0
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert file.read_text() == run("report", "--format", "markdown").out
-    assert link.is_symlink()
     assert run("report", "-o", "/dev/null").code == 0
+
+
+@pytest.mark.usefixtures("worked")
+def test_a_report_is_never_written_through_a_link(run: Run, project: Path) -> None:
+    file, link = project / "precious.txt", project / "link.md"
+    file.write_text("precious")
+    file.chmod(0o644)
+    link.symlink_to(file)
+    said = run("report", "-o", "link.md")
+    assert (said.code, said.out) == (1, "")
+    assert said.err.startswith("punchlist: `link.md` is a symbolic link")
+    assert said.err.count("\n") == 1
+    assert file.read_text() == "precious"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o644
+    assert link.is_symlink()
+    assert sorted(path.name for path in project.iterdir()) == [".git", "link.md", "precious.txt"]
+
+
+@pytest.mark.usefixtures("worked")
+def test_a_link_planted_before_the_report_is_put_in_place_is_replaced(
+    run: Run, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, report = project / "precious.txt", project / "report.md"
+    file.write_text("precious")
+    replace = os.replace
+
+    def plant(source: str, target: str) -> None:
+        report.symlink_to(file)
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", plant)
+    assert run("report", "-o", "report.md").code == 0
+    assert file.read_text() == "precious"
+    assert not report.is_symlink()
+    assert stat.S_IMODE(report.stat().st_mode) == 0o600
 
 
 @pytest.mark.parametrize("command", ["brief", "report"])

@@ -12,7 +12,7 @@ from punchlist.board import Board
 from punchlist.core.events import KINDS, Event
 from punchlist.core.task import Blocking, ChecklistLine, LateResult, Task, TaskStatus, Wait
 from punchlist.surfaces.sentences import sentence
-from punchlist.surfaces.spans import ASCII, UNICODE, Look, plain
+from punchlist.surfaces.spans import ASCII, UNICODE, Display, plain
 from punchlist.surfaces.tasks import around, dot, graph_lines, mermaid, task_card, task_lines, until
 from tests.cli.conftest import Run
 from tests.cli.test_hostile_text import EVIL, _assert_clean
@@ -95,7 +95,7 @@ def test_a_long_chain_is_drawn_without_running_out_of_room():
     count = 5_000
     tasks = [Task(list="l", id=str(number), subject="x") for number in range(count)]
     edges = [(str(number), str(number + 1)) for number in range(count - 1)]
-    lines = [plain(line) for line in graph_lines(tasks, edges, Look(columns=80), NOW)]
+    lines = [plain(line) for line in graph_lines(tasks, edges, Display(columns=80), NOW)]
     assert len(lines) == count
     assert all(len(line) <= 80 for line in lines)
     assert around("0", edges) == {task.id for task in tasks}
@@ -107,7 +107,7 @@ def test_every_task_stands_in_the_tree_once_and_below_a_blocker_of_its_own(pairs
     tasks = [Task(list="l", id=str(number), subject=f"<{number}>") for number in range(31)]
     path: list[str] = []
     seen: list[str] = []
-    for line in graph_lines(tasks, list(dict.fromkeys(edges)), Look(), NOW):
+    for line in graph_lines(tasks, list(dict.fromkeys(edges)), Display(), NOW):
         text = plain(line)
         depth = (len(text) - len(text.lstrip(" └"))) // 2
         number = text.partition("<")[2].rstrip(">")
@@ -218,10 +218,14 @@ def _without_escapes(text: str) -> str:
 
 
 @pytest.mark.parametrize("status", list(TaskStatus))
-@pytest.mark.parametrize("look", [Look(), Look(ASCII, 60)])
-def test_every_field_of_a_task_is_cleaned_on_its_way_to_the_terminal(status: TaskStatus, look: Look):
+@pytest.mark.parametrize("display", [Display(), Display(ASCII, 60)])
+def test_every_field_of_a_task_is_cleaned_on_its_way_to_the_terminal(status: TaskStatus, display: Display):
     task = _evil(status)
-    for lines in (task_lines([task], look, NOW), task_card(task, look, NOW), graph_lines([task], [], look, NOW)):
+    for lines in (
+        task_lines([task], display, NOW),
+        task_card(task, display, NOW),
+        graph_lines([task], [], display, NOW),
+    ):
         for line in map(plain, lines):
             _assert_clean(_without_escapes(line))
             assert "\n" not in line

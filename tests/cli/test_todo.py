@@ -3,7 +3,7 @@
 import pytest
 
 from punchlist.board import Board
-from punchlist.cli.arguments import own_session
+from punchlist.cli.targets import own_session
 from punchlist.config import project_of
 from punchlist.core import commands as do
 from punchlist.core.todo import Status, TodoList

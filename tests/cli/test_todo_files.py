@@ -9,7 +9,7 @@ import pytest
 
 from punchlist.board import Board
 from punchlist.cli import main
-from punchlist.cli.arguments import own_session
+from punchlist.cli.targets import own_session
 from punchlist.config import project_of
 from tests.cli.conftest import Run
 

@@ -38,6 +38,12 @@ def test_double_quotes_group_and_a_backslash_escapes(text: str, words: list[str]
     assert tokens(text) == words
 
 
+@pytest.mark.parametrize("text", ["x" * 1_000_000, "\\y" * 500_000, '"' + "z " * 500_000])
+def test_one_long_word_is_read_in_a_time_that_grows_with_its_length(text: str) -> None:
+    """Copying the word for each of its characters took minutes here."""
+    assert len(tokens(text)) == 1
+
+
 def test_an_id_matches_before_any_text():
     assert _content(_items("Second of 2", "First"), "2") == "First"
     assert _content(_items("Second of 2", "First"), "#1") == "Second of 2"

@@ -10,7 +10,7 @@ from punchlist.core.todo import Status, TodoItem, TodoList
 from punchlist.store import ListRow
 from punchlist.surfaces.lists import list_lines, status_line
 from punchlist.surfaces.panel import Frame, bar, frame_lines
-from punchlist.surfaces.spans import ASCII, UNICODE, Glyphs, Look, Span, cells, cut, padded, plain
+from punchlist.surfaces.spans import ASCII, UNICODE, Display, Glyphs, Span, cells, cut, padded, plain
 
 _AT = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -32,35 +32,35 @@ def _frame(*rows: ListRow) -> Frame:
 @pytest.mark.parametrize("height", [4, 12, 23, 60])
 def test_a_picture_is_never_larger_than_the_terminal(glyphs: Glyphs, columns: int, height: int):
     rows = [_row(1, "One 界界界界界界界界界界界", "Two"), _row(2, "Three" * 20, parent=1), _row(3), _row(4, "Four")]
-    lines = frame_lines(_frame(*rows), Look(glyphs, columns), height)
+    lines = frame_lines(_frame(*rows), Display(glyphs, columns), height)
     assert len(lines) <= height
     assert max(cells(line) for line in lines) <= columns
 
 
 def test_cards_stand_side_by_side_where_there_is_room_and_below_each_other_where_not():
     rows = [_row(number, "Item") for number in (1, 2, 3)]
-    wide = [plain(line) for line in frame_lines(_frame(*rows), Look(columns=90), 40)]
-    slim = [plain(line) for line in frame_lines(_frame(*rows), Look(columns=40), 40)]
+    wide = [plain(line) for line in frame_lines(_frame(*rows), Display(columns=90), 40)]
+    slim = [plain(line) for line in frame_lines(_frame(*rows), Display(columns=40), 40)]
     assert sum("╭" in line for line in wide) == 1
     assert sum("╭" in line for line in slim) == 3
 
 
 def test_a_child_is_in_the_card_of_its_parent():
     lines = [
-        plain(line) for line in frame_lines(_frame(_row(1, "Up"), _row(2, "Down", parent=1)), Look(columns=40), 40)
+        plain(line) for line in frame_lines(_frame(_row(1, "Up"), _row(2, "Down", parent=1)), Display(columns=40), 40)
     ]
     assert sum("╭" in line for line in lines) == 1
     assert any("└ agent2 0/1" in line for line in lines)
 
 
 def test_where_the_height_is_short_a_card_shows_only_what_is_being_done():
-    lines = [plain(line) for line in frame_lines(_frame(_row(1, *"abcdefgh")), Look(columns=40), 12)]
+    lines = [plain(line) for line in frame_lines(_frame(_row(1, *"abcdefgh")), Display(columns=40), 12)]
     assert any(" a " in line for line in lines)
     assert not any("☐" in line for line in lines)
 
 
 def test_a_board_without_agents_is_a_picture_too():
-    assert plain(frame_lines(_frame(), Look(columns=80), 20)[0]).startswith(" Title")
+    assert plain(frame_lines(_frame(), Display(columns=80), 20)[0]).startswith(" Title")
 
 
 @given(done=st.integers(0, 50), rest=st.integers(0, 50), wide=st.integers(8, 80))
@@ -87,11 +87,11 @@ def test_a_completion_that_nothing_bears_out_is_marked_wherever_people_look():
         for place, grade in enumerate(("verified", "worked", "asserted", "contradicted"))
     )
     todos = TodoList(items=items, revision=1)
-    rows = [plain(line) for line in list_lines(todos, Look())]
+    rows = [plain(line) for line in list_lines(todos, Display())]
     assert [row.rpartition(" — ")[2] for row in rows] == ["verified", "worked", "asserted", "contradicted"]
-    assert status_line(todos, Look()).endswith("All done (4/4, 2 doubtful)")
+    assert status_line(todos, Display()).endswith("All done (4/4, 2 doubtful)")
     row = _row(1)._replace(todos=todos)
-    shown = "\n".join(plain(line) for line in frame_lines(_frame(row), Look(columns=60), 40))
+    shown = "\n".join(plain(line) for line in frame_lines(_frame(row), Display(columns=60), 40))
     assert [grade for grade in ("verified", "worked", "asserted", "contradicted") if grade in shown] == [
         "asserted",
         "contradicted",

@@ -1,25 +1,27 @@
-"""Options and parsers that commands share, and the board, project and list that they name."""
+"""Options and parsers that commands share, and opening the board that they name."""
 
 from __future__ import annotations
 
 import argparse
+import getpass
 import os
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NoReturn
+from datetime import timedelta
+from typing import Any, NoReturn
 
+from punchlist.board import Board
 from punchlist.cli import UNUSABLE, complain
 from punchlist.cli.terminal import columns
-from punchlist.config import project_of
-from punchlist.errors import BoardMissing, EditRefused, SessionUnknown
+from punchlist.errors import BoardMissing
+from punchlist.store import store_path
 
-if TYPE_CHECKING:
-    from punchlist.agent import Agent
-    from punchlist.board import Board
-    from punchlist.store import ListRow
+Run = Callable[[Namespace], int | None]
+"""The function of a command or a verb: takes its options, returns the exit code, None for 0."""
 
 _EVERYTHING = 10**9 - 1
+_AGES = {"h": "hours", "d": "days", "w": "weeks"}
 
 
 class _Help(argparse.RawDescriptionHelpFormatter):
@@ -29,20 +31,22 @@ class _Help(argparse.RawDescriptionHelpFormatter):
         super().__init__(prog, width=min(columns(sys.stdout) or 100, 100) - 2)
 
 
-class Parser(argparse.ArgumentParser):
-    """A parser that complains as the other parts of the program do, and never guesses an abbreviation.
+class Parser(ArgumentParser):
+    """Complains as the other parts of the program do, and never guesses an abbreviation.
 
-    Options may stand among words. Not so behind a `--`, where they belong to another command.
+    Options may stand among words, but not after a `--`, where they belong to another command.
     """
+
+    first_verb = ""
+    """The verb of a command that is called without one."""
 
     def __init__(self, **settings: Any) -> None:
         settings.setdefault("formatter_class", _Help)
         super().__init__(allow_abbrev=False, **settings)
-        self._among = True
-        self.first_verb = ""
+        self._intermixed = True
 
     def add_subparsers(self, **settings: Any) -> Any:
-        self._among = False
+        self._intermixed = False  # argparse cannot intermix where there are verbs; their own parsers do
         return super().add_subparsers(**settings)
 
     def parse_known_args(  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -50,32 +54,48 @@ class Parser(argparse.ArgumentParser):
     ) -> tuple[Any, list[str]]:
         if self.first_verb and args is not None:
             args = with_verb(args, self.first_verb)
-        if not self._among or args is None or "--" in args:
+        if not self._intermixed or args is None or "--" in args:
             return super().parse_known_args(args, namespace)
-        self._among = False  # the method below calls this one
+        self._intermixed = False  # the method below calls this one
         try:
             return self.parse_known_intermixed_args(args, namespace)
         finally:
-            self._among = True
+            self._intermixed = True
 
     def error(self, message: str) -> NoReturn:
         raise SystemExit(complain(f"{message}; see `{self.prog} --help`.", UNUSABLE))
 
 
-def command_parser(
-    name: str, description: str, *, run: Callable[[argparse.Namespace], int] | None = None, examples: str = ""
-) -> Parser:
+def command_parser(name: str, description: str, *, run: Run | None = None, examples: str = "") -> Parser:
     """Return a command's parser with `--db`. A command with verbs leaves `run` to the parsers of its verbs."""
-    parser = Parser(prog=f"punchlist {name}", description=description, epilog=f"examples:\n{examples}".rstrip())
-    if not examples:
-        parser.epilog = None
+    epilog = f"examples:\n{examples}".rstrip() if examples else None
+    parser = Parser(prog=f"punchlist {name}", description=description, epilog=epilog)
     parser.set_defaults(run=run)
     add_db(parser)
     return parser
 
 
+def add_verbs(parser: Parser, *, first: str = "", required: bool = True) -> Callable[[str, str, Run], ArgumentParser]:
+    """Return a function that adds a verb by its name, its line in the help and the function that it runs."""
+    parser.first_verb = first
+    verbs = parser.add_subparsers(metavar="VERB", required=required, parser_class=Parser)
+
+    def add_verb(name: str, help: str, run: Run) -> ArgumentParser:
+        added: ArgumentParser = verbs.add_parser(name, help=help, description=sentence_of(help))
+        add_db(added)
+        added.set_defaults(run=run)
+        return added
+
+    return add_verb
+
+
+def sentence_of(help: str) -> str:
+    """Return a line of the help as the sentence that describes the verb."""
+    return f"{help[0].upper()}{help[1:]}."
+
+
 def with_verb(words: list[str], first: str) -> list[str]:
-    """The arguments of a command that has verbs, `first` among them where they name none."""
+    """Return the arguments of a command that has verbs, with the `first` one where they name none."""
     place = verb_place(words)
     rest = words[place:]
     if rest and (not rest[0].startswith("-") or rest[0] in ("-h", "--help")):
@@ -84,141 +104,97 @@ def with_verb(words: list[str], first: str) -> list[str]:
 
 
 def verb_place(words: list[str]) -> int:
-    """Where the verb stands, behind a `--db`."""
+    """Return the index of the verb, which stands after a `--db`."""
     place = 0
     while words[place : place + 1] and words[place].partition("=")[0] == "--db":
         place += 1 if "=" in words[place] else 2
     return place
 
 
-def add_db(parser: argparse.ArgumentParser) -> None:
-    """`--db`. It has no default, so that a subcommand without it does not hide what was given before."""
+def add_db(parser: ArgumentParser) -> None:
+    """Add `--db`. It has no default, so that a subcommand without it does not hide the one given before."""
     parser.add_argument(
         "--db", metavar="URL", default=argparse.SUPPRESS, help="the board (default: $PUNCHLIST_DB, else your own)"
     )
 
 
-def add_json(parser: argparse.ArgumentParser, *, lines: bool = False) -> None:
+def add_json(parser: ArgumentParser, *, lines: bool = False) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON, one line each" if lines else "print JSON")
 
 
-def add_limit(parser: argparse.ArgumentParser, default: int | None, what: str) -> None:
+def add_limit(parser: ArgumentParser, default: int | None, what: str) -> None:
     parser.add_argument("--limit", type=count, default=default, metavar="N", help=f"at most N {what}")
 
 
-def most_of(options: argparse.Namespace, usual: int) -> int:
-    """How many to show. A program that names no number gets them all: it would not see that some are missing."""
+def most_of(options: Namespace, usual: int) -> int:
+    """Return how many to show. A program that names no number gets all: it would not see that some are missing."""
     if options.limit is not None:
         return options.limit
     return _EVERYTHING if options.json else usual
 
 
-def add_all(parser: argparse.ArgumentParser) -> None:
+def add_all(parser: ArgumentParser) -> None:
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--all", action="store_true", help="of every project, not only this one")
     where.add_argument("--project", metavar="DIR", help="of the project to which this folder belongs")
 
 
-def count(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or len(text) > 9:
-        raise argparse.ArgumentTypeError(f"`{text}` is no number from 0 up")
-    return int(text)
-
-
-def board_url(options: argparse.Namespace) -> str | None:
-    return getattr(options, "db", None)
-
-
-def open_board(options: argparse.Namespace, *, reads: bool = False) -> Board:
-    """The board that is meant. Who only `reads` makes no new one where `--db` names a file that is not there."""
-    from punchlist.board import Board
-
-    url = board_url(options)
-    if reads and url is not None:
-        from punchlist.store.files import store_path
-
-        path = store_path(url)
-        if path and not os.path.exists(path):
-            raise BoardMissing(path=path)
-    board = Board.open(url)
-    if os.environ.get("PUNCHLIST_CLAUDE_TODOS"):
-        from punchlist.bridges.claude_files import attach_configured  # only those who asked for it pay for it
-
-        attach_configured(board)
-    if os.environ.get("PUNCHLIST_CLAUDE_TASKS"):
-        from punchlist.bridges.claude_tasks import attach_configured as attach_tasks
-
-        attach_tasks(board)
-    return board
-
-
-def here(options: argparse.Namespace) -> str | None:
-    """The folder whose project is meant; None with `--all`."""
+def here(options: Namespace) -> str | None:
+    """Return the folder whose project is meant; None with `--all`."""
     return None if options.all else options.project or os.getcwd()
 
 
-MAIN = "main"
-
-
-def add_target(parser: ArgumentParser) -> None:
-    parser.add_argument("--session", metavar="S", help="the list of this session (default: the project's latest)")
-    parser.add_argument("--agent", metavar="A", help="the list of the agent of this name")
-    parser.add_argument("--by", metavar="NAME", help="who makes the change (default: your login name)")
+def add_by(parser: ArgumentParser, who: str = "who does it") -> None:
+    parser.add_argument("--by", metavar="NAME", help=f"{who} (default: your login name)")
 
 
 def author(options: Namespace) -> str:
-    """The name under which a change is recorded."""
+    """Return the name under which a change is recorded."""
     if options.by:
         return options.by
-    import getpass
-
     try:
         return getpass.getuser()
     except (OSError, KeyError):
         return "user"
 
 
-def chosen_agent(board: Board, options: Namespace, *, create: bool = False, filled: bool = True) -> Agent:
-    """The agent whose list is meant.
-
-    By name; else the latest list of the session (`$PUNCHLIST_SESSION` if none is named); else that of the project.
-    `filled` passes over lists that are empty now. With `create` there is always one: in a project without any, a
-    session named after it, with the agent `main`.
-    """
-    session: str | None = options.session or os.environ.get("PUNCHLIST_SESSION") or None
-    rows = _candidates(board, session, filled=filled)
-    if options.agent:
-        rows = [row for row in rows if row.agent == options.agent]
-    found = max(rows, key=lambda row: row.updated_at, default=None)
-    if found is not None:
-        return board.agent(found.agent, session=found.session, project=found.project)
-    if create:
-        return board.agent(options.agent or MAIN, session=session or own_session(project_of()))
-    if options.session and not board.lists(session=options.session):
-        raise SessionUnknown(session=options.session)
-    raise EditRefused(
-        problem='No todos here. Use `punchlist todo append "My first item"` to start a list, '
-        "or name one with --session and --agent."
-    )
+def is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit()
 
 
-def _candidates(board: Board, session: str | None, *, filled: bool) -> list[ListRow]:
-    if session is not None:
-        rows = list(board.lists(session=session))
-    elif filled:
-        return list(board.lists(project=os.getcwd(), limit=1000))
-    else:
-        latest = board.sessions(project=os.getcwd(), limit=1)
-        rows = [row for found in latest for row in board.lists(session=found.id)]
-    return [row for row in rows if (row.todos.items if filled else row.todos.revision)]
+def count(text: str) -> int:
+    if not is_number(text) or len(text) > 9:
+        raise argparse.ArgumentTypeError(f"`{text}` is no number from 0 up")
+    return int(text)
 
 
-def own_session(project: str) -> str:
-    """The session of a person who starts a list by hand: the project's name, and a hash of its path.
+def age(text: str) -> timedelta:
+    """Return the length of a time such as `12h`, `30d` or `8w`."""
+    number, unit = text[:-1], text[-1:]
+    if not (is_number(number) and unit in _AGES and len(number) <= 5):
+        raise argparse.ArgumentTypeError(f"`{text}` is no age; use 12h, 30d or 8w")
+    return timedelta(**{_AGES[unit]: int(number)})
 
-    A session belongs to one project for good, so the name alone would not do for two projects called `api`.
-    """
-    from hashlib import blake2b
 
-    name = "".join(char if char.isalnum() else "-" for char in os.path.basename(project)).strip("-")[:40]
-    return f"{name or 'project'}-{blake2b(os.fsencode(project), digest_size=3).hexdigest()}"
+def board_url(options: Namespace) -> str | None:
+    return getattr(options, "db", None)
+
+
+def open_board(options: Namespace, *, reads: bool = False) -> Board:
+    """Open the board that is meant. With `reads`, a file that `--db` names and that is not there is an error."""
+    url = board_url(options)
+    if reads and url is not None:
+        path = store_path(url)
+        if path and not os.path.exists(path):
+            raise BoardMissing(path=path)
+    board = Board.open(url)
+    # Bridges are an extra: only those who asked for one import it.
+    if os.environ.get("PUNCHLIST_CLAUDE_TODOS"):
+        from punchlist.bridges import claude_files
+
+        claude_files.attach_configured(board)
+    if os.environ.get("PUNCHLIST_CLAUDE_TASKS"):
+        from punchlist.bridges import claude_tasks
+
+        claude_tasks.attach_configured(board)
+    return board

@@ -15,7 +15,7 @@ from punchlist.agent import Agent
 from punchlist.board import Board
 from punchlist.cli import OK
 from punchlist.cli.arguments import Parser, board_url, command_parser
-from punchlist.cli.terminal import Screen, look, show
+from punchlist.cli.terminal import Screen, detect_display, show
 from punchlist.core import commands as do
 from punchlist.core.commands import Target
 from punchlist.core.events import Event
@@ -78,7 +78,7 @@ class Play:
         self.rows = board.lists(session=session)
         self._seen = board.store.last_seq()
 
-    def perform(self, step: Step, glyphs: Glyphs) -> list[Line]:
+    def perform(self, step: Scene, glyphs: Glyphs) -> list[Line]:
         """Lets a step happen; the lines that it adds to the feed."""
         self.caption = step.caption or self.caption
         step.act()
@@ -111,10 +111,10 @@ def _play_live(play: Play, speed: float) -> None:
 
         def draw() -> None:
             frame = Frame(_TITLE, _clock(play.seconds), play.caption, play.rows, feed, play.troupe.tools, tick)
-            screen.draw(frame_lines(frame, screen.look, screen.height - 5))
+            screen.draw(frame_lines(frame, screen.display, screen.height - 5))
 
         for step in play.troupe.steps():
-            news = play.perform(step, screen.look.glyphs)
+            news = play.perform(step, screen.display.glyphs)
             feed.extend((Span(f"{_clock(play.seconds)}  ", "dim"), *line) for line in news)
             del feed[:-40]
             draw()
@@ -131,10 +131,10 @@ def _clock(seconds: float) -> str:
 
 
 def _play_plainly(play: Play, speed: float) -> None:
-    seen = look()
+    display = detect_display()
     print(_TITLE)
     for step in play.troupe.steps():
-        news = play.perform(step, seen.glyphs)
+        news = play.perform(step, display.glyphs)
         if step.caption:
             print(f"\n{step.caption}")
         for line in news:
@@ -143,12 +143,12 @@ def _play_plainly(play: Play, speed: float) -> None:
             time.sleep(step.seconds / speed)
     print()
     rows = [row for row in play.rows if row.todos.items]
-    show(board_lines(rows, seen, now=play.board.now()))
+    show(board_lines(rows, display, now=play.board.now()))
 
 
 def _farewell(session: str | None) -> Iterator[Line]:
     """What to try next."""
-    narrow = (look().columns or 100) < 90
+    narrow = (detect_display().columns or 100) < 90
     yield ()
     yield (Span(" Now with your own work:", "bold"),)
     first = f"punchlist todos --session {session}" if session else 'punchlist todo append "My first item"'
@@ -167,7 +167,7 @@ def _farewell(session: str | None) -> Iterator[Line]:
 PERSON = "you"
 
 
-class Step(NamedTuple):
+class Scene(NamedTuple):
     """Something that happens, what to say about it (None: as before), and how many seconds to look at it."""
 
     act: Callable[[], Any]
@@ -191,7 +191,7 @@ class Troupe:
     def tools(self) -> dict[str, str]:
         return {agent.name: agent.dialect for agent in (self.builder, self.tester, self.writer)}
 
-    def steps(self) -> Iterator[Step]:
+    def steps(self) -> Iterator[Scene]:
         yield from self._plan()
         yield from self._work()
         yield from self._interrupt()
@@ -199,55 +199,57 @@ class Troupe:
 
     # Scenes.
 
-    def _plan(self) -> Iterator[Step]:
+    def _plan(self) -> Iterator[Scene]:
         caption = "Three agents plan their work, each with the todo tool that it already knows."
-        yield Step(lambda: None, 0.5, caption)
-        yield Step(lambda: self._builder_writes("find"), 1.0)
-        yield Step(lambda: self._todo(self.tester, set=["Reproduce the crash", "Write a test", "Try on staging"]), 1.0)
-        yield Step(lambda: self._todo(self.writer, set=["Update the guide", "Write the notes", "Check the links"]), 1.0)
-        yield Step(self._spawn_explorer, 2.0, "A subagent gets a list of its own, below the agent that started it.")
+        yield Scene(lambda: None, 0.5, caption)
+        yield Scene(lambda: self._builder_writes("find"), 1.0)
+        yield Scene(lambda: self._todo(self.tester, set=["Reproduce the crash", "Write a test", "Try on staging"]), 1.0)
+        yield Scene(
+            lambda: self._todo(self.writer, set=["Update the guide", "Write the notes", "Check the links"]), 1.0
+        )
+        yield Scene(self._spawn_explorer, 2.0, "A subagent gets a list of its own, below the agent that started it.")
 
-    def _work(self) -> Iterator[Step]:
-        yield Step(lambda: self._todo(self.tester, done="1"), 1.0, "Work goes on. Whoever finishes an item moves on.")
-        yield Step(lambda: self._explorer_writes("trace"), 1.0)
+    def _work(self) -> Iterator[Scene]:
+        yield Scene(lambda: self._todo(self.tester, done="1"), 1.0, "Work goes on. Whoever finishes an item moves on.")
+        yield Scene(lambda: self._explorer_writes("trace"), 1.0)
         started = [
             {"text": "Update the guide", "status": "in_progress"},
             {"text": "Write the notes", "status": "doing"},
         ]
         caption = "The writer starts two items at once: Punchlist keeps one in focus and tells it so."
-        yield Step(lambda: self._todo(self.writer, set=[*started, "Check the links"]), 1.8, caption)
+        yield Scene(lambda: self._todo(self.writer, set=[*started, "Check the links"]), 1.8, caption)
         append = do.Append((do.Entry(content="Bump the version"),))
-        yield Step(
+        yield Scene(
             lambda: self.builder.edit(append, by=PERSON), 2.0, "You add an item by hand, while the agent is at work."
         )
         caption = "The agent rewrites its whole list and knows nothing of your item: it stays all the same."
-        yield Step(lambda: self._builder_writes("fix"), 1.8, caption)
-        yield Step(lambda: self._explorer_writes("all"), 0.8)
+        yield Scene(lambda: self._builder_writes("fix"), 1.8, caption)
+        yield Scene(lambda: self._explorer_writes("all"), 0.8)
 
-    def _interrupt(self) -> Iterator[Step]:
+    def _interrupt(self) -> Iterator[Scene]:
         caption = "An item that has to wait says why, and nobody nags about it."
-        yield Step(lambda: self._todo(self.tester, done="2", block={"3": "staging key"}), 1.8, caption)
-        yield Step(self._spawn_fuzzer, 1.0)
+        yield Scene(lambda: self._todo(self.tester, done="2", block={"3": "staging key"}), 1.8, caption)
+        yield Scene(self._spawn_fuzzer, 1.0)
         caption = "In plan mode an agent may think, not write: the call is refused, and nothing is lost."
-        yield Step(self.builder.enter_plan_mode, 0.9, caption)
-        yield Step(lambda: self._builder_writes("test"), 1.8)
-        yield Step(lambda: self.builder.exit_plan_mode(by=PERSON), 0.6, "You approve the plan, and work goes on.")
-        yield Step(lambda: self._builder_writes("test"), 0.9)
+        yield Scene(self.builder.enter_plan_mode, 0.9, caption)
+        yield Scene(lambda: self._builder_writes("test"), 1.8)
+        yield Scene(lambda: self.builder.exit_plan_mode(by=PERSON), 0.6, "You approve the plan, and work goes on.")
+        yield Scene(lambda: self._builder_writes("test"), 0.9)
         unblock = [do.Unblock(Target(item="3", by="id")), do.Start(Target(item="3", by="id"))]
-        yield Step(lambda: self.tester.edit(unblock, by=PERSON), 1.0, "You bring the key: the tester goes on.")
+        yield Scene(lambda: self.tester.edit(unblock, by=PERSON), 1.0, "You bring the key: the tester goes on.")
 
-    def _finish(self) -> Iterator[Step]:
-        yield Step(lambda: self._todo(self.writer, done="1"), 0.5)
-        yield Step(lambda: self._todo(self._fuzzer, done="1"), 0.5)
-        yield Step(lambda: self._builder_writes("version"), 0.5)
-        yield Step(lambda: self._todo(self.writer, done="2"), 0.5)
-        yield Step(lambda: self._todo(self._fuzzer, done="2"), 0.5)
-        yield Step(lambda: self._todo(self.tester, done="3", evidence="pytest -q"), 0.5)
-        yield Step(lambda: self._builder_writes("request"), 0.5)
+    def _finish(self) -> Iterator[Scene]:
+        yield Scene(lambda: self._todo(self.writer, done="1"), 0.5)
+        yield Scene(lambda: self._todo(self._fuzzer, done="1"), 0.5)
+        yield Scene(lambda: self._builder_writes("version"), 0.5)
+        yield Scene(lambda: self._todo(self.writer, done="2"), 0.5)
+        yield Scene(lambda: self._todo(self._fuzzer, done="2"), 0.5)
+        yield Scene(lambda: self._todo(self.tester, done="3", evidence="pytest -q"), 0.5)
+        yield Scene(lambda: self._builder_writes("request"), 0.5)
         hold = do.Block(Target(item=self._id_of("Open a pull request"), by="id"), "your review", PERSON)
-        yield Step(lambda: self._todo(self.writer, done="3"), 0.5)
+        yield Scene(lambda: self._todo(self.writer, done="3"), 0.5)
         caption = "All is done but one item, and it says what it waits for. That is a punch list."
-        yield Step(lambda: self.builder.edit(hold, by=PERSON), 0.8, caption)
+        yield Scene(lambda: self.builder.edit(hold, by=PERSON), 0.8, caption)
 
     # What the agents say.
 

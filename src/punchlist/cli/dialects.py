@@ -8,7 +8,7 @@ from typing import Any
 
 from punchlist.cli import OK
 from punchlist.cli.arguments import Parser, add_json, command_parser
-from punchlist.cli.terminal import look, show, show_json
+from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.core.commands import Limits
 from punchlist.dialects import REGISTRY, dialect
 from punchlist.dialects.base import Dialect
@@ -32,8 +32,8 @@ def run(options: Namespace) -> int:
     if options.json:
         show_json([_data(one) for one in known])
     else:
-        seen = look()
-        show(line for one in known for line in _lines(one, f" {seen.glyphs.dot} ", seen.columns))
+        display = detect_display()
+        show(line for one in known for line in _lines(one, f" {display.glyphs.dot} ", display.columns))
     return OK
 
 

@@ -14,10 +14,10 @@ from typing import Literal, NamedTuple
 from punchlist import __version__, config
 from punchlist.cli import FAILED, OK
 from punchlist.cli.arguments import Parser, add_json, board_url, command_parser
-from punchlist.cli.terminal import look, show, show_json
+from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.config import SETTINGS
 from punchlist.errors import ConfigInvalid, PunchlistError, StoreBusy
-from punchlist.surfaces.spans import Line, Look, Span, Style, plural, shown
+from punchlist.surfaces.spans import Display, Line, Span, Style, plural, shown
 
 _MARKS: dict[str, tuple[str, Style]] = {
     "ok": ("completed", "good"),
@@ -42,29 +42,29 @@ def run(options: Namespace) -> int:
         show_json({"ok": not wrong, "findings": [finding._asdict() for finding in found]})
     else:
         unset = [finding for finding in found if finding.text.startswith(NOT_SET)]
-        show(_lines([*(finding for finding in found if finding not in unset), _others(len(unset))], look()))
+        show(_lines([*(finding for finding in found if finding not in unset), _others(len(unset))], detect_display()))
         print()
         print(f"{plural(wrong, 'thing')} to mend." if wrong else "All is well.")
     return FAILED if wrong else OK
 
 
-def _others(unset: int) -> Finding:
+def _others(unset: int) -> Checkup:
     """A line for all settings that are not in use."""
-    return Finding("settings", "ok", f"{unset} more are not set; `punchlist doctor --json` says what they are for")
+    return Checkup("settings", "ok", f"{unset} more are not set; `punchlist doctor --json` says what they are for")
 
 
-def _lines(found: list[Finding], seen: Look) -> Iterator[Line]:
+def _lines(found: list[Checkup], display: Display) -> Iterator[Line]:
     column = max(len(finding.name) for finding in found)
     for finding in found:
         box, style = _MARKS[finding.state]
         yield (
-            Span(f"{seen.glyphs.boxes[box]} ", style),
+            Span(f"{display.glyphs.boxes[box]} ", style),
             Span(f"{finding.name:<{column}}  ", "bold"),
             Span(shown(finding.text), "bad" if finding.state == "wrong" else "plain"),
         )
         if finding.fix:
             yield (
-                Span(" " * (column + 2 + len(seen.glyphs.boxes[box]) + 1)),
+                Span(" " * (column + 2 + len(display.glyphs.boxes[box]) + 1)),
                 Span(f"fix: {shown(finding.fix)}", "warning"),
             )
 
@@ -84,7 +84,7 @@ _LOCK_SECONDS = 2.0
 NOT_SET = "not set: "
 
 
-class Finding(NamedTuple):
+class Checkup(NamedTuple):
     """One thing that was looked at. `wrong` needs the reader to act, and `fix` says how."""
 
     name: str
@@ -93,15 +93,15 @@ class Finding(NamedTuple):
     fix: str = ""
 
 
-def findings(path: str) -> Iterator[Finding]:
+def findings(path: str) -> Iterator[Checkup]:
     """All checks, in order. The path is empty for a board in memory."""
-    yield Finding("punchlist", "ok", __version__)
-    yield Finding("python", "ok", f"{platform.python_version()} ({platform.system()} {platform.machine()})")
+    yield Checkup("punchlist", "ok", __version__)
+    yield Checkup("python", "ok", f"{platform.python_version()} ({platform.system()} {platform.machine()})")
     yield _sqlite()
     if not path:
-        yield Finding("board", "note", "in memory: it ends with the program")
+        yield Checkup("board", "note", "in memory: it ends with the program")
     elif not os.path.exists(path):
-        yield Finding("board", "note", f"{path} is not there yet; the first write makes it")
+        yield Checkup("board", "note", f"{path} is not there yet; the first write makes it")
         yield file_system(path)
     else:
         yield _board(path)
@@ -114,12 +114,12 @@ def findings(path: str) -> Iterator[Finding]:
     yield from _settings()
 
 
-def _sqlite() -> Finding:
+def _sqlite() -> Checkup:
     version = sqlite3.sqlite_version
     if sqlite3.sqlite_version_info >= _WAL_FIXED:
-        return Finding("sqlite", "ok", version)
+        return Checkup("sqlite", "ok", version)
     fixed = ".".join(map(str, _WAL_FIXED))
-    return Finding(
+    return Checkup(
         "sqlite",
         "note",
         f"{version}: before {fixed} several processes that write at once can damage a WAL file; "
@@ -127,10 +127,10 @@ def _sqlite() -> Finding:
     )
 
 
-def _board(path: str) -> Finding:
+def _board(path: str) -> Checkup:
     sizes = {part: os.stat(path + part).st_size for part in ("", "-wal") if os.path.exists(path + part)}
     wal = f" and {size_text(sizes['-wal'])} of WAL" if "-wal" in sizes else ""
-    return Finding("board", "ok", f"{path}, {size_text(sizes[''])}{wal}")
+    return Checkup("board", "ok", f"{path}, {size_text(sizes[''])}{wal}")
 
 
 def size_text(size: int) -> str:
@@ -140,34 +140,34 @@ def size_text(size: int) -> str:
     return f"{size} bytes"
 
 
-def permissions(path: str) -> Iterator[Finding]:
+def permissions(path: str) -> Iterator[Checkup]:
     """The file and what lies beside it are for their owner alone, and so is the folder."""
     folder = os.path.dirname(path)
     parts = [path + part for part in ("", "-wal", "-shm", ".lock", ".notify") if os.path.exists(path + part)]
     open_parts = [part for part in parts if stat.S_IMODE(os.stat(part).st_mode) & 0o077]
     if open_parts:
         names = " ".join(shlex.quote(part) for part in open_parts)
-        yield Finding("file", "wrong", "others may read or write the board", f"chmod 600 {names}")
+        yield Checkup("file", "wrong", "others may read or write the board", f"chmod 600 {names}")
     else:
-        yield Finding("file", "ok", "only you can read it (0600)")
+        yield Checkup("file", "ok", "only you can read it (0600)")
     mode = stat.S_IMODE(os.stat(folder).st_mode)
     if not mode & 0o077:
-        yield Finding("folder", "ok", "only you can open it (0700)")
+        yield Checkup("folder", "ok", "only you can open it (0700)")
     elif mode & 0o022 and not mode & stat.S_ISVTX:
         said = f"others may put files beside the board (mode {mode:04o})"
-        yield Finding("folder", "wrong", said, f"chmod 700 {shlex.quote(folder)}")
+        yield Checkup("folder", "wrong", said, f"chmod 700 {shlex.quote(folder)}")
     else:
         said = f"others may see the names in it (mode {mode:04o}), not what is in the board"
-        yield Finding("folder", "note", said, f"chmod 700 {shlex.quote(folder)}")
+        yield Checkup("folder", "note", said, f"chmod 700 {shlex.quote(folder)}")
 
 
-def file_system(path: str, mounts: str = "/proc/mounts") -> Finding:
+def file_system(path: str, mounts: str = "/proc/mounts") -> Checkup:
     """What the board lies on; SQLite's shared memory and our lock need a local disk."""
     try:
         with open(mounts, encoding="utf-8", errors="replace") as file:
             table = [line.split(" ") for line in file]
     except OSError:
-        return Finding("disk", "note", "the kind of file system is not known on this system")
+        return Checkup("disk", "note", "the kind of file system is not known on this system")
     real = os.path.realpath(path)
     kind, best = "unknown", ""
     for row in table:
@@ -178,23 +178,23 @@ def file_system(path: str, mounts: str = "/proc/mounts") -> Finding:
             kind, best = row[2], where
     if kind in _NETWORK:
         fix = "put the board on a local disk and point $PUNCHLIST_DB there"
-        return Finding("disk", "wrong", f"{kind} is a network file system, where locks do not hold", fix)
+        return Checkup("disk", "wrong", f"{kind} is a network file system, where locks do not hold", fix)
     if kind in _FLEETING:
-        return Finding("disk", "note", f"{kind}: what is on it is gone after a restart")
-    return Finding("disk", "ok", kind)
+        return Checkup("disk", "note", f"{kind}: what is on it is gone after a restart")
+    return Checkup("disk", "ok", kind)
 
 
-def _lock(path: str) -> Finding:
+def _lock(path: str) -> Checkup:
     from punchlist.store.lock import SidecarLock
 
     lock = SidecarLock(f"{path}.lock", timeout=_LOCK_SECONDS)
     try:
         with lock.held():
-            return Finding("lock", "ok", "free")
+            return Checkup("lock", "ok", "free")
     except StoreBusy:
         holder = lock_holder(f"{path}.lock")
         fix = "wait for that program, or end it if it hangs" if holder else "find the program that holds it and end it"
-        return Finding("lock", "wrong", f"held{f' by {holder}' if holder else ''} for over {_LOCK_SECONDS:g} s", fix)
+        return Checkup("lock", "wrong", f"held{f' by {holder}' if holder else ''} for over {_LOCK_SECONDS:g} s", fix)
     finally:
         lock.close()
 
@@ -221,36 +221,36 @@ def _command_of(process: str) -> str:
         return ""
 
 
-def _content(path: str) -> Iterator[Finding]:
+def _content(path: str) -> Iterator[Checkup]:
     from punchlist.store.inspect import inspect
 
     try:
         found = inspect(path)
     except PunchlistError as error:
-        yield Finding("content", "wrong", str(error), "move the file aside, then restore a copy of it")
+        yield Checkup("content", "wrong", str(error), "move the file aside, then restore a copy of it")
         return
     counts = ", ".join(
         plural(count, noun)
         for count, noun in ((found.sessions, "session"), (found.agents, "agent"), (found.events, "event"))
     )
-    yield Finding("content", "ok", f"{counts}; format {found.format}")
+    yield Checkup("content", "ok", f"{counts}; format {found.format}")
     if found.problems:
         fix = "move the file aside with its -wal file, then restore a copy of it"
-        yield Finding("pages", "wrong", "; ".join(found.problems), fix)
+        yield Checkup("pages", "wrong", "; ".join(found.problems), fix)
     else:
-        yield Finding("pages", "ok", "SQLite's quick check finds nothing wrong")
+        yield Checkup("pages", "ok", "SQLite's quick check finds nothing wrong")
     if found.journal != "wal":
-        yield Finding("journal", "wrong", f"the journal mode is {found.journal}, not WAL", "let Punchlist alone write")
+        yield Checkup("journal", "wrong", f"the journal mode is {found.journal}, not WAL", "let Punchlist alone write")
 
 
-def _settings() -> Iterator[Finding]:
+def _settings() -> Iterator[Checkup]:
     for name, meaning in SETTINGS.items():
         value = os.environ.get(name)
         problem = _problem(name) if value else ""
         if problem:
-            yield Finding(f"${name}", "wrong", problem, meaning)
+            yield Checkup(f"${name}", "wrong", problem, meaning)
         else:
-            yield Finding(f"${name}", "ok", value or f"{NOT_SET}{meaning}")
+            yield Checkup(f"${name}", "ok", value or f"{NOT_SET}{meaning}")
 
 
 def _problem(name: str) -> str:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from punchlist.cli import OK
 from punchlist.cli.arguments import Parser, add_json, add_limit, command_parser, count, open_board
-from punchlist.cli.terminal import colours, look, painted, show_json
+from punchlist.cli.terminal import colours, detect_display, painted, show_json
 from punchlist.surfaces.sentences import sentence
-from punchlist.surfaces.spans import Look, Span, cut, padded, shown
+from punchlist.surfaces.spans import Display, Span, padded, shown
 
 if TYPE_CHECKING:
     from punchlist.board import Board
@@ -41,7 +41,7 @@ def parser() -> Parser:
 
 def run(options: Namespace) -> int:
     wanted = _filter(options)
-    write = _write_json if options.json else _writer(look(), colour=colours())
+    write = _write_json if options.json else _writer(detect_display(), colour=colours())
     with open_board(options, reads=not options.follow) as board:
         last = board.store.last_seq()
         for event in _past(board, options, last, wanted):
@@ -90,17 +90,17 @@ def _write_json(event: Event) -> None:
     show_json(event, indent=0)
 
 
-def _writer(look: Look, *, colour: bool) -> Callable[[Event], None]:
+def _writer(display: Display, *, colour: bool) -> Callable[[Event], None]:
     today = datetime.now().astimezone().date()
 
     def write(event: Event) -> None:
         line = (
             Span(f"{clock(event.at, today)}  ", "dim"),
-            *padded((Span(shown(event.session or ""), "dim"),), 12, look.glyphs),
+            *padded((Span(shown(event.session or ""), "dim"),), 12, display.glyphs),
             Span("  "),
-            Span(sentence(event, look.glyphs)),
+            Span(sentence(event, display.glyphs)),
         )
-        print(painted(cut(line, look.columns, look.glyphs), colour=colour), flush=True)
+        print(painted(display.cut(line), colour=colour), flush=True)
 
     return write
 

@@ -35,13 +35,16 @@ def check_place(path: str) -> None:
         raise InvalidInput(problem=f"`{path}` is a folder; name a file in it.")
 
 
-def replace_file(path: str, text: str) -> None:
-    """Puts a new file in place of the old one, whole or not at all. An `OSError` names the file that was asked for."""
+def replace_file(path: str, text: str, *, private: bool = False) -> None:
+    """Put a new file in place of the old one, whole or not at all; a `private` one is readable by its owner alone.
+
+    An `OSError` names the file that was asked for. A link that appears meanwhile is replaced, never followed.
+    """
     folder, name = os.path.split(os.path.abspath(path))
     temporary = os.path.join(folder, f".{name}.{os.urandom(4).hex()}")
     try:
-        write_new(temporary, text, 0o666)
-        if os.path.exists(path):
+        write_new(temporary, text, 0o600 if private else 0o666)
+        if os.path.exists(path) and not private:
             os.chmod(temporary, os.stat(path).st_mode & 0o777)
         os.replace(temporary, path)
     except OSError as error:

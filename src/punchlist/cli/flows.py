@@ -1,31 +1,32 @@
-"""`punchlist flows`: flows that agents run, for the person who looks after them."""
+"""`punchlist flows`: list, show, cancel and resume the flows that agents run."""
 
 from __future__ import annotations
 
-import argparse
-from argparse import Namespace
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from typing import Any
 
-from punchlist.cli import OK
+import msgspec
+
+from punchlist.board import Board
 from punchlist.cli.arguments import (
     Parser,
-    add_db,
+    Run,
+    add_by,
     add_json,
     add_limit,
+    add_verbs,
+    age,
     author,
     command_parser,
     most_of,
     open_board,
 )
-from punchlist.cli.sessions import duration
-from punchlist.cli.terminal import look, show, show_json
+from punchlist.cli.terminal import detect_display, show, show_json
+from punchlist.core.flow import Flow
 from punchlist.errors import FlowUnknown, InvalidInput
-
-if TYPE_CHECKING:
-    from punchlist.board import Board
-    from punchlist.core.flow import Flow
-    from punchlist.flows import Flows
+from punchlist.flows import Flows
+from punchlist.surfaces.flows import flow_card, flow_data, flow_row
+from punchlist.surfaces.spans import plural, shown
 
 _EXAMPLES = """\
   punchlist flows list --status waiting
@@ -40,52 +41,42 @@ _LISTED = 50
 
 
 def parser() -> Parser:
-    said = "Flows: work in named steps that goes on after a conversation, and waits for times, events or people."
-    made = command_parser("flows", f"{said} Without a verb: `list`.", examples=_EXAMPLES)
-    made.first_verb = "list"
-    verbs = made.add_subparsers(metavar="VERB", required=True, parser_class=Parser)
+    about = "Flows: work in named steps that goes on after a conversation, and waits for times, events or people."
+    made = command_parser("flows", f"{about} Without a verb: `list`.", examples=_EXAMPLES)
+    add_verb = add_verbs(made, first="list")
 
-    def verb(name: str, help: str, run: Callable[[Namespace], int]) -> argparse.ArgumentParser:
-        added = verbs.add_parser(name, help=help, description=f"{help[0].upper()}{help[1:]}.")
-        add_db(added)
+    def verb(name: str, help: str, run: Run, *, on_one: bool = False) -> ArgumentParser:
+        added = add_verb(name, help, run)
         add_json(added)
-        added.set_defaults(run=run)
-        return added
-
-    def change(name: str, help: str, run: Callable[[Namespace], int]) -> argparse.ArgumentParser:
-        added = verb(name, help, run)
-        added.add_argument("id", metavar="ID", help="the flow's id, or the beginning of it")
-        added.add_argument("--by", metavar="NAME", help="who does it (default: your login name)")
+        if on_one:
+            added.add_argument("id", metavar="ID", help="the flow's id, or the beginning of it")
         return added
 
     added = verb("list", "list the flows of the board, the newest first", _list)
     added.add_argument("--status", choices=_STATUSES, help="only those, what changed longest ago first")
     added.add_argument("--owner", metavar="KEY", help="only those of agent:NAME:session:ID")
     add_limit(added, None, f"flows (default: {_LISTED}; all of them with --json)")
-    added = verb("show", "show all about a flow: its state, its steps, what happened to it", _show)
-    added.add_argument("id", metavar="ID", help="the flow's id, or the beginning of it")
-    added = change("cancel", "cancel a flow", _cancel)
+    verb("show", "show all about a flow: its state, its steps, what happened to it", _show, on_one=True)
+    added = verb("cancel", "cancel a flow", _cancel, on_one=True)
+    add_by(added)
     added.add_argument("--request", action="store_true", help="only ask for it: its controller cancels it, or a tick")
-    added = change("resume", "let a flow go on, whatever it waits for", _resume)
+    added = verb("resume", "let a flow go on, whatever it waits for", _resume, on_one=True)
+    add_by(added)
     added.add_argument("--state", type=_json, metavar="JSON", help="what to merge into its state")
     verb("tick", "let flows go on whose time has come, and cancel those that are to be", _tick)
     added = verb("prune", "delete flows that ended that long ago; what happened to them stays on record", _prune)
-    added.add_argument("--older-than", type=duration, required=True, metavar="AGE", help="such as 12h, 30d or 8w")
+    added.add_argument("--older-than", type=age, required=True, metavar="AGE", help="such as 12h, 30d or 8w")
     return made
 
 
 def _json(text: str) -> Any:
-    import msgspec
-
     try:
         return msgspec.json.decode(text)
     except (msgspec.MsgspecError, ValueError) as error:
-        raise argparse.ArgumentTypeError(f"`{text[:80]}` is no JSON") from error
+        raise ArgumentTypeError(f"`{text[:80]}` is no JSON") from error
 
 
-def _list(options: Namespace) -> int:
-    from punchlist.surfaces.flows import flow_data, flow_row
-
+def _list(options: Namespace) -> None:
     most = most_of(options, _LISTED)
     with open_board(options, reads=True) as board:
         found = _listed(board.flows(), options, most + 1)
@@ -95,11 +86,10 @@ def _list(options: Namespace) -> int:
     elif not found:
         print("(no flows)")
     else:
-        seen = look()
-        show(flow_row(flow, now, seen) for flow in found[:most])
+        display = detect_display()
+        show(flow_row(flow, now, display) for flow in found[:most])
         if len(found) > most:
-            print(f"{seen.glyphs.ellipsis} and more; `--limit N` shows N of them.")
-    return OK
+            print(f"{display.glyphs.ellipsis} and more; `--limit N` shows N of them.")
 
 
 def _listed(flows: Flows, options: Namespace, most: int) -> tuple[Flow, ...]:
@@ -113,11 +103,11 @@ def _listed(flows: Flows, options: Namespace, most: int) -> tuple[Flow, ...]:
     return found[:most]
 
 
-def _chosen(board: Board, beginning: str) -> str:
-    """The id that begins so; one that is typed whole is taken as it is."""
+def _find_id(board: Board, beginning: str) -> str:
+    """Return the id that begins so; a whole id wins over longer ones."""
     wanted = beginning.strip().lower()
-    hexes = set(wanted) <= set("0123456789abcdef-")
-    found = board.store.read(lambda tx: tx.flows.like(wanted, limit=5)) if hexes and wanted else ()
+    is_hex = set(wanted) <= set("0123456789abcdef-")
+    found = board.store.read(lambda tx: tx.flows.like(wanted, limit=5)) if is_hex and wanted else ()
     if len(found) > 1 and wanted not in found:
         raise InvalidInput(problem=f"`{wanted}` begins several flows: {', '.join(found)}; type more of the id.")
     if not found:
@@ -125,67 +115,55 @@ def _chosen(board: Board, beginning: str) -> str:
     return found[0]
 
 
-def _show(options: Namespace) -> int:
-    from punchlist.surfaces.flows import flow_card, flow_data
-
+def _show(options: Namespace) -> None:
     with open_board(options, reads=True) as board:
         flows, now = board.flows(), board.now()
-        chosen = _chosen(board, options.id)
+        chosen = _find_id(board, options.id)
         flow = flows.get(chosen)
         steps, events = flows.list_steps(chosen), flows.list_events(chosen, _EVENTS)
     if flow is None:
         raise FlowUnknown(id=chosen)
     if options.json:
         show_json({**flow_data(flow), "steps": steps, "events": events})
-        return OK
-    show(flow_card(flow, steps, events, now, look()))
-    return OK
+    else:
+        show(flow_card(flow, steps, events, now, detect_display()))
 
 
-def _cancel(options: Namespace) -> int:
+def _cancel(options: Namespace) -> None:
     with open_board(options) as board:
         flows = board.flows(by=author(options))
         cancel = flows.request_cancel if options.request else flows.cancel
-        flow = cancel(_chosen(board, options.id))
-    _told(options, flow, "is to be cancelled" if options.request and not flow.is_terminal else f"is {flow.status}")
-    return OK
+        flow = cancel(_find_id(board, options.id))
+    _report(options, flow, "is to be cancelled" if options.request and not flow.is_terminal else f"is {flow.status}")
 
 
-def _resume(options: Namespace) -> int:
+def _resume(options: Namespace) -> None:
     with open_board(options) as board:
-        flow = board.flows(by=author(options)).resume(_chosen(board, options.id), options.state)
-    _told(options, flow, "goes on")
-    return OK
+        flow = board.flows(by=author(options)).resume(_find_id(board, options.id), options.state)
+    _report(options, flow, "goes on")
 
 
-def _told(options: Namespace, flow: Flow, deed: str) -> None:
-    from punchlist.surfaces.flows import flow_data
-    from punchlist.surfaces.spans import shown
-
+def _report(options: Namespace, flow: Flow, deed: str) -> None:
     if options.json:
         show_json(flow_data(flow))
     else:
         print(f"Flow {flow.id[:8]} {deed}: {shown(flow.goal)}")
 
 
-def _tick(options: Namespace) -> int:
+def _tick(options: Namespace) -> None:
     with open_board(options) as board:
         report = board.flows().tick()
     if options.json:
         show_json(report)
     else:
-        said = f"{report.resumed} go on, {report.cancelled} cancelled, {report.still_waiting} still waiting"
-        print(f"{report.scanned} waited: {said}, {report.errors} failed.")
-    return OK
+        outcome = f"{report.resumed} go on, {report.cancelled} cancelled, {report.still_waiting} still waiting"
+        print(f"{report.scanned} waited: {outcome}, {report.errors} failed.")
 
 
-def _prune(options: Namespace) -> int:
-    from punchlist.surfaces.spans import plural
-
+def _prune(options: Namespace) -> None:
     with open_board(options) as board:
         count = board.flows().prune_terminal_flows(options.older_than.total_seconds() / 86_400)
     if options.json:
         show_json({"deleted": count})
     else:
         print(f"Deleted {plural(count, 'flow')}; what happened to them stays on record.")
-    return OK

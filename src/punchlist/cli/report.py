@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import stat
 import subprocess
 from argparse import Namespace
 from collections import Counter
@@ -18,7 +17,8 @@ from msgspec.structs import replace
 from punchlist.bridges.git import GitFacts, ItemWork, git_facts, makers
 from punchlist.cli import FAILED, OK, UNUSABLE, complain
 from punchlist.cli.arguments import Parser, add_all, add_json, author, command_parser, count, here, open_board
-from punchlist.cli.terminal import look, show, show_json
+from punchlist.cli.files import check_place, replace_file
+from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.config import project_of
 from punchlist.core.grounding import Subject, is_task
 from punchlist.core.grounding.tool_call import todo_subject
@@ -26,7 +26,7 @@ from punchlist.core.report import Report
 from punchlist.errors import SessionUnknown
 from punchlist.surfaces.brief import Around, Silent, brief_data, brief_lines, done, is_empty, names
 from punchlist.surfaces.reports import Changed, Changes, report_data
-from punchlist.surfaces.spans import UNICODE, cut, plain, shown
+from punchlist.surfaces.spans import UNICODE, plain, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -81,11 +81,10 @@ def run(options: Namespace) -> int:
     else:
         from punchlist.surfaces.reports import report_lines
 
-        seen = look()
+        display = detect_display()
         root = project_of(options.project)
         show(
-            cut(line, seen.columns, seen.glyphs)
-            for line in report_lines(report, changes, seen.glyphs, seen.columns or 0, root=root)
+            display.cut(line) for line in report_lines(report, changes, display.glyphs, display.columns or 0, root=root)
         )
     return OK
 
@@ -115,12 +114,13 @@ def _as_text(report: Report, changes: Changes, options: Namespace, now: datetime
 
 
 def _write(path: str, text: str) -> None:
-    """Writes a file that the user alone can read, also over one that others could; a device is written to as it is."""
-    with open(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), "w", encoding="utf-8") as file:
-        if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            os.chmod(file.fileno(), 0o600)
-            file.truncate()
-        file.write(text)
+    """Write a file for its owner alone, in place of the old one; a device or a pipe is written to as it is."""
+    check_place(path)
+    if os.path.exists(path) and not os.path.isfile(path):
+        with open(os.open(path, os.O_WRONLY | os.O_NOFOLLOW), "w", encoding="utf-8") as device:
+            device.write(text)
+    else:
+        replace_file(path, text, private=True)
 
 
 _BRIEF_EXAMPLES = """\
@@ -185,9 +185,9 @@ def _tell(found: Brief, around: Around, changes: Changes, options: Namespace) ->
     if options.json:
         show_json(brief_data(found, around, changes))
     else:
-        seen = look()
-        lines = brief_lines(found, around, changes, seen.glyphs, seen.columns or 0)
-        show(cut(line, seen.columns, seen.glyphs) for line in lines)
+        display = detect_display()
+        lines = brief_lines(found, around, changes, display.glyphs, display.columns or 0)
+        show(display.cut(line) for line in lines)
     return OK
 
 

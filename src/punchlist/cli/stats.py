@@ -8,9 +8,9 @@ from typing import Any
 
 from punchlist.cli import FAILED, OK, complain
 from punchlist.cli.arguments import Parser, add_all, add_json, command_parser, here, open_board
-from punchlist.cli.terminal import look, show, show_json
+from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.guidance.ledger import NOTHING, Cost, Size, summed
-from punchlist.surfaces.spans import Line, Span, cut, plural, shown
+from punchlist.surfaces.spans import Line, Span, plural, shown
 
 _EXAMPLES = """\
   punchlist stats                                              of this project, by dialect and profile
@@ -49,10 +49,10 @@ def run(options: Namespace) -> int:
     if not costs:
         print(_nothing(options))
         return OK
-    seen = look()
+    display = detect_display()
     agents = len({(row.session, row.agent) for row in rows})
     print(f"What the todo layer cost {agents} agent{'' if agents == 1 else 's'}:\n")
-    show(cut(line, seen.columns, seen.glyphs) for line in table(costs))
+    show(display.cut(line) for line in table(costs))
     print(f"\n{_LEGEND}")
     return OK
 

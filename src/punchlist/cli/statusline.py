@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from punchlist.cli import OK
 from punchlist.cli.arguments import Parser, board_url, command_parser
-from punchlist.cli.terminal import look
+from punchlist.cli.terminal import detect_display
 
 if TYPE_CHECKING:
     from punchlist.board import Board
@@ -50,7 +50,7 @@ def run(options: Namespace) -> int:
         with suppress(Exception):  # no standard input at all, nothing on it, or nothing that we understand
             given = _given()
         todos, helped = _todos(options, given)
-        line = "" if todos is None else status_line(todos, look(), helped)
+        line = "" if todos is None else status_line(todos, detect_display(), helped)
         if line:
             print(line)
     return OK

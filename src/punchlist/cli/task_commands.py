@@ -5,117 +5,124 @@ from __future__ import annotations
 import os
 import sys
 from argparse import Namespace
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import Any, TypedDict
 
+import msgspec
 from msgspec.structs import asdict
 
 from punchlist.cli import FAILED, OK, complain
-from punchlist.cli.arguments import author, most_of, open_board
-from punchlist.cli.terminal import look, show, show_json
+from punchlist.cli.arguments import author, is_number, most_of, open_board
+from punchlist.cli.events import clock
+from punchlist.cli.terminal import detect_display, show, show_json
+from punchlist.config import project_of
+from punchlist.core.events import Event
 from punchlist.core.task import SETTLED, ChecklistLine, Task, TaskStatus
 from punchlist.errors import InvalidInput, TaskError, WaitRefused
-from punchlist.surfaces.spans import Line, Look, Span, cut
-from punchlist.surfaces.tasks import waiting_for
+from punchlist.store import Transaction
+from punchlist.surfaces.matching import find_tasks
+from punchlist.surfaces.sentences import sentence
+from punchlist.surfaces.spans import Display, Line, Span
+from punchlist.surfaces.tasks import around, dot, graph_lines, mermaid, task_card, task_lines, waiting_for
+from punchlist.tasks import TaskChanges, Tasks
 from punchlist.text import for_terminal, repair
 
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from punchlist.board import Board
-    from punchlist.core.events import Event
-    from punchlist.core.task import Task
-    from punchlist.store import Transaction
-    from punchlist.tasks import TaskChanges, Tasks
+_LISTED, _READY = 100, 20
+"""How many tasks `list` and `ready` show a person by default."""
 
 _MOST_NAMED = 5
+_LONGEST_INPUT = 1_000_000
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
+_NOTHING_READY = "Nothing is ready; `punchlist tasks list` shows what waits for what"
 
 
-def chosen_list(board: Board, options: Namespace, *, by: str = "") -> Tasks:
-    """The list that is named, else that of the worker who started us, else the project's own."""
-    return board.tasks(list_name(options), by=by)
+# Which list, and which tasks of it.
+
+
+@contextmanager
+def open_tasks(options: Namespace, *, by: str = "", reads: bool = False) -> Generator[Tasks]:
+    """Open the list that is named, else that of the worker who started us, else the project's own."""
+    with open_board(options, reads=reads) as board:
+        yield board.tasks(list_name(options), by="" if reads else by or author(options))
 
 
 def list_name(options: Namespace) -> str | None:
-    """The list that was named, by an option or by the environment."""
+    """Return the list that an option or the environment names."""
     name = options.list or os.environ.get("PUNCHLIST_TASK_LIST")
     return repair(name) if name else None
 
 
-def reserved(options: Namespace) -> list[str]:
-    """The files that are to be reserved: named from where we stand, meant from the project's root."""
-    from punchlist.config import project_of
-
-    root = project_of()
-    here = os.path.relpath(os.path.realpath(os.getcwd()), root)
+def reserved_files(options: Namespace) -> list[str]:
+    """Return the files to reserve, from the project's root; they are named from where the user stands."""
+    here = os.path.relpath(os.path.realpath(os.getcwd()), project_of())
     return [each if here == "." else os.path.join(here, each) for each in options.reserve]
 
 
-def the_tasks(tasks: Tasks, words: Sequence[str]) -> list[Task]:
-    """The tasks that are meant: several ids, or one text of one or more words."""
+def find_all(tasks: Tasks, words: Sequence[str]) -> list[Task]:
+    """Return the tasks that are meant: several ids, or one text of one or more words."""
     if len(words) > 1 and all(_is_id(word) for word in words):
-        return [the_task(tasks, word) for word in dict.fromkeys(words)]
-    return [the_task(tasks, " ".join(words))]
+        return [find_one(tasks, word) for word in dict.fromkeys(words)]
+    return [find_one(tasks, " ".join(words))]
 
 
-def the_task(tasks: Tasks, query: str) -> Task:
-    """The task of that id, else the only one whose subject fits. A number is an id, also of a task that is gone."""
+def find_one(tasks: Tasks, query: str) -> Task:
+    """Return the task of that id, else the only one whose subject fits. A number is an id, also of a deleted task."""
     wanted = repair(query).strip()
     if _is_id(wanted):
         return tasks.get(wanted.removeprefix("#"))
-    from punchlist.surfaces.matching import find_tasks
-
     everything = tasks.list()
     if not everything:
-        raise TaskError(problem=nothing_there(tasks))
+        raise TaskError(problem=describe_empty(tasks))
     found = find_tasks(everything, wanted)
     if not found:
         raise TaskError(problem=f'No task matched "{wanted}". Use `punchlist tasks list --all` to see them.')
     if len(found) > 1:
-        named = "; ".join(f"{task.id} {task.subject}" for task in found[:_MOST_NAMED])
+        names = "; ".join(f"{task.id} {task.subject}" for task in found[:_MOST_NAMED])
         more = "; …" if len(found) > _MOST_NAMED else ""
-        raise TaskError(problem=f'"{wanted}" fits {len(found)} tasks ({named}{more}); use an id, or more of the text.')
+        raise TaskError(problem=f'"{wanted}" fits {len(found)} tasks ({names}{more}); use an id, or more of the text.')
     return found[0]
 
 
-def nothing_there(tasks: Tasks) -> str:
-    """What to do first, on a list that holds nothing."""
+def _find_ids(tasks: Tasks, queries: Sequence[str]) -> list[str]:
+    return [find_one(tasks, query).id for query in queries]
+
+
+def _is_id(word: str) -> bool:
+    return is_number(word.strip().removeprefix("#"))
+
+
+def describe_empty(tasks: Tasks) -> str:
+    """Say what to do first on a list that holds nothing."""
     begin = '`punchlist tasks add "My first task"`'
     others = [row.name for row, count in tasks.board.store.read(lambda tx: tx.tasks.lists()) if count]
     if not others:
         return f"There are no tasks yet; begin with {begin}."
-    named = ", ".join(f"`{name}`" for name in others[:_MOST_NAMED]) + (", …" if len(others) > _MOST_NAMED else "")
-    return f"There are no tasks in the list `{tasks.name}`; begin with {begin}, or name one with --list: {named}."
+    names = ", ".join(f"`{name}`" for name in others[:_MOST_NAMED]) + (", …" if len(others) > _MOST_NAMED else "")
+    return f"There are no tasks in the list `{tasks.name}`; begin with {begin}, or name one with --list: {names}."
 
 
-def _is_id(word: str) -> bool:
-    digits = word.strip().removeprefix("#")
-    return digits.isascii() and digits.isdecimal()
-
-
-def fence_of(options: Namespace, task: Task) -> int | None:
-    """The fence to show: as given; else, for the task that `tasks work` runs us for, that of its claim."""
+def _fence(options: Namespace, task: Task) -> int | None:
+    """Return the fence to show: the given one; else, for the task that `tasks work` runs us for, that of its claim."""
     if options.fence is not None:
         return options.fence
     environ = os.environ.get
     own = (environ("PUNCHLIST_TASK_ID"), environ("PUNCHLIST_TASK_LIST")) == (task.id, task.list)
     fence = environ("PUNCHLIST_TASK_FENCE", "")
-    return int(fence) if own and fence.isascii() and fence.isdecimal() else None
+    return int(fence) if own and is_number(fence) else None
 
 
-def report(options: Namespace, task: Task, said: str) -> None:
-    """What became of a task: a line of JSON, or a sentence."""
+def report(options: Namespace, task: Task, sentence: str) -> None:
+    """Print a task that was changed: as a line of JSON, or a sentence."""
     if options.json:
         show_json(task_data(task), indent=0)
     else:
-        from punchlist.text import for_terminal
-
-        print(for_terminal(said), flush=True)
+        print(for_terminal(sentence), flush=True)
 
 
 def task_data(task: Task) -> dict[str, Any]:
-    """A task as JSON values, with what follows from its neighbours. Every key is always there."""
+    """Return a task as JSON values, with what follows from its neighbours. Every key is always there."""
     return {
         **asdict(task),
         "held_by": [blocker._asdict() for blocker in task.held_by],
@@ -126,179 +133,159 @@ def task_data(task: Task) -> dict[str, Any]:
     }
 
 
-def value_of(text: str | None) -> Any:
-    """What a person or a program wrote: JSON if it is, else the text; None for nothing."""
+def name_of(task: Task) -> str:
+    return f"{task.id}: {task.subject}"
+
+
+def _value(text: str | None) -> Any:
+    """Return JSON if the text is JSON, else the text; None for nothing."""
     if text is None:
         return None
-    import msgspec
-
-    said = repair(text)
+    repaired = repair(text)
     try:
-        return msgspec.json.decode(said)
+        return msgspec.json.decode(repaired)
     except (msgspec.DecodeError, RecursionError):
-        return said
+        return repaired
 
 
-_LISTED, _READY = 100, 20
-"""How many a person is shown who does not say how many."""
+# Verbs that show tasks.
 
 
-def list_(options: Namespace) -> int:
+def list_(options: Namespace) -> None:
     most = most_of(options, _LISTED)
-    with open_board(options, reads=True) as board:
-        tasks = chosen_list(board, options)
+    with open_tasks(options, reads=True) as tasks:
         found = _listed(tasks, options, most)
-        now = board.now()
-        said = "" if found else _nothing_listed(tasks, options)
-    _rows(options, found[:most], now, said)
+        now = tasks.board.now()
+        nothing = "" if found else _nothing_listed(tasks, options)
+    _show_rows(options, found[:most], now, nothing)
     if len(found) > most and not options.json:
-        more = f"{look().glyphs.ellipsis} and more, from {found[most].id} on"
+        more = f"{detect_display().glyphs.ellipsis} and more, from {found[most].id} on"
         print(f"{more}; `--limit N` shows N of them" + (f", `--after {found[most - 1].id}` the next." if most else "."))
-    return OK
 
 
 def _listed(tasks: Tasks, options: Namespace, most: int) -> list[Task]:
-    """One more than asked for, so that it shows whether there are more."""
-    parent = None if options.parent is None else the_task(tasks, options.parent).id
+    """Return one more than asked for, so that it shows whether there are more."""
+    parent = None if options.parent is None else find_one(tasks, options.parent).id
     after = None if options.after is None else options.after.strip().removeprefix("#")
-    if after is not None and not (after.isascii() and after.isdecimal()):
+    if after is not None and not is_number(after):
         raise InvalidInput(problem=f"`{options.after}` is no id; `--after` takes that of the last task that was shown.")
-
-    def of(status: str | None) -> tuple[Task, ...]:
-        asked = {"owner": options.owner, "label": options.label, "parent": parent, "after": after}
-        return tasks.list(status=status, limit=most + 1, **asked)
-
+    filters = {"owner": options.owner, "label": options.label, "parent": parent, "after": after, "limit": most + 1}
     if options.status is not None or options.all:
-        return list(of(options.status))
-    found = [task for status in TaskStatus if status not in SETTLED for task in of(status.value)]
+        return list(tasks.list(status=options.status, **filters))
+    open_statuses = [status.value for status in TaskStatus if status not in SETTLED]
+    found = [task for status in open_statuses for task in tasks.list(status=status, **filters)]
     return sorted(found, key=lambda task: int(task.id))[: most + 1]
 
 
 def _nothing_listed(tasks: Tasks, options: Namespace) -> str:
     if not tasks.list(limit=1):
-        return nothing_there(tasks)
+        return describe_empty(tasks)
     if options.status or options.owner or options.label or options.parent or options.after or options.all:
         return "No task is like that; `punchlist tasks list --all` shows all of them."
     return "Nothing is open; `punchlist tasks list --all` shows what is done."
 
 
-def ready(options: Namespace) -> int:
+def ready(options: Namespace) -> None:
     most = most_of(options, _READY)
-    with open_board(options, reads=True) as board:
-        tasks = chosen_list(board, options)
+    nothing = f"{_NOTHING_READY}, and who works on what."
+    with open_tasks(options, reads=True) as tasks:
         found = tasks.ready(most + 1, label=options.label)
-        now = board.now()
-        said = "" if found else _nothing_ready(tasks)
-    _rows(options, list(found[:most]), now, said)
+        now = tasks.board.now()
+        if not found and not tasks.list(limit=1):
+            nothing = describe_empty(tasks)
+    _show_rows(options, found[:most], now, nothing)
     if len(found) > most and not options.json:
-        print(f"{look().glyphs.ellipsis} and more; `--limit N` shows N of them.")
-    return OK
+        print(f"{detect_display().glyphs.ellipsis} and more; `--limit N` shows N of them.")
 
 
-def _nothing_ready(tasks: Tasks) -> str:
-    if not tasks.list(limit=1):
-        return nothing_there(tasks)
-    return "Nothing is ready; `punchlist tasks list` shows what waits for what, and who works on what."
-
-
-def _rows(options: Namespace, tasks: list[Task], now: datetime, nothing: str) -> None:
+def _show_rows(options: Namespace, tasks: Sequence[Task], now: datetime, nothing: str) -> None:
     if options.json:
         show_json([task_data(task) for task in tasks])
     elif tasks:
-        from punchlist.surfaces.tasks import task_lines
-
-        show(task_lines(tasks, look(), now))
+        show(task_lines(tasks, detect_display(), now))
     else:
         print(for_terminal(nothing))
 
 
-def show_task(options: Namespace) -> int:
-    with open_board(options, reads=True) as board:
-        task = the_task(chosen_list(board, options), " ".join(options.words))
-        now = board.now()
+def show_task(options: Namespace) -> None:
+    with open_tasks(options, reads=True) as tasks:
+        task = find_one(tasks, " ".join(options.words))
+        now = tasks.board.now()
     if options.json:
         show_json(task_data(task))
     else:
-        from punchlist.surfaces.tasks import task_card
-
-        show(task_card(task, look(), now))
-    return OK
+        show(task_card(task, detect_display(), now))
 
 
-def graph(options: Namespace) -> int:
-    from punchlist.surfaces.tasks import around, dot, graph_lines, mermaid
-
-    with open_board(options, reads=True) as board:
-        tasks = chosen_list(board, options)
+def graph(options: Namespace) -> None:
+    with open_tasks(options, reads=True) as tasks:
         whole = tasks.graph()
-        chosen = None if not options.words else around(the_task(tasks, " ".join(options.words)).id, whole.edges)
-        now = board.now()
-        said = "" if whole.tasks else nothing_there(tasks)
-    shown = [task for task in whole.tasks if (options.all or task.is_open) and (chosen is None or task.id in chosen)]
-    known = {task.id for task in shown}
+        chosen = around(find_one(tasks, " ".join(options.words)).id, whole.edges) if options.words else None
+        now = tasks.board.now()
+        nothing = "" if whole.tasks else describe_empty(tasks)
+    found = [task for task in whole.tasks if (options.all or task.is_open) and (chosen is None or task.id in chosen)]
+    known = {task.id for task in found}
     edges = [edge for edge in whole.edges if known.issuperset(edge)]
     if options.json:
         pairs = [{"blocker": blocker, "task": task} for blocker, task in edges]
-        show_json({"tasks": [task_data(task) for task in shown], "edges": pairs})
+        show_json({"tasks": [task_data(task) for task in found], "edges": pairs})
     elif options.mermaid or options.dot:
-        for line in (mermaid if options.mermaid else dot)(shown, edges):
-            print(line)
-    elif shown:
-        show(graph_lines(shown, edges, look(), now))
+        draw = mermaid if options.mermaid else dot
+        print("\n".join(draw(found, edges)))
+    elif found:
+        show(graph_lines(found, edges, detect_display(), now))
     else:
-        print(for_terminal(said or "Nothing is open; `punchlist tasks graph --all` shows what is done."))
-    return OK
+        print(for_terminal(nothing or "Nothing is open; `punchlist tasks graph --all` shows what is done."))
 
 
-def history(options: Namespace) -> int:
-    with open_board(options, reads=True) as board:
-        tasks = chosen_list(board, options)
-        found = tasks.history(_id_in_history(tasks, " ".join(options.words)))
+def history(options: Namespace) -> None:
+    query = " ".join(options.words)
+    with open_tasks(options, reads=True) as tasks:
+        # A deleted task is known by its number alone.
+        found = tasks.history(query.strip().removeprefix("#") if _is_id(query) else find_one(tasks, query).id)
     if options.json:
         show_json(found)
     else:
-        show(_event_lines(found, look()))
-    return OK
+        show(_event_lines(found, detect_display()))
 
 
-def _event_lines(events: Sequence[Event], seen: Look) -> Iterator[Line]:
-    from datetime import datetime
-
-    from punchlist.cli.events import clock
-    from punchlist.surfaces.sentences import sentence
-
+def _event_lines(events: Sequence[Event], display: Display) -> Iterator[Line]:
     today = datetime.now().astimezone().date()
     for event in events:
-        line = (Span(f"{clock(event.at, today)}  ", "dim"), Span(sentence(event, seen.glyphs)))
-        yield cut(line, seen.columns, seen.glyphs)
+        line = (Span(f"{clock(event.at, today)}  ", "dim"), Span(sentence(event, display.glyphs)))
+        yield display.cut(line)
 
 
-def _id_in_history(tasks: Tasks, query: str) -> str:
-    """A task that was deleted is known by its number alone."""
-    digits = query.strip().removeprefix("#")
-    return digits if digits.isascii() and digits.isdecimal() else the_task(tasks, query).id
+# Verbs that change tasks.
 
 
-_LONGEST_INPUT = 1_000_000
-
-
-def add(options: Namespace) -> int:
-    with open_board(options) as board:
-        tasks = chosen_list(board, options, by=author(options))
+def add(options: Namespace) -> None:
+    with open_tasks(options) as tasks:
         task = tasks.create(
             repair(" ".join(options.words)).strip(),
             call_id=options.call_id,
-            blocked_by=[the_task(tasks, each).id for each in options.blocked_by],
-            blocks=[the_task(tasks, each).id for each in options.blocks],
-            **_given(tasks, options),
+            blocked_by=_find_ids(tasks, options.blocked_by),
+            blocks=_find_ids(tasks, options.blocks),
+            **_given_fields(tasks, options),
         )
-    after = f" (blocked by {_ids(task.blocked_by)})" if task.blocked_by else ""
-    report(options, task, f"Added {named(task)}{after}")
-    return OK
+    after = f" (blocked by {', '.join(task.blocked_by)})" if task.blocked_by else ""
+    report(options, task, f"Added {name_of(task)}{after}")
 
 
-class Given(TypedDict, total=False):
-    """What can be said about a task when it is added, and also later."""
+def edit(options: Namespace) -> None:
+    with open_tasks(options) as tasks:
+        for found in find_all(tasks, options.words):
+            changes: TaskChanges = {**_given_fields(tasks, options, found.checklist)}
+            if options.subject is not None:
+                changes["subject"] = repair(options.subject)
+            if not changes:
+                raise TaskError(problem="Say what is to change; see `punchlist tasks edit --help`.")
+            task = tasks.update(found.id, **changes)
+            report(options, task, f"Changed {name_of(task)}")
+
+
+class GivenFields(TypedDict, total=False):
+    """Fields of a task that options set, when it is added and later."""
 
     description: str
     parent: str | None
@@ -309,17 +296,17 @@ class Given(TypedDict, total=False):
     max_attempts: int | None
 
 
-def _given(tasks: Tasks, options: Namespace, known: Sequence[ChecklistLine] = ()) -> Given:
-    """What was said, and nothing else: the rest has its defaults elsewhere. An empty text takes away what was there.
+def _given_fields(tasks: Tasks, options: Namespace, known: Sequence[ChecklistLine] = ()) -> GivenFields:
+    """Return the fields that were given and no others. An empty text clears a field.
 
-    Of the `known` lines of a checklist, those that are said again stay ticked.
+    Of the `known` lines of a checklist, those that are given again stay ticked.
     """
-    given: Given = {}
+    given: GivenFields = {}
     if options.description is not None:
         text = sys.stdin.read(_LONGEST_INPUT) if options.description == "-" else options.description
         given["description"] = repair(text).rstrip("\n")
     if options.parent is not None:
-        given["parent"] = the_task(tasks, options.parent).id if options.parent else None
+        given["parent"] = find_one(tasks, options.parent).id if options.parent else None
     if options.priority is not None:
         given["priority"] = options.priority
     if options.label:
@@ -335,245 +322,194 @@ def _given(tasks: Tasks, options: Namespace, known: Sequence[ChecklistLine] = ()
     return given
 
 
-def start(options: Namespace) -> int:
-    def begin(tasks: Tasks, task: Task) -> Task:
-        return tasks.update(task.id, status="in_progress", fence=fence_of(options, task))
-
-    return each(options, begin, lambda task: f"Started {named(task)}")
-
-
-def done(options: Namespace) -> int:
-    result = value_of(options.result)
-
-    def complete(tasks: Tasks, task: Task) -> Task:
-        return tasks.complete(task.id, fence=fence_of(options, task), result=result, call_id=options.call_id)
-
-    return each(options, complete, lambda task: f"Completed {named(task)}")
+def start(options: Namespace) -> None:
+    with open_tasks(options) as tasks:
+        for found in find_all(tasks, options.words):
+            task = tasks.update(found.id, status="in_progress", fence=_fence(options, found))
+            report(options, task, f"Started {name_of(task)}")
 
 
-def fail(options: Namespace) -> int:
-    def give_up(tasks: Tasks, task: Task) -> Task:
-        return tasks.fail(task.id, _reason(options), fence=fence_of(options, task))
-
-    def said(task: Task) -> str:
-        if task.status is TaskStatus.PENDING:
-            return (
-                f"Attempt {task.attempts} of {task.max_attempts} failed: {named(task)}; it is tried again after a rest"
-            )
-        return f"Failed {named(task)}; `punchlist tasks retry {task.id}` opens it again"
-
-    return _one(options, give_up, said)
+def done(options: Namespace) -> None:
+    result = _value(options.result)
+    with open_tasks(options) as tasks:
+        for found in find_all(tasks, options.words):
+            fence = _fence(options, found)
+            task = tasks.complete(found.id, fence=fence, result=result, call_id=options.call_id)
+            report(options, task, f"Completed {name_of(task)}")
 
 
-def retry(options: Namespace) -> int:
-    return each(options, lambda tasks, task: tasks.retry(task.id), lambda task: f"Opened again {named(task)}")
+def check(options: Namespace) -> None:
+    with open_tasks(options) as tasks:
+        found = find_one(tasks, options.task)
+        lines = [_line(found, repair(line)) for line in options.lines] or list(range(len(found.checklist)))
+        task = tasks.update(found.id, unchecked=lines) if options.undo else tasks.update(found.id, checked=lines)
+    ticked = sum(check.done for check in task.checklist)
+    report(options, task, f"Checked {name_of(task)} ({ticked} of {len(task.checklist)})")
 
 
-def cancel(options: Namespace) -> int:
-    def give_up(tasks: Tasks, task: Task) -> Task:
-        return tasks.cancel(task.id, _reason(options) or None, request=options.request, fence=fence_of(options, task))
-
-    def said(task: Task) -> str:
-        if task.status is TaskStatus.CANCELLED:
-            return f"Cancelled {named(task)}"
-        return f"Asked for {named(task)} to be cancelled by whoever works on it"
-
-    return _one(options, give_up, said)
+def _line(task: Task, text: str) -> int | str:
+    """Return a line of a checklist by its number, from 1, or by its text."""
+    return int(text) - 1 if is_number(text) and 0 < int(text) <= len(task.checklist) else text
 
 
-def delete(options: Namespace) -> int:
-    def said(task: Task) -> str:
-        return f"Deleted {named(task)}; `punchlist tasks history {task.id}` still has its story"
-
-    return each(options, lambda tasks, task: tasks.delete(task.id), said)
-
-
-def block(options: Namespace) -> int:
-    def link(tasks: Tasks, task: Task) -> Task:
-        return tasks.update(task.id, add_blocked_by=[the_task(tasks, each).id for each in options.blockers])
-
-    return _one(options, link, lambda task: f"Blocked {named(task)} (by {_ids(task.blocked_by)})")
+def fail(options: Namespace) -> None:
+    with open_tasks(options) as tasks:
+        found = find_one(tasks, options.task)
+        task = tasks.fail(found.id, _reason(options), fence=_fence(options, found))
+    if task.status is TaskStatus.PENDING:
+        attempt = f"Attempt {task.attempts} of {task.max_attempts}"
+        report(options, task, f"{attempt} failed: {name_of(task)}; it is tried again after a rest")
+    else:
+        report(options, task, f"Failed {name_of(task)}; `punchlist tasks retry {task.id}` opens it again")
 
 
-def unblock(options: Namespace) -> int:
-    def unlink(tasks: Tasks, task: Task) -> Task:
-        ids = [the_task(tasks, each).id for each in options.blockers] or task.blocked_by
-        return tasks.update(task.id, remove_blocked_by=ids)
-
-    def said(task: Task) -> str:
-        return f"Unblocked {named(task)}" + (f" (still by {_ids(task.blocked_by)})" if task.blocked_by else "")
-
-    return _one(options, unlink, said)
+def retry(options: Namespace) -> None:
+    with open_tasks(options) as tasks:
+        for found in find_all(tasks, options.words):
+            task = tasks.retry(found.id)
+            report(options, task, f"Opened again {name_of(task)}")
 
 
-def check(options: Namespace) -> int:
-    def tick(tasks: Tasks, task: Task) -> Task:
-        lines = [_line(task, repair(line)) for line in options.lines] or list(range(len(task.checklist)))
-        return tasks.update(task.id, unchecked=lines) if options.undo else tasks.update(task.id, checked=lines)
-
-    def said(task: Task) -> str:
-        missing = sum(not check.done for check in task.checklist)
-        return f"Checked {named(task)} ({len(task.checklist) - missing} of {len(task.checklist)})"
-
-    return _one(options, tick, said)
-
-
-def _line(task: Task, said: str) -> int | str:
-    """A line of a checklist by its number, from 1, or by its text."""
-    return int(said) - 1 if said.isascii() and said.isdecimal() and 0 < int(said) <= len(task.checklist) else said
-
-
-def edit(options: Namespace) -> int:
-    def change(tasks: Tasks, task: Task) -> Task:
-        given: TaskChanges = {**_given(tasks, options, task.checklist)}
-        if options.subject is not None:
-            given["subject"] = repair(options.subject)
-        if not given:
-            raise TaskError(problem="Say what is to change; see `punchlist tasks edit --help`.")
-        return tasks.update(task.id, **given)
-
-    return each(options, change, lambda task: f"Changed {named(task)}")
-
-
-def claim(options: Namespace) -> int:
-    with open_board(options) as board:
-        tasks = chosen_list(board, options, by=author(options))
-        taken = _claimed(tasks, options)
-        for task in taken:
-            report(options, task, f"Claimed {named(task)} (fence {task.fence}, lease {task.lease:g} s)")
-    if taken:
-        return OK
-    return complain("Nothing is ready; `punchlist tasks list` shows what waits for what.", FAILED)
-
-
-def _claimed(tasks: Tasks, options: Namespace) -> Sequence[Task]:
-    lease, reserve, call_id = options.lease, reserved(options), options.call_id
-    if not options.words:
-        most = 1 if options.limit is None else options.limit
-        return tasks.claim(limit=most, label=options.label, lease=lease, reserve=reserve, call_id=call_id)
-    ids = [task.id for task in the_tasks(tasks, options.words)]
-    calls = [call_id if call_id is None or len(ids) == 1 else f"{call_id} {each}" for each in ids]
-
-    def together(tx: Transaction) -> list[Task]:
-        """All of them or none, as one claim: what it reserves, it reserves for each."""
-        work, length = tasks.within(tx), tasks.lease if lease is None else lease
-        both = zip(ids, calls, strict=True)
-        return [
-            task
-            for each, call in both
-            for task in work.claim(tasks.by, id=each, label=options.label, lease=length, reserve=reserve, call_id=call)
-        ]
-
-    board = tasks.board
-    board.tasks_wanted(tasks.name)
-    taken = board.store.transact(together)
-    board.tasks_changed(tasks.name)
-    return taken
-
-
-def release(options: Namespace) -> int:
-    def give_back(tasks: Tasks, task: Task) -> Task:
-        return tasks.release(task.id, fence=fence_of(options, task))
-
-    def said(task: Task) -> str:
-        return f"{'Cancelled' if task.status is TaskStatus.CANCELLED else 'Released'} {named(task)}"
-
-    return each(options, give_back, said)
-
-
-# What they have in common.
-
-
-def named(task: Task) -> str:
-    return f"{task.id}: {task.subject}"
-
-
-def _ids(ids: tuple[str, ...]) -> str:
-    return ", ".join(ids)
+def cancel(options: Namespace) -> None:
+    with open_tasks(options) as tasks:
+        found = find_one(tasks, options.task)
+        reason, fence = _reason(options) or None, _fence(options, found)
+        task = tasks.cancel(found.id, reason, request=options.request, fence=fence)
+    if task.status is TaskStatus.CANCELLED:
+        report(options, task, f"Cancelled {name_of(task)}")
+    else:
+        report(options, task, f"Asked for {name_of(task)} to be cancelled by whoever works on it")
 
 
 def _reason(options: Namespace) -> str:
     return repair(" ".join(options.reason)).strip()
 
 
-Change = Callable[["Tasks", Task], Task]
+def delete(options: Namespace) -> None:
+    with open_tasks(options) as tasks:
+        for found in find_all(tasks, options.words):
+            task = tasks.delete(found.id)
+            report(options, task, f"Deleted {name_of(task)}; `punchlist tasks history {task.id}` still has its story")
 
 
-def _one(options: Namespace, change: Change, said: Callable[[Task], str]) -> int:
-    options.words = [options.task]
-    return each(options, change, said)
+def block(options: Namespace) -> None:
+    with open_tasks(options) as tasks:
+        found = find_one(tasks, options.task)
+        task = tasks.update(found.id, add_blocked_by=_find_ids(tasks, options.blockers))
+    report(options, task, f"Blocked {name_of(task)} (by {', '.join(task.blocked_by)})")
 
 
-def each(options: Namespace, change: Change, said: Callable[[Task], str]) -> int:
-    """Changes the tasks that are meant, one after the other; what was said was done."""
-    with open_board(options) as board:
-        tasks = chosen_list(board, options, by=author(options))
-        for task in the_tasks(tasks, options.words):
-            after = change(tasks, task)
-            report(options, after, said(after))
-    return OK
+def unblock(options: Namespace) -> None:
+    with open_tasks(options) as tasks:
+        found = find_one(tasks, options.task)
+        task = tasks.update(found.id, remove_blocked_by=_find_ids(tasks, options.blockers) or found.blocked_by)
+    still = f" (still by {', '.join(task.blocked_by)})" if task.blocked_by else ""
+    report(options, task, f"Unblocked {name_of(task)}{still}")
 
 
-_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
+# Verbs of workers.
 
 
-def wait(options: Namespace) -> int:
-    until = None if options.until is None else moment(options.until)
-    with open_board(options) as board:
-        tasks = chosen_list(board, options, by=author(options))
-        found = the_task(tasks, " ".join(options.words))
+def claim(options: Namespace) -> int:
+    with open_tasks(options) as tasks:
+        claimed = _claim_named(tasks, options) if options.words else _claim_next(tasks, options)
+        for task in claimed:
+            report(options, task, f"Claimed {name_of(task)} (fence {task.fence}, lease {task.lease:g} s)")
+    return OK if claimed else complain(f"{_NOTHING_READY}.", FAILED)
+
+
+def _claim_next(tasks: Tasks, options: Namespace) -> Sequence[Task]:
+    return tasks.claim(
+        limit=1 if options.limit is None else options.limit,
+        label=options.label,
+        lease=options.lease,
+        reserve=reserved_files(options),
+        call_id=options.call_id,
+    )
+
+
+def _claim_named(tasks: Tasks, options: Namespace) -> Sequence[Task]:
+    """Claim all of them or none, in one transaction: what the claim reserves, it reserves for each."""
+    ids = [task.id for task in find_all(tasks, options.words)]
+    lease = tasks.lease if options.lease is None else options.lease
+    reserve = reserved_files(options)
+
+    def claim_all(tx: Transaction) -> list[Task]:
+        work = tasks.within(tx)
+        claimed: list[Task] = []
+        for each in ids:
+            call = options.call_id if options.call_id is None or len(ids) == 1 else f"{options.call_id} {each}"
+            claimed += work.claim(tasks.by, id=each, label=options.label, lease=lease, reserve=reserve, call_id=call)
+        return claimed
+
+    board = tasks.board
+    board.tasks_wanted(tasks.name)
+    claimed = board.store.transact(claim_all)
+    board.tasks_changed(tasks.name)
+    return claimed
+
+
+def release(options: Namespace) -> None:
+    with open_tasks(options) as tasks:
+        for found in find_all(tasks, options.words):
+            task = tasks.release(found.id, fence=_fence(options, found))
+            deed = "Cancelled" if task.status is TaskStatus.CANCELLED else "Released"
+            report(options, task, f"{deed} {name_of(task)}")
+
+
+def wait(options: Namespace) -> None:
+    until = None if options.until is None else _moment(options.until)
+    with open_tasks(options) as tasks:
+        found = find_one(tasks, " ".join(options.words))
         task = tasks.wait(
             found.id,
             until=until,
             topic=None if options.topic is None else repair(options.topic),
             correlation_id=None if options.correlation is None else repair(options.correlation),
-            fence=fence_of(options, found),
+            fence=_fence(options, found),
         )
-        now = board.now()
+        now = tasks.board.now()
     if task.wait is None:
-        report(options, task, f"Did not have to wait: what {named(task)} waits for had come already")
+        report(options, task, f"Did not have to wait: what {name_of(task)} waits for had come already")
     else:
-        report(options, task, f"Put aside {named(task)} ({waiting_for(task.wait, now)})")
-    return OK
+        report(options, task, f"Put aside {name_of(task)} ({waiting_for(task.wait, now)})")
 
 
-def moment(text: str) -> datetime | timedelta:
-    """A time, in the local zone if it names none; or how long from now, such as `90s`, `10m`, `2h`, `3d`."""
+def _moment(text: str) -> datetime | timedelta:
+    """Return a time, in the local zone if it names none; or how long from now, such as `90s`, `10m`, `2h`, `3d`."""
     number, unit = text[:-1], text[-1:]
-    if number.isascii() and number.isdigit() and unit in _UNITS and len(number) <= 9:
+    if is_number(number) and unit in _UNITS and len(number) <= 9:
         return timedelta(**{_UNITS[unit]: int(number)})
     try:
         at = datetime.fromisoformat(text)
     except ValueError as error:
-        said = f"`{text}` is no time; use 90s, 10m, 2h, 3d, or a time such as 2026-12-24T18:00."
-        raise WaitRefused(problem=said) from error
+        problem = f"`{text}` is no time; use 90s, 10m, 2h, 3d, or a time such as 2026-12-24T18:00."
+        raise WaitRefused(problem=problem) from error
     return at if at.tzinfo is not None else at.astimezone()
 
 
 def signal(options: Namespace) -> int:
-    with open_board(options) as board:
-        tasks = chosen_list(board, options, by=author(options))
-        woken = tasks.signal(
-            repair(options.topic),
-            repair(options.correlation),
-            value_of(options.payload),
-            keep=options.keep,
-            call_id=options.call_id,
-        )
+    topic, correlation = repair(options.topic), repair(options.correlation)
+    with open_tasks(options) as tasks:
+        payload = _value(options.payload)
+        woken = tasks.signal(topic, correlation, payload, keep=options.keep, call_id=options.call_id)
         for task in woken:
-            report(options, task, f"Delivered to {named(task)}")
+            report(options, task, f"Delivered to {name_of(task)}")
     if woken:
         return OK
-    if options.keep:
-        if not options.json:
-            print("Nobody waits for it yet; it is kept for the first who does.")
-        return OK
-    said = f"Nobody waits for `{options.topic}` `{options.correlation}`; with --keep the first who does will get it."
-    return complain(said, FAILED)
+    if not options.keep:
+        nobody = f"Nobody waits for `{options.topic}` `{options.correlation}`"
+        return complain(f"{nobody}; with --keep the first who does will get it.", FAILED)
+    if not options.json:
+        print("Nobody waits for it yet; it is kept for the first who does.")
+    return OK
 
 
-def resume(options: Namespace) -> int:
-    def said(task: Task) -> str:
-        return f"Resumed {named(task)}" if task.is_open else f"Cancelled {named(task)}, as asked before"
-
-    return each(options, lambda tasks, task: tasks.resume(task.id), said)
+def resume(options: Namespace) -> None:
+    with open_tasks(options) as tasks:
+        for found in find_all(tasks, options.words):
+            task = tasks.resume(found.id)
+            if task.is_open:
+                report(options, task, f"Resumed {name_of(task)}")
+            else:
+                report(options, task, f"Cancelled {name_of(task)}, as asked before")

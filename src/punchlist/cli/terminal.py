@@ -10,7 +10,7 @@ from io import TextIOWrapper
 from types import TracebackType
 from typing import Any, Self, TextIO
 
-from punchlist.surfaces.spans import ASCII, UNICODE, Glyphs, Line, Look, Style
+from punchlist.surfaces.spans import ASCII, UNICODE, Display, Glyphs, Line, Style
 
 _SGR: dict[Style, str] = {
     "dim": "2",
@@ -31,10 +31,10 @@ def speak_safely() -> None:
             stream.reconfigure(errors="replace")
 
 
-def look(stream: TextIO | None = None) -> Look:
+def detect_display(stream: TextIO | None = None) -> Display:
     """What can be shown on a stream, standard output by default."""
     chosen = stream or sys.stdout
-    return Look(glyphs(chosen), columns(chosen))
+    return Display(glyphs(chosen), columns(chosen))
 
 
 def glyphs(stream: TextIO) -> Glyphs:
@@ -118,9 +118,9 @@ class Screen:
         self._glyphs = glyphs(sys.stdout)
 
     @property
-    def look(self) -> Look:
+    def display(self) -> Display:
         """One column is left free: a character in the last one makes some terminals wrap."""
-        return Look(self._glyphs, max(20, self._now().columns - 1))
+        return Display(self._glyphs, max(20, self._now().columns - 1))
 
     @property
     def height(self) -> int:

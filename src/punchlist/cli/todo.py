@@ -1,30 +1,39 @@
-"""`punchlist todo`: change a list by hand, item by item or as a Markdown file."""
+"""`punchlist todo`: change a list by hand, item by item or as a Markdown file.
+
+Items and phases are found by a few letters of them. Text that a person wrote in an editor is never lost.
+"""
 
 from __future__ import annotations
 
-import argparse
 import os
-from argparse import Namespace
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from punchlist.agent import Agent
 from punchlist.cli import FAILED, OK, complain
-from punchlist.cli.arguments import Parser, add_db, add_target, author, chosen_agent, command_parser, open_board
+from punchlist.cli.arguments import Parser, add_verbs, author, command_parser, open_board
 from punchlist.cli.files import check_place, read, replace_file, write_new
+from punchlist.cli.targets import add_target, chosen_agent
+from punchlist.cli.terminal import detect_display, show
 from punchlist.core import commands as do
 from punchlist.core.commands import Entry, Target
 from punchlist.core.todo import Evidence, Status, TodoItem, TodoList
 from punchlist.errors import EditRefused, InvalidInput, RevisionConflict
+from punchlist.markdown import dumps, loads
 from punchlist.surfaces.matching import addition, find_item, find_phase, tokens
-from punchlist.surfaces.spans import shown
-from punchlist.text import repair
-
-if TYPE_CHECKING:
-    from punchlist.agent import Agent
+from punchlist.surfaces.spans import Span, shown
+from punchlist.text import for_terminal, repair
 
 _TRIES = 8
-"""An agent that writes at the same time moves the list on; the change is then worked out anew."""
+"""An agent that writes at the same time moves the list on; the edit is then worked out again."""
 
+_FORMAT = "punchlist"
 _EXAMPLES = """\
   punchlist todo append "Fix the login page"       to the last phase
   punchlist todo append Tests "Cover the login"    to the phase Tests, which is made if missing
@@ -35,129 +44,114 @@ _EXAMPLES = """\
 """
 
 
-class Change(NamedTuple):
-    """What a command does to a list, and what it says once that is done."""
+class ListEdit(NamedTuple):
+    """An operation on a list, and the message once it is done."""
 
     operation: do.Operation
     message: str
 
 
-Plan = Callable[[TodoList, Namespace], Change]
+EditPlanner = Callable[[TodoList, Namespace], ListEdit]
 
 
 def parser() -> Parser:
     made = command_parser("todo", "Changes a list by hand: the latest of this project.", examples=_EXAMPLES)
-    verbs = made.add_subparsers(metavar="VERB", required=True, parser_class=Parser)
+    add_verb = add_verbs(made)
 
-    def verb(name: str, help: str, run: Callable[[Namespace], int]) -> argparse.ArgumentParser:
-        added = verbs.add_parser(name, help=help, description=f"{help[0].upper()}{help[1:]}.")
-        add_db(added)
+    def verb(name: str, help: str, run: Callable[[Namespace], int | None]) -> ArgumentParser:
+        added = add_verb(name, help, run)
         add_target(added)
-        added.set_defaults(run=run)
         return added
 
-    def change(name: str, help: str, plan: Plan, **settings: bool) -> argparse.ArgumentParser:
+    def change(name: str, help: str, plan: EditPlanner, **settings: bool) -> ArgumentParser:
         return verb(name, help, lambda options: _change(options, plan, **settings))
 
-    _add_changes(change)
-
-    verb("edit", "edit the list as Markdown in $VISUAL or $EDITOR", edit)
-    for name, said, run in (
-        ("export", "write the list to a Markdown file", export),
-        ("import", "put a Markdown checklist in place of the list", import_),
+    added = change("append", "add an item", _append, create=True, filled=False)
+    added.add_argument("words", nargs="+", metavar="[PHASE] TASK", help="one word or quoted text is the task")
+    added.add_argument("--phase", metavar="P", help="the phase; then all words are the task")
+    added = change("start", "put an item in progress", _start)
+    added.add_argument("words", nargs="+", metavar="TASK")
+    added = change("done", "mark an item, a phase or all as completed", _done)
+    added.add_argument("words", nargs="*", metavar="TASK|PHASE")
+    added.add_argument("--evidence", metavar="TEXT", help="what shows that it is done")
+    for name, line, plan in (
+        ("drop", "mark an item, a phase or all as cancelled", _drop),
+        ("rm", "remove an item, a phase or all", _remove),
+        ("unblock", "let an item, a phase or all go on", _unblock),
     ):
-        added = verb(name, said, run)
+        change(name, line, plan).add_argument("words", nargs="*", metavar="TASK|PHASE")
+    added = change("restore", "bring back an item that a rewrite left out, or all of them", _restore, filled=False)
+    added.add_argument("words", nargs="*", metavar="TASK")
+    for name, line, plan, least in (
+        ("block", "say that an item waits, and why", _block, "*"),
+        ("note", "add a note to an item", _note, "+"),
+        ("reword", "give an item another text", _reword, "+"),
+    ):
+        added = change(name, line, plan)
+        added.add_argument("task", metavar="TASK", help="the item; quote it if it has several words")
+        added.add_argument("text", nargs=least, metavar="TEXT")
+        if name == "block":
+            added.add_argument("--on", metavar="WHO", help="whom or what it waits on")
+    verb("edit", "edit the list as Markdown in $VISUAL or $EDITOR", _edit)
+    for name, line, run in (
+        ("export", "write the list to a Markdown file", _export),
+        ("import", "put a Markdown checklist in place of the list", _import),
+    ):
+        added = verb(name, line, run)
         added.add_argument("path", nargs="?", default="TODO.md", help="the file (default: TODO.md), or `-`")
-        added.add_argument("--format", default="punchlist", metavar="F", help="whose checkboxes (default: punchlist)")
+        added.add_argument("--format", default=_FORMAT, metavar="F", help="whose checkboxes (default: punchlist)")
         if name == "export":
             added.add_argument("--force", action="store_true", help="also over a file that is no checklist")
     verb("undo", "take back your last change", _undo)
     return made
 
 
-def _add_changes(change: Callable[..., argparse.ArgumentParser]) -> None:
-    added = change("append", "add an item", _append, create=True, filled=False)
-    added.add_argument("words", nargs="+", metavar="[PHASE] TASK", help="one word or quoted text is the task")
-    added.add_argument("--phase", metavar="P", help="the phase; then all words are the task")
-    added = change("start", "put an item in progress", _start)
-    added.add_argument("words", nargs="+", metavar="TASK")
-    for name, said, plan in (
-        ("done", "mark an item, a phase or all as completed", _done),
-        ("drop", "mark an item, a phase or all as cancelled", _drop),
-        ("rm", "remove an item, a phase or all", _remove),
-        ("unblock", "let an item, a phase or all go on", _unblock),
-        ("restore", "bring back an item that a rewrite left out, or all of them", _restore),
-    ):
-        added = change(name, said, plan, filled=name != "restore")
-        added.add_argument("words", nargs="*", metavar="TASK|PHASE" if name != "restore" else "TASK")
-        if name == "done":
-            added.add_argument("--evidence", metavar="TEXT", help="what shows that it is done")
-    for name, said, plan, least in (
-        ("block", "say that an item waits, and why", _block, "*"),
-        ("note", "add a note to an item", _note, "+"),
-        ("reword", "give an item another text", _reword, "+"),
-    ):
-        added = change(name, said, plan)
-        added.add_argument("task", metavar="TASK", help="the item; quote it if it has several words")
-        added.add_argument("text", nargs=least, metavar="TEXT")
-        if name == "block":
-            added.add_argument("--on", metavar="WHO", help="whom or what it waits on")
-
-
-def _change(options: Namespace, plan: Plan, *, create: bool = False, filled: bool = True) -> int:
+def _change(options: Namespace, plan: EditPlanner, *, create: bool = False, filled: bool = True) -> None:
     with open_board(options) as board:
         agent = chosen_agent(board, options, create=create, filled=filled)
         print(_apply(agent, plan, options, by=author(options)))
-        show_where(agent)
-    return OK
+        _show_progress(agent)
 
 
-def _apply(agent: Agent, plan: Plan, options: Namespace, *, by: str) -> str:
-    """Makes the change that the list asks for as it stands; what to say then."""
+def _apply(agent: Agent, plan: EditPlanner, options: Namespace, *, by: str) -> str:
+    """Plan the edit on the list as it stands and apply it; return the message."""
     tries = 0
     while True:
         todos = agent.todos
-        change = plan(todos, options)
+        edit = plan(todos, options)
         try:
-            agent.edit(change.operation, by=by, revision=todos.revision)
+            agent.edit(edit.operation, by=by, revision=todos.revision)
         except RevisionConflict:
             tries += 1
             if tries == _TRIES:
                 raise
         else:
-            return change.message
+            return edit.message
 
 
-def _undo(options: Namespace) -> int:
+def _undo(options: Namespace) -> None:
     with open_board(options) as board:
         agent = chosen_agent(board, options, filled=False)
         by = author(options)
         agent.undo(by=by)
         print(f"Took back the last change by {shown(by)}.")
-        show_where(agent)
-    return OK
+        _show_progress(agent)
 
 
-def show_where(agent: Agent) -> None:
-    """Behind the message, on a terminal: whose list it was and how far it is."""
-    import sys
-
-    from punchlist.cli.terminal import look, show
-    from punchlist.surfaces.spans import Span, cut
-
-    if not sys.stdout.isatty():
-        return
-    seen = look()
-    done, total, _ = agent.todos.progress
-    dot = f" {seen.glyphs.dot} "
-    said = f"{shown(agent.name)}{dot}session {shown(agent.session)}{dot}{done}/{total} done"
-    show([cut((Span(said, "dim"),), seen.columns, seen.glyphs)])
+def _show_progress(agent: Agent) -> None:
+    """After the message, on a terminal, print whose list it was and how far it is."""
+    if sys.stdout.isatty():
+        display = detect_display()
+        done, total, _ = agent.todos.progress
+        dot = f" {display.glyphs.dot} "
+        text = f"{shown(agent.name)}{dot}session {shown(agent.session)}{dot}{done}/{total} done"
+        show([display.cut((Span(text, "dim"),))])
 
 
-# What each command means on a list.
+# The edit that each verb plans.
 
 
-def _append(todos: TodoList, options: Namespace) -> Change:
+def _append(todos: TodoList, options: Namespace) -> ListEdit:
     words = [repair(word) for word in options.words]
     if len(words) == 1 and options.phase is None and _is_quoted(words[0]):
         words = tokens(words[0])
@@ -165,84 +159,82 @@ def _append(todos: TodoList, options: Namespace) -> Change:
     if added is None:
         raise EditRefused(problem='There is no task to append; say one, as in `punchlist todo append "Fix the bug"`.')
     where = "" if added.phase is None else f" to {shown(added.phase)}"
-    return Change(do.Append((Entry(content=added.content),), added.phase), f"Appended{where}: {shown(added.content)}")
+    operation = do.Append((Entry(content=added.content),), added.phase)
+    return ListEdit(operation, f"Appended{where}: {shown(added.content)}")
 
 
 def _is_quoted(text: str) -> bool:
-    """Whether one argument is a whole `/todo append` line with its own quotes, as in `'Tests "Cover login"'`."""
+    """True if one argument is a whole `/todo append` line with its own quotes, as in `'Tests "Cover login"'`."""
     trimmed = text.strip()
     return len(trimmed) > 1 and (trimmed.startswith('"') or trimmed.endswith('"')) and trimmed.count('"') > 1
 
 
-def _start(todos: TodoList, options: Namespace) -> Change:
-    item = _item(todos.items, _query(options.words))
-    return Change(do.Start(_target(item)), f"Started: {shown(item.content)}")
+def _start(todos: TodoList, options: Namespace) -> ListEdit:
+    item = _find(todos.items, _query(options.words))
+    return ListEdit(do.Start(_target(item)), f"Started: {shown(item.content)}")
 
 
-def _done(todos: TodoList, options: Namespace) -> Change:
-    proof = () if options.evidence is None else (Evidence(repair(options.evidence)),)
+def _done(todos: TodoList, options: Namespace) -> ListEdit:
     target, name = _item_or_phase(todos, options.words)
+    proof = () if options.evidence is None else (Evidence(repair(options.evidence)),)
     known = None if target.item is None else todos.find(target.item)
     if known is not None and known.status is Status.COMPLETED:
-        return Change(do.Done(target, proof), f"Confirmed: {name}")
-    return _marked(todos, options, lambda target: do.Done(target, proof), "completed")
+        return ListEdit(do.Done(target, proof), f"Confirmed: {name}")
+    return ListEdit(do.Done(target, proof), _marked(target, name, "completed"))
 
 
-def _drop(todos: TodoList, options: Namespace) -> Change:
-    return _marked(todos, options, do.Drop, "cancelled")
-
-
-def _marked(todos: TodoList, options: Namespace, make: Callable[[Target], do.Operation], word: str) -> Change:
+def _drop(todos: TodoList, options: Namespace) -> ListEdit:
     target, name = _item_or_phase(todos, options.words)
+    return ListEdit(do.Drop(target), _marked(target, name, "cancelled"))
+
+
+def _marked(target: Target, name: str, word: str) -> str:
     if target.item is not None:
-        return Change(make(target), f"Marked {word}: {name}")
-    return Change(make(target), f"Marked phase {name} {word}." if target.phase else f"Marked all tasks {word}.")
+        return f"Marked {word}: {name}"
+    return f"Marked phase {name} {word}." if target.phase else f"Marked all tasks {word}."
 
 
-def _remove(todos: TodoList, options: Namespace) -> Change:
+def _remove(todos: TodoList, options: Namespace) -> ListEdit:
     target, name = _item_or_phase(todos, options.words)
     operation = do.Remove(target, phases=True)
     if target.item is not None:
-        return Change(operation, f"Removed: {name}")
-    return Change(operation, f"Removed phase: {name}" if target.phase else "Cleared all todos.")
+        return ListEdit(operation, f"Removed: {name}")
+    return ListEdit(operation, f"Removed phase: {name}" if target.phase else "Cleared all todos.")
 
 
-def _unblock(todos: TodoList, options: Namespace) -> Change:
+def _unblock(todos: TodoList, options: Namespace) -> ListEdit:
     target, name = _item_or_phase(todos, options.words)
     if target.item is not None:
-        return Change(do.Unblock(target), f"Unblocked: {name}")
-    return Change(do.Unblock(target), f"Unblocked phase {name}." if target.phase else "Unblocked all tasks.")
+        return ListEdit(do.Unblock(target), f"Unblocked: {name}")
+    return ListEdit(do.Unblock(target), f"Unblocked phase {name}." if target.phase else "Unblocked all tasks.")
 
 
-def _restore(todos: TodoList, options: Namespace) -> Change:
+def _restore(todos: TodoList, options: Namespace) -> ListEdit:
     if not todos.omitted:
         raise EditRefused(problem="No item of this list was left out, so there is nothing to restore.")
     if not options.words:
-        return Change(do.Restore(), f"Restored: {'; '.join(shown(item.content) for item in todos.omitted)}")
-    item = _item(todos.omitted, _query(options.words))
-    return Change(do.Restore(_target(item)), f"Restored: {shown(item.content)}")
+        return ListEdit(do.Restore(), f"Restored: {'; '.join(shown(item.content) for item in todos.omitted)}")
+    item = _find(todos.omitted, _query(options.words))
+    return ListEdit(do.Restore(_target(item)), f"Restored: {shown(item.content)}")
 
 
-def _block(todos: TodoList, options: Namespace) -> Change:
-    item = _item(todos.items, options.task)
+def _block(todos: TodoList, options: Namespace) -> ListEdit:
+    item = _find(todos.items, options.task)
     reason = _query(options.text)
     on = None if options.on is None else repair(options.on)
     why = f" ({shown(reason)})" if reason else ""
-    return Change(do.Block(_target(item), reason, on), f"Blocked: {shown(item.content)}{why}")
+    return ListEdit(do.Block(_target(item), reason, on), f"Blocked: {shown(item.content)}{why}")
 
 
-def _note(todos: TodoList, options: Namespace) -> Change:
-    item = _item(todos.items, options.task)
-    return Change(do.Note(_target(item), _query(options.text)), f"Noted on: {shown(item.content)}")
+def _note(todos: TodoList, options: Namespace) -> ListEdit:
+    item = _find(todos.items, options.task)
+    return ListEdit(do.Note(_target(item), _query(options.text)), f"Noted on: {shown(item.content)}")
 
 
-def _reword(todos: TodoList, options: Namespace) -> Change:
-    item = _item(todos.items, options.task)
+def _reword(todos: TodoList, options: Namespace) -> ListEdit:
+    item = _find(todos.items, options.task)
     text = _query(options.text)
-    return Change(do.Reword(_target(item), text), f"Reworded: {shown(text)}")
-
-
-# Whom the words mean.
+    return ListEdit(do.Reword(_target(item), text), f"Reworded: {shown(text)}")
 
 
 def _query(words: Sequence[str]) -> str:
@@ -253,7 +245,7 @@ def _target(item: TodoItem) -> Target:
     return Target(item=item.id, by="id")
 
 
-def _item(items: Sequence[TodoItem], query: str) -> TodoItem:
+def _find(items: Sequence[TodoItem], query: str) -> TodoItem:
     item = find_item(items, repair(query))
     if item is None:
         raise EditRefused(problem=f'No task matched "{query}". Use `punchlist todos` to list current tasks.')
@@ -261,7 +253,7 @@ def _item(items: Sequence[TodoItem], query: str) -> TodoItem:
 
 
 def _item_or_phase(todos: TodoList, words: Sequence[str]) -> tuple[Target, str]:
-    """An item, else a phase, with its name; without words everything."""
+    """Return an item, else a phase, with its name; without words everything."""
     query = _query(words)
     if not words:
         return Target(), ""
@@ -274,38 +266,33 @@ def _item_or_phase(todos: TodoList, words: Sequence[str]) -> tuple[Target, str]:
     return Target(phase=phase.name), shown(phase.name)
 
 
-_FORMAT = "punchlist"
+# The list as a Markdown file.
 
 
-def edit(options: Namespace) -> int:
-    """Opens the list in the person's editor and applies what was saved, unless the list moved on meanwhile."""
-    import shutil
-    import tempfile
-
-    from punchlist.markdown import dumps
-
+def _edit(options: Namespace) -> int:
+    """Open the list in the person's editor and apply the saved text, unless the list moved on meanwhile."""
     with open_board(options) as board:
         agent = chosen_agent(board, options, create=True, filled=False)
         todos = agent.todos
         before = dumps(todos, markers=_FORMAT)
-        folder = tempfile.mkdtemp(prefix="punchlist-")  # private, with whatever the editor leaves beside the file
+        folder = tempfile.mkdtemp(prefix="punchlist-")  # private, with all that the editor leaves next to the file
         path = os.path.join(folder, "list.todo.md")
         write_new(path, before)
         try:
-            code = _run_editor(path)
+            status = _run_editor(path)
         except InvalidInput:
             shutil.rmtree(folder, ignore_errors=True)  # nothing of anybody's is in it yet
             raise
         after = read(path) if os.path.exists(path) else before
-        if code != 0:
-            kept = f" Your text is kept in `{path}`." if after != before else ""
-            if not kept:
-                shutil.rmtree(folder, ignore_errors=True)
-            return complain(f"The editor ended with status {code}; nothing was changed.{kept}", FAILED)
         if after == before:
             shutil.rmtree(folder, ignore_errors=True)
+            if status != 0:
+                return complain(f"The editor ended with status {status}; nothing was changed.", FAILED)
             print("No changes.")
             return OK
+        if status != 0:
+            kept = f"Your text is kept in `{path}`."
+            return complain(f"The editor ended with status {status}; nothing was changed. {kept}", FAILED)
         code = _apply_text(agent, after, path, revision=todos.revision, by=author(options))
         if code == OK:
             shutil.rmtree(folder, ignore_errors=True)
@@ -313,9 +300,6 @@ def edit(options: Namespace) -> int:
 
 
 def _run_editor(path: str) -> int:
-    import shlex
-    import subprocess
-
     command = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
     try:
         return subprocess.call([*shlex.split(command), path])
@@ -326,13 +310,12 @@ def _run_editor(path: str) -> int:
 
 
 def _apply_text(agent: Agent, text: str, path: str, *, revision: int, by: str) -> int:
-    from punchlist.markdown import loads
-
     again = f"Your text is kept in `{path}`; `punchlist todo import {path}` takes it"
     todos, errors = loads(text, markers=_FORMAT)
     if errors:
-        said = "\n  ".join(errors)
-        return complain(f"Could not parse the edited list, so nothing was changed:\n  {said}\n{again} once mended.", 1)
+        listed = "\n  ".join(errors)
+        problem = f"Could not parse the edited list, so nothing was changed:\n  {listed}\n{again} once mended."
+        return complain(problem, FAILED)
     try:
         after = agent.rewrite(todos, by=by, revision=revision)
     except RevisionConflict:
@@ -343,55 +326,46 @@ def _apply_text(agent: Agent, text: str, path: str, *, revision: int, by: str) -
         )
     except EditRefused as error:
         return complain(f"{error} {again} once mended.", FAILED)
-    print("Nothing to change." if after.revision == revision else _changed(len(after.items), len(after.omitted)))
+    if after.revision == revision:
+        print("Nothing to change.")
+        return OK
+    omitted = len(after.omitted)
+    aside = f" {omitted} left out are set aside; `punchlist todo restore` brings them back." if omitted else ""
+    print(f"Saved the list: {len(after.items)} task(s).{aside}")
     return OK
 
 
-def _changed(items: int, omitted: int) -> str:
-    aside = f" {omitted} left out are set aside; `punchlist todo restore` brings them back." if omitted else ""
-    return f"Saved the list: {items} task(s).{aside}"
-
-
-def export(options: Namespace) -> int:
-    from punchlist.markdown import dumps
-    from punchlist.text import for_terminal
-
+def _export(options: Namespace) -> None:
     with open_board(options) as board:
         text = dumps(chosen_agent(board, options).todos, markers=options.format)
     if options.path == "-":
         print(for_terminal(text, lines=True), end="")
-        return OK
-    _check_target(options.path, options.format, force=options.force)
+        return
+    check_place(options.path)
+    if not options.force and os.path.exists(options.path):
+        _check_checklist(options.path, options.format)
     replace_file(options.path, text)
     print(f"Wrote todos to {shown(options.path)}")
-    return OK
 
 
-def import_(options: Namespace) -> int:
-    from punchlist.markdown import loads
+def _check_checklist(path: str, format: str) -> None:
+    """Raise if a file holds more than a checklist."""
+    text = read(path)
+    found, problems = loads(text, markers=format)
+    is_empty = text.strip() in ("", dumps(TodoList(), markers=format).strip())
+    if problems or not (found.items or is_empty):
+        raise InvalidInput(
+            problem=f"`{path}` holds more than a checklist of this format; name another file, or use --force."
+        )
 
-    text = read(options.path)
-    todos, errors = loads(text, markers=options.format)
+
+def _import(options: Namespace) -> int:
+    todos, errors = loads(read(options.path), markers=options.format)
     if errors:
-        said = "\n  ".join(errors)
-        return complain(f"Could not parse {options.path}:\n  {said}\nNothing was changed.", FAILED)
+        listed = "\n  ".join(errors)
+        return complain(f"Could not parse {options.path}:\n  {listed}\nNothing was changed.", FAILED)
     with open_board(options) as board:
         chosen_agent(board, options, create=True, filled=False).rewrite(todos, by=author(options))
     counts = f"{len(todos.phases)} phase(s), {len(todos.items)} task(s)"
     print(f"Imported {counts} from {shown(options.path)}.")
     return OK
-
-
-def _check_target(path: str, format: str, *, force: bool) -> None:
-    from punchlist.core.todo import TodoList
-    from punchlist.markdown import dumps, loads
-
-    check_place(path)
-    if force or not os.path.exists(path):
-        return
-    text = read(path)
-    found, problems = loads(text, markers=format)
-    if problems or (text.strip() and not found.items and text.strip() != dumps(TodoList(), markers=format).strip()):
-        raise InvalidInput(
-            problem=f"`{path}` holds more than a checklist of this format; name another file, or use --force."
-        )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from punchlist.cli import OK
 from punchlist.cli.arguments import Parser, add_all, add_json, add_limit, command_parser, here, open_board
-from punchlist.cli.terminal import look, show, show_json
+from punchlist.cli.terminal import detect_display, show, show_json
 
 if TYPE_CHECKING:
     from punchlist.board import Board
@@ -51,7 +51,7 @@ def run(options: Namespace) -> int:
     elif rows:
         from punchlist.surfaces.lists import board_lines
 
-        show(board_lines(rows, look(), now=now, projects=options.all, ids=options.ids, helped=helped))
+        show(board_lines(rows, detect_display(), now=now, projects=options.all, ids=options.ids, helped=helped))
     else:
         print(instead or _nothing(options))
     return OK

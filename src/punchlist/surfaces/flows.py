@@ -11,7 +11,7 @@ import msgspec
 from punchlist.core.events import Event
 from punchlist.core.flow import Flow, FlowStatus, FlowStep, parse_condition
 from punchlist.surfaces.sentences import sentence
-from punchlist.surfaces.spans import Line, Look, Span, Style, ago, cut, padded, shown
+from punchlist.surfaces.spans import Display, Line, Span, Style, ago, cut, padded, shown
 
 _STYLES: Mapping[FlowStatus, Style] = {
     FlowStatus.CREATED: "plain",
@@ -25,19 +25,19 @@ _SHORT = 8
 """So much of an id tells flows apart, as a rule; people may type no more of it."""
 
 
-def flow_row(flow: Flow, now: datetime, look: Look) -> Line:
+def flow_row(flow: Flow, now: datetime, display: Display) -> Line:
     """A flow on one line: the beginning of its id, its status, its step and its goal."""
     return cut(
         (
             Span(f"{flow.id[:_SHORT]}  ", "dim"),
-            *padded((Span(flow.status.value, _STYLES[flow.status]),), 11, look.glyphs),
-            *padded((Span(shown(flow.current_step)),), 16, look.glyphs),
+            *padded((Span(flow.status.value, _STYLES[flow.status]),), 11, display.glyphs),
+            *padded((Span(shown(flow.current_step)),), 16, display.glyphs),
             Span(f"  {shown(flow.goal)}", "bold"),
             Span(_more(flow), "warning"),
             Span(f"  {ago(flow.updated_at, now)}", "dim"),
         ),
-        look.columns,
-        look.glyphs,
+        display.columns,
+        display.glyphs,
     )
 
 
@@ -60,7 +60,7 @@ def waits_for(flow: Flow) -> str:
 
 
 def flow_card(
-    flow: Flow, steps: Sequence[FlowStep], events: Sequence[Event], now: datetime, look: Look
+    flow: Flow, steps: Sequence[FlowStep], events: Sequence[Event], now: datetime, display: Display
 ) -> Iterator[Line]:
     """All about one flow. `events` come the latest first."""
     yield (Span(shown(flow.goal), "bold"),)
@@ -77,17 +77,17 @@ def flow_card(
     }
     for name, said in facts.items():
         if said:
-            yield _fact(name, said, look)
+            yield _fact(name, said, display)
     for step in steps:
         task = f"{step.run_id} {step.status} {step.task}"
-        yield _fact("step run", task, look)
+        yield _fact("step run", task, display)
     for event in events:
-        told = f"{event.at:%Y-%m-%d %H:%M:%S}  {sentence(event, look.glyphs)}"
-        yield _fact("event", told, look)
+        told = f"{event.at:%Y-%m-%d %H:%M:%S}  {sentence(event, display.glyphs)}"
+        yield _fact("event", told, display)
 
 
-def _fact(name: str, said: str, look: Look) -> Line:
-    return cut((Span(f"  {name:<11} ", "dim"), Span(shown(said))), look.columns, look.glyphs)
+def _fact(name: str, said: str, display: Display) -> Line:
+    return display.cut((Span(f"  {name:<11} ", "dim"), Span(shown(said))))
 
 
 def _json(value: Any) -> str:

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from punchlist.core.todo import Status, TodoItem, TodoList
-from punchlist.surfaces.spans import Glyphs, Line, Look, Span, Style, ago, cells, cut, plural, shown
+from punchlist.surfaces.spans import Display, Glyphs, Line, Span, Style, ago, cells, plural, shown
 from punchlist.text import fit
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ _LONE_PHASE = "Todos"
 
 def item_line(
     item: TodoItem,
-    look: Look,
+    display: Display,
     *,
     indent: int = 0,
     ids: bool = False,
@@ -56,15 +56,15 @@ def item_line(
     An item that subagents are at work on is lit up, whatever its own list says, and they are named.
     """
     box, style = STYLES[Status.IN_PROGRESS if helpers and item.status is Status.PENDING else item.status]
-    start = (Span(" " * indent), Span(look.glyphs.boxes[item.status.value], box), Span(" "))
+    start = (Span(" " * indent), Span(display.glyphs.boxes[item.status.value], box), Span(" "))
     if ids:
         start = (*start, Span(f"{shown(item.id)} ", "dim"))
     text = shown(item.label if item.status is Status.IN_PROGRESS else item.content)
-    rest = _remarks(item, look.glyphs, helpers) if remarks else ()
-    if look.columns is not None:
-        room = look.columns - cells(start)
-        text = fit(text, max(room - cells(rest), room // 2), look.glyphs.ellipsis)
-    return cut((*start, Span(text, style), *rest), look.columns, look.glyphs)
+    rest = _remarks(item, display.glyphs, helpers) if remarks else ()
+    if display.columns is not None:
+        room = display.columns - cells(start)
+        text = fit(text, max(room - cells(rest), room // 2), display.glyphs.ellipsis)
+    return display.cut((*start, Span(text, style), *rest))
 
 
 def _remarks(item: TodoItem, glyphs: Glyphs, helpers: Sequence[str]) -> Line:
@@ -99,7 +99,7 @@ def graded(item: TodoItem) -> str:
 
 
 def list_lines(
-    todos: TodoList, look: Look, *, indent: int = 0, ids: bool = False, helped: Helped = NOBODY
+    todos: TodoList, display: Display, *, indent: int = 0, ids: bool = False, helped: Helped = NOBODY
 ) -> Iterator[Line]:
     """The rows of a list, under the headings of its phases if it has any."""
     margin = Span(" " * indent)
@@ -107,22 +107,22 @@ def list_lines(
     known = {phase.id for phase in todos.phases}
     for item in todos.items:
         if item.phase_id not in known:
-            yield item_line(item, look, indent=indent, ids=ids, helpers=helped.get(item.id, ()))
+            yield item_line(item, display, indent=indent, ids=ids, helpers=helped.get(item.id, ()))
     for phase in todos.phases:
         if headed:
-            yield cut((margin, Span(shown(phase.name), "bold")), look.columns, look.glyphs)
+            yield display.cut((margin, Span(shown(phase.name), "bold")))
         for item in todos.items:
             if item.phase_id == phase.id:
                 deeper = indent + 2 * headed
-                yield item_line(item, look, indent=deeper, ids=ids, helpers=helped.get(item.id, ()))
+                yield item_line(item, display, indent=deeper, ids=ids, helpers=helped.get(item.id, ()))
     if todos.omitted:
         said = f"left out by rewrites: {plural(len(todos.omitted), 'item')}: `punchlist todo restore` brings them back"
-        yield cut((margin, Span(said, "dim")), look.columns, look.glyphs)
+        yield display.cut((margin, Span(said, "dim")))
 
 
 def board_lines(
     rows: Sequence[ListRow],
-    look: Look,
+    display: Display,
     *,
     now: datetime,
     projects: bool = False,
@@ -134,8 +134,8 @@ def board_lines(
     if len(rows) == 1 and not projects:
         label = (Span(f" {shown(rows[0].label)}", "dim"),) if rows[0].label else ()
         head = (Span(f"{plural(len(rows[0].todos.items), 'todo')}:", "bold"), *label)
-        yield cut(head, look.columns, look.glyphs)
-        yield from list_lines(rows[0].todos, look, indent=2, ids=ids, helped=helped.get(rows[0].number, NOBODY))
+        yield display.cut(head)
+        yield from list_lines(rows[0].todos, display, indent=2, ids=ids, helped=helped.get(rows[0].number, NOBODY))
         return
     sessions: dict[str, list[ListRow]] = {}
     for row in rows:
@@ -143,27 +143,27 @@ def board_lines(
     for place, (session, members) in enumerate(sessions.items()):
         if place:
             yield ()
-        dot = f" {look.glyphs.dot} "
+        dot = f" {display.glyphs.dot} "
         when = ago(max(row.updated_at for row in members), now)
         where = f"{dot}{shown(members[0].project)}" if projects else ""
         head = (Span(f"Session {shown(session)}", "bold"), Span(f"{where}{dot}{when}", "dim"))
-        yield cut(head, look.columns, look.glyphs)
+        yield display.cut(head)
         for depth, row in tree(members):
             others = helped.get(row.number, NOBODY)
-            yield from agent_lines(row, look, indent=2 + 2 * depth, ids=ids, helped=others)
+            yield from agent_lines(row, display, indent=2 + 2 * depth, ids=ids, helped=others)
 
 
 def agent_lines(
-    row: ListRow, look: Look, *, indent: int = 0, ids: bool = False, helped: Helped = NOBODY
+    row: ListRow, display: Display, *, indent: int = 0, ids: bool = False, helped: Helped = NOBODY
 ) -> Iterator[Line]:
     """An agent's `Tasks (done/total)` and its rows."""
     done, total, _ = row.todos.progress
     name = (Span(" " * indent), Span(shown(row.agent), "accent"))
     label = (Span(f" ({shown(row.label)})", "dim"),) if row.label else ()
     mode = (Span(" [plan mode]", "warning"),) if row.mode == "plan" else ()
-    head = (*name, *label, Span(f" {look.glyphs.dash} "), Span(f"Tasks ({done}/{total})", "bold"), *mode)
-    yield cut(head, look.columns, look.glyphs)
-    yield from list_lines(row.todos, look, indent=indent + 2, ids=ids, helped=helped)
+    head = (*name, *label, Span(f" {display.glyphs.dash} "), Span(f"Tasks ({done}/{total})", "bold"), *mode)
+    yield display.cut(head)
+    yield from list_lines(row.todos, display, indent=indent + 2, ids=ids, helped=helped)
 
 
 def tree(rows: Sequence[ListRow]) -> Iterator[tuple[int, ListRow]]:
@@ -179,7 +179,7 @@ def tree(rows: Sequence[ListRow]) -> Iterator[tuple[int, ListRow]]:
         waiting.extend((depth + 1, child) for child in reversed(children.get(row.number, [])))
 
 
-def status_line(todos: TodoList, look: Look, helped: Helped = NOBODY) -> str:
+def status_line(todos: TodoList, display: Display, helped: Helped = NOBODY) -> str:
     """A list in one line for a status bar: what is being done, else what is next, how far it is, what is doubtful.
 
     Subagents that are at work on items are counted.
@@ -187,14 +187,14 @@ def status_line(todos: TodoList, look: Look, helped: Helped = NOBODY) -> str:
     done, total, _ = todos.progress
     if not todos.items:
         return ""
-    boxes = look.glyphs.boxes
+    boxes = display.glyphs.boxes
     pending = next((item for item in todos.items if item.status is Status.PENDING), None)
     lit = next((item for item in todos.items if item.status is Status.PENDING and item.id in helped), None)
     waiting = next((item for item in todos.items if item.is_open), None)
     if todos.focus is not None:
-        said = f"{look.glyphs.arrow} {shown(todos.focus.label)}"
+        said = f"{display.glyphs.arrow} {shown(todos.focus.label)}"
     elif lit is not None:
-        said = f"{look.glyphs.arrow} {shown(lit.label)}"
+        said = f"{display.glyphs.arrow} {shown(lit.label)}"
     elif pending is not None:
         said = f"{boxes['pending']} Next: {shown(pending.content)}"
     elif waiting is not None:
@@ -209,6 +209,6 @@ def status_line(todos: TodoList, look: Look, helped: Helped = NOBODY) -> str:
         plural(others, "subagent") if others else "",
     ]
     count = f" ({', '.join(part for part in said_of if part)})"
-    if look.columns is None:
+    if display.columns is None:
         return said + count
-    return fit(said, look.columns - len(count), look.glyphs.ellipsis) + count
+    return fit(said, display.columns - len(count), display.glyphs.ellipsis) + count

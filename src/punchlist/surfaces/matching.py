@@ -24,7 +24,8 @@ def tokens(text: str) -> list[str]:
     characters = iter(text)
     for character in characters:
         if character == "\\":
-            word = [*(word or []), next(characters, "\\")]
+            word = word or []
+            word.append(next(characters, "\\"))
         elif character == '"':
             grouped = not grouped
             word = word or []
@@ -33,7 +34,8 @@ def tokens(text: str) -> list[str]:
                 words.append("".join(word))
             word = None
         else:
-            word = [*(word or []), character]
+            word = word or []
+            word.append(character)
     if word is not None:
         words.append("".join(word))
     return words

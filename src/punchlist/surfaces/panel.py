@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from punchlist.core.todo import Status, TodoList
 from punchlist.surfaces.lists import DOUBTFUL, GRADES, graded, item_line, tree, waiting
-from punchlist.surfaces.spans import Glyphs, Line, Look, Span, Style, cells, cut, padded, shown
+from punchlist.surfaces.spans import Display, Glyphs, Line, Span, Style, cells, cut, padded, shown
 
 if TYPE_CHECKING:
     from punchlist.store import ListRow
@@ -31,31 +31,31 @@ class Frame(NamedTuple):
     tick: int = 0
 
 
-def frame_lines(frame: Frame, look: Look, height: int) -> list[Line]:
-    """The picture, at most `height` lines of `look.columns` cells; what is older in the feed makes room first."""
-    columns = look.columns or 80
-    head = [*_head(frame, look, columns), ()]
-    cards = _cards(frame, look, columns, compact=False)
+def frame_lines(frame: Frame, display: Display, height: int) -> list[Line]:
+    """The picture, at most `height` lines of `display.columns` cells; what is older in the feed makes room first."""
+    columns = display.columns or 80
+    head = [*_head(frame, display, columns), ()]
+    cards = _cards(frame, display, columns, compact=False)
     if len(head) + len(cards) > height:
-        cards = _cards(frame, look, columns, compact=True)
+        cards = _cards(frame, display, columns, compact=True)
     room = min(height - len(head) - len(cards) - 1, _LONGEST_FEED)
-    feed = [cut((Span("  "), *line), columns, look.glyphs) for line in frame.feed[-room:]] if room > 0 else []
+    feed = [cut((Span("  "), *line), columns, display.glyphs) for line in frame.feed[-room:]] if room > 0 else []
     lines = [*head, *cards, *([()] if feed else []), *feed]
     return lines[:height]
 
 
-def _head(frame: Frame, look: Look, columns: int) -> Iterator[Line]:
+def _head(frame: Frame, display: Display, columns: int) -> Iterator[Line]:
     done = sum(row.todos.progress.done for row in frame.rows)
     total = sum(row.todos.progress.total for row in frame.rows)
     title = (Span(f" {frame.title}", "bold"),)
     right = (Span(f"{done} of {total} done", "good"), Span(f"  {frame.clock}", "dim"))
     gap = " " * max(1, columns - cells(title) - cells(right) - 1)
-    yield cut((*title, Span(gap), *right), columns, look.glyphs)
+    yield cut((*title, Span(gap), *right), columns, display.glyphs)
     yield ()
     wrapped = list(_wrapped(frame.caption, columns - 5))
     for place in range(1 if columns >= _LONGEST_CAPTION + 5 else 2):  # as many as ever, so that the cards stand still
         text = wrapped[place] if place < len(wrapped) else ""
-        mark = Span(f" {look.glyphs.arrow} " if place == 0 and text else "   ", "accent")
+        mark = Span(f" {display.glyphs.arrow} " if place == 0 and text else "   ", "accent")
         yield (mark, Span(text, "accent"))
 
 
@@ -71,7 +71,7 @@ def _wrapped(text: str, columns: int) -> Iterator[str]:
         yield line
 
 
-def _cards(frame: Frame, look: Look, columns: int, *, compact: bool) -> list[Line]:
+def _cards(frame: Frame, display: Display, columns: int, *, compact: bool) -> list[Line]:
     """The agents at the top of the tree, each with its children in its card."""
     families: list[list[tuple[int, ListRow]]] = []
     for depth, row in tree(frame.rows):
@@ -84,10 +84,12 @@ def _cards(frame: Frame, look: Look, columns: int, *, compact: bool) -> list[Lin
     wide = (columns + _GAP) // beside - _GAP
     lines: list[Line] = []
     for first in range(0, len(families), beside):
-        bodies = [_body(family, frame, look, wide - 4, compact=compact) for family in families[first : first + beside]]
+        bodies = [
+            _body(family, frame, display, wide - 4, compact=compact) for family in families[first : first + beside]
+        ]
         tallest = max(len(body) for body in bodies)
         drawn = [
-            _card(family[0][1], body, frame, look.glyphs, wide, tallest)
+            _card(family[0][1], body, frame, display.glyphs, wide, tallest)
             for family, body in zip(families[first : first + beside], bodies, strict=True)
         ]
         lines.extend(_joined(parts) for parts in zip(*drawn, strict=True))
@@ -120,46 +122,48 @@ def _card(row: ListRow, body: list[Line], frame: Frame, glyphs: Glyphs, wide: in
     return [top, *middle, bottom]
 
 
-def _body(family: Sequence[tuple[int, ListRow]], frame: Frame, look: Look, wide: int, *, compact: bool) -> list[Line]:
-    inner = _turning(look, frame.tick)._replace(columns=wide)
+def _body(
+    family: Sequence[tuple[int, ListRow]], frame: Frame, display: Display, wide: int, *, compact: bool
+) -> list[Line]:
+    inner = _turning(display, frame.tick)._replace(columns=wide)
     lines: list[Line] = []
     for depth, row in family:
         if depth == 0:
-            lines.append(bar(row.todos, look.glyphs, wide))
+            lines.append(bar(row.todos, display.glyphs, wide))
             lines.extend(_rows(row.todos, inner, compact=compact))
         else:
             lines.extend(list(_child(row, inner, depth))[: 1 if compact else None])
     return lines
 
 
-def _turning(look: Look, tick: int) -> Look:
+def _turning(display: Display, tick: int) -> Display:
     """The box of an item in progress as a wheel."""
-    spinner = look.glyphs.spinner
-    wheel = spinner[tick % len(spinner)].center(len(look.glyphs.boxes["pending"]))
-    return look._replace(glyphs=look.glyphs._replace(boxes={**look.glyphs.boxes, "in_progress": wheel}))
+    spinner = display.glyphs.spinner
+    wheel = spinner[tick % len(spinner)].center(len(display.glyphs.boxes["pending"]))
+    return display._replace(glyphs=display.glyphs._replace(boxes={**display.glyphs.boxes, "in_progress": wheel}))
 
 
-def _rows(todos: TodoList, look: Look, *, compact: bool) -> Iterator[Line]:
+def _rows(todos: TodoList, display: Display, *, compact: bool) -> Iterator[Line]:
     items = todos.items
     if compact and items:
         items = (todos.focus or next((item for item in items if item.is_open), items[-1]),)
     for item in items:
-        yield item_line(item, look, remarks=False)
+        yield item_line(item, display, remarks=False)
         if not compact and (why := waiting(item)):
-            yield (Span(" " * (len(look.glyphs.boxes["blocked"]) + 1)), Span(why, "warning"))
+            yield (Span(" " * (len(display.glyphs.boxes["blocked"]) + 1)), Span(why, "warning"))
         if not compact and (grade := graded(item)) in DOUBTFUL:
-            yield (Span(" " * (len(look.glyphs.boxes["completed"]) + 1)), Span(grade, GRADES[grade]))
+            yield (Span(" " * (len(display.glyphs.boxes["completed"]) + 1)), Span(grade, GRADES[grade]))
 
 
-def _child(row: ListRow, look: Look, depth: int) -> Iterator[Line]:
+def _child(row: ListRow, display: Display, depth: int) -> Iterator[Line]:
     """A subagent in one or two lines: its name and count, and what it is doing."""
     done, total, _ = row.todos.progress
     margin = Span("  " * (depth - 1))
     count = f" {done}/{total}" if total else " finished" if row.todos.revision else ""
-    yield (margin, Span(f"{look.glyphs.branch} ", "dim"), Span(shown(row.agent), "accent"), Span(count, "dim"))
+    yield (margin, Span(f"{display.glyphs.branch} ", "dim"), Span(shown(row.agent), "accent"), Span(count, "dim"))
     busy = next((item for item in row.todos.items if item.status is Status.IN_PROGRESS), None)
     if busy is not None:
-        yield item_line(busy, look, indent=2 * depth)
+        yield item_line(busy, display, indent=2 * depth)
 
 
 def bar(todos: TodoList, glyphs: Glyphs, wide: int) -> Line:

@@ -77,11 +77,14 @@ ASCII = Glyphs(
 )
 
 
-class Look(NamedTuple):
+class Display(NamedTuple):
     """What the reader's terminal can show; `columns` is None where lines may be as long as they are."""
 
     glyphs: Glyphs = UNICODE
     columns: int | None = None
+
+    def cut(self, line: Line) -> Line:
+        return cut(line, self.columns, self.glyphs)
 
 
 def shown(text: str) -> str:

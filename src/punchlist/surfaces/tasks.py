@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from punchlist.core.task import ENDED, USUAL, Task, TaskStatus, Wait
-from punchlist.surfaces.spans import Glyphs, Line, Look, Span, Style, ago, cells, cut, plural, shown
+from punchlist.surfaces.spans import Display, Glyphs, Line, Span, Style, ago, cells, cut, plural, shown
 from punchlist.text import fit, for_terminal
 
 _BOXES = {TaskStatus.WAITING: "blocked"}
@@ -27,7 +27,7 @@ _DEEPEST = 20
 """Further in, rows are not indented any more: there would be no room for what they say."""
 
 
-class Columns:
+class TaskColumns:
     """What the rows of one table have in common: how wide the ids are, and whether priorities are shown."""
 
     def __init__(self, tasks: Sequence[Task]) -> None:
@@ -35,9 +35,9 @@ class Columns:
         self.priority = any(task.priority != USUAL for task in tasks)
 
 
-def task_line(task: Task, look: Look, now: datetime, columns: Columns, *, before: str = "") -> Line:
+def task_line(task: Task, display: Display, now: datetime, columns: TaskColumns, *, before: str = "") -> Line:
     """One row: box, id, priority where they differ, subject, and why it waits or who has it."""
-    glyphs = look.glyphs
+    glyphs = display.glyphs
     box, style = _STYLES[task.status]
     if task.is_blocked:
         box = "warning"
@@ -49,10 +49,10 @@ def task_line(task: Task, look: Look, now: datetime, columns: Columns, *, before
     )
     text = shown(task.label if task.status is TaskStatus.IN_PROGRESS else task.subject)
     rest = _remarks(task, glyphs, now)
-    if look.columns is not None:
-        room = look.columns - cells(start)
+    if display.columns is not None:
+        room = display.columns - cells(start)
         text = fit(text, max(room - cells(rest), room // 2), glyphs.ellipsis)
-    return cut((*start, Span(text, style), *rest), look.columns, glyphs)
+    return cut((*start, Span(text, style), *rest), display.columns, glyphs)
 
 
 def _box(task: Task, glyphs: Glyphs) -> str:
@@ -124,9 +124,9 @@ def until(at: datetime, now: datetime) -> str:
     return f"in {plural(max(1, round(seconds)), 'second')}"
 
 
-def task_lines(tasks: Sequence[Task], look: Look, now: datetime) -> Iterator[Line]:
+def task_lines(tasks: Sequence[Task], display: Display, now: datetime) -> Iterator[Line]:
     """A row for each task, those that are part of another below it."""
-    columns = Columns(tasks)
+    columns = TaskColumns(tasks)
     known = {task.id for task in tasks}
     below: dict[str | None, list[Task]] = {}
     for task in tasks:
@@ -134,7 +134,7 @@ def task_lines(tasks: Sequence[Task], look: Look, now: datetime) -> Iterator[Lin
     rows = [(0, task) for task in reversed(below.get(None, []))]
     while rows:
         depth, task = rows.pop()
-        yield task_line(task, look, now, columns, before=indent(depth, look.glyphs))
+        yield task_line(task, display, now, columns, before=indent(depth, display.glyphs))
         rows.extend((depth + 1, child) for child in reversed(below.get(task.id, [])))
 
 
@@ -147,20 +147,20 @@ _LONGEST_VALUE = 2_000
 """Characters of a result or a state that are shown; `--json` has all."""
 
 
-def task_card(task: Task, look: Look, now: datetime) -> Iterator[Line]:
+def task_card(task: Task, display: Display, now: datetime) -> Iterator[Line]:
     """The row of a task, each fact that there is about it on a line, its checklist and its description."""
-    yield task_line(task, look, now, Columns([task]))
-    for name, text in _facts(task, look.glyphs, now):
+    yield task_line(task, display, now, TaskColumns([task]))
+    for name, text in _facts(task, display.glyphs, now):
         line = (Span(f"  {name:<{_LABEL}}  ", "dim"), Span(text))
-        yield cut(line, look.columns, look.glyphs)
+        yield display.cut(line)
     for check in task.checklist:
-        box = look.glyphs.boxes["completed" if check.done else "pending"]
+        box = display.glyphs.boxes["completed" if check.done else "pending"]
         text = Span(shown(check.text), "dim" if check.done else "plain")
-        yield cut((Span("    "), Span(f"{box} ", "good" if check.done else "plain"), text), look.columns, look.glyphs)
+        yield display.cut((Span("    "), Span(f"{box} ", "good" if check.done else "plain"), text))
     if task.description:
         yield ()
         for line in for_terminal(task.description, lines=True).splitlines():
-            yield cut((Span(f"  {line}"),), look.columns, look.glyphs)
+            yield display.cut((Span(f"  {line}"),))
 
 
 def _facts(task: Task, glyphs: Glyphs, now: datetime) -> Iterator[tuple[str, str]]:
@@ -259,9 +259,9 @@ def around(id: str, edges: Sequence[Edge]) -> set[str]:
     return found
 
 
-def graph_lines(tasks: Sequence[Task], edges: Sequence[Edge], look: Look, now: datetime) -> Iterator[Line]:
+def graph_lines(tasks: Sequence[Task], edges: Sequence[Edge], display: Display, now: datetime) -> Iterator[Line]:
     """A tree in the order of work: each task once, below the last of its blockers; the row names all of them."""
-    columns = Columns(tasks)
+    columns = TaskColumns(tasks)
     known = {task.id: task for task in tasks}
     under = _places(tasks, [edge for edge in edges if edge[0] in known and edge[1] in known])
     below: dict[str | None, list[Task]] = {}
@@ -270,7 +270,7 @@ def graph_lines(tasks: Sequence[Task], edges: Sequence[Edge], look: Look, now: d
     rows = [(0, task) for task in reversed(below.get(None, []))]
     while rows:
         depth, task = rows.pop()
-        yield task_line(task, look, now, columns, before=indent(depth, look.glyphs))
+        yield task_line(task, display, now, columns, before=indent(depth, display.glyphs))
         rows.extend((depth + 1, child) for child in reversed(below.get(task.id, [])))
 
 
