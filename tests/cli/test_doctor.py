@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from punchlist.cli.doctor import file_system, lock_holder
+from punchlist.cli.doctor import check_file_system, find_lock_holder
 from punchlist.config import SETTINGS
 from punchlist.store.lock import SidecarLock
 from tests.cli.conftest import Run
@@ -76,7 +76,7 @@ def test_a_lock_that_is_held_is_reported_with_its_holder(run: Run, path: Path, m
 
 
 def test_the_holder_is_unknown_where_the_system_does_not_say(path: Path, tmp_path: Path):
-    assert lock_holder(f"{path}.lock", locks=str(tmp_path / "nothing")) is None
+    assert find_lock_holder(f"{path}.lock", locks=str(tmp_path / "nothing")) is None
 
 
 @pytest.mark.parametrize(
@@ -95,11 +95,11 @@ def test_the_innermost_mount_tells_the_file_system(tmp_path: Path, mounts: str, 
     folder.mkdir()
     table = tmp_path / "mounts"
     table.write_text(mounts.format(str(os.path.realpath(folder)).replace(" ", "\\040")))
-    assert file_system(str(folder / "board.db"), str(table)).state == state
+    assert check_file_system(str(folder / "board.db"), str(table)).state == state
 
 
 def test_without_a_table_of_mounts_the_file_system_is_not_known(tmp_path: Path):
-    assert file_system("/board.db", str(tmp_path / "nothing")).state == "note"
+    assert check_file_system("/board.db", str(tmp_path / "nothing")).state == "note"
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The command `punchlist`. One file a command group, imported only when that command runs."""
+"""The command `punchlist`: its commands, one module per group, imported only when one of its commands runs."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
 
+from punchlist.cli.terminal import replace_unprintable
+from punchlist.errors import ConfigInvalid, PunchlistError, StoreError
+from punchlist.text import for_terminal
+
 if TYPE_CHECKING:
     from argparse import ArgumentParser
-
-    from punchlist.errors import PunchlistError
 
 OK, FAILED, UNUSABLE = 0, 1, 2
 """Exit codes: done; the thing asked for failed; wrong usage, or a board that cannot be used."""
@@ -62,7 +64,7 @@ Start with `punchlist demo`, then `punchlist todo append "My first item"`.
 
 
 def program() -> int:
-    """The whole program, for a process of its own: what so short a life leaves is not worth collecting."""
+    """Run the program in a process of its own: so short a life is not worth collecting its garbage."""
     gc.set_threshold(100_000, 50, 50)
     try:
         return main()
@@ -71,7 +73,7 @@ def program() -> int:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Runs a command; its exit code. Errors are one sentence with the next step, never a traceback."""
+    """Run a command and return its exit code. An error is one sentence with the next step, never a traceback."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     _open_closed_streams()
     try:
@@ -82,41 +84,43 @@ def main(argv: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _INTERRUPTED
     except BrokenPipeError:
-        # Whoever read us is gone; Python's own flush at exit must not complain about it.
+        # Our reader is gone; Python's own flush at exit must not complain about it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _BROKEN_PIPE
     except Exception as error:
-        return _failed(error)
+        return _report_error(error)
     return code
 
 
 def _open_closed_streams() -> None:
-    """A shell may start us with a stream closed (`>&-`); what would go there goes nowhere then."""
+    """Discard output to a stream that the shell closed before it started us (`>&-`)."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - it stays open to the end
 
 
 def _run(arguments: list[str]) -> int:
-    from punchlist.cli.terminal import speak_safely
-
-    speak_safely()
+    replace_unprintable()
     leading: list[str] = []
     while arguments and arguments[0].startswith("-"):
         option = arguments.pop(0)
         name, given, value = option.partition("=")
         if name in ("-h", "--help"):
-            return _help()
+            return _show_help()
         if name == "--version":
-            return _version()
+            return _show_version()
         if name != "--db" or not (given or arguments):
             return complain(f"`{option}` is no option here, or lacks its value; see `punchlist --help`.")
         leading = ["--db", value if given else arguments.pop(0)]
     if not arguments or arguments[0] == "help":
-        return _help()
+        return _show_help()
     name = arguments.pop(0)
     if name not in COMMANDS:
-        return complain(f"There is no command `{name}`{_nearest(name)}; see `punchlist --help`.")
+        from difflib import get_close_matches  # 2 ms that only a typing error needs
+
+        near = get_close_matches(name, COMMANDS, n=1)
+        hint = f" (did you mean `{near[0]}`?)" if near else ""
+        return complain(f"There is no command `{name}`{hint}; see `punchlist --help`.")
     module = import_module(f"punchlist.cli.{COMMANDS[name].module}")
     # `tasks` has a `parse` that builds the parser of one verb: building those of all 24 takes 8 ms.
     parse = module.parse if hasattr(module, "parse") else load_parser(name).parse_args
@@ -130,39 +134,28 @@ def load_parser(name: str) -> ArgumentParser:
     return getattr(import_module(f"punchlist.cli.{entry.module}"), entry.parser)()
 
 
-def _help() -> int:
+def _show_help() -> int:
     rows = "\n".join(f"  {name:<12}  {command.help}" for name, command in COMMANDS.items())
     print(f"{_USAGE}\n\nThe todo and progress layer for AI agents.\n\ncommands:\n{rows}\n\n{_END}", end="")
     return OK
 
 
-def _version() -> int:
+def _show_version() -> int:
     from punchlist import __version__
 
     print(f"punchlist {__version__}")
     return OK
 
 
-def _nearest(name: str) -> str:
-    from difflib import get_close_matches
-
-    near = get_close_matches(name, COMMANDS, n=1)
-    return f" (did you mean `{near[0]}`?)" if near else ""
-
-
 def complain(sentence: str, code: int = UNUSABLE) -> int:
-    """Says on stderr what is wrong; the exit code. Cleaned: the sentence may quote a board or a file."""
-    from punchlist.text import for_terminal
-
+    """Print a problem to stderr and return the exit code. The sentence is cleaned: it may quote a board or a file."""
     print(f"punchlist: {for_terminal(sentence, lines=True)}", file=sys.stderr)
     return code
 
 
-def _failed(error: Exception) -> int:
-    from punchlist.errors import PunchlistError
-
+def _report_error(error: Exception) -> int:
     if isinstance(error, PunchlistError):
-        return complain(str(error), _code_of(error))
+        return complain(str(error), UNUSABLE if isinstance(error, StoreError | ConfigInvalid) else FAILED)
     if isinstance(error, OSError):
         where = f" (`{error.filename}`)" if error.filename else ""
         return complain(f"{error.strerror or error}{where}; check the path and try again.", FAILED)
@@ -170,9 +163,3 @@ def _failed(error: Exception) -> int:
         raise error
     kind = type(error).__name__
     return complain(f"This is a fault of Punchlist ({kind}: {error}); `python -X dev -m punchlist …` shows where.")
-
-
-def _code_of(error: PunchlistError) -> int:
-    from punchlist.errors import ConfigInvalid, StoreError
-
-    return UNUSABLE if isinstance(error, StoreError | ConfigInvalid) else FAILED

@@ -1,12 +1,12 @@
-"""`punchlist dialects`: the todo tools that agents may use, and what each cannot say."""
+"""`punchlist dialects`: list the todo tools that agents may use, and what each cannot say."""
 
 from __future__ import annotations
 
+import textwrap
 from argparse import Namespace
 from collections.abc import Iterator
 from typing import Any
 
-from punchlist.cli import OK
 from punchlist.cli.arguments import Parser, add_json, command_parser
 from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.core.commands import Limits
@@ -22,19 +22,18 @@ _FOCUS = {
 
 
 def parser() -> Parser:
-    made = command_parser("dialects", "Lists the todo tools that agents may use, and what each cannot say.", run=run)
+    made = command_parser("dialects", "Lists the todo tools that agents may use, and what each cannot say.", run=_list)
     add_json(made)
     return made
 
 
-def run(options: Namespace) -> int:
+def _list(options: Namespace) -> None:
     known = [dialect(name) for name in REGISTRY]
     if options.json:
         show_json([_data(one) for one in known])
     else:
         display = detect_display()
         show(line for one in known for line in _lines(one, f" {display.glyphs.dot} ", display.columns))
-    return OK
 
 
 def _data(one: Dialect) -> dict[str, Any]:
@@ -61,14 +60,13 @@ def _data(one: Dialect) -> dict[str, Any]:
 
 
 def described(one: Dialect) -> dict[str, str]:
-    """A dialect in a few words each: for the terminal and for the page of the docs."""
+    """Return the traits of a dialect in a few words each, for the terminal and for the page of the docs."""
     wiped = "a list that is all completed is cleared; " if one.policy.wipe_finished else ""
-    plan = "may be used" if one.refused_in_plan_mode is None else "refused"
     return {
         "statuses": ", ".join(one.statuses),
         "limits": "; ".join([*_limits(one.policy.limits), *one.limits]) or "none of its own",
         "focus": f"{wiped}{_FOCUS[one.policy.focus]}",
-        "plan mode": plan,
+        "plan mode": "may be used" if one.refused_in_plan_mode is None else "refused",
         "offered": _offered(one),
         "repairs": ", ".join(sorted(one.repairs)) or "none",
         "lossy": "; ".join(one.lossy) or "nothing is lost",
@@ -78,16 +76,12 @@ def described(one: Dialect) -> dict[str, str]:
 def _offered(one: Dialect) -> str:
     whose = "each with its own list" if one.layer == "todos" else "who share what it writes"
     children = f"to subagents, {whose}" if one.subagents == "own_list" else "not to subagents"
-    off = (
-        f"; not in the context {' or '.join(f'`{name}`' for name in sorted(one.withheld_in))}"
-        if one.withheld_in
-        else ""
-    )
-    return children + off
+    contexts = " or ".join(f"`{name}`" for name in sorted(one.withheld_in))
+    return f"{children}; not in the context {contexts}" if contexts else children
 
 
 def _limits(limits: Limits) -> Iterator[str]:
-    """Those that the dialect sets itself; ours, which are far away, go without saying."""
+    """Yield the limits that the dialect sets itself; ours are far away."""
     ours = Limits()
     if limits.items != ours.items:
         yield f"{limits.items:,} items"
@@ -100,8 +94,6 @@ def _limits(limits: Limits) -> Iterator[str]:
 
 
 def _lines(one: Dialect, dot: str, columns: int | None) -> Iterator[Line]:
-    import textwrap
-
     tools = ", ".join(f"`{tool.name}`" for tool in one.tools)
     yield (Span(one.name, "bold"), Span(f"{dot}{tools}", "accent"))
     for name, said in described(one).items():

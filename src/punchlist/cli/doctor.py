@@ -12,66 +12,20 @@ from collections.abc import Callable, Iterator
 from typing import Literal, NamedTuple
 
 from punchlist import __version__, config
+from punchlist.config import SETTINGS, own_secrets
 from punchlist.cli import FAILED, OK
 from punchlist.cli.arguments import Parser, add_json, board_url, command_parser
 from punchlist.cli.terminal import detect_display, show, show_json
-from punchlist.config import SETTINGS
 from punchlist.errors import ConfigInvalid, PunchlistError, StoreBusy
+from punchlist.store import store_path
+from punchlist.store.inspect import inspect
+from punchlist.store.lock import SidecarLock
 from punchlist.surfaces.spans import Display, Line, Span, Style, plural, shown
 
-_MARKS: dict[str, tuple[str, Style]] = {
-    "ok": ("completed", "good"),
-    "note": ("pending", "dim"),
-    "wrong": ("failed", "bad"),
-}
-
-
-def parser() -> Parser:
-    said = "Checks the board and this installation. Changes nothing; ends with 1 if something is wrong."
-    made = command_parser("doctor", said, run=run)
-    add_json(made)
-    return made
-
-
-def run(options: Namespace) -> int:
-    from punchlist.store import store_path
-
-    found = list(findings(store_path(board_url(options))))
-    wrong = sum(finding.state == "wrong" for finding in found)
-    if options.json:
-        show_json({"ok": not wrong, "findings": [finding._asdict() for finding in found]})
-    else:
-        unset = [finding for finding in found if finding.text.startswith(NOT_SET)]
-        show(_lines([*(finding for finding in found if finding not in unset), _others(len(unset))], detect_display()))
-        print()
-        print(f"{plural(wrong, 'thing')} to mend." if wrong else "All is well.")
-    return FAILED if wrong else OK
-
-
-def _others(unset: int) -> Checkup:
-    """A line for all settings that are not in use."""
-    return Checkup("settings", "ok", f"{unset} more are not set; `punchlist doctor --json` says what they are for")
-
-
-def _lines(found: list[Checkup], display: Display) -> Iterator[Line]:
-    column = max(len(finding.name) for finding in found)
-    for finding in found:
-        box, style = _MARKS[finding.state]
-        yield (
-            Span(f"{display.glyphs.boxes[box]} ", style),
-            Span(f"{finding.name:<{column}}  ", "bold"),
-            Span(shown(finding.text), "bad" if finding.state == "wrong" else "plain"),
-        )
-        if finding.fix:
-            yield (
-                Span(" " * (column + 2 + len(display.glyphs.boxes[box]) + 1)),
-                Span(f"fix: {shown(finding.fix)}", "warning"),
-            )
-
-
-State = Literal["ok", "note", "wrong"]
+CheckState = Literal["ok", "note", "wrong"]
 
 _WAL_FIXED = (3, 51, 3)
+"""The first SQLite in which several processes that write at once cannot damage a WAL file."""
 _NETWORK = frozenset(
     {
         *("nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "glusterfs", "lustre", "gpfs", "beegfs"),
@@ -81,40 +35,83 @@ _NETWORK = frozenset(
 )
 _FLEETING = frozenset({"tmpfs", "ramfs"})
 _LOCK_SECONDS = 2.0
-NOT_SET = "not set: "
+_NOT_SET = "not set: "
+_MARKS: dict[str, tuple[str, Style]] = {
+    "ok": ("completed", "good"),
+    "note": ("pending", "dim"),
+    "wrong": ("failed", "bad"),
+}
 
 
 class Checkup(NamedTuple):
-    """One thing that was looked at. `wrong` needs the reader to act, and `fix` says how."""
+    """One thing that was checked. `wrong` needs the reader to act, and `fix` says how."""
 
     name: str
-    state: State
+    state: CheckState
     text: str
     fix: str = ""
 
 
-def findings(path: str) -> Iterator[Checkup]:
-    """All checks, in order. The path is empty for a board in memory."""
+def parser() -> Parser:
+    about = "Checks the board and this installation. Changes nothing; ends with 1 if something is wrong."
+    made = command_parser("doctor", about, run=_examine)
+    add_json(made)
+    return made
+
+
+def _examine(options: Namespace) -> int:
+    found = list(_check_all(store_path(board_url(options))))
+    wrong = sum(checkup.state == "wrong" for checkup in found)
+    if options.json:
+        show_json({"ok": not wrong, "findings": [checkup._asdict() for checkup in found]})
+    else:
+        unset = [checkup for checkup in found if checkup.text.startswith(_NOT_SET)]
+        others = f"{len(unset)} more are not set; `punchlist doctor --json` says what they are for"
+        rows = [*(checkup for checkup in found if checkup not in unset), Checkup("settings", "ok", others)]
+        show(_lines(rows, detect_display()))
+        print()
+        print(f"{plural(wrong, 'thing')} to mend." if wrong else "All is well.")
+    return FAILED if wrong else OK
+
+
+def _lines(found: list[Checkup], display: Display) -> Iterator[Line]:
+    column = max(len(checkup.name) for checkup in found)
+    for checkup in found:
+        box, style = _MARKS[checkup.state]
+        yield (
+            Span(f"{display.glyphs.boxes[box]} ", style),
+            Span(f"{checkup.name:<{column}}  ", "bold"),
+            Span(shown(checkup.text), "bad" if checkup.state == "wrong" else "plain"),
+        )
+        if checkup.fix:
+            yield (
+                Span(" " * (column + 2 + len(display.glyphs.boxes[box]) + 1)),
+                Span(f"fix: {shown(checkup.fix)}", "warning"),
+            )
+
+
+def _check_all(path: str) -> Iterator[Checkup]:
+    """Yield all checks, in order. The path is empty for a board in memory."""
     yield Checkup("punchlist", "ok", __version__)
     yield Checkup("python", "ok", f"{platform.python_version()} ({platform.system()} {platform.machine()})")
-    yield _sqlite()
+    yield _check_sqlite()
     if not path:
         yield Checkup("board", "note", "in memory: it ends with the program")
     elif not os.path.exists(path):
         yield Checkup("board", "note", f"{path} is not there yet; the first write makes it")
-        yield file_system(path)
+        yield check_file_system(path)
     else:
-        yield _board(path)
-        yield from permissions(path)
-        yield file_system(path)
-        lock = _lock(path)
+        yield _check_board(path)
+        yield from _check_permissions(path)
+        yield check_file_system(path)
+        lock = _check_lock(path)
         yield lock
         if lock.state == "ok":
-            yield from _content(path)
-    yield from _settings()
+            yield from _check_content(path)
+    yield from _check_settings()
 
 
-def _sqlite() -> Checkup:
+def _check_sqlite() -> Checkup:
     version = sqlite3.sqlite_version
     if sqlite3.sqlite_version_info >= _WAL_FIXED:
         return Checkup("sqlite", "ok", version)
@@ -127,21 +124,21 @@ def _sqlite() -> Checkup:
     )
 
 
-def _board(path: str) -> Checkup:
+def _check_board(path: str) -> Checkup:
     sizes = {part: os.stat(path + part).st_size for part in ("", "-wal") if os.path.exists(path + part)}
-    wal = f" and {size_text(sizes['-wal'])} of WAL" if "-wal" in sizes else ""
-    return Checkup("board", "ok", f"{path}, {size_text(sizes[''])}{wal}")
+    wal = f" and {_size_text(sizes['-wal'])} of WAL" if "-wal" in sizes else ""
+    return Checkup("board", "ok", f"{path}, {_size_text(sizes[''])}{wal}")
 
 
-def size_text(size: int) -> str:
+def _size_text(size: int) -> str:
     for unit, factor in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
         if size >= factor:
             return f"{size / factor:.1f} {unit}"
     return f"{size} bytes"
 
 
-def permissions(path: str) -> Iterator[Checkup]:
-    """The file and what lies beside it are for their owner alone, and so is the folder."""
+def _check_permissions(path: str) -> Iterator[Checkup]:
+    """Check that the board's files and its folder are for their owner alone."""
     folder = os.path.dirname(path)
     parts = [path + part for part in ("", "-wal", "-shm", ".lock", ".notify") if os.path.exists(path + part)]
     open_parts = [part for part in parts if stat.S_IMODE(os.stat(part).st_mode) & 0o077]
@@ -161,8 +158,8 @@ def permissions(path: str) -> Iterator[Checkup]:
         yield Checkup("folder", "note", said, f"chmod 700 {shlex.quote(folder)}")
 
 
-def file_system(path: str, mounts: str = "/proc/mounts") -> Checkup:
-    """What the board lies on; SQLite's shared memory and our lock need a local disk."""
+def check_file_system(path: str, mounts: str = "/proc/mounts") -> Checkup:
+    """Check the file system of the board: SQLite's shared memory and our lock need a local disk."""
     try:
         with open(mounts, encoding="utf-8", errors="replace") as file:
             table = [line.split(" ") for line in file]
@@ -184,23 +181,21 @@ def file_system(path: str, mounts: str = "/proc/mounts") -> Checkup:
     return Checkup("disk", "ok", kind)
 
 
-def _lock(path: str) -> Checkup:
-    from punchlist.store.lock import SidecarLock
-
+def _check_lock(path: str) -> Checkup:
     lock = SidecarLock(f"{path}.lock", timeout=_LOCK_SECONDS)
     try:
         with lock.held():
             return Checkup("lock", "ok", "free")
     except StoreBusy:
-        holder = lock_holder(f"{path}.lock")
+        holder = find_lock_holder(f"{path}.lock")
         fix = "wait for that program, or end it if it hangs" if holder else "find the program that holds it and end it"
         return Checkup("lock", "wrong", f"held{f' by {holder}' if holder else ''} for over {_LOCK_SECONDS:g} s", fix)
     finally:
         lock.close()
 
 
-def lock_holder(path: str, locks: str = "/proc/locks") -> str | None:
-    """The process that holds a lock on a file, where the system says so."""
+def find_lock_holder(path: str, locks: str = "/proc/locks") -> str | None:
+    """Return the process that holds a lock on a file, where the system says so."""
     inode = os.stat(path).st_ino
     try:
         with open(locks, encoding="ascii", errors="replace") as file:
@@ -221,9 +216,7 @@ def _command_of(process: str) -> str:
         return ""
 
 
-def _content(path: str) -> Iterator[Checkup]:
-    from punchlist.store.inspect import inspect
-
+def _check_content(path: str) -> Iterator[Checkup]:
     try:
         found = inspect(path)
     except PunchlistError as error:
@@ -243,20 +236,18 @@ def _content(path: str) -> Iterator[Checkup]:
         yield Checkup("journal", "wrong", f"the journal mode is {found.journal}, not WAL", "let Punchlist alone write")
 
 
-def _settings() -> Iterator[Checkup]:
+def _check_settings() -> Iterator[Checkup]:
     for name, meaning in SETTINGS.items():
         value = os.environ.get(name)
-        problem = _problem(name) if value else ""
+        problem = _find_problem(name) if value else ""
         if problem:
             yield Checkup(f"${name}", "wrong", problem, meaning)
         else:
-            yield Checkup(f"${name}", "ok", value or f"{NOT_SET}{meaning}")
+            yield Checkup(f"${name}", "ok", value or f"{_NOT_SET}{meaning}")
 
 
-def _problem(name: str) -> str:
-    """What is wrong with a setting, as those who use it would say."""
-    from punchlist.config import own_secrets
-
+def _find_problem(name: str) -> str:
+    """Return the problem of a setting in the words of the code that reads it; empty if there is none."""
     readers: dict[str, Callable[[], object]] = {
         "PUNCHLIST_DURABILITY": config.durability,
         "PUNCHLIST_LEASE": config.lease,

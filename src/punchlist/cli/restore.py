@@ -64,9 +64,9 @@ def _restore(options: Namespace) -> int:
         if options.history:
             count = agent.import_history(place.path, transcript.format, session=conversation)
             calls = _replay_tasks(agent, transcript)
-            text = f"Imported {plural(count, 'write')} of {_owner(agent)}{_source(transcript)}.{_replayed(agent, calls)}"
+            text = f"Imported {plural(count, 'write')} of {_owner(agent)}{_source(transcript)}."
             found = {**_data(options, transcript, written), "imported": count, "task_calls": calls}
-            _report(options, transcript, found, text)
+            _report(options, transcript, found, text + _replayed(agent, calls))
             return OK
         return _take_over(agent, options, transcript, written, label=f"from {os.path.basename(place.path)}")
 

@@ -24,9 +24,8 @@ _LEGEND = (
 
 
 def parser() -> Parser:
-    made = command_parser(
-        "stats", "Shows what the todo layer itself costs, by dialect and profile.", run=run, examples=_EXAMPLES
-    )
+    about = "Shows what the todo layer itself costs, by dialect and profile."
+    made = command_parser("stats", about, run=_show, examples=_EXAMPLES)
     made.add_argument("--session", metavar="S", help="only this session")
     add_all(made)
     made.add_argument(
@@ -36,7 +35,7 @@ def parser() -> Parser:
     return made
 
 
-def run(options: Namespace) -> int:
+def _show(options: Namespace) -> int:
     with open_board(options) as board:
         project = None if options.session else here(options)
         rows = board.costs(project=project, session=options.session)
@@ -45,15 +44,13 @@ def run(options: Namespace) -> int:
         return _compare(costs, *options.compare, as_json=options.json)
     if options.json:
         show_json([_data(cost) for cost in costs])
-        return OK
-    if not costs:
+    elif not costs:
         print(_nothing(options))
-        return OK
-    display = detect_display()
-    agents = len({(row.session, row.agent) for row in rows})
-    print(f"What the todo layer cost {agents} agent{'' if agents == 1 else 's'}:\n")
-    show(display.cut(line) for line in table(costs))
-    print(f"\n{_LEGEND}")
+    else:
+        agents = len({(row.session, row.agent) for row in rows})
+        print(f"What the todo layer cost {plural(agents, 'agent')}:\n")
+        show(map(detect_display().cut, _table(costs)))
+        print(f"\n{_LEGEND}")
     return OK
 
 
@@ -72,18 +69,18 @@ def _compare(costs: list[Cost], one: str, other: str, *, as_json: bool) -> int:
     for name in (one, other):
         cost = _named(costs, name)
         if cost is None:
-            known = ", ".join(f"`{title(cost)}`" for cost in costs) or "nothing yet"
+            known = ", ".join(f"`{_title(cost)}`" for cost in costs) or "nothing yet"
             return complain(f"Nothing is counted for `{name}`; there is: {known}.", FAILED)
         found.append(cost)
     if as_json:
         show_json([_data(cost) for cost in found])
     else:
-        show(comparison(*found))
+        show(_comparison(*found))
     return OK
 
 
 def _named(costs: Iterable[Cost], name: str) -> Cost | None:
-    """What a dialect cost with a profile, or with all of them when only the dialect is named."""
+    """Return the cost of a dialect with a profile, or with all profiles when only the dialect is named."""
     dialect, _, profile = name.partition("/")
     total: Cost | None = None
     for cost in costs:
@@ -105,7 +102,7 @@ def _data(cost: Cost) -> dict[str, Any]:
         "calls_of_other_tools": spent.others,
         "share_of_calls": round(cost.share, 4),
         "descriptions": _size(spent.descriptions),
-        "said": {**_size(said(cost)), "by_kind": {kind: _size(size) for kind, size in spent.injections.items()}},
+        "said": {**_size(_injected(cost)), "by_kind": {kind: _size(size) for kind, size in spent.injections.items()}},
         "arguments": _size(calls.arguments),
         "replies": _size(calls.replies),
         "withheld": spent.withheld,
@@ -121,10 +118,10 @@ def _size(size: Size) -> dict[str, int]:
 _HEADINGS = ("turns", "calls", "share", "tools", "said", "written", "read", "tokens", "a turn")
 
 
-def table(costs: Sequence[Cost]) -> Iterator[Line]:
-    """A row for each dialect and profile, in estimated tokens, and below it what is out of the ordinary."""
-    name = max(len(title(cost)) for cost in costs)
-    rows = [(title(cost), *_cells(cost)) for cost in costs]
+def _table(costs: Sequence[Cost]) -> Iterator[Line]:
+    """Yield a row for each dialect and profile, in estimated tokens, and below it what is out of the ordinary."""
+    name = max(len(_title(cost)) for cost in costs)
+    rows = [(_title(cost), *_cells(cost)) for cost in costs]
     wide = [max(len(_HEADINGS[at]), *(len(row[at + 1]) for row in rows)) for at in range(len(_HEADINGS))]
     heads = "  ".join(head.rjust(width) for head, width in zip(_HEADINGS, wide, strict=True))
     yield (Span(f"{'':<{name}}  {heads}", "dim"),)
@@ -134,12 +131,12 @@ def table(costs: Sequence[Cost]) -> Iterator[Line]:
         yield from ((Span(f"  {said}", "dim"),) for said in _remarks(cost))
 
 
-def title(cost: Cost) -> str:
+def _title(cost: Cost) -> str:
     return f"{cost.dialect}/{cost.profile}" if cost.profile else cost.dialect
 
 
 def _cells(cost: Cost) -> tuple[str, ...]:
-    parts = (cost.spent.descriptions, said(cost), cost.calls.arguments, cost.calls.replies)
+    parts = (cost.spent.descriptions, _injected(cost), cost.calls.arguments, cost.calls.replies)
     return (
         f"{cost.spent.turns:,}",
         f"{cost.calls.arguments.count:,}",
@@ -150,8 +147,8 @@ def _cells(cost: Cost) -> tuple[str, ...]:
     )
 
 
-def said(cost: Cost) -> Size:
-    """All that was put before the model, of whatever kind."""
+def _injected(cost: Cost) -> Size:
+    """Return the size of all texts that were put before the model, of whatever kind."""
     return sum(cost.spent.injections.values(), NOTHING)
 
 
@@ -170,10 +167,10 @@ def _remarks(cost: Cost) -> Iterator[str]:
         yield found
 
 
-def comparison(one: Cost, other: Cost) -> Iterator[Line]:
-    """Two of them side by side; where it makes sense, by the turn, so that long and short sessions compare."""
+def _comparison(one: Cost, other: Cost) -> Iterator[Line]:
+    """Yield two costs side by side; where it makes sense, per turn, so that long and short sessions compare."""
     rows = [(label, *cells) for label, *cells in _compared(one, other)]
-    names = (title(one), title(other))
+    names = (_title(one), _title(other))
     label = max(len(row[0]) for row in rows)
     left = max(len(names[0]), *(len(row[1]) for row in rows))
     right = max(len(names[1]), *(len(row[2]) for row in rows))
@@ -188,7 +185,7 @@ def _compared(one: Cost, other: Cost) -> Iterable[tuple[str, str, str, str]]:
     yield "share of all calls", f"{one.share:.0%}", f"{other.share:.0%}", _ratio(one.share, other.share)
     for what, first, second in (
         ("tokens a turn: tools", one.spent.descriptions.tokens, other.spent.descriptions.tokens),
-        ("tokens a turn: said", said(one).tokens, said(other).tokens),
+        ("tokens a turn: said", _injected(one).tokens, _injected(other).tokens),
         ("tokens a turn: written", one.calls.arguments.tokens, other.calls.arguments.tokens),
         ("tokens a turn: read", one.calls.replies.tokens, other.calls.replies.tokens),
         ("tokens a turn: all", one.tokens, other.tokens),

@@ -1,4 +1,4 @@
-"""`punchlist statusline`: one line for the status bar of an agent. Quick, and quiet whatever happens."""
+"""`punchlist statusline`: print one line for the status bar of an agent. Quick, and never an error."""
 
 from __future__ import annotations
 
@@ -8,22 +8,21 @@ import select
 import sys
 from argparse import Namespace
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
-from punchlist.cli import OK
+from punchlist.board import Board
 from punchlist.cli.arguments import Parser, board_url, command_parser
 from punchlist.cli.terminal import detect_display
+from punchlist.core.current_work import append_tasks
+from punchlist.core.todo import TodoList
+from punchlist.store import ListRow, store_path
+from punchlist.store.sqlite import SqliteStore
+from punchlist.surfaces.lists import Helped, status_line
 
-if TYPE_CHECKING:
-    from punchlist.board import Board
-    from punchlist.core.todo import TodoList
-    from punchlist.store import ListRow
-    from punchlist.surfaces.lists import Helped
+_INPUT_SECONDS = 0.2
+"""Seconds to wait for each part of standard input: a host that gives none must not hold up its own status bar."""
 
-_PATIENCE = 0.2
-"""Seconds to wait for the first word on standard input, and for each next one."""
-
-_LARGEST = 1024 * 1024
+_MOST_INPUT = 1024 * 1024
 _LOCK_SECONDS = 1.0
 _EXAMPLES = """\
   in ~/.claude/settings.json:  "statusLine": {"type": "command", "command": "punchlist statusline"}
@@ -31,38 +30,34 @@ _EXAMPLES = """\
 
 
 def parser() -> Parser:
-    said = (
+    about = (
         "Prints what is being done and how far it is, as in `▸ Running tests (2/5)`; nothing if nothing is tracked. "
         "Reads what Claude Code gives a status line on standard input."
     )
-    made = command_parser("statusline", said, run=run, examples=_EXAMPLES)
+    made = command_parser("statusline", about, run=_show, examples=_EXAMPLES)
     made.add_argument("--session", metavar="S", help="the session (default: what standard input says, else the latest)")
     made.add_argument("--agent", metavar="A", help="the agent (default: the first at work that has a list)")
     return made
 
 
-def run(options: Namespace) -> int:
-    """Always succeeds: a status bar is no place for an error."""
-    with suppress(Exception):
-        from punchlist.surfaces.lists import status_line
-
+def _show(options: Namespace) -> None:
+    with suppress(Exception):  # a status bar is no place for an error
         given: dict[str, Any] = {}
         with suppress(Exception):  # no standard input at all, nothing on it, or nothing that we understand
-            given = _given()
-        todos, helped = _todos(options, given)
+            given = _read_input()
+        todos, helped = _find_todos(options, given)
         line = "" if todos is None else status_line(todos, detect_display(), helped)
         if line:
             print(line)
-    return OK
 
 
-def _given() -> dict[str, Any]:
-    """What the host says on standard input; nothing if it says nothing at once."""
+def _read_input() -> dict[str, Any]:
+    """Return the JSON that the host gives on standard input; nothing if it gives nothing at once."""
     if sys.stdin.isatty():
         return {}
     handle = sys.stdin.fileno()
     body = b""
-    while len(body) < _LARGEST and select.select([handle], [], [], _PATIENCE)[0]:
+    while len(body) < _MOST_INPUT and select.select([handle], [], [], _INPUT_SECONDS)[0]:
         part = os.read(handle, 65_536)
         if not part:
             break
@@ -71,26 +66,22 @@ def _given() -> dict[str, Any]:
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
 
-def _todos(options: Namespace, given: dict[str, Any]) -> tuple[TodoList | None, Helped]:
-    """The list to show, and who is at work on its items beside its agent."""
-    from punchlist.board import Board
-    from punchlist.store import store_path
-    from punchlist.store.sqlite import SqliteStore
-
+def _find_todos(options: Namespace, given: dict[str, Any]) -> tuple[TodoList | None, Helped]:
+    """Return the list to show, and the subagents at work on its items."""
     path = store_path(board_url(options))
     if not os.path.exists(path):
         return None, {}
     session = options.session or given.get("session_id") or os.environ.get("PUNCHLIST_SESSION")
     with Board(SqliteStore(path, lock_timeout=_LOCK_SECONDS)) as board:
         project = None if session else _folder(given)
-        row = _list(board, session, project, options.agent)
+        row = _find_list(board, session, project, options.agent)
         if row is None:
-            return _tasks(board, session, project, options.agent), {}
+            return _find_tasks(board, session, project, options.agent), {}
         return row.todos, board.helpers(row.session).get(row.agent, {})
 
 
-def _list(board: Board, session: str | None, project: str | None, agent: str | None) -> ListRow | None:
-    """The first list that is wanted. That of a child which has finished is not, while who started it has not."""
+def _find_list(board: Board, session: str | None, project: str | None, agent: str | None) -> ListRow | None:
+    """Return the first list that is wanted, but that of a finished subagent only after its ancestors finished too."""
     for limit in (1, 100) if agent is None else (100,):
         for row in board.lists(project=project, session=session, limit=limit):
             if row.todos.items and (agent == row.agent or (agent is None and not _is_gone(board, row))):
@@ -106,11 +97,8 @@ def _is_gone(board: Board, row: ListRow) -> bool:
     return board.store.read(lambda tx: is_gone(tx, row.session, row.agent))
 
 
-def _tasks(board: Board, session: str | None, project: str | None, agent: str | None) -> TodoList | None:
-    """The tasks of a session that has no list, as one: those of its own list, else those that its agent has."""
-    from punchlist.core.current_work import append_tasks
-    from punchlist.core.todo import TodoList
-
+def _find_tasks(board: Board, session: str | None, project: str | None, agent: str | None) -> TodoList | None:
+    """Return the tasks of a session without a list as one: those of its own task list, else those of its agent."""
     if session is None:
         session = next((row.id for row in board.sessions(project=project, limit=1)), None)
     if session is None:

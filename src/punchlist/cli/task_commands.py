@@ -169,11 +169,11 @@ def _listed(tasks: Tasks, options: Namespace, most: int) -> list[Task]:
     after = None if options.after is None else options.after.strip().removeprefix("#")
     if after is not None and not is_number(after):
         raise InvalidInput(problem=f"`{options.after}` is no id; `--after` takes that of the last task that was shown.")
-    filters = {"owner": options.owner, "label": options.label, "parent": parent, "after": after, "limit": most + 1}
+    filters = {"owner": options.owner, "label": options.label, "parent": parent, "after": after}
     if options.status is not None or options.all:
-        return list(tasks.list(status=options.status, **filters))
+        return list(tasks.list(status=options.status, limit=most + 1, **filters))
     open_statuses = [status.value for status in TaskStatus if status not in SETTLED]
-    found = [task for status in open_statuses for task in tasks.list(status=status, **filters)]
+    found = [task for status in open_statuses for task in tasks.list(status=status, limit=most + 1, **filters)]
     return sorted(found, key=lambda task: int(task.id))[: most + 1]
 
 

@@ -7,10 +7,9 @@ import sys
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from io import TextIOWrapper
-from types import TracebackType
 from typing import Any, Self, TextIO
 
-from punchlist.surfaces.spans import ASCII, UNICODE, Display, Glyphs, Line, Style
+from punchlist.surfaces.spans import ASCII, UNICODE, Display, Glyphs, Line, Style, plain
 
 _SGR: dict[Style, str] = {
     "dim": "2",
@@ -22,63 +21,65 @@ _SGR: dict[Style, str] = {
     "struck": "2;9",
     "accent": "35",
 }
+_HIDE_CURSOR, _SHOW_CURSOR = "\x1b[?25l", "\x1b[?25h"
+_BEGIN, _END = "\x1b[?2026h", "\x1b[?2026l"
+"""Around a picture: terminals that know it show the new one at once, others ignore it."""
 
 
-def speak_safely() -> None:
-    """A character that the terminal's encoding lacks prints as `?` instead of ending the program."""
+def replace_unprintable() -> None:
+    """Let a character that the terminal's encoding lacks print as `?` instead of ending the program."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
 
 
-def detect_display(stream: TextIO | None = None) -> Display:
-    """What can be shown on a stream, standard output by default."""
-    chosen = stream or sys.stdout
-    return Display(glyphs(chosen), columns(chosen))
+def detect_display() -> Display:
+    """Return what standard output can show."""
+    return Display(glyphs(sys.stdout), columns(sys.stdout))
 
 
 def glyphs(stream: TextIO) -> Glyphs:
-    """Unicode signs if the encoding has them and neither the locale nor the terminal says otherwise."""
+    """Return Unicode signs if the encoding has them and neither the locale nor the terminal says otherwise."""
     encoding = (getattr(stream, "encoding", None) or "").lower().replace("-", "").replace("_", "")
     if not encoding.startswith("utf") or os.environ.get("TERM") in ("dumb", "linux"):
         return ASCII
     environ = os.environ.get
     # Python itself sets LC_CTYPE to C.UTF-8 where the locale is C; then LANG is what the user said.
-    spoken = environ("LC_ALL") or (environ("LC_CTYPE", "").replace("C.UTF-8", "")) or environ("LANG") or "utf-8"
-    return UNICODE if "utf" in spoken.lower() else ASCII
+    locale = environ("LC_ALL") or (environ("LC_CTYPE", "").replace("C.UTF-8", "")) or environ("LANG") or "utf-8"
+    return UNICODE if "utf" in locale.lower() else ASCII
 
 
 def columns(stream: TextIO) -> int | None:
-    """The width to cut lines to; None into a pipe or a file, unless $COLUMNS says one."""
-    said = os.environ.get("COLUMNS", "")
-    if said.isascii() and said.isdigit() and int(said) > 0:
-        return int(said)
+    """Return the width to cut lines to; None into a pipe or a file, unless $COLUMNS names one."""
+    given = os.environ.get("COLUMNS", "")
+    if given.isascii() and given.isdigit() and int(given) > 0:
+        return int(given)
     try:
         return os.get_terminal_size(stream.fileno()).columns or None if stream.isatty() else None
     except (OSError, ValueError):
         return None
 
 
-def colours(stream: TextIO | None = None) -> bool:
-    """`NO_COLOR` first, then `FORCE_COLOR` and `CLICOLOR_FORCE`, then whether it is a terminal at all."""
+def has_colours() -> bool:
+    """`NO_COLOR` decides first, then `FORCE_COLOR` and `CLICOLOR_FORCE`, then whether stdout is a terminal."""
     environ = os.environ.get
     if environ("NO_COLOR"):
         return False
     if any(environ(name, "0") not in ("", "0") for name in ("FORCE_COLOR", "CLICOLOR_FORCE")):
         return True
-    return (stream or sys.stdout).isatty() and environ("TERM") != "dumb"
+    return sys.stdout.isatty() and environ("TERM") != "dumb"
 
 
-def painted(line: Line, *, colour: bool) -> str:
+def paint(line: Line, *, colour: bool) -> str:
     if not colour:
-        return "".join(span.text for span in line).rstrip()
+        return plain(line).rstrip()
     return "".join(f"\x1b[{_SGR[style]}m{text}\x1b[0m" if style in _SGR and text else text for text, style in line)
 
 
 def show(lines: Iterable[Line]) -> None:
-    colour = colours()
+    colour = has_colours()
     for line in lines:
-        print(painted(line, colour=colour))
+        print(paint(line, colour=colour))
 
 
 def show_json(value: Any, *, indent: int = 2) -> None:
@@ -86,7 +87,8 @@ def show_json(value: Any, *, indent: int = 2) -> None:
 
 
 def json_text(value: Any, *, indent: int = 2) -> str:
-    """JSON that is safe to look at: what a terminal could obey is written as an escape, and means the same."""
+    """Return JSON that is safe to look at: a character that a terminal could obey is written as its escape."""
+    # Imported here: `--help` needs neither, and msgspec alone takes three times as long as a bare start.
     import re
 
     import msgspec
@@ -102,57 +104,43 @@ def _escaped(character: str) -> str:
     return "".join(f"\\u{units[place]:02x}{units[place + 1]:02x}" for place in range(0, len(units), 2))
 
 
-_HIDE, _SHOW = "\x1b[?25l", "\x1b[?25h"
-_BEGIN, _END = "\x1b[?2026h", "\x1b[?2026l"
-"""Around a picture: terminals that know it show the new one at once, others ignore it."""
-
-
 class Screen:
-    """Use it as a context: the cursor and the keyboard's echo come back however it ends."""
+    """A picture below the terminal's own text. As a context, it restores cursor and echo however it ends."""
 
     def __init__(self) -> None:
-        self._drawn = 0
-        self._size = (0, 0)
+        self._height = 0
+        self._size: os.terminal_size | None = None
         self._keyboard: list[Any] | None = None
-        self._colour = colours()
+        self._colour = has_colours()
         self._glyphs = glyphs(sys.stdout)
 
     @property
     def display(self) -> Display:
-        """One column is left free: a character in the last one makes some terminals wrap."""
-        return Display(self._glyphs, max(20, self._now().columns - 1))
+        # One column is left free: a character in the last one makes some terminals wrap.
+        return Display(self._glyphs, max(20, _terminal_size().columns - 1))
 
     @property
     def height(self) -> int:
-        return max(4, self._now().lines - 1)
-
-    def _now(self) -> os.terminal_size:
-        with suppress(OSError, ValueError):
-            found = os.get_terminal_size(sys.stdout.fileno())
-            if found.columns and found.lines:
-                return found
-        return os.terminal_size((80, 24))
+        return max(4, _terminal_size().lines - 1)
 
     def draw(self, lines: Sequence[Line]) -> None:
-        size = self._now()
-        start = f"\x1b[{self._drawn}A\r" if self._drawn else ""
-        if self._drawn and (size.columns, size.lines) != self._size:
-            start = "\x1b[H\x1b[2J"  # the old picture was folded: nobody knows where it begins
-        body = "".join(f"{painted(line, colour=self._colour)}\x1b[K\n" for line in lines)
+        size = _terminal_size()
+        start = f"\x1b[{self._height}A\r" if self._height else ""
+        if self._height and size != self._size:
+            start = "\x1b[H\x1b[2J"  # the old picture was folded: its first line cannot be known
+        body = "".join(f"{paint(line, colour=self._colour)}\x1b[K\n" for line in lines)
         sys.stdout.write(f"{_BEGIN}{start}{body}\x1b[J{_END}")
         sys.stdout.flush()
-        self._drawn, self._size = len(lines), (size.columns, size.lines)
+        self._height, self._size = len(lines), size
 
     def __enter__(self) -> Self:
-        self._keyboard = _echo_off()
-        sys.stdout.write(_HIDE)
+        self._keyboard = _switch_echo_off()
+        sys.stdout.write(_HIDE_CURSOR)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         with suppress(OSError, ValueError):
-            sys.stdout.write(_SHOW)
+            sys.stdout.write(_SHOW_CURSOR)
             sys.stdout.flush()
         if self._keyboard is not None:
             import termios
@@ -161,8 +149,16 @@ class Screen:
                 termios.tcsetattr(sys.stdin.fileno(), termios.TCSANOW, self._keyboard)
 
 
-def _echo_off() -> list[Any] | None:
-    """Keys that are pressed do not appear in the picture. What to restore, or None where there is no keyboard."""
+def _terminal_size() -> os.terminal_size:
+    with suppress(OSError, ValueError):
+        found = os.get_terminal_size(sys.stdout.fileno())
+        if found.columns and found.lines:
+            return found
+    return os.terminal_size((80, 24))
+
+
+def _switch_echo_off() -> list[Any] | None:
+    """Keep keys that are pressed out of the picture. Return what to restore, None where there is no keyboard."""
     try:
         import termios
     except ImportError:

@@ -1,19 +1,18 @@
-"""`punchlist todos`: what this project's agents plan, do and have done."""
+"""`punchlist todos`: show the lists of this project's agents."""
 
 from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from shlex import quote
+from typing import Any
 
-from punchlist.cli import OK
+from punchlist.board import Board
 from punchlist.cli.arguments import Parser, add_all, add_json, add_limit, command_parser, here, open_board
 from punchlist.cli.terminal import detect_display, show, show_json
-
-if TYPE_CHECKING:
-    from punchlist.board import Board
-    from punchlist.store import ListRow
-    from punchlist.surfaces.lists import Helped
+from punchlist.store import ListRow
+from punchlist.surfaces.lists import Helped, board_lines
+from punchlist.surfaces.spans import shown
 
 _EXAMPLES = """\
   punchlist todos                      the lists of this project, the latest first
@@ -23,7 +22,7 @@ _EXAMPLES = """\
 
 
 def parser() -> Parser:
-    made = command_parser("todos", "Shows the lists of this project, the latest first.", run=run, examples=_EXAMPLES)
+    made = command_parser("todos", "Shows the lists of this project, the latest first.", run=_show, examples=_EXAMPLES)
     add_all(made)
     made.add_argument("--session", metavar="S", help="all agents of this session")
     made.add_argument("--agent", metavar="A", help="only agents of this name")
@@ -33,10 +32,10 @@ def parser() -> Parser:
     return made
 
 
-def run(options: Namespace) -> int:
+def _show(options: Namespace) -> None:
     with open_board(options, reads=True) as board:
         where = None if options.session else here(options)
-        # Agents are told apart here, so that one name is found behind more than the latest lists.
+        # Agents are picked by name here, not by the store: more than the latest lists have to be read for one.
         most = 1000 if options.agent else options.limit
         rows = [
             row
@@ -45,30 +44,22 @@ def run(options: Namespace) -> int:
         ][: options.limit]
         helped = _helped(board, rows)
         now = board.now()
-        instead = "" if rows or not options.session else _tasks_of(board, options.session)
+        instead = "" if rows or not options.session else _point_to_tasks(board, options.session)
     if options.json:
-        show_json([{**list_data(row, rows), "helpers": helped.get(row.number, {})} for row in rows])
+        show_json([{**_list_data(row, rows), "helpers": helped.get(row.number, {})} for row in rows])
     elif rows:
-        from punchlist.surfaces.lists import board_lines
-
         show(board_lines(rows, detect_display(), now=now, projects=options.all, ids=options.ids, helped=helped))
     else:
         print(instead or _nothing(options))
-    return OK
 
 
 def _helped(board: Board, rows: Sequence[ListRow]) -> dict[int, Helped]:
-    """For each agent the items that subagents are at work on."""
+    """Return for each agent the items that subagents are at work on."""
     by_session = {session: board.helpers(session) for session in dict.fromkeys(row.session for row in rows)}
     return {row.number: by_session[row.session].get(row.agent, {}) for row in rows}
 
 
-def _tasks_of(board: Board, session: str) -> str:
-    """Where to look for a session that has tasks instead of todos."""
-    from shlex import quote
-
-    from punchlist.surfaces.spans import shown
-
+def _point_to_tasks(board: Board, session: str) -> str:
     name = f"session:{session}"
     if not board.tasks(name).list(limit=1):
         return ""
@@ -86,14 +77,13 @@ def _nothing(options: Namespace) -> str:
     )
 
 
-def list_data(row: ListRow, rows: Sequence[ListRow] = ()) -> dict[str, Any]:
-    """A list as JSON values. Every key is always there."""
+def _list_data(row: ListRow, rows: Sequence[ListRow]) -> dict[str, Any]:
+    """Return a list as JSON values. Every key is always there."""
     todos = row.todos
-    parent = next((other.agent for other in rows if other.number == row.parent), None)
     return {
         "session": row.session,
         "agent": row.agent,
-        "parent": parent,
+        "parent": next((other.agent for other in rows if other.number == row.parent), None),
         "label": row.label,
         "project": row.project,
         "mode": row.mode,

@@ -104,6 +104,11 @@ def plain(line: Iterable[Span]) -> str:
     return "".join(span.text for span in line)
 
 
+def plain_text(lines: Iterable[Line]) -> str:
+    """Return lines as a text without styles, for a file or a program."""
+    return "".join(f"{plain(line).rstrip()}\n" for line in lines)
+
+
 def cut(line: Line, columns: int | None, glyphs: Glyphs) -> Line:
     """The line, cut by cells to fit; the sign of the cut stands in the style of what it cuts."""
     if columns is None or cells(line) <= columns:
