@@ -65,32 +65,49 @@ class Parser(ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise SystemExit(complain(f"{message}; see `{self.prog} --help`.", UNUSABLE))
 
+    def add_verbs(self, *, first: str = "", required: bool = True) -> Callable[[str, str, Run], Parser]:
+        """Return a function that adds a verb by its name, its line in the help and the function that it runs."""
+        self.first_verb = first
+        verbs = self.add_subparsers(metavar="VERB", required=required, parser_class=Parser)
+
+        def add_verb(name: str, help: str, run: Run) -> Parser:
+            added: Parser = verbs.add_parser(name, help=help, description=describe_verb(help))
+            added.set_defaults(run=run)
+            added.add_db()
+            return added
+
+        return add_verb
+
+    def add_db(self) -> None:
+        """Add `--db`. It has no default, so that a verb without it does not hide the one given before."""
+        where = "the board (default: $PUNCHLIST_DB, else your own)"
+        self.add_argument("--db", metavar="URL", default=argparse.SUPPRESS, help=where)
+
+    def add_json(self, *, lines: bool = False) -> None:
+        self.add_argument("--json", action="store_true", help="print JSON, one line each" if lines else "print JSON")
+
+    def add_limit(self, default: int | None, what: str) -> None:
+        self.add_argument("--limit", type=count, default=default, metavar="N", help=f"at most N {what}")
+
+    def add_all(self) -> None:
+        where = self.add_mutually_exclusive_group()
+        where.add_argument("--all", action="store_true", help="of every project, not only this one")
+        where.add_argument("--project", metavar="DIR", help="of the project to which this folder belongs")
+
+    def add_by(self, who: str = "who does it") -> None:
+        self.add_argument("--by", metavar="NAME", help=f"{who} (default: your login name)")
+
 
 def command_parser(name: str, description: str, *, run: Run | None = None, examples: str = "") -> Parser:
     """Return a command's parser with `--db`. A command with verbs leaves `run` to the parsers of its verbs."""
     epilog = f"examples:\n{examples}".rstrip() if examples else None
     parser = Parser(prog=f"punchlist {name}", description=description, epilog=epilog)
     parser.set_defaults(run=run)
-    add_db(parser)
+    parser.add_db()
     return parser
 
 
-def add_verbs(parser: Parser, *, first: str = "", required: bool = True) -> Callable[[str, str, Run], ArgumentParser]:
-    """Return a function that adds a verb by its name, its line in the help and the function that it runs."""
-    parser.first_verb = first
-    verbs = parser.add_subparsers(metavar="VERB", required=required, parser_class=Parser)
-
-    def add_verb(name: str, help: str, run: Run) -> ArgumentParser:
-        added: ArgumentParser = verbs.add_parser(name, help=help, description=sentence_of(help))
-        add_db(added)
-        added.set_defaults(run=run)
-        return added
-
-    return add_verb
-
-
-def sentence_of(help: str) -> str:
-    """Return a line of the help as the sentence that describes the verb."""
+def describe_verb(help: str) -> str:
     return f"{help[0].upper()}{help[1:]}."
 
 
@@ -111,21 +128,6 @@ def verb_place(words: list[str]) -> int:
     return place
 
 
-def add_db(parser: ArgumentParser) -> None:
-    """Add `--db`. It has no default, so that a subcommand without it does not hide the one given before."""
-    parser.add_argument(
-        "--db", metavar="URL", default=argparse.SUPPRESS, help="the board (default: $PUNCHLIST_DB, else your own)"
-    )
-
-
-def add_json(parser: ArgumentParser, *, lines: bool = False) -> None:
-    parser.add_argument("--json", action="store_true", help="print JSON, one line each" if lines else "print JSON")
-
-
-def add_limit(parser: ArgumentParser, default: int | None, what: str) -> None:
-    parser.add_argument("--limit", type=count, default=default, metavar="N", help=f"at most N {what}")
-
-
 def most_of(options: Namespace, usual: int) -> int:
     """Return how many to show. A program that names no number gets all: it would not see that some are missing."""
     if options.limit is not None:
@@ -133,19 +135,9 @@ def most_of(options: Namespace, usual: int) -> int:
     return _EVERYTHING if options.json else usual
 
 
-def add_all(parser: ArgumentParser) -> None:
-    where = parser.add_mutually_exclusive_group()
-    where.add_argument("--all", action="store_true", help="of every project, not only this one")
-    where.add_argument("--project", metavar="DIR", help="of the project to which this folder belongs")
-
-
 def here(options: Namespace) -> str | None:
     """Return the folder whose project is meant; None with `--all`."""
     return None if options.all else options.project or os.getcwd()
-
-
-def add_by(parser: ArgumentParser, who: str = "who does it") -> None:
-    parser.add_argument("--by", metavar="NAME", help=f"{who} (default: your login name)")
 
 
 def author(options: Namespace) -> str:

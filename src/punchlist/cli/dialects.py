@@ -7,7 +7,7 @@ from argparse import Namespace
 from collections.abc import Iterator
 from typing import Any
 
-from punchlist.cli.arguments import Parser, add_json, command_parser
+from punchlist.cli.arguments import Parser, command_parser
 from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.core.commands import Limits
 from punchlist.dialects import REGISTRY, dialect
@@ -23,7 +23,7 @@ _FOCUS = {
 
 def parser() -> Parser:
     made = command_parser("dialects", "Lists the todo tools that agents may use, and what each cannot say.", run=_list)
-    add_json(made)
+    made.add_json()
     return made
 
 

@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 from punchlist import __version__, config
 from punchlist.config import SETTINGS, own_secrets
 from punchlist.cli import FAILED, OK
-from punchlist.cli.arguments import Parser, add_json, board_url, command_parser
+from punchlist.cli.arguments import Parser, board_url, command_parser
 from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.errors import ConfigInvalid, PunchlistError, StoreBusy
 from punchlist.store import store_path
@@ -55,7 +55,7 @@ class Checkup(NamedTuple):
 def parser() -> Parser:
     about = "Checks the board and this installation. Changes nothing; ends with 1 if something is wrong."
     made = command_parser("doctor", about, run=_examine)
-    add_json(made)
+    made.add_json()
     return made
 
 

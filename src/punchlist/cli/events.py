@@ -8,7 +8,7 @@ from datetime import date, datetime
 from itertools import islice
 
 from punchlist.board import Board
-from punchlist.cli.arguments import Parser, add_json, add_limit, command_parser, count, open_board
+from punchlist.cli.arguments import Parser, command_parser, count, open_board
 from punchlist.cli.terminal import detect_display, has_colours, paint, show_json
 from punchlist.core.events import Event
 from punchlist.surfaces.sentences import sentence
@@ -30,8 +30,8 @@ def parser() -> Parser:
     made.add_argument("--session", metavar="S", help="only this session")
     made.add_argument("--agent", metavar="A", help="only agents of this name")
     made.add_argument("--kind", metavar="K", help="only this kind, such as `item.started`, or group, such as `item`")
-    add_limit(made, None, f"events of the past (default: the last {_LAST}; all with --after)")
-    add_json(made, lines=True)
+    made.add_limit(None, f"events of the past (default: the last {_LAST}; all with --after)")
+    made.add_json(lines=True)
     return made
 
 

@@ -2,25 +2,13 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from argparse import ArgumentTypeError, Namespace
 from typing import Any
 
 import msgspec
 
 from punchlist.board import Board
-from punchlist.cli.arguments import (
-    Parser,
-    Run,
-    add_by,
-    add_json,
-    add_limit,
-    add_verbs,
-    age,
-    author,
-    command_parser,
-    most_of,
-    open_board,
-)
+from punchlist.cli.arguments import Parser, Run, age, author, command_parser, most_of, open_board
 from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.core.flow import Flow
 from punchlist.errors import FlowUnknown, InvalidInput
@@ -43,11 +31,11 @@ _LISTED = 50
 def parser() -> Parser:
     about = "Flows: work in named steps that goes on after a conversation, and waits for times, events or people."
     made = command_parser("flows", f"{about} Without a verb: `list`.", examples=_EXAMPLES)
-    add_verb = add_verbs(made, first="list")
+    add_verb = made.add_verbs(first="list")
 
-    def verb(name: str, help: str, run: Run, *, on_one: bool = False) -> ArgumentParser:
+    def verb(name: str, help: str, run: Run, *, on_one: bool = False) -> Parser:
         added = add_verb(name, help, run)
-        add_json(added)
+        added.add_json()
         if on_one:
             added.add_argument("id", metavar="ID", help="the flow's id, or the beginning of it")
         return added
@@ -55,13 +43,13 @@ def parser() -> Parser:
     added = verb("list", "list the flows of the board, the newest first", _list)
     added.add_argument("--status", choices=_STATUSES, help="only those, what changed longest ago first")
     added.add_argument("--owner", metavar="KEY", help="only those of agent:NAME:session:ID")
-    add_limit(added, None, f"flows (default: {_LISTED}; all of them with --json)")
+    added.add_limit(None, f"flows (default: {_LISTED}; all of them with --json)")
     verb("show", "show all about a flow: its state, its steps, what happened to it", _show, on_one=True)
     added = verb("cancel", "cancel a flow", _cancel, on_one=True)
-    add_by(added)
+    added.add_by()
     added.add_argument("--request", action="store_true", help="only ask for it: its controller cancels it, or a tick")
     added = verb("resume", "let a flow go on, whatever it waits for", _resume, on_one=True)
-    add_by(added)
+    added.add_by()
     added.add_argument("--state", type=_json, metavar="JSON", help="what to merge into its state")
     verb("tick", "let flows go on whose time has come, and cancel those that are to be", _tick)
     added = verb("prune", "delete flows that ended that long ago; what happened to them stays on record", _prune)

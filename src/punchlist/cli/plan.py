@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
@@ -11,19 +11,7 @@ from typing import Any
 from msgspec.structs import asdict
 
 from punchlist.board import Board
-from punchlist.cli.arguments import (
-    Parser,
-    Run,
-    add_all,
-    add_by,
-    add_json,
-    add_verbs,
-    author,
-    command_parser,
-    count,
-    here,
-    open_board,
-)
+from punchlist.cli.arguments import Parser, Run, author, command_parser, count, here, open_board
 from punchlist.cli.targets import add_target, chosen_agent
 from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.core.approval import Plan
@@ -53,17 +41,17 @@ _ANSWER_EXAMPLES = """\
 def parser() -> Parser:
     about = "Shows what an agent means to do, before it begins, and decides. Without a verb: `show`."
     made = command_parser("plan", about, examples=_EXAMPLES)
-    add_verb = add_verbs(made, first="show")
+    add_verb = made.add_verbs(first="show")
 
-    def verb(name: str, help: str, run: Run, *, decides: bool = False) -> ArgumentParser:
+    def verb(name: str, help: str, run: Run, *, decides: bool = False) -> Parser:
         added = add_verb(name, help, run)
         added.add_argument("--session", metavar="S", help="the plan of this session (default: the project's)")
         added.add_argument("--agent", metavar="A", help="the plan of the agent of this name")
-        add_all(added)
-        add_json(added)
+        added.add_all()
+        added.add_json()
         if decides:
             added.add_argument("revision", type=count, metavar="REVISION", help="its number, as `plan show` says")
-            add_by(added, "who decides")
+            added.add_by("who decides")
         return added
 
     verb("show", "show the plan that waits, else the latest", _show)
@@ -227,8 +215,8 @@ def answer_parser() -> Parser:
     made.add_argument("item", nargs="?", metavar="ITEM", help="the item that asks, by id or a few letters of it")
     made.add_argument("text", nargs="*", metavar="TEXT", help="the answer")
     add_target(made)
-    add_all(made)
-    add_json(made)
+    made.add_all()
+    made.add_json()
     return made
 
 

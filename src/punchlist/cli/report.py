@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from punchlist.board import Board
 from punchlist.bridges.git import GitFacts, ItemWork, git_facts, makers
 from punchlist.cli import FAILED, OK, UNUSABLE, complain
-from punchlist.cli.arguments import Parser, add_all, add_by, add_json, author, command_parser, count, here, open_board
+from punchlist.cli.arguments import Parser, author, command_parser, count, here, open_board
 from punchlist.cli.files import check_place, replace_file
 from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.config import project_of
@@ -46,7 +46,7 @@ def parser() -> Parser:
     about = "Shows for each item the time, the work that was seen, its grade and evidence."
     made = command_parser("report", about, run=_report, examples=_EXAMPLES)
     made.add_argument("--session", metavar="S", help="only this session")
-    add_all(made)
+    made.add_all()
     made.add_argument("--format", choices=_FORMATS, default="text", help="how to write it (default: text)")
     made.add_argument("--json", action="store_const", const="json", dest="format", help="the same as --format json")
     made.add_argument("-o", "--output", metavar="FILE", help="write it to this file, readable by you alone")
@@ -111,12 +111,12 @@ _PUSH_SECONDS = 60
 def brief_parser() -> Parser:
     about = "Shows what happened since you last looked: done, doubtful, waiting on you, stalled."
     made = command_parser("brief", about, run=_brief, examples=_BRIEF_EXAMPLES)
-    add_all(made)
-    add_by(made, "whose mark to go on from")
+    made.add_all()
+    made.add_by("whose mark to go on from")
     made.add_argument("--after", type=count, metavar="N", help="go on from this event instead, 0 for the first")
     made.add_argument("--keep", action="store_true", help="leave your mark where it is")
     made.add_argument("--push", metavar="CMD", help="give it to this command line on its standard input")
-    add_json(made)
+    made.add_json()
     return made
 
 

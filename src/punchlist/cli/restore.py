@@ -11,7 +11,7 @@ from punchlist.agent import Agent
 from punchlist.board import Board
 from punchlist.bridges import homes
 from punchlist.cli import FAILED, OK
-from punchlist.cli.arguments import Parser, add_by, add_json, author, command_parser, open_board
+from punchlist.cli.arguments import Parser, author, command_parser, open_board
 from punchlist.cli.targets import MAIN, own_session
 from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.config import project_of
@@ -42,11 +42,11 @@ def parser() -> Parser:
     made.add_argument(
         "--agent", metavar="A", help="the agent to restore to (default: main, or the subagent whose it is)"
     )
-    add_by(made)
+    made.add_by()
     made.add_argument("--history", action="store_true", help="import every write, not only the last")
     made.add_argument("--force", action="store_true", help="even over a list that was written later")
     made.add_argument("--dry-run", action="store_true", help="only say what was found")
-    add_json(made)
+    made.add_json()
     return made
 
 

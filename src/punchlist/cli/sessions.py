@@ -6,19 +6,7 @@ import sys
 from argparse import Namespace
 from datetime import datetime
 
-from punchlist.cli.arguments import (
-    Parser,
-    add_all,
-    add_by,
-    add_json,
-    add_limit,
-    add_verbs,
-    age,
-    author,
-    command_parser,
-    here,
-    open_board,
-)
+from punchlist.cli.arguments import Parser, age, author, command_parser, here, open_board
 from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.store import SessionRow
 from punchlist.store.inspect import count_old_agents
@@ -38,17 +26,17 @@ _PRUNE_EXAMPLES = """\
 def parser() -> Parser:
     description = "Lists the sessions of this project, the latest first."
     made = command_parser("sessions", description, run=_list, examples=_EXAMPLES)
-    add_all(made)
-    add_limit(made, 50, "sessions (default: 50)")
-    add_json(made)
-    add_verb = add_verbs(made, required=False)
+    made.add_all()
+    made.add_limit(50, "sessions (default: 50)")
+    made.add_json()
+    add_verb = made.add_verbs(required=False)
     for added in (
         add_verb("copy", "copy the lists of a session into a new one", _copy),
         add_verb("move", "give a session another id", _move),
     ):
         added.add_argument("old", metavar="OLD", help="the session that is there")
         added.add_argument("new", metavar="NEW", help="an id that is free")
-        add_by(added)
+        added.add_by()
     return made
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from punchlist.cli import FAILED, OK, complain
-from punchlist.cli.arguments import Parser, add_all, add_json, command_parser, here, open_board
+from punchlist.cli.arguments import Parser, command_parser, here, open_board
 from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.guidance.ledger import NOTHING, Cost, Size, summed
 from punchlist.surfaces.spans import Line, Span, plural, shown
@@ -27,11 +27,11 @@ def parser() -> Parser:
     about = "Shows what the todo layer itself costs, by dialect and profile."
     made = command_parser("stats", about, run=_show, examples=_EXAMPLES)
     made.add_argument("--session", metavar="S", help="only this session")
-    add_all(made)
+    made.add_all()
     made.add_argument(
         "--compare", nargs=2, metavar=("A", "B"), help="two side by side, each a dialect or `dialect/profile`"
     )
-    add_json(made)
+    made.add_json()
     return made
 
 

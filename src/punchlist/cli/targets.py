@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from hashlib import blake2b
 
 from punchlist.agent import Agent
 from punchlist.board import Board
-from punchlist.cli.arguments import add_by
+from punchlist.cli.arguments import Parser
 from punchlist.config import project_of
 from punchlist.errors import EditRefused, SessionUnknown
 from punchlist.store import ListRow
@@ -16,10 +16,10 @@ from punchlist.store import ListRow
 MAIN = "main"
 
 
-def add_target(parser: ArgumentParser) -> None:
+def add_target(parser: Parser) -> None:
     parser.add_argument("--session", metavar="S", help="the list of this session (default: the project's latest)")
     parser.add_argument("--agent", metavar="A", help="the list of the agent of this name")
-    add_by(parser, "who makes the change")
+    parser.add_by("who makes the change")
 
 
 def chosen_agent(board: Board, options: Namespace, *, create: bool = False, filled: bool = True) -> Agent:

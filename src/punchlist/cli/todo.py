@@ -11,13 +11,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from punchlist.agent import Agent
 from punchlist.cli import FAILED, OK, complain
-from punchlist.cli.arguments import Parser, add_verbs, author, command_parser, open_board
+from punchlist.cli.arguments import Parser, author, command_parser, open_board
 from punchlist.cli.files import check_place, read, replace_file, write_new
 from punchlist.cli.targets import add_target, chosen_agent
 from punchlist.cli.terminal import detect_display, show
@@ -56,14 +56,14 @@ EditPlanner = Callable[[TodoList, Namespace], ListEdit]
 
 def parser() -> Parser:
     made = command_parser("todo", "Changes a list by hand: the latest of this project.", examples=_EXAMPLES)
-    add_verb = add_verbs(made)
+    add_verb = made.add_verbs()
 
-    def verb(name: str, help: str, run: Callable[[Namespace], int | None]) -> ArgumentParser:
+    def verb(name: str, help: str, run: Callable[[Namespace], int | None]) -> Parser:
         added = add_verb(name, help, run)
         add_target(added)
         return added
 
-    def change(name: str, help: str, plan: EditPlanner, **settings: bool) -> ArgumentParser:
+    def change(name: str, help: str, plan: EditPlanner, **settings: bool) -> Parser:
         return verb(name, help, lambda options: _change(options, plan, **settings))
 
     added = change("append", "add an item", _append, create=True, filled=False)

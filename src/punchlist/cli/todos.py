@@ -8,7 +8,7 @@ from shlex import quote
 from typing import Any
 
 from punchlist.board import Board
-from punchlist.cli.arguments import Parser, add_all, add_json, add_limit, command_parser, here, open_board
+from punchlist.cli.arguments import Parser, command_parser, here, open_board
 from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.store import ListRow
 from punchlist.surfaces.lists import Helped, board_lines
@@ -23,12 +23,12 @@ _EXAMPLES = """\
 
 def parser() -> Parser:
     made = command_parser("todos", "Shows the lists of this project, the latest first.", run=_show, examples=_EXAMPLES)
-    add_all(made)
+    made.add_all()
     made.add_argument("--session", metavar="S", help="all agents of this session")
     made.add_argument("--agent", metavar="A", help="only agents of this name")
     made.add_argument("--ids", action="store_true", help="show the id of each item")
-    add_limit(made, 20, "lists (default: 20)")
-    add_json(made)
+    made.add_limit(20, "lists (default: 20)")
+    made.add_json()
     return made
 
 
