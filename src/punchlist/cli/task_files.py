@@ -155,11 +155,12 @@ def _holds_tasks(folder: TaskFolder) -> bool:
 def _export_folder(options: Namespace) -> None:
     """Bring the list's folder, below the one that is named, in step with the board."""
     bridge = ClaudeTasks(None if options.path == "-" else options.path)
-    with open_tasks(options, reads=True) as tasks:
+    with open_board(options, reads=True) as board:
+        tasks = board.tasks(list_name(options))
         count = len(tasks.list())
         if not count:
             raise TaskError(problem=describe_empty(tasks))
-        path = bridge.export(tasks.board, tasks.name)
+        path = bridge.export(board, tasks.name)
     if options.json:
         show_json({"path": path, "format": _CLAUDE, "list": tasks.name, "tasks": count})
     else:
