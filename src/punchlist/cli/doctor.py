@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator
 from typing import Literal, NamedTuple
 
 from punchlist import __version__, config
-from punchlist.config import SETTINGS, own_secrets
 from punchlist.cli import FAILED, OK
 from punchlist.cli.arguments import Parser, board_url, command_parser
 from punchlist.cli.terminal import detect_display, show, show_json
+from punchlist.config import SETTINGS, own_secrets
 from punchlist.errors import ConfigInvalid, PunchlistError, StoreBusy
 from punchlist.store import store_path
 from punchlist.store.inspect import inspect

@@ -23,8 +23,8 @@ from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.config import project_of
 from punchlist.core.brief import Brief
 from punchlist.core.grounding import Subject, is_task
-from punchlist.core.grounding.tool_call import todo_subject
 from punchlist.core.grounding.fold import Committing
+from punchlist.core.grounding.tool_call import todo_subject
 from punchlist.core.report import ItemReport, Report
 from punchlist.errors import SessionUnknown
 from punchlist.store import Transaction
@@ -260,7 +260,7 @@ def _changes(
 
 def _works(entries: Iterable[ItemReport]) -> list[ItemWork]:
     return [
-        ItemWork(at, entry.item.finished_at, entry.tally.files, entry.tally.spans.kept, entry.commands)
+        ItemWork(at, entry.item.finished_at, entry.tally.files, entry.tally.spans, entry.commands)
         for entry in entries
         if (at := entry.item.started_at) is not None
     ]

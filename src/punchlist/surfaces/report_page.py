@@ -112,7 +112,7 @@ def _timeline(items: Iterable[ItemReport], now: datetime) -> Iterator[str]:
         yield f'<svg role="img" aria-label="{what}"><title>{what}</title>'
         for begin, stop in entry.stints:
             yield f'<rect class="span {grade}" {bar(begin, stop or now)} y="1" height="14"/>'
-        for begin, stop in entry.tally.spans.kept:
+        for begin, stop in entry.tally.spans:
             yield f'<rect class="{grade}" {bar(begin, min(stop, last))} y="4" height="8"/>'
         yield "</svg></div>"
     yield f'<div class="axis"><div class="times"><span>{first:%Y-%m-%d %H:%M:%S}</span>'
