@@ -1,14 +1,14 @@
-"""The arguments of a tool call as they are read, whichever way a host hands them on."""
+"""Read the arguments of a tool call, whichever way a host hands them on."""
 
 import json
 from typing import Any, Final, cast
 
 _LONGEST: Final = 1_000_000
-"""Characters of a JSON text that is read; a longer one is taken as it is."""
+"""Characters of the longest JSON text that is decoded; a longer one stays as it is."""
 
 
 def as_object(arguments: Any) -> Any:
-    """The object that a JSON text is, as OpenAI's function calls have their arguments; anything else as it was.
+    """Return the object in a JSON text, as OpenAI's function calls have their arguments; anything else as it was.
 
     A text that is no JSON object stays one: it may be a command line.
     """

@@ -12,7 +12,7 @@ from unicodedata import category
 
 _BIDI = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
 _TAGS = "\U000e0000-\U000e007f"
-# The default-ignorable code points, but for joiners and selectors, which `settle` judges by their neighbours.
+# The default-ignorable code points, but for joiners and selectors, which `_settle` judges by their neighbours.
 _ZERO_WIDTH_BASIC = "\u00ad\u115f\u1160\u180e\u200b\u2060-\u2065\u206a-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb"
 _ZERO_WIDTH = f"{_ZERO_WIDTH_BASIC}\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0080-\U000e00ff\U000e01f0-\U000e0fff"
 _NONCHARACTERS = "\ufdd0-\ufdef" + "".join(chr(plane << 16 | 0xFFFE) + chr(plane << 16 | 0xFFFF) for plane in range(17))
@@ -31,14 +31,14 @@ _ESCAPES = r"""
 
 
 class Cleaned(NamedTuple):
-    """A cleaned text, and in plain words what kinds of thing were removed: each once, in a fixed order."""
+    """A cleaned text, and the kinds of character that were removed, each once, in a fixed order."""
 
     text: str
     removed: tuple[str, ...]
 
 
 def clean(text: str, *, lines: bool = True) -> Cleaned:
-    """The text without what a reader cannot see or a terminal would obey; idempotent, and always encodable.
+    """Return the text without what a reader cannot see or a terminal would obey; idempotent, and always encodable.
 
     With `lines` CR, CR LF and the Unicode separators become newlines, and tabs stay; VT, FF and NEL are controls.
     Without, a run of any of these becomes one space.
@@ -52,12 +52,12 @@ def clean(text: str, *, lines: bool = True) -> Cleaned:
 
 
 def is_plain(text: str, *, lines: bool = True) -> bool:
-    """Whether the text is of visible ASCII characters, blanks, and with `lines` newlines and tabs: `clean` keeps it."""
+    """True for visible ASCII and spaces, and with `lines` newlines and tabs: `clean` keeps it."""
     return text.isascii() and not text.encode().translate(None, _PLAIN_LINES if lines else _PLAIN)
 
 
 def repair(text: str) -> str:
-    """The text with halves of surrogate pairs joined and lone ones replaced, so that it encodes to UTF-8."""
+    """Return the text with surrogate pairs joined and lone ones replaced, so that it encodes to UTF-8."""
     if text.isascii():
         return text
     try:
@@ -79,8 +79,8 @@ def _scrub(text: str, *, lines: bool) -> Cleaned:
             text, count = pattern.subn("", text)
             if count:
                 removed.add(kind)
-    if has_attached(found) or _stacked().search(text):
-        text, unsettled = settle(text)
+    if _has_joiner(found) or _stacked().search(text):
+        text, unsettled = _settle(text)
         removed |= unsettled
     if not lines:
         text = re.sub(r"[\n\t]+", " ", text)
@@ -123,7 +123,7 @@ def _is_broken(text: str) -> bool:
 
 @cache
 def _suspicious() -> re.Pattern[str]:
-    """One class that holds at least everything `_scrub` may touch, but for stacked marks.
+    """Match at least every character that `_scrub` may touch, but for stacked marks.
 
     Coarse above the ideographs: a class with every noncharacter in it searches at half the speed.
     """
@@ -138,26 +138,26 @@ def _suspicious() -> re.Pattern[str]:
 
 @cache
 def _stacked() -> re.Pattern[str]:
-    """Nine in a row that may be marks: not letters, digits, punctuation, boxes or emoji."""
+    """Match nine in a row that may be marks: not letters, digits, punctuation, boxes or emoji."""
     return re.compile("[^\\w\x00-\u02ff\u2010-\u20cf\u2100-\u2cee\u2e00-\u3029\uff00-\uff9d\U0001f000-\U0001faff]{9}")
 
 
-MOST_MARKS: Final = 8
-"""Marks kept on one base. Living scripts need four at most; more is a tower over the lines around it."""
+_MOST_MARKS: Final = 8
+"""Marks kept on one base. Living scripts need four at most; more cover the lines around."""
 
 _JOINERS: Final = "\u200c\u200d"
 
 
-def has_attached(text: str) -> bool:
-    """Whether a joiner or a selector is in the text; marks are not looked for."""
+def _has_joiner(text: str) -> bool:
+    """True if a joiner or a variation selector is in the text."""
     return any(char in _JOINERS or _is_selector(char) for char in text)
 
 
-def settle(text: str) -> tuple[str, set[str]]:
-    """The text with its attached characters settled, and the kinds removed.
+def _settle(text: str) -> tuple[str, set[str]]:
+    """Return the text without joiners, selectors and marks that only hide, and the kinds removed.
 
-    Expects no control but newline and tab. What is dropped leaves no trace in what decides about the next character,
-    so a second run keeps all that the first one kept.
+    Expects no control but newline and tab. A dropped character does not decide about the next one, so a second run
+    keeps all that the first one kept.
     """
     removed: set[str] = set()
 
@@ -174,7 +174,7 @@ def _beyond_ascii() -> re.Pattern[str]:
 
 
 def _settle_run(run: str, last: str, following: str, removed: set[str]) -> str:
-    """One stretch of non-ASCII text; `last` and `following` are its ASCII neighbours, "" at either end."""
+    """Settle a stretch of non-ASCII text; `last` and `following` are its ASCII neighbours, "" at either end."""
     kept: list[str] = []
     joiner = ""  # waits for the next kept character to prove useful
     marks = 0
@@ -191,7 +191,7 @@ def _settle_run(run: str, last: str, following: str, removed: set[str]) -> str:
                 continue
         elif category(char)[0] != "M":
             marks = 0
-        elif marks == MOST_MARKS:
+        elif marks == _MOST_MARKS:
             removed.add("stacked marks")
             continue
         else:
@@ -217,7 +217,7 @@ def _is_selector(char: str) -> bool:
 
 
 def _takes_selector(base: str, selector: str) -> bool:
-    """Whether a selector after this base can mean anything; after a Latin letter it can only smuggle."""
+    """True if a selector after this base can mean anything; after a Latin letter it can only smuggle."""
     if selector > "\uffff":
         return "\u3400" <= base <= "\u9fff" or "\uf900" <= base <= "\ufaff" or "\U00020000" <= base <= "\U0003ffff"
     if base.isascii():

@@ -25,7 +25,7 @@ _HANGUL_AFTER: Final[dict[_Kind, tuple[_Kind, ...]]] = {
 
 
 def graphemes(text: str) -> Iterator[str]:
-    """The clusters of the text in order; joined they are the text. Lazy, one pass, no looking back."""
+    """Yield the grapheme clusters of the text in order; joined they are the text."""
     if text.isascii() and "\r" not in text:
         yield from text
         return
@@ -60,7 +60,7 @@ def graphemes(text: str) -> Iterator[str]:
 
 
 def cut(text: str, limit: int, mark: str = "…") -> str:
-    """The text if it has at most `limit` characters, else as many whole clusters as leave room for the mark.
+    """Return the text if it has at most `limit` characters, else as many whole clusters as leave room for the mark.
 
     Never longer than `limit`: where not even the mark fits, nothing is left.
     """
@@ -82,7 +82,6 @@ def cut(text: str, limit: int, mark: str = "…") -> str:
 
 @lru_cache(maxsize=4096)
 def _kind(char: str) -> _Kind:
-    """The kind of one code point."""
     if " " <= char <= "~":
         return "other"
     code = ord(char)
@@ -107,7 +106,7 @@ def _kind(char: str) -> _Kind:
 
 
 def _is_picture(code: int) -> bool:
-    """Whether the code point can be part of an emoji sequence, roughly Extended_Pictographic."""
+    """True if the code point can be part of an emoji sequence, roughly Extended_Pictographic."""
     if code < 0x2000:
         return code in (0xA9, 0xAE)
     if code < 0x1F000:
@@ -139,14 +138,14 @@ _BLANK_GROUPS: Final = ("Mn", "Me", "Mc", "Cc", "Cf", "Cs", "Zl", "Zp")
 
 
 def width(text: str) -> int:
-    """Cells of a terminal: 2 for wide characters and emoji, 0 for marks and controls, the sum over clusters."""
+    """Return the width in terminal cells: 2 for wide characters and emoji, 0 for marks and controls."""
     if text.isascii() and text.isprintable():
         return len(text)
     return sum(_cluster_cells(cluster) for cluster in graphemes(text))
 
 
 def fit(text: str, cells: int, mark: str = "…") -> str:
-    """The text if it takes at most `cells`, else as many whole clusters as leave room for the mark.
+    """Return the text if it takes at most `cells`, else as many whole clusters as leave room for the mark.
 
     Never wider than `cells`: where not even the mark fits, nothing is left.
     """

@@ -1,6 +1,6 @@
-"""Previews: a few clean characters of what a tool was given or gave back, on one line and without secrets.
+"""Preview what a tool was given or gave back: a few clean characters, on one line and without secrets.
 
-Only a window of the text is looked at, so that a result of a gigabyte costs no more than one of a page.
+Only a window of the text is read, so that a result of a gigabyte costs no more than one of a page.
 """
 
 import json
@@ -10,7 +10,7 @@ from functools import cache
 from itertools import islice
 from typing import Any, Final, cast
 
-from punchlist.text.cleaning import clean, is_plain
+from punchlist.text.cleaning import clean
 from punchlist.text.graphemes import cut
 from punchlist.text.redaction import looks_secret, redact, redacted, secrecy
 from punchlist.text.secret_shapes import MARK
@@ -23,20 +23,19 @@ PASSAGE: Final = 24_000
 
 _ROOM: Final = 512
 _FEW: Final = 24
-"""Entries of an array or object that a preview looks at."""
+"""Entries of an array or object that a preview reads."""
 
 _DEEPEST: Final = 4
 _COMMANDS: Final = ("command", "cmd", "script")
 _NAMES: Final = ("name", "key", "header", "Name", "Key")
-"""Where something that is given as name and value has its name."""
-
+"""Fields that hold the name of something given as name and value."""
 
 Shown = tuple[str, str]
 """A preview; and the text that it was made of if that is clear, as `redacted` says, else an empty one."""
 
 
 def preview(text: str, length: int = LENGTH, *, tail: bool = False, own: re.Pattern[str] | None = None) -> str:
-    """The beginning of the text, or its end with `tail`, in at most `length` characters; `own` finds secrets too."""
+    """Return the beginning of the text, or its end with `tail`, in at most `length` characters, without secrets."""
     return _shown(text, length, own, tail=tail)[0]
 
 
@@ -48,8 +47,8 @@ def _shown(text: str, length: int, own: re.Pattern[str] | None, *, tail: bool = 
     if len(text) > window:
         # What is cut off at the edge could be the half of a secret that has no shape of its own any more.
         piece = _without_edge(text[-window:], tail=True) if tail else _without_edge(text[:window])
-    safe, is_clear = redacted(piece if is_plain(piece) else clean(piece).text, own)
-    line = _on_one_line(safe)
+    safe, is_clear = redacted(clean(piece).text, own)
+    line = " ".join(safe.split())
     if tail and (len(line) > length or len(piece) < len(text)):
         kept = line if len(line) < length else clean(line[len(line) - length + 1 :]).text.lstrip()
         short = f"…{kept}"
@@ -58,29 +57,20 @@ def _shown(text: str, length: int, own: re.Pattern[str] | None, *, tail: bool = 
     return short, safe if is_clear else ""
 
 
-def _on_one_line(text: str) -> str:
-    """A clean text with one blank for each run of blanks, tabs and newlines."""
-    if text.isascii() and "  " not in text:  # in many texts words are one apart, and need not be taken apart
-        line = text.replace("\n", " ").replace("\t", " ")
-        if "  " not in line:
-            return line.strip()
-    return " ".join(text.split())
-
-
 def passage(text: str, length: int = PASSAGE, *, own: re.Pattern[str] | None = None) -> str:
-    """What an agent said to people, with its lines and without secrets, in at most `length` characters."""
+    """Return an agent's words to people, with line breaks, without secrets, in at most `length` characters."""
     if len(text) <= length:
         return cut(redact(clean(text).text, own).strip(), length)
     return cut(redact(clean(_without_edge(text[:length])).text, own).strip(), length - 1, "") + "…"
 
 
 def shown_arguments(arguments: Any, length: int, *, own: re.Pattern[str] | None = None) -> Shown:
-    """What a tool was called with: its command line if it has one, else its arguments as short JSON."""
+    """Preview the arguments of a call: the command line if there is one, else short JSON."""
     if length <= 0 or arguments is None:
         return "", ""
     if isinstance(arguments, str):
         return _shown(arguments, length, own)
-    if type(arguments) is dict or isinstance(arguments, Mapping):
+    if isinstance(arguments, Mapping):
         fields = cast("Mapping[Any, Any]", arguments)
         for name in _COMMANDS:
             line = fields.get(name)
@@ -95,7 +85,7 @@ def shown_arguments(arguments: Any, length: int, *, own: re.Pattern[str] | None 
 
 
 def _quoted(word: object) -> str:
-    """A word of a command; in quotes if it has blanks in it, so that it is still one word, and a secret in it too."""
+    """Return a word of a command, in quotes if it has whitespace, so that a secret in it is still one word."""
     text = str(word)
     if " " not in text and "\n" not in text and "\t" not in text:
         return text
@@ -105,7 +95,7 @@ def _quoted(word: object) -> str:
 
 
 def _short(arguments: Any, length: int) -> str:
-    """Arguments as JSON, each text in it shortened and each secret field masked; bounded whatever comes."""
+    """Return arguments as JSON of bounded size, with texts shortened and secret fields masked."""
     try:
         return _encode(_bounded(arguments, length, 0))
     except (TypeError, ValueError, RecursionError):
@@ -113,7 +103,7 @@ def _short(arguments: Any, length: int) -> str:
 
 
 def _bounded(value: Any, length: int, depth: int, *, doubtful: bool = False) -> Any:
-    """`doubtful`: it goes by a name under which some hide secrets."""
+    """Shorten a value for a preview. `doubtful`: its name may be that of a secret."""
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, str):
@@ -158,7 +148,7 @@ _encode: Final = json.JSONEncoder(ensure_ascii=False, default=_name, separators=
 
 
 def _without_edge(piece: str, *, tail: bool = False) -> str:
-    """A window without the word at its edge, which may be half of one."""
+    """Return a window without the word at its edge, which may be half of one."""
     if tail:
         word = _word().match(piece)
         return piece if word is None else piece[word.end() :]
@@ -168,5 +158,5 @@ def _without_edge(piece: str, *, tail: bool = False) -> str:
 
 @cache
 def _word() -> re.Pattern[str]:
-    """Of what secrets are made of: a text in a script that has no blanks is no word."""
+    """Match what secrets are made of; a text in a script without spaces is no word."""
     return re.compile(r"""[!#-%(-+\--:<-~]++""")

@@ -58,7 +58,7 @@ _FAR: Final = 4096
 
 
 class _Value(NamedTuple):
-    """The place of a value in a text, and what is shown for it."""
+    """A value in a text: its start, its end, and its replacement."""
 
     start: int
     end: int
@@ -66,9 +66,9 @@ class _Value(NamedTuple):
 
 
 def _value_behind(text: str, head: re.Match[str], done: int = 0) -> _Value | None:
-    """The value to be taken out behind a name, if there is one, and not only where to find it.
+    """Return the value to mask after a name; None if there is none, or only a reference to it.
 
-    `done` is the end of the value before it: quotes before that are not looked at.
+    `done` is the end of the value before it: quotes before that are ignored.
     """
     if head["tag"] is not None:
         return _in_element(text, head)
@@ -86,7 +86,7 @@ def _value_behind(text: str, head: re.Match[str], done: int = 0) -> _Value | Non
 
 
 def _is_empty(text: str, head: re.Match[str], value: re.Match[str], done: int) -> bool:
-    """Whether the quote behind a name closes one that was opened right before it: `rg "token=" src`."""
+    """True if the quote after a name closes one that was opened right before it: `rg "token=" src`."""
     near = text[max(done, head.start() - _NEAR) : head.start()]
     word = "" if not near or near[-1].isspace() else near.split()[-1]
     opened = _opened(word)
@@ -99,7 +99,7 @@ def _is_empty(text: str, head: re.Match[str], value: re.Match[str], done: int) -
 
 
 def _reaching(text: str, done: int, name: int, value: int) -> _Value | None:
-    """A bare value that may have blanks in it, since it is in quotes with its name, or in a connection string."""
+    """Return a bare value that may have spaces in it: in quotes with its name, or in a connection string."""
     near = text[max(done, name - _NEAR) : name]
     word = "" if not near or near[-1].isspace() else near.split()[-1]
     opened = _opened(word)
@@ -114,7 +114,7 @@ def _reaching(text: str, done: int, name: int, value: int) -> _Value | None:
 
 
 def _is_behind_field(near: str) -> bool:
-    """Whether this ends with a field of a connection string; with a blank behind it only if it is a known one."""
+    """True if this ends with a field of a connection string; before a space only if it is a known one."""
     before = near.rstrip(" ")
     name, assigned, _ = before[:-1].rpartition(";")[2].rpartition("\n")[2].partition("=")
     if not before.endswith(";") or not assigned:
@@ -123,7 +123,7 @@ def _is_behind_field(near: str) -> bool:
 
 
 def _opened(word: str) -> re.Match[str] | None:
-    """The last quote in a word that no other closes."""
+    """Return the last quote in a word that no other closes."""
     if '"' not in word and "'" not in word:
         return None
     stack: list[re.Match[str]] = []
@@ -137,7 +137,7 @@ def _opened(word: str) -> re.Match[str] | None:
 
 
 def _unquoted(text: str, start: int, quote: str, stop: str) -> _Value:
-    """What comes before the quote closes, or the line ends, or `stop` comes; what is glued to a quote is in it too."""
+    """Return the value up to the closing quote, the end of the line, or `stop`, with what is glued to the quote."""
     for found in _compiled(r"""\\*["'] | \\+[^"'\n] | [\n&]""").finditer(text, start):
         if found[0] == quote and len(quote) == 1:
             glued = _compiled(_GLUED_QUOTES).match(text, found.end())
@@ -148,7 +148,7 @@ def _unquoted(text: str, start: int, quote: str, stop: str) -> _Value:
 
 
 def _in_element(text: str, head: re.Match[str]) -> _Value | None:
-    """What stands between two tags, or behind one if the other is missing; what follows a type in `<…>` is none."""
+    """Return the value between two tags, or after one if the other is missing; a type in `<…>` has none."""
     opening = text.rfind("<", 0, head.start("tag"))
     end = text.find(f"</{text[opening + 1 : head.end('tag')]}", head.end(), head.end() + _FAR)
     if end < 0:
@@ -161,7 +161,7 @@ def _in_element(text: str, head: re.Match[str]) -> _Value | None:
 
 
 def _closed(text: str, start: int) -> int:
-    """The place behind the bracket that closes the one here, whatever is in quotes between; else that of the end."""
+    """Return the place after the bracket that closes the one here, ignoring quoted text; else the end."""
     depth, quote = 0, ""
     for found in _compiled(_BRACKET).finditer(text, start):
         mark = found[0]
@@ -176,7 +176,7 @@ def _closed(text: str, start: int) -> int:
 
 
 def _masked(value: re.Match[str]) -> str:
-    """The mark, within the quotes that the value had."""
+    """Return the mark, within the quotes that the value had."""
     opening = value["open"]
     if opening is None:
         return MARK
@@ -275,18 +275,18 @@ _WORD: Final = r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+"
 
 
 def redact(text: str, own: re.Pattern[str] | None = None, *, clear: str = "") -> str:
-    """The text with `***` for each secret in it, and for whatever the pattern of one's own finds.
+    """Return the text with `***` for each secret in it, and for each match of the user's own pattern.
 
-    `clear` is a text of which `redacted` said that it is: what is a part of it need not be looked at.
+    `clear` is a text that `redacted` found clear: no part of it needs to be searched.
     """
     return text if text in clear else redacted(text, own)[0]
 
 
 def redacted(text: str, own: re.Pattern[str] | None = None) -> tuple[str, bool]:
-    """The text without secrets, and whether it is clear: then each part of it can be shown as well, as it is.
+    """Return the text without secrets, and True if it is clear: then each part of it can be shown as it is.
 
-    Nothing is taken out but where one of a number of signs is in the text; and a sign that the whole does not have in
-    it, no part has. Only of patterns of one's own that cannot be said.
+    Nothing is masked unless one of a number of signs is in the text, and a sign that the whole lacks no part has.
+    With a user's own pattern no text counts as clear.
     """
     if own is not None:
         text = own.sub(_own_mark, text)
@@ -303,7 +303,7 @@ def redacted(text: str, own: re.Pattern[str] | None = None) -> tuple[str, bool]:
 
 
 def _is_marked(text: str, lowered: str) -> bool:
-    """Whether a name in this text could have a value."""
+    """True if a name in this text could have a value."""
     if ":" in lowered or "=" in lowered or "-" in lowered:
         return True
     if "set" in lowered or "config" in lowered:
@@ -314,12 +314,12 @@ def _is_marked(text: str, lowered: str) -> bool:
 
 
 def secrecy(name: str) -> Secrecy:
-    """How secret what goes by this name is."""
+    """Return how secret the value of this name is."""
     return _secrecy(name[-128:])
 
 
 def looks_secret(text: str) -> bool:
-    """Whether the text has a word of letters and digits in it as chance makes them, and no person, nor a path."""
+    """True if the text has a random-looking word of letters and digits in it that is no path."""
     words: list[str] = _compiled(_PIECE).findall(text)
     return any(
         not word.isalpha()
@@ -351,7 +351,7 @@ def _secrecy(name: str) -> Secrecy:
 
 
 def _without_named(text: str, lowered: str, signs: tuple[str, ...]) -> str:
-    """The text without values that stand behind a secret name, also where that name is another's value."""
+    """Return the text without values after a secret name, also where that name is another's value."""
     kept: list[str] = []
     done = 0
     for head in _heads(text, lowered, signs):
@@ -365,7 +365,7 @@ def _without_named(text: str, lowered: str, signs: tuple[str, ...]) -> str:
 
 
 def _hides(head: re.Match[str], text: str) -> bool:
-    """Whether what comes behind this name is a secret."""
+    """True if the value after this name is a secret."""
     how = secrecy(head["tag"] or head["option"] or head["name"])
     if how == "none" or (head["said"] is not None and head["field"] is None and _is_place(head, text)):
         return False
@@ -383,7 +383,7 @@ def _hides(head: re.Match[str], text: str) -> bool:
 
 
 def _is_place(head: re.Match[str], text: str) -> bool:
-    """Whether this is a place in a source file, or what a program says of one: `src/token.ts:12:3`."""
+    """True for a place in a source file: `src/token.ts:12:3`."""
     return (
         _compiled(_FILE).fullmatch(head["name"]) is not None
         and _compiled(_SOURCE_LINE).match(text, head.end("name")) is not None
@@ -391,7 +391,7 @@ def _is_place(head: re.Match[str], text: str) -> bool:
 
 
 def _heads(text: str, lowered: str, signs: tuple[str, ...]) -> Iterator[re.Match[str]]:
-    """Names with one of these signs in them and something behind them."""
+    """Yield names with one of these signs in them and something after them."""
     if len(lowered) != len(text):  # a letter that has no small form of one character
         yield from _compiled(_HEAD).finditer(text)
         return
@@ -441,7 +441,7 @@ _COMMON_FIRST: Final = " etaoinsrhldcum:/_.-fpgwybvkxjqz"
 
 
 def any_of(words: Iterable[str], unless: Mapping[str, str] | None = None) -> str:
-    """A pattern that is found in a text of small letters if one of the words is in it; not where, nor which.
+    """Return a pattern that is found in a lower-cased text if one of the words is in it; not where, nor which.
 
     Each word is looked for from its rarest letter on, so that most places of a text are passed by with one look at a
     table of letters, and only behind the rest of a word is it asked what stands before. `unless` has patterns of what
@@ -459,7 +459,7 @@ def any_of(words: Iterable[str], unless: Mapping[str, str] | None = None) -> str
 
 
 def _branches(rests: list[tuple[str, str]]) -> str:
-    """A pattern for any of these, each followed by its end; what several begin with is written once."""
+    """Return a pattern for any of these, each followed by its end; a common beginning is written once."""
     ends = [end for rest, end in rests if not rest]
     if "" in ends:
         return ""

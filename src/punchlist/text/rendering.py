@@ -12,17 +12,17 @@ _ANGLES: Final = "<＜﹤"
 _LOOKALIKES: Final = "‹«≪≮⋖⋘˂ᐸ〈⟨〈《⟪❬❮❰⦑⧼𝈶"
 _SAFE_ANGLE: Final = "‹"
 _WINDOW: Final = 64
-"""Characters behind an angle that are searched for the name of the fence."""
+"""Characters after an angle that are searched for the name of the fence."""
 
 
 def for_terminal(text: str, *, lines: bool = False) -> str:
-    """The text with no control character in it, safe to print; with `lines` its newlines stay."""
+    """Return the text without control characters, safe to print; with `lines` its newlines stay."""
     cleaned = clean(text, lines=lines).text
     return cleaned.replace("\t", " ") if lines else cleaned
 
 
 def for_prompt(text: str, *, tag: str = "punchlist") -> str:
-    """The text as one line that can neither close nor forge a fence of this tag.
+    """Return the text as one line that can neither close nor forge a fence of this tag.
 
     No `<` is left: it becomes `‹`, and before the fence's own name, or what may grow into it on the next line, `(`.
     An `&` that begins an entity becomes `＆`. A `>` alone opens nothing, so arrows stay as they are.
@@ -32,7 +32,7 @@ def for_prompt(text: str, *, tag: str = "punchlist") -> str:
         safe = _disarmed(line, _letters(tag))
         if safe == line:
             break
-        line = clean(safe, lines=False).text  # a joiner has no place beside what was put in, and goes too
+        line = clean(safe, lines=False).text  # a joiner next to a replacement means nothing, and goes too
     return line
 
 
@@ -47,7 +47,7 @@ def _disarmed(line: str, name: str) -> str:
 
 
 def fence(rows: Iterable[str], *, tag: str = "punchlist", note: str = "") -> str:
-    """The rows between one opening and one closing marker, one line each; `note` stands in the opening one."""
+    """Return the rows between an opening and a closing marker, one line each; `note` stands in the opening one."""
     inside = for_prompt(note, tag=tag).replace('"', "'").replace(">", "›")
     opening = f'<{tag} note="{inside}">' if inside else f"<{tag}>"
     return "\n".join((opening, *(for_prompt(row, tag=tag) for row in rows), f"</{tag}>"))

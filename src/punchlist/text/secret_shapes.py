@@ -27,7 +27,7 @@ _BLANKS: Final = r"(?:\s|\\{1,3}[nt]){1,16}"
 
 
 def _given(head: str, before: str = "") -> str:
-    """What is given to a program, whole where it is in quotes; `before` is what the quotes hold before the secret."""
+    """Return a pattern for a value given to a program, whole if quoted; `before` stands before it in the quotes."""
     bare = r"""(?:\\[^\n]|[^\s"'\\])++"""
     if before:
         bare = rf"""(?: \\{{0,3}}"[^"\n]++"? | \\{{0,3}}'[^'\n]++'? | {bare} )"""
@@ -170,7 +170,7 @@ _QUOTES: Final = ('"', "'")
 
 
 def end_of_command(way: str) -> int:
-    """Where the command ends that this is a part of, from its program on; -1 if it goes on, or if that is not sure.
+    """Return where the command that begins here ends; -1 if it goes on, or if that is not sure.
 
     A sign in quotes ends nothing. Where quotes stand on both sides of one, it may be in quotes that were opened before
     the program; and what stands behind a bracket, or in a loop, may belong together.
@@ -265,7 +265,7 @@ _ROWS_BY_SIGN: Final = tuple(
 
 
 def has_any(text: str, signs: Iterable[str]) -> bool:
-    """Whether one of these is in the text. A loop, because that takes half as long as `any`."""
+    """True if one of these is in the text. A loop, because that takes half as long as `any`."""
     for sign in signs:  # noqa: SIM110
         if sign in text:
             return True
@@ -292,7 +292,7 @@ _PIPED: Final = _signs_with("|")
 
 
 def may_have_shapes(text: str, lowered: str) -> bool:
-    """Whether `without_shapes` may find something in a text that has none of `BARE_SIGNS` in it, nor of `NAMED`.
+    """True if `without_shapes` may find something in a text without any of `BARE_SIGNS` and `NAMED`.
 
     If not, then in no part of the text either: whatever is looked for here is not in the part.
     """
@@ -307,7 +307,7 @@ def may_have_shapes(text: str, lowered: str) -> bool:
 
 
 def without_shapes(text: str, lowered: str) -> str:
-    """The text with `***` for each secret that needs no name to be known. `lowered` is the text in small letters."""
+    """Return the text with `***` for each secret that is known without a name. `lowered` is the text in lower case."""
     if "-----" in text and "private key" in lowered:
         text = _compiled(_BLOCK).sub(MARK, text)
         text = _compiled(_END_OF_BLOCK).sub(MARK, text)
@@ -328,7 +328,7 @@ def without_shapes(text: str, lowered: str) -> str:
 
 
 def _without(pattern: re.Pattern[str], text: str) -> str:
-    """The text with `***` for what comes behind the first group, unless another command is on the way to it."""
+    """Mask what follows the first group, unless another command begins before it."""
     if "way" not in pattern.groupindex:
         return pattern.sub(rf"\1{MARK}", text)
     kept: list[str] = []
@@ -344,7 +344,7 @@ def _without(pattern: re.Pattern[str], text: str) -> str:
 
 
 def _long_words(text: str) -> str:
-    """The words in which a secret would have room, one a line.
+    """Return the words in which a secret would have room, one per line.
 
     Most texts have none, and that is found out on a map of the text, which has the same byte for all that words are
     made of: ten times as fast as a search for the words themselves.
