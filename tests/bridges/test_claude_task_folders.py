@@ -12,7 +12,7 @@ import pytest
 
 from punchlist import Board
 from punchlist.bridges.claude_tasks import ClaudeTasks, attach_configured
-from punchlist.bridges.task_files import locked
+from punchlist.bridges.task_files import lock_folder
 from punchlist.errors import InvalidInput, ListFileRefused
 from tests.bridges.task_folders import SESSION, agent_on, lines, names, put
 
@@ -98,7 +98,7 @@ def test_a_folder_that_another_program_holds_is_left_alone(board: Board, root: P
     os.utime(held, (long_ago, long_ago))  # its program is gone
     ClaudeTasks(root).export(board, agent.task_list)
     assert names(root / SESSION) == ["1.json"]
-    with locked(str(root / SESSION)), pytest.raises(ListFileRefused), locked(str(root / SESSION), patience=0):
+    with lock_folder(str(root / SESSION)), pytest.raises(ListFileRefused), lock_folder(str(root / SESSION), patience=0):
         pass
 
 
@@ -113,8 +113,8 @@ def test_a_mirror_that_fails_fails_no_call(board: Board, root: Path, caplog: pyt
 
 KILLED = """
 import os, signal, sys
-from punchlist.bridges.task_files import held
-with held(sys.argv[1]):
+from punchlist.bridges.task_files import hold_folder
+with hold_folder(sys.argv[1]):
     os.kill(os.getpid(), signal.SIGKILL)
 """
 
@@ -140,7 +140,7 @@ def test_a_folder_that_stayed_behind_is_written_by_the_next_look(board: Board, r
     assert names(root / SESSION) == [".lock.lock", "1.json"]
     long_ago = time.time() - 60
     os.utime(held, (long_ago, long_ago))  # its program is gone
-    with suppress(ListFileRefused), locked(str(root / SESSION), patience=0):
+    with suppress(ListFileRefused), lock_folder(str(root / SESSION), patience=0):
         pass  # whoever finds it takes it away for the next
     lines(agent)
     assert names(root / SESSION) == ["1.json", "2.json"]

@@ -15,7 +15,7 @@ from punchlist.agent import Agent as SyncAgent
 from punchlist.agent import AgentOptions
 from punchlist.agent.plans import seconds_left
 from punchlist.aio.proxy import make_async
-from punchlist.aio.threads import Lane, Watch, start_thread
+from punchlist.aio.threads import EventWatch, Lane, start_thread
 from punchlist.board import Board as SyncBoard
 from punchlist.board import Clock, parse_cursor, system_clock
 from punchlist.config import durability as configured_durability
@@ -140,7 +140,7 @@ class Board:
         self.synchronous = SyncBoard(store, clock=clock)
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="punchlist")
         self._lanes: weakref.WeakValueDictionary[tuple[str, str], Lane] = weakref.WeakValueDictionary()
-        self._watch = Watch(store)
+        self._watch = EventWatch(store)
         self._closing: Future[None] | None = None
 
     @classmethod

@@ -63,7 +63,7 @@ class Lane:
                 return
 
 
-class Watch:
+class EventWatch:
     """One thread that waits for new events for all followers of a board. Ends with the board or its last follower."""
 
     def __init__(self, store: Store) -> None:

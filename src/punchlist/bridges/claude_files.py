@@ -194,7 +194,10 @@ class ClaudeFiles:
         base = None if known is None else agent.at(known.revision)
         if base is not None and base.plan_id == current.plan_id:
             try:
-                merged = _merge_full_write(agent, current, _last_seen_items(agent) or base.items, theirs)
+                row = agent.board.store.agent(agent.session, agent.name)
+                # Claude Code writes from its memory: where it last saw another list, that is the base.
+                last_seen = None if row is None else row.state.shown
+                merged = _merge_full_write(agent, current, last_seen or base.items, theirs)
                 if merged is not current:
                     agent.rewrite(merged, by=AUTHOR, revision=current.revision)
                 return True
@@ -263,12 +266,6 @@ class ClaudeFiles:
             except (EditRefused, InvalidInput) as error:
                 logger.warning("`%s` was not imported: %s", self._files.at(name), error)
         return count
-
-
-def _last_seen_items(agent: Agent) -> tuple[TodoItem, ...] | None:
-    """Return the items that the agent last wrote or saw, where that is not the list itself: it writes from memory."""
-    row = agent.board.store.agent(agent.session, agent.name)
-    return None if row is None else row.state.shown
 
 
 def attach_configured(board: Board) -> ClaudeFiles | None:

@@ -32,7 +32,7 @@ from contextlib import ExitStack, contextmanager
 from punchlist.agent import Agent
 from punchlist.board import Board
 from punchlist.bridges.folder import FileSignature, Folder, check_length, check_part, claude_folder
-from punchlist.bridges.task_files import HELD, NO_EDGES, STALE, TaskFolder, held, is_held
+from punchlist.bridges.task_files import HELD, NO_EDGES, STALE, TaskFolder, hold_folder, is_held
 from punchlist.bridges.task_sync import (
     AgreedFile,
     AgreedFiles,
@@ -129,7 +129,7 @@ class ClaudeTasks:
         if found is None:
             return 0
         before = _count(board, name)
-        with held(found.path, patience=self._patience):
+        with hold_folder(found.path, patience=self._patience):
             self._bring(board, name, found, project_of(project))
         return max(0, _count(board, name) - before)
 
@@ -147,7 +147,7 @@ class ClaudeTasks:
         """Record what others did to the folder of a list, write it from the board, and return its path."""
         found = self._open(self.folder_of(list), make=True)
         assert found is not None
-        with held(found.path, patience=self._patience):
+        with hold_folder(found.path, patience=self._patience):
             self._sync(board, list, found, project_of(None))
         return found.path
 
@@ -213,7 +213,7 @@ class ClaudeTasks:
             try:
                 found = self._kept(list)
                 if found is not None:
-                    ours.enter_context(held(found.path, patience=self._patience_to_change))
+                    ours.enter_context(hold_folder(found.path, patience=self._patience_to_change))
                     self.take_over(board, list)
             except Exception as error:
                 logger.warning("`%s` is changed without the lock of its folder: %s", list, error)
@@ -244,7 +244,7 @@ class ClaudeTasks:
             known = self._seen.setdefault(board, {})
             if known.get(found.path) == seen:
                 return
-            with held(found.path, patience=self._patience):
+            with hold_folder(found.path, patience=self._patience):
                 (self._bring if ours else self._sync)(board, list, found, project_of(None))
             known[found.path] = seen  # as it was before we looked
         except InvalidInput as error:

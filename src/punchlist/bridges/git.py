@@ -215,7 +215,9 @@ class GitFacts(Struct, frozen=True):
                 place = known[commit.hash]
             else:
                 place = _find_active(works, commit.span)
-                place = _find_in_progress(works, commit.span) if place is None else place
+                if place is None:
+                    in_progress = [_overlap(commit.span, (work.start, work.end or _LATEST)) for work in works]
+                    place = _find_greatest(works, in_progress)
             if place is not None:
                 made[place].append(commit)
         uncommitted: list[dict[str, Lines]] = [{} for _ in works]
@@ -252,10 +254,6 @@ def _find_writer(named_by: Sequence[int], works: Sequence[ItemWork], at: datetim
 def _find_active(works: Sequence[ItemWork], span: Span) -> int | None:
     """Return the work for which calls ran the longest in that span."""
     return _find_greatest(works, [sum((_overlap(span, each) for each in work.active), _NONE) for work in works])
-
-
-def _find_in_progress(works: Sequence[ItemWork], span: Span) -> int | None:
-    return _find_greatest(works, [_overlap(span, (work.start, work.end or _LATEST)) for work in works])
 
 
 def _find_greatest(works: Sequence[ItemWork], overlaps: Sequence[timedelta]) -> int | None:

@@ -19,7 +19,7 @@ from punchlist.errors import PunchlistError
 from punchlist.transcripts import zst
 from punchlist.transcripts.decoding import LARGEST, name, object_at, record
 from punchlist.transcripts.formats import LINES, open_transcript
-from punchlist.transcripts.values import MAIN, Origin
+from punchlist.transcripts.values import MAIN
 
 _LOOKED_AT = 200
 """Of files that name their project only inside, at most so many are opened, newest first."""
@@ -151,16 +151,13 @@ def _newest_file(format: str, pattern: str, project: str) -> Place | None:
     """Return the newest of these files that is about the project and no subagent's."""
     for path in _by_time(glob.iglob(pattern)):
         with suppress(PunchlistError):
-            origin = _origin(path, format)
+            if path.endswith(".zst"):  # of a compressed file only the head is read
+                origin = LINES[format].read_head(zst.first(path), (), path).origin
+            else:
+                origin = open_transcript(path, format).origin
             if origin.agent == MAIN and _is_within(origin.cwd, project):
                 return Place(path, format, None, _changed(path))
     return None
-
-
-def _origin(path: str, format: str) -> Origin:
-    if not path.endswith(".zst"):
-        return open_transcript(path, format).origin
-    return LINES[format].read_head(zst.first(path), (), path).origin  # of a compressed file, only the head is read
 
 
 def _newest_in_store(format: str, path: str, project: str) -> Place | None:

@@ -125,7 +125,8 @@ class LiveText:
         if self._since is None or now - self._since < self._rest:
             return ""
         self._since = now
-        return self.take() if _may_rest(self._text) else ""
+        may_rest = len(self._text) >= LEAST_IDLE or "\n" in self._text
+        return self.take() if may_rest or _SENTENCE.search(self._text.rstrip()[-64:]) else ""
 
     def take(self) -> str:
         """Return and forget all of it."""
@@ -152,10 +153,6 @@ def _is_boundary(text: str) -> bool:
     if len(text) >= HARD or text.endswith("\n\n") or _SENTENCE_AND_SPACE.search(text):
         return True
     return len(text) >= SOFT and text[-1:].isspace()
-
-
-def _may_rest(text: str) -> bool:
-    return len(text) >= LEAST_IDLE or "\n" in text or bool(_SENTENCE.search(text.rstrip()[-64:]))
 
 
 TERMINAL: Final = frozenset({"completed", "failed", "cancelled", "done", "error"})

@@ -23,7 +23,6 @@ from punchlist.bridges.changes import ListDelta, change
 from punchlist.bridges.lists import Lists, Look, looking_into, pass_on, spoken
 from punchlist.core.events import Event
 from punchlist.detect import stalls
-from punchlist.detect.findings import Finding
 from punchlist.detect.stalls import StallOptions, StallState
 from punchlist.errors import StoreClosed
 from punchlist.text import cut, for_prompt
@@ -200,7 +199,12 @@ class Relay:
         heard, options = self._heard(listened)
         state, finding = stalls.check(heard, now, options)
         self._state = replace(self._state, told=state.told, over=state.over)
-        return notices if finding is None else [*notices, self._found(finding, now)]
+        if finding is None:
+            return notices
+        if finding.detector == "timed_out":
+            return [*notices, self._notice("timeout", finding.seen, now)]
+        summary = finding.seen.removeprefix(f"{self.label} ")
+        return [*notices, self._notice("stall", finding.seen, now, summary)]
 
     def _heard(self, listened: Listened | None) -> tuple[StallState, StallOptions]:
         """Combine our own state with the board's, and choose the timings."""
@@ -252,11 +256,6 @@ class Relay:
         notices += [*self._flush(at), self._notice(kind, said, at)]
         self._state = stalls.ended(self._state)
         return notices
-
-    def _found(self, finding: Finding, at: datetime) -> Notice:
-        if finding.detector == "timed_out":
-            return self._notice("timeout", finding.seen, at)
-        return self._notice("stall", finding.seen, at, finding.seen.removeprefix(f"{self.label} "))
 
     def _notice(self, kind: Kind, text: str, at: datetime, summary: str = "") -> Notice:
         context = f"acp-spawn:{self.run}:{kind}"

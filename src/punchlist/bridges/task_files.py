@@ -61,7 +61,7 @@ def _held_here() -> set[str]:
 
 
 @contextmanager
-def held(folder: str, *, patience: float = 2.0) -> Generator[None]:
+def hold_folder(folder: str, *, patience: float = 2.0) -> Generator[None]:
     """Lock a folder, for one thread of this process at a time. A thread that has it already continues.
 
     Afterwards the folder stays free for half as long as it was held: Claude Code tries only some thirty times.
@@ -77,7 +77,7 @@ def held(folder: str, *, patience: float = 2.0) -> Generator[None]:
         raise ListFileRefused(path=folder, problem="others of this process are at it all the time")
     try:
         time.sleep(max(0.0, _rests.get(folder, 0.0) - time.monotonic()))
-        with locked(folder, patience=max(0.0, deadline - time.monotonic())):
+        with lock_folder(folder, patience=max(0.0, deadline - time.monotonic())):
             began = time.monotonic()
             mine.add(folder)
             try:
@@ -91,7 +91,7 @@ def held(folder: str, *, patience: float = 2.0) -> Generator[None]:
 
 
 @contextmanager
-def locked(folder: str, *, patience: float = 2.0) -> Generator[None]:
+def lock_folder(folder: str, *, patience: float = 2.0) -> Generator[None]:
     """Lock a folder that exists. Raises `ListFileRefused` after so many seconds."""
     deadline = time.monotonic() + patience
     path = os.path.join(folder, _LOCK_FILE)

@@ -259,12 +259,12 @@ def _cut(text: str) -> str:
 
 def _escape(text: str) -> str:
     """Return one line, invisible characters as escapes, without those that change the direction of text."""
-    plain = _CONTROLS.sub(lambda found: _NAMED.get(found[0], _code(found[0])), repair(text))
-    return clean(plain, lines=False).text
 
+    def escape(found: re.Match[str]) -> str:
+        char = found[0]
+        return _NAMED.get(char) or (f"\\x{ord(char):02x}" if ord(char) < 0x100 else f"\\u{ord(char):04x}")
 
-def _code(char: str) -> str:
-    return f"\\x{ord(char):02x}" if ord(char) < 0x100 else f"\\u{ord(char):04x}"
+    return clean(_CONTROLS.sub(escape, repair(text)), lines=False).text
 
 
 _MOST_OPEN: Final = 1_024
