@@ -1,4 +1,4 @@
-"""The one function that changes a list. Total: for any state and any command it returns, it never raises."""
+"""Apply a command to a list: `apply` returns the next state with its events, and never raises."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Applied(NamedTuple):
 def apply(
     state: ListState, command: Command, policy: Policy, now: datetime, *, by: str = "", own: bool = True
 ) -> Applied:
-    """What a command does to a list. `own` says that the list's agent itself speaks, not a person or another agent."""
+    """Apply a command and return the next state. `own`: the list's own agent speaks, not a person or another agent."""
     problem = check_limits(command, policy.limits)
     if problem is not None:
         return Applied(state, (), (problem,))
@@ -61,20 +61,20 @@ def _replace(
     before = state.todos
     shown = state.shown if own else None
     merged = merge(before, shown, command, policy=policy, now=now, by=by, cleaner=cleaner)
-    todos, said = normalise_focus(_begun(merged, command, now), policy, now)
+    todos, said = normalise_focus(_start_first(merged, command, now), policy, now)
     drafts = diff(before, todos)
     seen = merged.shown
     if policy.wipe_finished and all(entry.status is Status.COMPLETED for entry in command.entries):
-        todos, gone = _wiped(todos, merged.written)
+        todos, gone = _wipe_finished(todos, merged.written)
         if gone:
             drafts.append(Draft("list.wiped", {"ids": gone}))
             seen = None if seen is None else tuple(item for item in seen if item.id not in gone)
-    problems = [*cleaner.problems(), *said, *_omissions(before, todos)]
+    problems = [*cleaner.problems(), *said, *_report_omissions(before, todos)]
     return _finish(state, todos, drafts, problems, kind="list.replaced", seen=seen, own=own)
 
 
-def _begun(merged: Merged, command: Replace, now: datetime) -> TodoList:
-    """The list with the first pending item of those written in progress, if that was asked for and nothing else is."""
+def _start_first(merged: Merged, command: Replace, now: datetime) -> TodoList:
+    """Start the first pending item that was written, if the command asks for it and nothing is in progress."""
     todos = merged.todos
     if not command.begin or todos.focus is not None:
         return todos
@@ -91,14 +91,14 @@ def _edit(
     if command.first is not None:
         known = shown if own else None
         merged = merge(todos, known, command.first, policy=policy, now=now, by=by, cleaner=cleaner)
-        todos, shown = _begun(merged, command.first, now), merged.shown
+        todos, shown = _start_first(merged, command.first, now), merged.shown
     editing = Editing(todos, policy, now, by, cleaner)
     editing.run(command.operations)
     return _close(state, editing, policy, now, own, kind="list.edited", explanation=command.explanation, shown=shown)
 
 
-def _wiped(todos: TodoList, written: frozenset[str]) -> tuple[TodoList, list[str]]:
-    """The list without its finished items, and their ids; what others still want done stays."""
+def _wipe_finished(todos: TodoList, written: frozenset[str]) -> tuple[TodoList, list[str]]:
+    """Return the list without its finished items, and their ids; what others still want done stays."""
     finished = todos.is_finished
     gone = [item.id for item in todos.items if not item.is_open and (finished or item.id in written)]
     items = tuple(item for item in todos.items if item.id not in gone) if gone else todos.items
@@ -107,7 +107,7 @@ def _wiped(todos: TodoList, written: frozenset[str]) -> tuple[TodoList, list[str
 
 def _merge_by_id(editing: Editing, command: Merge) -> None:
     dialect = editing.policy.dialect
-    places = _places(editing.items, dialect)
+    places = _places_by_name(editing.items, dialect)
     for patch in command.patches:
         alias = editing.cleaner.text(patch.alias)
         place = places.get(alias)
@@ -121,7 +121,7 @@ def _merge_by_id(editing: Editing, command: Merge) -> None:
             if at_the_end:
                 places[alias] = len(editing.items) - 1
             else:
-                places = _places(editing.items, dialect)
+                places = _places_by_name(editing.items, dialect)
             continue
         item = editing.items[place]
         if patch.content:
@@ -133,8 +133,8 @@ def _merge_by_id(editing: Editing, command: Merge) -> None:
         editing.items[place] = item
 
 
-def _places(items: list[TodoItem], dialect: str) -> dict[str, int]:
-    """Where each item is, by what the dialect calls it."""
+def _places_by_name(items: list[TodoItem], dialect: str) -> dict[str, int]:
+    """Return the place of each item by the name that the dialect has for it."""
     return {name: place for place, name in enumerate(item_names(items, dialect))}
 
 
@@ -160,15 +160,15 @@ def _close(
         todos = replace(todos, explanation=editing.cleaner.text(explanation) or None)
     todos, said = normalise_focus(todos, policy, now)
     drafts = diff(before, todos)
-    problems = [*editing.problems, *editing.cleaner.problems(), *said, *_omissions(before, todos)]
-    seen = _seen(before, todos, shown, drafts) if own else None
+    problems = [*editing.problems, *editing.cleaner.problems(), *said, *_report_omissions(before, todos)]
+    seen = _items_seen(before, todos, shown, drafts) if own else None
     return _finish(state, todos, drafts, problems, kind=kind, seen=seen, own=own)
 
 
 def normalise_focus(todos: TodoList, policy: Policy, now: datetime) -> tuple[TodoList, list[Problem]]:
-    """The list with as many items in progress as the policy wants."""
+    """Return the list with as many items in progress as the policy allows, and the problems to report."""
     if policy.lead_with_focus:
-        todos = _led_by_focus(todos)
+        todos = _lead_with_focus(todos)
     if policy.focus == "accept" and not policy.promote:
         return todos, []
     said: list[Problem] = []
@@ -189,8 +189,8 @@ def normalise_focus(todos: TodoList, policy: Policy, now: datetime) -> tuple[Tod
     return todos, said
 
 
-def _led_by_focus(todos: TodoList) -> TodoList:
-    """The list with its first item in progress moved before the first pending one."""
+def _lead_with_focus(todos: TodoList) -> TodoList:
+    """Move the first item in progress before the first pending one."""
     items = todos.items
     busy = next((place for place, item in enumerate(items) if item.status is Status.IN_PROGRESS), None)
     first = next((place for place, item in enumerate(items) if item.status is Status.PENDING), None)
@@ -199,7 +199,7 @@ def _led_by_focus(todos: TodoList) -> TodoList:
     return replace(todos, items=(*items[:first], items[busy], *items[first:busy], *items[busy + 1 :]))
 
 
-def _omissions(before: TodoList, after: TodoList) -> list[Problem]:
+def _report_omissions(before: TodoList, after: TodoList) -> list[Problem]:
     if after.omitted is before.omitted or len(after.omitted) == 0:
         return []
     known = {item.id for item in before.omitted}
@@ -212,10 +212,10 @@ def _omissions(before: TodoList, after: TodoList) -> list[Problem]:
     return [Problem("omitted", text, data={"items": [item.id for item in new]})]
 
 
-def _seen(
+def _items_seen(
     before: TodoList, after: TodoList, shown: tuple[TodoItem, ...] | None, drafts: list[Draft]
 ) -> tuple[TodoItem, ...] | None:
-    """What the agent knows after its own targeted change: as before, and what it just touched."""
+    """Return the items that the agent knows after its own edit: those known before, with what it just touched."""
     if shown is None or not after.items or after.plan_id != before.plan_id:
         return None
     touched = {draft.data.get("id") or draft.data.get("item", {}).get("id") for draft in drafts}
@@ -252,7 +252,7 @@ def _finish(
 
 
 def items_known_to_agent(state: ListState, todos: TodoList) -> tuple[TodoItem, ...]:
-    """What the list's agent knows after others changed the list; of a new plan nothing, whose ids begin anew."""
+    """Return the items that the list's agent knows after others changed the list; none if they began a new plan."""
     if todos.plan_id != state.todos.plan_id:
         return ()
     return state.todos.items if state.shown is None else state.shown

@@ -1,7 +1,7 @@
-"""The approval plan: what an agent means to do, shown to a person before any work begins. Never the todo list itself.
+"""Approval plans: what an agent means to do, shown to a person before any work begins. Never the todo list itself.
 
-An agent has one plan at a time. Each draft or proposal is a revision of its own; the one before is kept, and whoever
-decides says which one was in front of them.
+An agent has one plan at a time. Each draft or proposal is a revision of its own. The one before is kept, and a
+decision names the revision that the person saw.
 """
 
 from __future__ import annotations
@@ -58,33 +58,33 @@ class Plan(Struct, frozen=True, kw_only=True):
 
     @property
     def is_open(self) -> bool:
-        """Whether it may still change: it is being written, or waits for a decision."""
+        """True while the plan is being written or waits for a decision."""
         return self.state in (PlanState.DRAFTING, PlanState.PROPOSED)
 
     @property
     def title(self) -> str:
-        """Its first line with a text, without the marks of a heading."""
+        """The first line with text, without the marks of a heading."""
         lines = (line.strip().lstrip("#").strip() for line in self.text.splitlines())
         return next((line for line in lines if line), "")
 
     @property
     def todos(self) -> TodoList:
-        """The steps that it lists, as a todo list: a value of its own, which no agent has yet."""
+        """The steps that the plan lists, as a todo list that no agent has yet."""
         from punchlist.core.plan_steps import parse_steps  # its patterns are dear at start-up, and seldom needed
 
         return parse_steps(self.text)
 
     def expired(self, now: datetime) -> bool:
-        """Whether it waited for a decision for longer than it was to."""
+        """True if the plan waited for a decision for longer than it was to."""
         return self.state is PlanState.PROPOSED and self.expires_at is not None and now >= self.expires_at
 
     def waits(self, now: datetime) -> bool:
-        """Whether a person can decide about it."""
+        """True if a person can decide about the plan."""
         return self.state is PlanState.PROPOSED and not self.expired(now)
 
 
 class PlanChange(NamedTuple):
-    """The plan after a step, which revisions are to be written, and what happened."""
+    """The plan after a step, the revisions to write, and the events."""
 
     plan: Plan
     changed: tuple[Plan, ...] = ()
@@ -92,13 +92,13 @@ class PlanChange(NamedTuple):
 
 
 def begin(current: Plan | None, *, id: str, item: str, by: str, now: datetime) -> PlanChange:
-    """A plan begins to stream in. What was open before it is superseded."""
-    plan = Plan(id=id, revision=_next(current), item=item, created_at=now, created_by=by)
-    return _behind(current, PlanChange(plan, (plan,), (_event("started", plan, item=item),)), by, now)
+    """Begin a plan that streams in; supersede the one that was open."""
+    plan = Plan(id=id, revision=_next_revision(current), item=item, created_at=now, created_by=by)
+    return _supersede(current, PlanChange(plan, (plan,), (_draft("started", plan, item=item),)), by, now)
 
 
 class Dropped(NamedTuple):
-    """A draft that came to nothing, which nobody was shown; and the plan that waits again in its place, if one did."""
+    """A draft that nobody was shown, and the plan that waits again in its place, if there was one."""
 
     draft: Plan
     back: Plan | None
@@ -106,9 +106,9 @@ class Dropped(NamedTuple):
 
 
 def drop(history: Sequence[Plan], item: str) -> Dropped | None:
-    """Ends the draft of an `item` that has no text in the end; what it took the place of waits as it did before.
+    """End the draft of an `item` that turned out to have no text; the plan that it superseded waits again.
 
-    `history` are all revisions, the oldest first. None if that is not the plan there is.
+    `history` holds all revisions, oldest first. Return None if the latest is no draft of this item.
     """
     draft = history[-1] if history else None
     if draft is None or draft.state is not PlanState.DRAFTING or draft.item != item:
@@ -118,8 +118,8 @@ def drop(history: Sequence[Plan], item: str) -> Dropped | None:
     back = None
     if before is not None and replaced and before.proposed_at is not None:
         back = replace(before, state=PlanState.PROPOSED, decided_at=None, decided_by=None)
-    event = _event("dropped", draft, item=item)
-    again = () if back is None else (_event("proposed", back, item=back.item, text=back.text),)
+    event = _draft("dropped", draft, item=item)
+    again = () if back is None else (_draft("proposed", back, item=back.item, text=back.text),)
     return Dropped(draft, back, (event, *again))
 
 
@@ -135,18 +135,18 @@ def propose(
     blank: bool = False,
     entered_at: datetime | None = None,
 ) -> PlanChange:
-    """Puts a text before a person. The draft of the same `item` becomes it; anything else that was open is superseded.
+    """Propose a plan to a person. It takes over the draft of the same `item`; any other open plan is superseded.
 
-    A text that already waits is not proposed again: its revision, and who looks at it, stay. `lasts` is how long a
-    decision is waited for; `blank` lets a plan without a word pass.
+    A text that already waits keeps its revision. `lasts` is how long to wait for a decision; `blank` allows a plan
+    without a word.
     """
     sent = repair(text)
-    cleaned = _checked(sent, blank=blank)
+    cleaned = _check_text(sent, blank=blank)
     if current is not None and current.waits(now) and current.text == cleaned and item in (None, current.item):
         return PlanChange(current)
     drafted = current is not None and current.state is PlanState.DRAFTING and item is not None and current.item == item
     if current is None or not drafted:
-        plan = Plan(id=id, revision=_next(current), item=item, created_at=now, created_by=by)
+        plan = Plan(id=id, revision=_next_revision(current), item=item, created_at=now, created_by=by)
     else:
         plan = current
     plan = replace(
@@ -159,12 +159,12 @@ def propose(
         sent_bytes=len(sent.encode()),
         sent_chars=len(sent),
     )
-    decision = PlanChange(plan, (plan,), (_event("proposed", plan, item=item, text=cleaned),))
-    return decision if drafted else _behind(current, decision, by, now)
+    decision = PlanChange(plan, (plan,), (_draft("proposed", plan, item=item, text=cleaned),))
+    return decision if drafted else _supersede(current, decision, by, now)
 
 
-def _checked(text: str, *, blank: bool) -> str:
-    """The text as it is kept; refuses one that is too large, or empty."""
+def _check_text(text: str, *, blank: bool) -> str:
+    """Return the cleaned text; refuse one that is too large or empty."""
     size = len(text.encode())
     if size > LARGEST:
         raise PlanRefused(problem=f"The plan takes {size} bytes, and at most {LARGEST} are allowed; make it shorter.")
@@ -175,23 +175,23 @@ def _checked(text: str, *, blank: bool) -> str:
 
 
 def approve(current: Plan | None, *, by: str, now: datetime, revision: int | None = None) -> PlanChange:
-    """A person agrees to the revision that was shown to them; None means the one there is."""
-    plan = _decidable(current, revision, now)
+    """Approve the revision that the person saw; None means the latest."""
+    plan = _find_decidable(current, revision, now)
     approved = replace(plan, state=PlanState.APPROVED, decided_at=now, decided_by=by)
-    return PlanChange(approved, (approved,), (_event("approved", approved),))
+    return PlanChange(approved, (approved,), (_draft("approved", approved),))
 
 
 def reject(current: Plan | None, reason: str, *, by: str, now: datetime, revision: int | None = None) -> PlanChange:
-    """A person does not agree, and says why."""
-    plan = _decidable(current, revision, now)
+    """Reject the revision that the person saw, with a reason."""
+    plan = _find_decidable(current, revision, now)
     said = clean(reason).text.strip()
     if not said:
         raise PlanRefused(problem="A rejection needs a reason, so that the next plan can be better; say one.")
     rejected = replace(plan, state=PlanState.REJECTED, decided_at=now, decided_by=by, reason=said)
-    return PlanChange(rejected, (rejected,), (_event("rejected", rejected, reason=said),))
+    return PlanChange(rejected, (rejected,), (_draft("rejected", rejected, reason=said),))
 
 
-def _decidable(current: Plan | None, revision: int | None, now: datetime) -> Plan:
+def _find_decidable(current: Plan | None, revision: int | None, now: datetime) -> Plan:
     if current is None:
         raise PlanMissing
     if revision is not None and revision != current.revision:
@@ -205,23 +205,23 @@ def _decidable(current: Plan | None, revision: int | None, now: datetime) -> Pla
     return current
 
 
-def _behind(current: Plan | None, decision: PlanChange, by: str, now: datetime) -> PlanChange:
-    """The decision, with what was open before it superseded."""
+def _supersede(current: Plan | None, decision: PlanChange, by: str, now: datetime) -> PlanChange:
+    """Add to a decision that the plan which was open before is superseded."""
     if current is None or not current.is_open:
         return decision
     old = replace(current, state=PlanState.SUPERSEDED, decided_at=now, decided_by=by)
-    return PlanChange(decision.plan, (old, *decision.changed), (_event("superseded", old), *decision.events))
+    return PlanChange(decision.plan, (old, *decision.changed), (_draft("superseded", old), *decision.events))
 
 
-def _next(current: Plan | None) -> int:
+def _next_revision(current: Plan | None) -> int:
     return 1 if current is None else current.revision + 1
 
 
-def _event(kind: str, plan: Plan, **more: Any) -> Draft:
-    """Of an event's data, `revision` is that of a todo list; a plan's has a name of its own."""
+def _draft(kind: str, plan: Plan, **more: Any) -> Draft:
+    """Draft an event of a plan. `revision` in an event is that of a todo list, so a plan's has another name."""
     return Draft(f"approval.{kind}", {"plan": plan.id, "plan_revision": plan.revision, **more})
 
 
 def draft_delta(plan: Plan, text: str) -> Draft:
-    """A piece of a draft, as an event."""
-    return _event("delta", plan, item=plan.item, delta=text)
+    """Draft the event for a piece of a plan that streams in."""
+    return _draft("delta", plan, item=plan.item, delta=text)

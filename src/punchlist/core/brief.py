@@ -1,4 +1,4 @@
-"""What happened since somebody last looked: what is done, what is doubtful, what waits or stalls, what tools did."""
+"""The brief for a person who comes back: items done, doubtful, waiting or stalled since then, and what tools did."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ STALLS: Final = frozenset({"nothing_submitted", "no_runtime_event", "no_output",
 """Detectors of silence, which output ends, and the end of a turn."""
 
 WATCHED: Final = timedelta(hours=6)
-"""So long a silence is told of again: afterwards nobody waits for its end."""
+"""A silence is repeated for so long: afterwards nobody waits for its end."""
 
 _RESUMED: Final = "resumed"
 _OVER: Final = "timed_out"
 
 
 class Noticed(Struct, frozen=True):
-    """A finding of a detector that is news, or still holds. `seq` is its event."""
+    """A finding of a detector that is new or still holds. `seq` is its event."""
 
     session: str
     agent: str
@@ -37,7 +37,7 @@ class Noticed(Struct, frozen=True):
 
 
 class Brief(Struct, frozen=True):
-    """The first four were completed since, or something was seen since that bears on their grade; the rest stands now.
+    """Items by what became of them: the first four were completed or regraded since, the rest stands now.
 
     `doubtful` are those contradicted or only asserted, `waiting` wait on somebody, `work` is what tools did since.
     """
@@ -56,13 +56,13 @@ class Brief(Struct, frozen=True):
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing happened and nothing waits."""
+        """True if nothing happened and nothing waits."""
         lists = (self.verified, self.worked, self.doubtful, self.unjudged, self.failed, self.waiting, self.noticed)
         return not any(lists) and self.work.is_empty
 
 
 def write_brief(events: Iterable[Event], *, after: int, now: datetime) -> Brief:
-    """What a person has to know who has seen everything up to and with the event `after`.
+    """Write the brief for a person who has seen everything up to the event `after`.
 
     Needs the whole log of what is asked about: a completion is judged by all that was seen. `until` is where to go on
     the next time.
@@ -95,7 +95,7 @@ def _with(report: Report, status: Status) -> tuple[ItemReport, ...]:
 
 
 def _under_way(report: Report) -> tuple[ItemReport, ...]:
-    """What is in progress, and what waits its turn in its own list while a subagent is at work on it already."""
+    """Return items in progress, then pending ones on which a subagent is at work already."""
     helped = tuple(entry for entry in _with(report, Status.PENDING) if entry.helpers)
     return (*_with(report, Status.IN_PROGRESS), *helped)
 
@@ -111,7 +111,7 @@ def _work_since(reporting: Reporting, after: int) -> Tally:
 
 
 class Findings:
-    """What detectors said, in the order of the log, and what became of it."""
+    """The findings of detectors that still hold, folded from the log."""
 
     def __init__(self) -> None:
         self._open: dict[tuple[str, str, str, str], Noticed] = {}
@@ -119,7 +119,7 @@ class Findings:
         self._ended: dict[tuple[str, str], int] = {}
 
     def add(self, event: Event) -> None:
-        """Takes in what a detector says, and what ends it: nobody who has finished is stalled, or goes in circles."""
+        """Add a finding, or end findings: an agent that has finished is neither stalled nor looping."""
         owner = (event.session or "", event.agent or "")
         if event.kind in REPORTS:
             self._heard[owner] = event.seq
@@ -130,11 +130,11 @@ class Findings:
             self._finding(event, owner)
 
     def told(self, after: int, now: datetime) -> tuple[Noticed, ...]:
-        """What somebody has to know who has seen everything up to `after`: what is new, and what still matters."""
+        """Return the findings after the event `after`, and earlier ones that still matter."""
         return tuple(one for one in self._open.values() if one.seq > after or self._matters(one, after, now))
 
     def _matters(self, one: Noticed, after: int, now: datetime) -> bool:
-        """Whether a finding is told once more: a silence that lasts, or an agent that goes on in the same turn."""
+        """True if a known finding is worth repeating: a lasting silence, or an agent still in the same turn."""
         if one.detector in STALLS:
             return one.detector != _OVER and now - one.at < WATCHED
         owner = (one.session, one.agent)
@@ -152,7 +152,7 @@ class Findings:
             self._open.pop((*owner, detector, subject), None)
 
     def _forget(self, owner: tuple[str, str], detectors: Container[str] | None) -> None:
-        """What these detectors, or all, said of an agent is over."""
+        """Drop the findings of these detectors about an agent, or of all."""
         over = [key for key in self._open if key[:2] == owner and (detectors is None or key[2] in detectors)]
         for key in over:
             del self._open[key]

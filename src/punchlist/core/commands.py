@@ -1,4 +1,4 @@
-"""What can be asked of a list, as values; and the policy by which a dialect wants it done."""
+"""The commands on a list, as values, and the policy by which a dialect wants them applied."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Focus = Literal["first", "accept", "refuse"]
 
 
 class Limits(Struct, frozen=True, kw_only=True):
-    """How much one write may hold. Lengths count the text as it was sent; both ends are inclusive.
+    """The largest input of one write. Lengths count the text as sent; both ends are inclusive.
 
     `characters` and `bytes` are for content, active form, notes and reasons; `other` is for every other text.
     """
@@ -28,7 +28,7 @@ class Limits(Struct, frozen=True, kw_only=True):
     refuse_blank: bool = False
 
     def admit(self, text: str) -> bool:
-        """Whether a content or active form of a list could be written again under these limits."""
+        """True if a text of a list could be written again under these limits."""
         if self.refuse_blank and not text.strip():
             return False
         return len(text) <= self.characters and (self.bytes is None or len(text.encode(errors="replace")) <= self.bytes)
@@ -68,13 +68,13 @@ class Policy(Struct, frozen=True, kw_only=True):
         return self.shown.get(status, status)
 
     def visible(self, items: Sequence[TodoItem]) -> list[TodoItem]:
-        """The items that the dialect can express: in a status that it shows, and within the limits of one write."""
+        """Return the items that the dialect can express: in a status that it shows, within the limits of one write."""
         admit = self.limits.admit
         seen = [item for item in items if self.shows(item.status) is not None]
         return [item for item in seen if admit(item.content) and admit(item.label)][: self.limits.items]
 
     def hides(self, item: TodoItem, now: datetime) -> bool:
-        """Whether the item was closed so long ago that the dialect no longer sees it."""
+        """True if the item was closed so long ago that the dialect no longer sees it."""
         if self.hide_closed_after < 0 or item.is_open:
             return False
         return item.finished_at is None or (now - item.finished_at).total_seconds() >= self.hide_closed_after
@@ -115,7 +115,7 @@ class Replace(NamedTuple):
 
 
 class Patch(Struct, frozen=True, kw_only=True):
-    """Changes to the item that the dialect calls `alias`; what is None stays."""
+    """Changes to the item that the dialect calls `alias`; a field that is None stays."""
 
     alias: str
     content: str | None = None
@@ -131,7 +131,7 @@ class Merge(Struct, frozen=True):
 
 
 class Target(Struct, frozen=True):
-    """An item, else a phase, else everything. `by` says how an item is named."""
+    """The items that an operation is about: an item, else a phase, else everything. `by` says how an item is named."""
 
     item: str | None = None
     phase: str | None = None
@@ -149,7 +149,7 @@ class Group(Struct, frozen=True):
 
 
 class Init(Struct, frozen=True):
-    """A fresh list. What was open and is not in it counts as omitted."""
+    """A fresh list. Open items that are not in it count as omitted."""
 
     groups: tuple[Group, ...]
 
@@ -166,7 +166,7 @@ class Append(Struct, frozen=True):
 
 
 class Start(Struct, frozen=True):
-    """Puts an item in progress; whatever else is in progress goes back to pending, unless `beside`."""
+    """Start an item; others in progress go back to pending, unless `beside`."""
 
     target: Target
     beside: bool = False
@@ -192,7 +192,7 @@ class Reopen(Struct, frozen=True):
 
 
 class Remove(Struct, frozen=True):
-    """Takes items off the list. With `phases`, a phase that is removed whole goes too."""
+    """Take items off the list. With `phases`, a phase that is removed whole goes too."""
 
     target: Target = EVERYTHING
     phases: bool = False
@@ -220,13 +220,13 @@ class Reword(Struct, frozen=True):
 
 
 class Restore(Struct, frozen=True):
-    """Brings omitted items back, as pending; everything when the target names nothing."""
+    """Bring omitted items back as pending; all of them if the target names nothing."""
 
     target: Target = EVERYTHING
 
 
 class Refuse(Struct, frozen=True):
-    """An operation that cannot be meant: refused in its turn, with the text that its dialect has for it."""
+    """An operation that cannot be meant: refused in its turn, with the text of its dialect."""
 
     text: str
 
@@ -256,7 +256,7 @@ class Query(Struct, frozen=True):
 
 
 class Elsewhere(Struct, frozen=True):
-    """A command for another layer than the list of todos; that layer knows what it means. `reads`: changes nothing."""
+    """A command for another layer than the todo list. `reads`: it changes nothing."""
 
     reads: ClassVar[bool] = False
 
@@ -270,7 +270,7 @@ class Repeat(Exception):
 
 
 class Problem(Struct, frozen=True):
-    """Something to tell the caller. `fatal` means the call, or that operation, was refused.
+    """A problem to report to the caller. `fatal`: the call, or that operation, was refused.
 
     `text` is our sentence; a dialect may say it in its own words, from `code`, `at` (the index of the entry
     or operation) and `data`.
@@ -284,7 +284,7 @@ class Problem(Struct, frozen=True):
 
 
 class Cleaner(Struct):
-    """Cleans texts and remembers what it took out, for one call."""
+    """Clean the texts of one call, and remember which characters were removed."""
 
     removed: set[str] = field(default_factory=set[str])
 

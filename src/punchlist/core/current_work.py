@@ -1,4 +1,4 @@
-"""What an agent is at: its open todos, and the open tasks that it started or owns. One value, whichever it uses."""
+"""The current work of an agent: its todo list, and the open tasks that it started or owns, as one value."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _WAITS_ON = {"timer": "a time", "event": "an event", "manual": "a person"}
 
 
 class CurrentWork(Struct, frozen=True):
-    """The list as it stands, and the tasks in the order in which they were started, the last one last."""
+    """The present list, and the tasks in the order in which they were started."""
 
     todos: TodoList = field(default_factory=TodoList)
     tasks: tuple[Task, ...] = ()
@@ -34,18 +34,18 @@ class CurrentWork(Struct, frozen=True):
 
     @property
     def is_finished(self) -> bool:
-        """Whether nothing is owed."""
+        """True if nothing is owed."""
         return not self.tasks and self.todos.is_finished
 
 
 def append_tasks(todos: TodoList, tasks: Iterable[Task], *, own: str | None = None) -> TodoList:
-    """The list with tasks behind its items, each under its name, for what is put before a model. Never stored."""
+    """Append tasks to the items of a list, each under its name, to show to a model. Never stored."""
     items = tuple(tasks_as_items(tasks, own=own))
     return replace(todos, items=(*todos.items, *items)) if items else todos
 
 
 def tasks_as_items(tasks: Iterable[Task], *, own: str | None = None) -> Iterator[TodoItem]:
-    """An agent's tasks as items. One that comes after a task of somebody else's is blocked, as it cannot be begun.
+    """Yield an agent's tasks as items. A task that waits for another agent's is blocked.
 
     `own` is the list that the agent's tool writes, if it is a task tool: a task of another list is named with its list.
     """
@@ -62,7 +62,7 @@ def tasks_as_items(tasks: Iterable[Task], *, own: str | None = None) -> Iterator
 
 
 def task_as_item(task: Task, *, own: str | None = None) -> TodoItem:
-    """A task as an item: what it waits for is its blocker."""
+    """Return a task as an item; its wait becomes the blocker."""
     name = task_name(task, own=own)
     return TodoItem(
         id=name,
@@ -76,19 +76,19 @@ def task_as_item(task: Task, *, own: str | None = None) -> TodoItem:
 
 
 def task_name(task: Task, *, own: str | None = None) -> str:
-    """What its tool calls it by: a task by its number, a flow by its id."""
+    """Return the name by which a tool calls a task: its number, or the id of a flow."""
     if task.list == FLOWS and "flow" in task.metadata:
         return str(task.metadata["flow"])
     return f"#{task.id}" if own is None or task.list in {own, FLOWS} else f"#{task.id} of {task.list}"
 
 
 def own_task_list(layer: str, task_list: str) -> str | None:
-    """The list that a tool of this layer writes; None for one that writes todos."""
+    """Return the task list that a tool of this layer writes; None if it writes todos."""
     return {"tasks": task_list, "flows": FLOWS}.get(layer)
 
 
 def find_unreachable(tasks: Iterable[Task], own: str | None) -> tuple[frozenset[str], frozenset[str]]:
-    """The tasks that a tool does not reach, by their names among the items, and the lists that they are on.
+    """Return the names of tasks that a tool does not reach, and the lists that they are on.
 
     Flows are on none: they have commands of their own.
     """

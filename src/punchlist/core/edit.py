@@ -1,4 +1,4 @@
-"""Targeted operations: on an item, a phase or everything, one after the other."""
+"""Edit a list by operations on an item, a phase or everything, one after the other."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from punchlist.core.todo import ENDED, Blocker, Evidence, Phase, Status, TodoIte
 from punchlist.text import cut, for_prompt
 
 _LONGEST = 100_000
-"""No text on a list is longer, so none is looked for."""
+"""No text on a list is longer, so a longer name matches nothing."""
 
 _ENOUGH = 10
-"""So many problems are told at once, where one is enough to refuse the call."""
+"""At most so many problems are reported at once, where one is enough to refuse the call."""
 
 
-def _named(text: str) -> str:
-    """A text as a message names it: on one line, and not at length."""
+def _shorten(text: str) -> str:
+    """Return a text as an error message names it: on one line, and cut."""
     return for_prompt(cut(text, 80))
 
 
-def _anew(item: TodoItem, before: TodoItem) -> TodoItem:
-    """An item that a fresh list repeats: begun anew, with what the writer did not speak of as it was."""
+def _restart(item: TodoItem, before: TodoItem) -> TodoItem:
+    """Return an item that a fresh list repeats: started again, with unmentioned fields as they were."""
     return replace(
         item,
         active_form=item.active_form or before.active_form,
@@ -44,7 +44,7 @@ def _anew(item: TodoItem, before: TodoItem) -> TodoItem:
 def make_item(
     entry: Entry, text: str, *, item_id: str, dialect: str, now: datetime, by: str, cleaner: Cleaner
 ) -> TodoItem:
-    """The item that an entry makes. Its phase is not set here."""
+    """Make an item from an entry. The caller sets its phase."""
     status = entry.status
     return TodoItem(
         id=item_id,
@@ -112,14 +112,14 @@ class Editing:
             case do.Start(target, beside):
                 self._start(target, beside=beside)
             case do.Done(target, evidence, advance):
-                proofs = tuple(self._proof(proof) for proof in evidence)
+                proofs = tuple(self._redact_evidence(proof) for proof in evidence)
                 self._end(target, Status.COMPLETED, advance=advance, proofs=proofs)
             case do.Fail(target, reason):
                 self._end(target, Status.FAILED, note=self.cleaner.text(reason))
             case do.Drop(target):
                 self._end(target, Status.CANCELLED)
             case do.Reopen(target):
-                self._each(target, lambda item: set_status(item, Status.PENDING, self.now), sweep=True)
+                self._change_each(target, lambda item: set_status(item, Status.PENDING, self.now), sweep=True)
             case do.Remove(target, phases):
                 self._remove(target, phases=phases)
             case do.Note(target, text):
@@ -141,8 +141,8 @@ class Editing:
     def say(self, code: str, text: str, **data: object) -> None:
         self.problems.append(Problem(code, text, at=self.at, data=data))
 
-    def _proof(self, given: Evidence) -> Evidence:
-        """What was offered, without secrets: it is often a command line."""
+    def _redact_evidence(self, given: Evidence) -> Evidence:
+        """Return evidence without secrets: it is often a command line."""
         from punchlist.text.redaction import redact  # most writes offer none
 
         text = redact(self.cleaner.text(given.text), self.policy.secrets)
@@ -150,36 +150,38 @@ class Editing:
 
     # Which items an operation means.
 
-    def _places(self, target: Target) -> list[int] | None:
-        """The places of the items meant; None after a refusal."""
+    def _find_places(self, target: Target) -> list[int] | None:
+        """Return the places of the items that a target means; None after a refusal."""
         if target.item is not None:
-            place = self._place(target.item, target.by)
+            place = self._find_place(target.item, target.by)
             if place is None:
-                empty = not self._seen()
+                empty = not self._visible_places()
                 hint = "the list is empty" if empty else "look at the list and use an id on it"
-                name = _named(target.item)
+                name = _shorten(target.item)
                 self.refuse("not_found", f"There is no item `{name}`; {hint}.", item=target.item, empty=empty)
                 return None
             return [place]
         if target.phase is not None:
             if self._means_orphans(target.phase):
-                return [place for place in self._seen() if self.items[place].phase_id is None]
-            phase = self._phase(target.phase)
+                return [place for place in self._visible_places() if self.items[place].phase_id is None]
+            phase = self._find_phase(target.phase)
             if phase is None:
-                self.refuse("phase_not_found", f"There is no phase `{_named(target.phase)}`.", phase=target.phase)
+                self.refuse("phase_not_found", f"There is no phase `{_shorten(target.phase)}`.", phase=target.phase)
                 return None
-            return [place for place in self._seen() if self.items[place].phase_id == phase.id]
-        return self._seen()
+            return [place for place in self._visible_places() if self.items[place].phase_id == phase.id]
+        return self._visible_places()
 
-    def _seen(self) -> list[int]:
-        """The places of the items that the dialect still sees."""
+    def _visible_places(self) -> list[int]:
+        """Return the places of the items that the dialect still sees."""
         return [place for place, item in enumerate(self.items) if item.id not in self.hidden]
 
     def _means_orphans(self, phase: str) -> bool:
-        return phase == self.policy.orphans and any(self.items[place].phase_id is None for place in self._seen())
+        return phase == self.policy.orphans and any(
+            self.items[place].phase_id is None for place in self._visible_places()
+        )
 
-    def _place(self, name: str, by: str) -> int | None:
-        places = self._seen()
+    def _find_place(self, name: str, by: str) -> int | None:
+        places = self._visible_places()
         if by in ("id", "any"):
             found = next((place for place in places if self.items[place].id == name), None)
             if found is not None or by == "id":
@@ -189,15 +191,15 @@ class Editing:
         cleaned = self.cleaner.text(name)
         return next((place for place in places if self.items[place].content in (name, cleaned)), None)
 
-    def _phase(self, name: str) -> Phase | None:
+    def _find_phase(self, name: str) -> Phase | None:
         if len(name) > _LONGEST:
             return None
         names = (name, self.cleaner.text(name))
         return next((phase for phase in self.phases if phase.name in names), None)
 
-    def _each(self, target: Target, change: Callable[[TodoItem], TodoItem], *, sweep: bool) -> list[int]:
-        """Changes the items meant; without `sweep`, a phase or all means the open ones. The places it reached."""
-        places = self._places(target)
+    def _change_each(self, target: Target, change: Callable[[TodoItem], TodoItem], *, sweep: bool) -> list[int]:
+        """Change the items that a target means; return their places. Without `sweep`, a phase means its open items."""
+        places = self._find_places(target)
         if places is None:
             return []
         if target.item is None and not sweep:
@@ -229,7 +231,7 @@ class Editing:
                 text, before = next(known)
                 item = self._new(entry, text, before.id if before is not None else None)
                 if before is not None:
-                    item = _anew(item, before)
+                    item = _restart(item, before)
                     old.pop(before.id, None)
                 self.items.append(put_in_phase(item, phase))
         self.omitted.extend(item for item in old.values() if item.is_open)
@@ -253,32 +255,32 @@ class Editing:
         phase = self.phases[-1] if self.phases else None
         if operation.phase is not None:
             orphans = self._means_orphans(operation.phase)
-            phase = None if orphans else self._made(self.cleaner.text(operation.phase))
+            phase = None if orphans else self._find_or_add_phase(self.cleaner.text(operation.phase))
         place, last = self._end_of(phase), phase
-        taken = {self.items[place].content for place in self._seen()} if operation.unique else set[str]()
+        taken = {self.items[place].content for place in self._visible_places()} if operation.unique else set[str]()
         for entry in operation.entries:
             text = self.cleaner.text(entry.content)
             if text in taken:
-                self.refuse("duplicate", f"`{_named(text)}` is on the list already.", item=entry.content)
+                self.refuse("duplicate", f"`{_shorten(text)}` is on the list already.", item=entry.content)
                 return
             if operation.unique:
                 taken.add(text)
-            into = phase if entry.phase is None else self._made(self.cleaner.text(entry.phase))
+            into = phase if entry.phase is None else self._find_or_add_phase(self.cleaner.text(entry.phase))
             if into is not last:
                 place, last = self._end_of(into), into
             self.items.insert(place, put_in_phase(self._new(entry, text), into))
             place += 1
 
-    def _made(self, name: str) -> Phase:
-        """The first phase of that name, made at the end if missing."""
-        phase = self._phase(name)
+    def _find_or_add_phase(self, name: str) -> Phase:
+        """Return the first phase of that name; add it at the end if it is missing."""
+        phase = self._find_phase(name)
         if phase is None:
             phase = make_phase([*self.start.phases, *self.phases], name)
             self.phases.append(phase)
         return phase
 
     def _end_of(self, phase: Phase | None) -> int:
-        """Where a new item of the phase goes: behind its last one, else before the phases that follow."""
+        """Return the place for a new item of the phase: after its last one, else before the phases that follow."""
         if phase is None:
             return len(self.items)
         mine = [place for place, item in enumerate(self.items) if item.phase_id == phase.id]
@@ -288,7 +290,7 @@ class Editing:
         return next((place for place, item in enumerate(self.items) if item.phase_id in later), len(self.items))
 
     def _start(self, target: Target, *, beside: bool) -> None:
-        places = self._places(target)
+        places = self._find_places(target)
         if places is None:
             return
         if target.item is None:
@@ -330,12 +332,12 @@ class Editing:
             return replace(item, notes=(*item.notes, note)) if note else item
 
         focus = next((item.id for item in self.items if item.status is Status.IN_PROGRESS), None)
-        places = self._each(target, ended, sweep=self.policy.sweep)
+        places = self._change_each(target, ended, sweep=self.policy.sweep)
         if advance:
             self._advance(focus, places)
 
     def _advance(self, focus: str | None, places: list[int]) -> None:
-        """Starts the next pending item when the one in focus was just closed."""
+        """Start the next pending item when the one in focus was just closed."""
         if not self.policy.advance or not any(self.items[place].id == focus for place in places):
             return
         if any(item.status is Status.IN_PROGRESS for item in self.items):
@@ -349,27 +351,27 @@ class Editing:
         if target.item is not None and any(item.id == target.item for item in self.omitted):
             self.omitted = [item for item in self.omitted if item.id != target.item]
             return
-        places = self._places(target)
+        places = self._find_places(target)
         if places is None:
             return
         gone = set(places)
         self.items = [item for place, item in enumerate(self.items) if place not in gone]
         if phases and target.item is None:
-            phase = self._phase(target.phase) if target.phase is not None else None
+            phase = self._find_phase(target.phase) if target.phase is not None else None
             self.phases = [known for known in self.phases if known != phase] if phase else []
 
     def _note(self, target: Target, text: str) -> None:
         note = self.cleaner.text(text).rstrip()
         if target.item is None:
             self.refuse("missing_target", "A note needs an item.")
-        elif not note and self._places(target) is not None:
+        elif not note and self._find_places(target) is not None:
             self.refuse("missing_text", "A note needs a text.")
         elif note:
-            self._each(target, lambda item: replace(item, notes=(*item.notes, note)), sweep=True)
+            self._change_each(target, lambda item: replace(item, notes=(*item.notes, note)), sweep=True)
 
     def _block(self, target: Target, blocker: Blocker) -> None:
         focus = next((item.id for item in self.items if item.status is Status.IN_PROGRESS), None)
-        places = self._each(
+        places = self._change_each(
             target, lambda item: replace(set_status(item, Status.BLOCKED, self.now), blocker=blocker), sweep=False
         )
         self._advance(focus, places)
@@ -378,7 +380,7 @@ class Editing:
         def unblocked(item: TodoItem) -> TodoItem:
             return set_status(item, Status.PENDING, self.now) if item.status is Status.BLOCKED else item
 
-        self._each(target, unblocked, sweep=False)
+        self._change_each(target, unblocked, sweep=False)
 
     def _reword(self, operation: do.Reword) -> None:
         content = self.cleaner.text(operation.content)
@@ -386,7 +388,7 @@ class Editing:
             self.refuse("missing_text", "An item needs a text.")
             return
         form = self.cleaner.optional(operation.active_form)
-        self._each(operation.target, lambda item: replace(item, content=content, active_form=form), sweep=True)
+        self._change_each(operation.target, lambda item: replace(item, content=content, active_form=form), sweep=True)
 
     def _restore(self, target: Target) -> None:
         wanted = [
@@ -396,7 +398,7 @@ class Editing:
             and (target.phase is None or target.phase == item.phase)
         ]
         if target.item is not None and not wanted:
-            self.refuse("not_found", f"No item `{_named(target.item)}` was left out.", item=target.item, empty=False)
+            self.refuse("not_found", f"No item `{_shorten(target.item)}` was left out.", item=target.item, empty=False)
         for item in wanted[:1] if target.item is not None else wanted:
             self.omitted.remove(item)
             phase = next((known for known in self.phases if known.id == item.phase_id), None)

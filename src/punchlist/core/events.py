@@ -1,4 +1,4 @@
-"""Everything that happens is an event: the kinds, the difference of two lists as events, and the way back.
+"""Events: their kinds, the difference of two lists as events, and the way back.
 
 `fold` is the inverse of `diff`: folding a list's events up to a revision gives the list at that revision.
 """
@@ -116,7 +116,7 @@ class Draft(NamedTuple):
 
 
 class Event(Struct, frozen=True):
-    """One thing that happened. `seq` orders all events of a board; numbers may jump, never repeat."""
+    """One event. `seq` orders all events of a board; numbers may jump, never repeat."""
 
     seq: int
     at: datetime
@@ -130,7 +130,7 @@ class Event(Struct, frozen=True):
 
     @property
     def cursor(self) -> str:
-        """Where to go on after this event, on any engine."""
+        """The cursor after this event, for any engine."""
         return str(self.seq)
 
 
@@ -138,7 +138,7 @@ _LAST_SEQ = 2**63 - 1
 
 
 def parse_cursor(after: int | str) -> int:
-    """The number of an event, from itself or from its cursor."""
+    """Return the number of an event, from itself or from its cursor."""
     text = str(after)
     if not text.isdecimal():
         raise InvalidInput(
@@ -148,26 +148,21 @@ def parse_cursor(after: int | str) -> int:
 
 
 def diff(before: TodoList, after: TodoList) -> list[Draft]:
-    """The events, without the closing `list.…` one, that lead from one list to the other."""
+    """Return the events that lead from one list to the other, without the closing `list.…` event."""
     drafts: list[Draft] = []
     if after.plan_id != before.plan_id:
         drafts.append(Draft("plan.started", {"plan_id": after.plan_id}))
         before = TodoList(plan_id=after.plan_id, omitted=before.omitted)
-    if len(before.items) == len(after.items) and before.omitted is after.omitted:
-        same_places = all(old is new or old.id == new.id for old, new in zip(before.items, after.items, strict=True))
-        if same_places:
-            drafts.extend(draft_changes(zip(before.items, after.items, strict=True)))
-            return drafts
     old = {item.id: item for item in before.items}
     kept: list[tuple[TodoItem, TodoItem]] = []
     arrivals: list[Draft] = []
     for index, item in enumerate(after.items):
         known = old.pop(item.id, None)
         if known is None:
-            arrivals.append(_arrival(before, item, index))
+            arrivals.append(_draft_arrival(before, item, index))
         else:
             kept.append((known, item))
-    drafts.extend(_departures(before, after, old))  # first, so that an arrival's index is its place
+    drafts.extend(_draft_departures(before, after, old))  # first, so that an arrival's index is its place
     drafts.extend(arrivals)
     drafts.extend(draft_changes(kept))
     kept_ids = [item.id for item, _ in kept]
@@ -177,14 +172,14 @@ def diff(before: TodoList, after: TodoList) -> list[Draft]:
 
 
 def draft_changes(pairs: Iterable[tuple[TodoItem, TodoItem]]) -> Iterator[Draft]:
-    """The events of items that are not what they were."""
+    """Yield an event for each item that changed."""
     for old, new in pairs:
         if old is not new and (fields := changed_fields(old, new)):
             kind = transition_kind(old.status, new.status)
             yield Draft(kind, {"id": new.id, "content": new.content, "set": fields})
 
 
-def _arrival(before: TodoList, item: TodoItem, index: int) -> Draft:
+def _draft_arrival(before: TodoList, item: TodoItem, index: int) -> Draft:
     known = next((gone for gone in before.omitted if gone.id == item.id), None)
     if known is None:
         return Draft("item.added", {"item": encode_item(item), "index": index})
@@ -192,9 +187,9 @@ def _arrival(before: TodoList, item: TodoItem, index: int) -> Draft:
     return Draft("item.restored", {"id": item.id, "content": item.content, "set": fields, "index": index})
 
 
-def _departures(before: TodoList, after: TodoList, gone: dict[str, TodoItem]) -> Iterable[Draft]:
+def _draft_departures(before: TodoList, after: TodoList, gone: dict[str, TodoItem]) -> Iterable[Draft]:
     now_omitted = {item.id for item in after.omitted}
-    present = {item.id for item in after.items} if before.omitted or after.omitted else set[str]()
+    present = {item.id for item in after.items}
     stayed = [item for item in before.omitted if item.id in now_omitted]
     same = 0
     while same < min(len(stayed), len(after.omitted)) and stayed[same] == after.omitted[same]:
@@ -213,8 +208,6 @@ def _departures(before: TodoList, after: TodoList, gone: dict[str, TodoItem]) ->
 
 
 def _kept_order(before: TodoList, kept_ids: list[str]) -> list[str]:
-    if len(kept_ids) == len(before.items):
-        return [item.id for item in before.items]
     kept = set(kept_ids)
     return [item.id for item in before.items if item.id in kept]
 
@@ -230,14 +223,14 @@ _RETURNS: Mapping[Status, str] = {Status.IN_PROGRESS: "item.paused", Status.BLOC
 
 
 def transition_kind(before: Status, after: Status) -> str:
-    """The kind of event that tells of an item's new status."""
+    """Return the kind of event for a change of status."""
     if before is after:
         return "item.changed"
     return _ARRIVALS.get(after) or _RETURNS.get(before, "item.reopened")
 
 
 def draft_header(kind: str, before: TodoList, after: TodoList, **extra: Any) -> Draft:
-    """The event that closes a change: the new revision, and what changed about the list as a whole."""
+    """Draft the event that closes a change: the new revision, and changes of the list as a whole."""
     data: dict[str, Any] = {"revision": after.revision, **extra}
     if after.explanation != before.explanation:
         data["explanation"] = after.explanation
@@ -249,7 +242,7 @@ def draft_header(kind: str, before: TodoList, after: TodoList, **extra: Any) -> 
 
 
 def fold(todos: TodoList, kind: str, data: Mapping[str, Any]) -> TodoList:
-    """The list after one more event. Kinds that do not concern a list, or are unknown, leave it as it is."""
+    """Return the list after one more event. Unknown kinds, and kinds of other things, leave it as it is."""
     if kind.startswith("item."):
         return _fold_item(todos, kind, data)
     if kind == "plan.started":
@@ -313,12 +306,12 @@ _DEFAULT = TodoItem(id="", content="")
 
 
 def encode_item(item: TodoItem) -> dict[str, Any]:
-    """An item as JSON values, without the fields that hold their default."""
+    """Return an item as JSON values, without the fields that hold their default."""
     return {"id": item.id, "content": item.content, **changed_fields(_DEFAULT, item)}
 
 
 def decode_item(data: Mapping[str, Any]) -> TodoItem:
-    """The inverse of `item_data`. Fields of a later version are ignored."""
+    """Return the item that `encode_item` encoded. Fields of a later version are ignored."""
     return with_fields(TodoItem(id=data["id"], content=data["content"]), data)
 
 
@@ -327,7 +320,7 @@ _values = attrgetter(*_FIELDS)
 
 
 def changed_fields(before: TodoItem, after: TodoItem) -> dict[str, Any]:
-    """The fields in which two items differ, with the later value in JSON form."""
+    """Return the fields in which two items differ, with the later value in JSON form."""
     return {
         name: _TO_PLAIN[name](new) if name in _TO_PLAIN and new is not None else new
         for name, old, new in zip(_FIELDS, _values(before), _values(after), strict=True)
@@ -336,7 +329,7 @@ def changed_fields(before: TodoItem, after: TodoItem) -> dict[str, Any]:
 
 
 def with_fields(item: TodoItem, fields: Mapping[str, Any]) -> TodoItem:
-    """The item with these fields, given in JSON form."""
+    """Return the item with these fields, given in JSON form."""
     return replace(item, **{name: _FROM_PLAIN[name](value) for name, value in fields.items() if name in _FROM_PLAIN})
 
 

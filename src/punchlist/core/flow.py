@@ -1,4 +1,4 @@
-"""What a flow is: work in named steps that survives restarts, and what may become of it.
+"""Flows: work in named steps that survives restarts. Their states, transitions, waits and commands.
 
 The states, their transitions and the order of the checks are those of nexo's TaskFlow. `after` is ours: a flow begins
 only when those before it are finished.
@@ -50,7 +50,7 @@ LEGAL: Mapping[FlowStatus, frozenset[FlowStatus]] = {
     _D: frozenset(),
     _F: frozenset(),
 }
-"""Where a flow may go from where it is."""
+"""The legal transitions."""
 
 TERMINAL = frozenset(status for status, ways in LEGAL.items() if not ways)
 
@@ -88,7 +88,7 @@ StepStatus = Literal["pending", "running", "succeeded", "failed", "cancelled"]
 
 
 class FlowStep(Struct, frozen=True, kw_only=True):
-    """A piece of a flow's work as it was seen: one run, by whoever runs it. `run_id` is unique within the flow."""
+    """One observed run of a step of a flow. `run_id` is unique within the flow."""
 
     id: str
     flow_id: str
@@ -103,7 +103,7 @@ class FlowStep(Struct, frozen=True, kw_only=True):
 
 
 def owner_key(agent: str, session: str) -> str:
-    """Whose a flow is: an agent in one session."""
+    """Return the key of a flow's owner: an agent in one session."""
     return f"agent:{agent}:session:{session}"
 
 
@@ -111,7 +111,7 @@ def owner_key(agent: str, session: str) -> str:
 
 
 def check_open(flow: Flow, *, cancels: bool = False) -> None:
-    """A flow that has ended stays as it is; one that is to be cancelled can only be that."""
+    """Raise if the flow has ended, or is to be cancelled and this is something else."""
     if flow.is_terminal:
         raise FlowEnded(id=flow.id, status=flow.status)
     if flow.cancel_requested and not cancels:
@@ -119,9 +119,9 @@ def check_open(flow: Flow, *, cancels: bool = False) -> None:
 
 
 def move(flow: Flow, to: FlowStatus, now: datetime, **more: Any) -> Flow:
-    """The flow in another status. Checked in this order: whether it has ended, is to be cancelled, may go there.
+    """Move a flow to another status. Raise, in this order, if it has ended, is to be cancelled, or may not go there.
 
-    One that begins, by whichever name, comes after those before it.
+    A flow starts only after those before it have finished.
     """
     check_open(flow, cancels=to is _X)
     if to not in LEGAL[flow.status]:
@@ -133,7 +133,7 @@ def move(flow: Flow, to: FlowStatus, now: datetime, **more: Any) -> Flow:
 
 
 def change(flow: Flow, now: datetime, **values: Any) -> Flow:
-    """The flow with other values, at its next revision. A clock that was set back does not take it back."""
+    """Return the flow with other values, at its next revision; `updated_at` never goes back."""
     return replace(flow, revision=flow.revision + 1, updated_at=max(now, flow.updated_at), **values)
 
 
@@ -146,7 +146,7 @@ def wait(flow: Flow, wait: Any, now: datetime) -> Flow:
 
 
 def resume(flow: Flow, now: datetime, patch: tuple[Any] | None = None) -> Flow:
-    """Running again, with what came of the wait merged into the state. `patch` is in a tuple: None may be one."""
+    """Run a flow again and merge `patch` into its state. It is in a tuple, because None may be a patch."""
     return move(flow, _R, now, wait=None, **_patched(flow, patch))
 
 
@@ -155,7 +155,7 @@ def finish(flow: Flow, now: datetime, patch: tuple[Any] | None = None) -> Flow:
 
 
 def fail(flow: Flow, reason: str, now: datetime) -> Flow:
-    """Failed; the state says why, under `failure`."""
+    """Fail a flow; the state keeps the reason under `failure`."""
     told = {"failure": {"reason": reason, "at": format_rfc3339(now)}}
     return move(flow, _F, now, **_patched(flow, (told,)))
 
@@ -165,32 +165,32 @@ def cancel(flow: Flow, now: datetime) -> Flow:
 
 
 def request_cancel(flow: Flow, now: datetime) -> Flow:
-    """To be cancelled, for good; the status stays. Nothing happens to a flow that has ended or is so already."""
+    """Request to cancel a flow; the status stays. A flow that has ended stays as it is."""
     if flow.is_terminal or flow.cancel_requested:
         return flow
     return change(flow, now, cancel_requested=True)
 
 
 def update(flow: Flow, now: datetime, patch: Any, step: str | None = None) -> Flow:
-    """With more in its state, and perhaps at another step; the status stays."""
+    """Merge a patch into the state, and perhaps go to another step; the status stays."""
     check_open(flow)
     return change(flow, now, **_patched(flow, (patch,)), current_step=flow.current_step if step is None else step)
 
 
 def check_not_started(flow: Flow) -> None:
-    """Who comes before a flow can be said until it begins."""
+    """Raise if the flow has started: its order can only be set before."""
     check_open(flow)
     if flow.status is not _C:
         raise FlowStarted(id=flow.id, status=flow.status)
 
 
 def _patched(flow: Flow, patch: tuple[Any] | None) -> dict[str, Any]:
-    """Shallow: the keys of an object replace those of an object; anything else replaces the whole state."""
+    """Return the state with a patch merged in, as a change; nothing without a patch."""
     return {} if patch is None else {"state": merge_state(flow.state, patch[0])}
 
 
 def format_rfc3339(at: datetime, *, utc: str = "+00:00") -> str:
-    """A time as nexo writes it: no digits behind the second, or three, or six."""
+    """Format a time as nexo does: with no digits after the second, three, or six."""
     digits = f".{at.microsecond:06}" if at.microsecond else ""
     second = at.replace(microsecond=0, tzinfo=None).isoformat()
     return f"{second}{digits.removesuffix('000')}{utc}"
@@ -208,7 +208,7 @@ _moment = re.compile(r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:\d\d)(?:\.(\d+))?(?:[Zz]
 
 
 class WaitCondition(Struct, frozen=True, kw_only=True):
-    """A time, an event by topic and correlation id, or somebody's word."""
+    """The condition that a flow waits for: a time, an event by topic and correlation id, or a person."""
 
     kind: WaitKind
     at: datetime | None = None
@@ -217,7 +217,7 @@ class WaitCondition(Struct, frozen=True, kw_only=True):
 
     @property
     def json(self) -> dict[str, str]:
-        """As it is kept with the flow."""
+        """The condition in JSON, as it is stored with the flow."""
         if self.kind == "timer" and self.at is not None:
             return {"kind": "timer", "at": format_rfc3339(self.at, utc="Z")}
         if self.kind == "external_event":
@@ -226,7 +226,7 @@ class WaitCondition(Struct, frozen=True, kw_only=True):
 
 
 def parse_condition(value: Any) -> WaitCondition | None:
-    """The condition that a piece of JSON says, None if it says none. Other keys are ignored."""
+    """Parse a condition from JSON; return None if it is none. Other keys are ignored."""
     if not isinstance(value, Mapping):
         return None
     said = cast("Mapping[str, Any]", value)
@@ -246,7 +246,7 @@ def parse_condition(value: Any) -> WaitCondition | None:
 
 
 def parse_time(text: Any) -> datetime | None:
-    """A time in the form of RFC 3339, in UTC; digits beyond microseconds are dropped."""
+    """Parse a time of RFC 3339 and return it in UTC; digits beyond microseconds are dropped."""
     found = _moment.fullmatch(text) if isinstance(text, str) and len(text) < 100 else None
     if found is None:
         return None
@@ -259,7 +259,7 @@ def parse_time(text: Any) -> datetime | None:
 
 
 def check_condition(condition: WaitCondition, now: datetime, horizon: timedelta = HORIZON) -> None:
-    """The guard rails before a model's wait; whoever calls `set_waiting` is not held to them."""
+    """Raise if a model may not wait for this. `set_waiting` does not ask."""
     if condition.at is not None:
         if condition.at <= now:
             raise FlowWaitRefused(problem="timer.at must be in the future")
@@ -272,9 +272,9 @@ def check_condition(condition: WaitCondition, now: datetime, horizon: timedelta 
 
 
 def decide_wait(flow: Flow, now: datetime) -> Outcome:
-    """What a look at a waiting flow does: a request to cancel comes first; only a timer is over by itself.
+    """Decide about a waiting flow: cancel it on request, resume it after its time, else let it wait.
 
-    One whose wait is missing or says nothing is skipped.
+    A flow whose wait is missing or unreadable is skipped.
     """
     if flow.cancel_requested:
         return "cancel"
@@ -285,12 +285,12 @@ def decide_wait(flow: Flow, now: datetime) -> Outcome:
 
 
 def is_wait_over(flow: Flow, now: datetime) -> bool:
-    """Whether it waits for a time that has come, so that whoever looks at it finds it running."""
+    """True if the flow waits for a time that has come."""
     return flow.status is FlowStatus.WAITING and decide_wait(flow, now) == "resume"
 
 
 def is_waiting_for(flow: Flow, topic: str, correlation_id: str) -> bool:
-    """Whether it waits for just this event."""
+    """True if the flow waits for this very event."""
     if flow.status is not FlowStatus.WAITING:
         return False
     found = parse_condition(flow.wait)
@@ -316,7 +316,7 @@ class ListFlows(Elsewhere, frozen=True):
 
 
 class OneFlow(Elsewhere, frozen=True, kw_only=True):
-    """Something about one flow. `refused` is what is wrong with the rest, said once the flow is known to be there."""
+    """A command on one flow. `refused` is the problem with other arguments, reported once the flow is found."""
 
     flow: str
     refused: str = ""
@@ -354,7 +354,7 @@ FlowCommand = StartFlow | ListFlows | OnFlow
 
 
 class FlowResult(NamedTuple):
-    """What a call did: the flow afterwards, None where there is no such flow; `flows` for a list; or why nothing."""
+    """The result of a call: the flow afterwards, None if there is none; `flows` of a list; or the error."""
 
     command: FlowCommand
     flow: Flow | None = None

@@ -1,4 +1,4 @@
-"""Whether two patterns of files could mean the same file. In doubt they do: a reservation is better too wide."""
+"""Compare two patterns of files: could they mean the same file? In doubt they do: a reservation is better too wide."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MOST_PARTS = 64
 
 
 def overlaps(one: str, other: str) -> bool:
-    """A pattern also means everything below what it names, as a folder does. Case is not told apart."""
+    """True if two patterns could mean the same file. A pattern includes everything below it; case does not matter."""
     first, second = _folders(one), _folders(other)
     if len(first) > _MOST_PARTS or len(second) > _MOST_PARTS:
         return True
@@ -21,19 +21,19 @@ def overlaps(one: str, other: str) -> bool:
 
 
 def normalise(pattern: str) -> str:
-    """The pattern without needless parts; the empty text stands for everything."""
+    """Return the pattern without needless parts; the empty text stands for everything."""
     return "/".join(_parts(pattern))
 
 
 def _folders(pattern: str) -> tuple[str, ...]:
-    """Part by part; a choice between paths of several parts may be any path."""
+    """Return the parts of a pattern; a choice between paths of several parts may be any path."""
     return tuple(_ANYTHING if "/" in part else part.casefold() for part in _parts(pattern))
 
 
 def _parts(pattern: str) -> list[str]:
-    """The parts between slashes; a choice, `{a/b,c}` or `@(a/b|c)`, stays whole.
+    """Return the parts between slashes; a choice, `{a/b,c}` or `@(a/b|c)`, stays whole.
 
-    The way up from what may be of any depth leads anywhere.
+    `..` after a part of unknown depth may lead anywhere.
     """
     parts: list[str] = []
     for part in _split(pattern.replace("\\", "/")):
@@ -51,7 +51,7 @@ def _is_deep(part: str) -> bool:
 
 
 def _split(pattern: str) -> Iterator[str]:
-    """What lies between slashes outside of choices."""
+    """Yield the texts between slashes outside of choices."""
     start, closing = 0, list[str]()
     for found in _CHOICE.finditer(pattern):
         match found[0]:
@@ -81,7 +81,7 @@ def _meet(first: tuple[str, ...], second: tuple[str, ...]) -> bool:
 
 
 def _alike(one: str, other: str) -> bool:
-    """Whether two names could be the same: what stands before and behind the first and last wildcard must agree."""
+    """True if two names could be equal: the text before the first and after the last wildcard must agree."""
     wild, tame = _WILD.search(one) is not None, _WILD.search(other) is not None
     if not wild and not tame:
         return one == other
@@ -99,7 +99,7 @@ def _alike(one: str, other: str) -> bool:
 
 
 def _tail(pattern: str) -> str:
-    """What must stand at the end; nothing when there is a class or a choice, whose end is not told from its inside."""
+    """Return the fixed end of a pattern; empty if it has a class or a choice, whose end is not told from its inside."""
     if any(char in pattern for char in "[{!("):
         return ""
     return re.split(r"[*?]", pattern)[-1]

@@ -1,4 +1,4 @@
-"""Which item of the old list a new text stands for, when the writer sends whole lists without our ids.
+"""Match the entries of a new list to the items of the old one, where the writer sends no ids of ours.
 
 By alias, then by normalised text, then by near text among what is left. Work is bounded: near text is only
 sought two places away, over the first 200 characters.
@@ -16,8 +16,8 @@ from punchlist.core.todo import TodoItem
 from punchlist.text import clean
 
 
-class _Folding(dict[int, str]):
-    """Characters to characters of a match key, each looked up once: letters, digits, marks and symbols stay.
+class _MatchKeyTable(dict[int, str]):
+    """Translate a character for a match key: letters, digits, marks and symbols stay, the rest becomes a space.
 
     Symbols are no punctuation: `C` is not `C++`.
     """
@@ -28,7 +28,7 @@ class _Folding(dict[int, str]):
         return folded
 
 
-_FOLDING = _Folding()
+_MATCH_KEYS = _MatchKeyTable()
 
 NEAR = 0.6
 REACH = 2
@@ -36,9 +36,9 @@ WINDOW = 200
 
 
 def match_key(text: str) -> str:
-    """The text with case, blanks, punctuation and composition folded; the text itself if nothing else is left."""
+    """Return the text with case, whitespace, punctuation and composition folded; the text itself if nothing is left."""
     folded = text.casefold() if text.isascii() else unicodedata.normalize("NFC", text).casefold()
-    words = " ".join(folded.translate(_FOLDING).split())
+    words = " ".join(folded.translate(_MATCH_KEYS).split())
     if not words.isascii():
         words = unicodedata.normalize("NFC", words)
     return words or " ".join(folded.split())
@@ -47,20 +47,12 @@ def match_key(text: str) -> str:
 def match(
     entries: Sequence[Entry], texts: Sequence[str], items: Sequence[TodoItem], dialect: str
 ) -> list[TodoItem | None]:
-    """For each entry its old item, or None. `texts` are the entries' texts, cleaned. No item is given twice."""
-    if len(texts) == len(items) and all(map(_same_text, texts, items)):
-        aliased = next((True for entry in entries if entry.alias is not None), False)
-        if not aliased:
-            return list(items)
+    """Return for each entry its old item, or None. `texts` are the entries' texts, cleaned. No item is given twice."""
     matching = _Matching(texts, items)
     matching.by_alias(entries, dialect)
     matching.by_key()
     matching.by_near_text()
     return [None if place is None else items[place] for place in matching.found]
-
-
-def _same_text(text: str, item: TodoItem) -> bool:
-    return text == item.content
 
 
 class _Matching:
@@ -88,7 +80,7 @@ class _Matching:
                 self.give(index, place)
 
     def _is_meant(self, index: int, place: int, dialect: str) -> bool:
-        """Whether an id that fits is this item's: the writer gave it, or it is ours and the text is near too."""
+        """True if a matching id means this item: the writer gave it, or it is ours and the text is near too."""
         item = self.items[place]
         if dialect == "punchlist" or dialect in item.aliases:
             return True
@@ -137,7 +129,7 @@ class _Matching:
 
 
 def item_names(items: Sequence[TodoItem], dialect: str) -> list[str]:
-    """What a dialect with ids calls each item: the id that it gave, else ours, marked where that one is taken."""
+    """Return the id of each item in a dialect: the one that it gave, else ours, marked where that one is taken."""
     if dialect == "punchlist":
         return [item.id for item in items]
     taken = {item.aliases[dialect] for item in items if dialect in item.aliases}
@@ -145,12 +137,12 @@ def item_names(items: Sequence[TodoItem], dialect: str) -> list[str]:
 
 
 def _age(item: TodoItem) -> int:
-    """Ids count upwards within a plan, so a smaller number is an older item."""
+    """Return the age of an item: ids count upwards within a plan, so a smaller number is older."""
     return int(item.id) if item.id.isdecimal() else 0
 
 
 def _nearest(places: list[int], index: int) -> int:
-    """The position, within sorted places, of the one nearest to index; the earlier, older one at a tie."""
+    """Return the position, within sorted places, of the one nearest to index; the earlier, older one at a tie."""
     at = bisect_left(places, index)
     if at == 0:
         return 0

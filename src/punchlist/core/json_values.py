@@ -1,4 +1,4 @@
-"""Values that come from outside as JSON has them, so that every program can read them again."""
+"""Bring values from outside into JSON's own types, so that every program can read them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LEAST, _MOST = -(2**63), 2**64 - 1
 
 
 def to_json_value(value: Any, depth: int = 0) -> Any:
-    """The value in JSON's own types. Lone surrogates are replaced; a whole number beyond 64 bits becomes a float.
+    """Return the value in JSON's own types. Lone surrogates are replaced; an integer beyond 64 bits becomes a float.
 
     Raises `TypeError` for what JSON has no word for, `ValueError` for what is too deep or no finite number; both say
     what is wrong with the value, as in "it is too deep".

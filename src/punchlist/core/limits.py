@@ -1,4 +1,4 @@
-"""How much one command may hold, checked on the text as it was sent, before anything is changed."""
+"""Check the size of a command on the text as sent, before anything is changed."""
 
 from __future__ import annotations
 
@@ -26,17 +26,13 @@ from punchlist.core.commands import (
 
 
 def check_limits(command: Command, limits: Limits) -> Problem | None:
-    """The first limit that the input breaks: the count, then item by item, blank before long, then other texts."""
+    """Return the first limit that the input breaks: the count, then each item, blank before long, then other texts."""
     if isinstance(command, Edit) and len(command.operations) > 4 * limits.items + 100:
         return _too_many_operations(len(command.operations), 4 * limits.items + 100)
-    texts = _texts(command.entries) if isinstance(command, Replace) else list(_texts_of(command))
-    if len(texts) > limits.items and (count := _count(command)) > limits.items:
+    count = _count(command)
+    if count > limits.items:
         return too_many_items(count, limits)
-    if limits.bytes is None and not limits.refuse_blank:
-        longest = max((max(len(content), len(form or "")) for content, form in texts), default=0)
-        if longest <= limits.characters:
-            return _other_too_long(command, limits)
-    for index, (content, form) in enumerate(texts):
+    for index, (content, form) in enumerate(_texts_of(command)):
         fields = [("content", content)] if form is None else [("content", content), ("active_form", form)]
         for name, text in fields:
             if limits.refuse_blank and not text.strip():
@@ -59,7 +55,7 @@ def _other_too_long(command: Command, limits: Limits) -> Problem | None:
 
 
 def _count(command: Command) -> int:
-    """How many items the command brings or names; a note or a new text is none."""
+    """Count the items that the command brings or names; a note or a new text is none."""
     match command:
         case Replace(entries):
             return len(entries)
@@ -100,7 +96,7 @@ def _too_long(text: str, name: str, index: int, limits: Limits) -> Problem | Non
 
 
 def _texts_of(command: Command) -> Iterator[tuple[str, str | None]]:
-    """Content and active form of everything in a command that becomes part of an item."""
+    """Yield content and active form of everything in a command that becomes part of an item."""
     match command:
         case Replace(entries):
             yield from _texts(entries)
@@ -134,7 +130,7 @@ Named = tuple[str, str | None]
 
 
 def _others_of(command: Command) -> Iterator[Named]:
-    """Every other text of a command: notes, names, reasons, explanations."""
+    """Yield every other text of a command: notes, names, reasons, explanations."""
     match command:
         case Replace(entries, explanation, phases):
             yield "explanation", explanation

@@ -1,6 +1,6 @@
-"""A whole list against what its author last saw and what others did since: the three-way merge.
+"""Merge a whole list with what its author last saw and what others did since: a three-way merge.
 
-With nobody else at work the result is the input, to the letter, beside items that the dialect cannot show.
+With nobody else at work the result is the input, to the letter, next to items that the dialect cannot show.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from punchlist.core.todo import ENDED, Status, TodoItem, TodoList, set_status
 
 
 class Merged(Struct, frozen=True):
-    """`written` are the items that the input speaks of; `shown` is None where the author now knows the whole list."""
+    """A merged list. `written` are the ids in the input; `shown` is None if the author knows the whole list."""
 
     todos: TodoList
     written: frozenset[str]
@@ -37,7 +37,7 @@ def merge(
     by: str,
     cleaner: Cleaner,
 ) -> Merged:
-    """The list after a full write. `shown` is what the author last wrote or saw; None if that is the list itself."""
+    """Merge a full write into a list. `shown` is what the author last wrote or saw; None if that is the list itself."""
     return _Merge(todos, shown, command, policy, now, by, cleaner).run()
 
 
@@ -69,16 +69,16 @@ class _Merge:
         self.phases = None if names is None else renew_phases(todos.phases, [cleaner.text(name) for name in names])
 
     def run(self) -> Merged:
-        base = self._visible(self.todos.items if self.shown is None else self.shown)
+        base = self._visible_items(self.todos.items if self.shown is None else self.shown)
         candidates = base
         if self.shown is not None:
             known = {item.id for item in self.shown}
-            candidates = [*base, *(item for item in self._visible(self.todos.items) if item.id not in known)]
+            candidates = [*base, *(item for item in self._visible_items(self.todos.items) if item.id not in known)]
         found = match(self.entries, self.texts, candidates, self.policy.dialect)
         self._match_new_words(found, base)
         if self._begins_a_plan(found):
-            return self._fresh()
-        revived = self._revived(found)
+            return self._begin_plan()
+        revived = self._find_revived(found)
         written: list[TodoItem] = []
         as_written: list[TodoItem] = []
         seen = {item.id for item in base}
@@ -88,17 +88,17 @@ class _Merge:
             unseen = known is not None and known.id not in seen and given.status is Status.PENDING
             entry = given._replace(keeps=True) if unseen and found[index] else given
             if known is None:
-                item = self._new(entry, self.texts[index])
+                item = self._make_item(entry, self.texts[index])
             elif (current := self._current(known, entry, index) if found[index] else known) is None:
                 as_written.append(known)
                 continue
             else:
-                item = self._updated(current, known, entry, self.texts[index])
+                item = self._update(current, known, entry, self.texts[index])
             written.append(item)
-            as_written.append(self._as_written(item, given, self.texts[index]))
-        written = self._in_their_order(written, base)
-        left_out, kept = self._left_out(base, found)
-        items = self._with_foreign(written, {item.id for item in left_out} - kept)
+            as_written.append(self._believed(item, given, self.texts[index]))
+        written = self._keep_their_order(written, base)
+        left_out, kept = self._find_left_out(base, found)
+        items = self._insert_foreign(written, {item.id for item in left_out} - kept)
         ids = frozenset(item.id for item in written)
         omitted = tuple(item for item in self.todos.omitted if item.id not in ids)
         gone_open = tuple(item for item in left_out if item.id not in kept and item.is_open)
@@ -109,12 +109,12 @@ class _Merge:
             next_id=self.next_id,
             explanation=self._explanation(self.todos.explanation),
         )
-        exact = len(items) == len(as_written) and all(map(_same, items, as_written))
+        exact = items == tuple(as_written)
         todos = assign_phases(merged, self.phases, ids - self.current.keys())
         return Merged(todos, ids, None if exact else tuple(as_written))
 
     def _match_new_words(self, found: list[TodoItem | None], base: Sequence[TodoItem]) -> None:
-        """Entries that use the words which others gave an item since; the author may have heard of them elsewhere."""
+        """Match entries that use the words which others gave an item since; the author may have seen them elsewhere."""
         if self.shown is None or all(found):
             return
         taken = {known.id for known in found if known is not None}
@@ -127,28 +127,28 @@ class _Merge:
             if known is None and reworded:
                 found[index] = reworded.pop(match_key(self.texts[index]), None)
 
-    def _visible(self, items: Sequence[TodoItem]) -> Sequence[TodoItem]:
+    def _visible_items(self, items: Sequence[TodoItem]) -> Sequence[TodoItem]:
         hidden = {status for status, nearest in self.policy.shown.items() if nearest is None}
         if not hidden or not any(item.status in hidden for item in items):
             return items
         return [item for item in items if item.status not in hidden]
 
     def _begins_a_plan(self, found: list[TodoItem | None]) -> bool:
-        """Whether this is a new list behind an empty or finished one: it repeats none of the old texts.
+        """True if this list begins a new plan: the old one is empty or finished, and none of its texts is repeated.
 
-        A text that is merely near, or an id that a dialect numbers from 1 each time, says nothing then.
+        A text that is merely near does not count, nor an id that a dialect numbers from 1 each time.
         """
         if not self.entries or not self.todos.is_finished:
             return False
         pairs = zip(self.texts, found, strict=True)
         return not any(known is not None and match_key(text) == match_key(known.content) for text, known in pairs)
 
-    def _fresh(self) -> Merged:
+    def _begin_plan(self) -> Merged:
         if not self.todos.omitted:
             self.next_id = 1
-        revived = self._revived([None] * len(self.entries)) if not self.todos.items else {}
+        revived = self._find_revived([None] * len(self.entries)) if not self.todos.items else {}
         items = tuple(
-            self._updated(known, known, entry, text) if (known := revived.get(index)) else self._new(entry, text)
+            self._update(known, known, entry, text) if (known := revived.get(index)) else self._make_item(entry, text)
             for index, (entry, text) in enumerate(zip(self.entries, self.texts, strict=True))
         )
         back = {item.id for item in revived.values()}
@@ -164,12 +164,12 @@ class _Merge:
         return Merged(assign_phases(fresh, self.phases, ids), ids, None)
 
     def _explanation(self, kept: str | None) -> str | None:
-        """An explanation that is not given stays, unless a new plan begins; an empty one takes it away."""
+        """Return the explanation: a missing one stays, unless a new plan begins; an empty one removes it."""
         given = self.command.explanation
         return kept if given is None else self.cleaner.text(given) or None
 
-    def _revived(self, found: list[TodoItem | None]) -> dict[int, TodoItem]:
-        """Entries that repeat, word for word, something which was left out before."""
+    def _find_revived(self, found: list[TodoItem | None]) -> dict[int, TodoItem]:
+        """Return omitted items that entries repeat word for word, by the index of the entry."""
         if not self.todos.omitted or all(found):
             return {}
         taken = {known.id for known in found if known is not None}
@@ -180,17 +180,17 @@ class _Merge:
                 revived[index] = item
         return revived
 
-    def _new(self, entry: Entry, text: str) -> TodoItem:
+    def _make_item(self, entry: Entry, text: str) -> TodoItem:
         item_id = str(self.next_id)
         self.next_id += 1
         policy = self.policy
         item = make_item(
             entry, text, item_id=item_id, dialect=policy.dialect, now=self.now, by=self.by, cleaner=self.cleaner
         )
-        return self._placed(item, entry)
+        return self._place(item, entry)
 
-    def _placed(self, item: TodoItem, entry: Entry) -> TodoItem:
-        """The item in the phase that the entry names; where it names none, as it was."""
+    def _place(self, item: TodoItem, entry: Entry) -> TodoItem:
+        """Put the item in the phase that the entry names; without a name it stays."""
         if self.phases is not None:
             place = entry.phase_place
             inside = place is not None and 0 <= place < len(self.phases)
@@ -199,17 +199,17 @@ class _Merge:
         return item if name is None else replace(item, phase=name)
 
     def _current(self, known: TodoItem, entry: Entry, index: int) -> TodoItem | None:
-        """The item as it is now; None when somebody took it off and the entry only repeats what was shown."""
+        """Return the item as it is now; None if it was taken off and the entry only repeats what was shown."""
         current = self.current.get(known.id)
         if current is not None:
             return current
-        unchanged = self._updated(known, known, entry, self.texts[index]) == known
+        unchanged = self._update(known, known, entry, self.texts[index]) == known
         return None if unchanged else known
 
-    def _updated(self, current: TodoItem, known: TodoItem, entry: Entry, text: str) -> TodoItem:
-        """The current item with those values of the entry that say something else than was shown."""
+    def _update(self, current: TodoItem, known: TodoItem, entry: Entry, text: str) -> TodoItem:
+        """Return the current item with the values of the entry that differ from what was shown."""
         changes: dict[str, Any] = {}
-        if text not in (known.content, current.content) and not self._same_line(text, known.content):
+        if text not in (known.content, current.content) and not self._is_same_line(text, known.content):
             changes["content"] = text
         form = entry.active_form
         # What was shown for want of an active form was the content; once that changes, it has to be kept.
@@ -238,15 +238,15 @@ class _Merge:
             foreign = blocker is None and known.blocker is not None and not known.blocker.is_order
             item = item if foreign or blocker == known.blocker else replace(item, blocker=blocker)
         if self.phases is not None or (entry.phase and self.cleaner.text(entry.phase) != known.phase):
-            item = self._placed(item, entry)
+            item = self._place(item, entry)
         return item
 
-    def _same_line(self, text: str, known: str) -> bool:
-        """Whether the text is what a dialect of single lines shows for the known one."""
+    def _is_same_line(self, text: str, known: str) -> bool:
+        """True if the text is what a dialect of single lines shows for the known one."""
         return self.policy.one_line and text.split() == known.split()
 
-    def _as_written(self, item: TodoItem, entry: Entry, text: str) -> TodoItem:
-        """What the author now believes about the item."""
+    def _believed(self, item: TodoItem, entry: Entry, text: str) -> TodoItem:
+        """Return the item as the author now believes it to be."""
         status = item.status
         if not entry.keeps and self.policy.shows(status) is not entry.status:
             status = entry.status
@@ -262,8 +262,8 @@ class _Merge:
         )
         return item if believed == item else believed
 
-    def _in_their_order(self, written: list[TodoItem], base: Sequence[TodoItem]) -> list[TodoItem]:
-        """Keeps an order that others gave the list, if the author only repeats the one that was shown."""
+    def _keep_their_order(self, written: list[TodoItem], base: Sequence[TodoItem]) -> list[TodoItem]:
+        """Keep an order that others gave the list, if the author only repeats the one that was shown."""
         if self.shown is None:
             return written
         place = {item.id: index for index, item in enumerate(base)}
@@ -280,10 +280,10 @@ class _Merge:
         rest.sort(key=lambda block: now_at[block[0].id])
         return [*head, *(item for block in rest for item in block)]
 
-    def _left_out(self, base: Sequence[TodoItem], found: list[TodoItem | None]) -> tuple[list[TodoItem], set[str]]:
-        """Items that the author knew and no longer names, as they are now; and those that others changed meanwhile.
+    def _find_left_out(self, base: Sequence[TodoItem], found: list[TodoItem | None]) -> tuple[list[TodoItem], set[str]]:
+        """Return the items that the author knew and no longer names, and the ids of those that others changed since.
 
-        What the dialect could not have named, for its length or number, is not left out: it is not spoken of.
+        An item that the dialect cannot express, for its length or number, is not left out.
         """
         named = {item.id for item in found if item is not None}
         left_out: list[TodoItem] = []
@@ -299,10 +299,10 @@ class _Merge:
                 kept.add(known.id)
         return left_out, kept
 
-    def _with_foreign(self, written: list[TodoItem], gone: set[str]) -> tuple[TodoItem, ...]:
-        """The written items, and behind its neighbour each one that the author does not speak of.
+    def _insert_foreign(self, written: list[TodoItem], gone: set[str]) -> tuple[TodoItem, ...]:
+        """Return the written items, with each foreign item after its old neighbour.
 
-        One that stood first stays first; one of whose neighbours nobody is left comes last.
+        An item that stood first stays first; one whose neighbours are all gone comes last.
         """
         ids = {item.id for item in written}
         behind: dict[str | None, list[TodoItem]] = {}
@@ -328,9 +328,5 @@ class _Merge:
 
 
 def _shown_notes(item: TodoItem) -> tuple[tuple[str, ...], ...]:
-    """The notes of an item as they are, and as a dialect shows them that has one note for an item."""
+    """Return the notes of an item as they are, and joined, as a dialect with one note per item shows them."""
     return (item.notes, (" ".join(item.notes),)) if len(item.notes) > 1 else (item.notes,)
-
-
-def _same(left: TodoItem, right: TodoItem) -> bool:
-    return left is right or left == right

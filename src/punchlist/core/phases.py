@@ -1,4 +1,4 @@
-"""Phases of a list: named stretches in order, each with its own id, equal names allowed."""
+"""Phases of a list: named stretches in order, each with its own id; names may repeat."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from punchlist.core.todo import Phase, TodoItem, TodoList
 
 
 def make_phase(phases: Sequence[Phase], name: str) -> Phase:
-    """A phase with an id that none of these has."""
+    """Return a phase with an id that none of these has."""
     numbers = (int(phase.id[1:]) for phase in phases if phase.id[1:].isdecimal())
     return Phase(f"f{max(numbers, default=0) + 1}", name)
 
@@ -21,7 +21,7 @@ def put_in_phase(item: TodoItem, phase: Phase | None) -> TodoItem:
 
 
 def assign_phases(todos: TodoList, renewed: Sequence[Phase] | None, new: Set[str]) -> TodoList:
-    """The list with every item in a phase of the list.
+    """Put every item of a list in one of its phases, or in none.
 
     `renewed` are the phases from now on; without it the known ones stay. An item that only has a phase name
     joins the first phase of that name, which is made at the end if missing; a new one without a name joins the
@@ -51,7 +51,7 @@ def assign_phases(todos: TodoList, renewed: Sequence[Phase] | None, new: Set[str
 
 
 def renew_phases(old: Sequence[Phase], names: Sequence[str]) -> list[Phase]:
-    """Phases of these names in this order; each takes over the first unused old one of its name."""
+    """Return phases of these names in this order; each takes over the first unused old one of its name."""
     free = list(old)
     phases: list[Phase] = []
     for name in names:
@@ -63,6 +63,6 @@ def renew_phases(old: Sequence[Phase], names: Sequence[str]) -> list[Phase]:
 
 
 def sort_by_phase(todos: TodoList) -> Sequence[TodoItem]:
-    """The items as a dialect of phases shows them: those without one first, then phase by phase."""
+    """Return the items as a dialect of phases shows them: those without one first, then phase by phase."""
     places: dict[str | None, int] = {phase.id: place for place, phase in enumerate(todos.phases, 1)}
     return sorted(todos.items, key=lambda item: places.get(item.phase_id, 0))

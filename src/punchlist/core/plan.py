@@ -1,4 +1,4 @@
-"""Proposed plans in a model's text: `<proposed_plan>` blocks, found while the text streams in, split anywhere.
+"""Parse `<proposed_plan>` blocks out of a model's text while it streams in, split anywhere.
 
 A tag counts only alone on its line, blanks around it allowed. A tag in the wrong place is text of where it stands.
 Citations are taken out of the text before tags are looked for.
@@ -43,14 +43,14 @@ class _Segments:
 
 
 class _Citations:
-    """Takes citations out of a stream. One that is never closed ends with the text."""
+    """Remove citations from a stream. One that is never closed ends with the text."""
 
     def __init__(self) -> None:
         self._inside = False
         self._held = ""
 
     def push(self, text: str) -> str:
-        """The text without citations; what may still become a tag is held back."""
+        """Return the text without citations; hold back the end that may still become a tag."""
         text, at, visible = self._held + text, 0, list[str]()
         while (found := text.find(tag := _CITATION[self._inside], at)) >= 0:
             if not self._inside:
@@ -89,7 +89,7 @@ class _Line:
 
 
 class ProposedPlanParser:
-    """Takes text in pieces. The concatenated `normal` segments are what a person is to see."""
+    """Parse text that comes in pieces. The concatenated `normal` segments are what a person is to see."""
 
     def __init__(self) -> None:
         self._inside = False
@@ -102,7 +102,7 @@ class ProposedPlanParser:
         return segments.done()
 
     def finish(self) -> list[Segment]:
-        """What is left: an unfinished line is still tested for a tag, an open block is closed."""
+        """Return the rest: an unfinished line is still tested for a tag, an open block is closed."""
         segments = _Segments()
         self._read(self._citations.finish(), segments)
         if self._line.pieces:
@@ -123,7 +123,7 @@ class ProposedPlanParser:
             self._take(rest, segments)
 
     def _take(self, piece: str, segments: _Segments) -> None:
-        """A piece of one line; its newline, if that is in it, is at the end."""
+        """Read a piece of one line; its newline, if any, is at the end."""
         line = self._line
         if line.may_be_tag:
             line.add(piece)
@@ -158,7 +158,7 @@ def _segments(text: str) -> list[Segment]:
 
 
 def extract(text: str) -> str | None:
-    """The text of the last plan in it, or None."""
+    """Return the last plan in a text, or None."""
     plan: list[str] | None = None
     for segment in _segments(text):
         if segment.kind == "start":
@@ -169,7 +169,7 @@ def extract(text: str) -> str | None:
 
 
 def strip(text: str) -> str:
-    """The text without its plans."""
+    """Return the text without its plans."""
     return "".join(segment.text for segment in _segments(text) if segment.kind == "normal")
 
 
@@ -180,7 +180,7 @@ StepKind = Literal["visible", "started", "delta", "completed", "dropped"]
 
 
 class PlanStreamStep(NamedTuple):
-    """`visible` text for the person; the plan `started`, a `delta` of it, or its whole text, `completed`.
+    """A step of a turn: `visible` text; the plan `started`, a `delta` of it, or `completed` with its whole text.
 
     `dropped`: a plan started, and in the end the message has none.
     """
@@ -202,14 +202,14 @@ class PlanStream:
         self._blanks: str | None = ""
 
     def push(self, text: str) -> list[PlanStreamStep]:
-        """What a piece of the message brings. Blanks before the first visible text are held back."""
+        """Add a piece of the message and return its steps. Whitespace before the first visible text is held back."""
         self.fed = True
         return self._steps(self._parser.push(text))
 
     def message(self, text: str) -> list[PlanStreamStep]:
-        """What the end of a message brings: all of it was `text`. The next message of the turn begins afresh.
+        """End a message, whose whole text is given, and return its steps. The next message of the turn begins afresh.
 
-        Of a message that did not come in pieces, all that is to be seen comes now.
+        A message that did not come in pieces is shown now.
         """
         if self.fed:
             steps = self._steps(self._parser.finish())

@@ -1,4 +1,4 @@
-"""From the Markdown of a plan to the steps that it lists.
+"""Parse the steps that the Markdown of a plan lists.
 
 Of a plan's lists only one kind counts: its checkboxes; without any, its numbered lines; without those, its bullets.
 So the remarks of a plan do not become work. What is indented under a step is a note on it, a heading above steps is
@@ -29,8 +29,8 @@ class _Step(NamedTuple):
 
 
 def parse_steps(text: str) -> TodoList:
-    """The steps as a todo list, all pending but for the checked ones; empty if the text lists nothing."""
-    found = _lines(text)
+    """Return the steps as a todo list, pending or completed as checked; empty if the text lists nothing."""
+    found = _find_lines(text)
     kind = next((kind for kind in ("box", "number", "bullet") if any(step.kind == kind for step in found)), "")
     level = min((step.indent for step in found if step.kind == kind), default=0)
     chosen: list[tuple[_Step, list[str]]] = []
@@ -39,10 +39,10 @@ def parse_steps(text: str) -> TodoList:
             chosen.append((step, []))
         elif chosen and step.indent > chosen[-1][0].indent and step.heading == chosen[-1][0].heading:
             chosen[-1][1].append(step.text)
-    return _listed(chosen[:MOST])
+    return _make_list(chosen[:MOST])
 
 
-def _listed(chosen: list[tuple[_Step, list[str]]]) -> TodoList:
+def _make_list(chosen: list[tuple[_Step, list[str]]]) -> TodoList:
     names = list(dict.fromkeys(step.heading for step, _ in chosen))
     phased = len(names) > 1
     phases = {name: Phase(str(number), name) for number, name in enumerate(filter(None, names), start=1) if phased}
@@ -62,8 +62,8 @@ def _listed(chosen: list[tuple[_Step, list[str]]]) -> TodoList:
     return TodoList(items=tuple(items), phases=tuple(phases.values()), next_id=len(phases) + len(items) + 1)
 
 
-def _lines(text: str) -> list[_Step]:
-    """The lines of all lists, with the heading above each."""
+def _find_lines(text: str) -> list[_Step]:
+    """Return the lines of all lists, with the heading above each."""
     steps: list[_Step] = []
     heading, fence = "", ""
     for line in text.splitlines():

@@ -1,4 +1,4 @@
-"""What kind of thing was offered as proof of a completion: a command, an address, a file, a person's word, a text."""
+"""Classify evidence of a completion: a command, an address, a file, a person's word, or a text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LONGEST: Final = 1_000
 
 
 def classify_evidence(text: str, given: str | None = None) -> Kind:
-    """The kind that was given, if it is one, else what the text looks like."""
+    """Return the given kind if it is one, else the kind that the text looks like."""
     wanted = (given or "").strip().lower()
     for kind in KINDS:
         if kind == wanted:
@@ -37,7 +37,7 @@ def classify_evidence(text: str, given: str | None = None) -> Kind:
 
 
 def strip_line_number(text: str) -> str:
-    """The name of a file without the line that is named behind it (`a.py:12`, `a.py#L3-L9`), nor marks around it."""
+    """Return the name of a file without a line number (`a.py:12`, `a.py#L3-L9`) and without quotes."""
     bare = text.strip().strip("`\"'")
     return _compiled(r"(?::\d+(?:[-:]\d+)*|\#L\d+(?:-L?\d+)?)\Z").sub("", bare)
 

@@ -1,4 +1,4 @@
-"""A question that an item asks of a person, and the answer to it."""
+"""Questions that an item asks of a person, and the answers."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from msgspec import Struct
 from punchlist.text import clean, fence
 
 ANYBODY = "a person"
-"""Whom an item waits on when nobody is named."""
+"""The person that an item waits on when nobody is named."""
 
 LONGEST = 10_000
 """Characters of a question, and of an answer."""
 
 
 class Question(Struct, frozen=True, kw_only=True):
-    """`item` and `plan_id` name the item on its list; `content` is its text when it asked. `of`: whom it asks.
+    """A question. `item` and `plan_id` name the item; `content` is its text when it asked; `of` is the person asked.
 
     `begun` says that the item was in progress when it asked.
     """
@@ -35,13 +35,13 @@ class Question(Struct, frozen=True, kw_only=True):
 
 
 def clean_answer(text: str) -> str:
-    """A question or an answer as it is kept; empty if nothing of it can be read."""
+    """Return a question or an answer, cleaned and cut; empty if nothing of it can be read."""
     cleaned = clean(text).text.strip()
     return cleaned if len(cleaned) <= LONGEST else f"{cleaned[: LONGEST - 1]}…"
 
 
 def render_answers(answered: list[Question]) -> str | None:
-    """What a model is told about its answers: fenced, two rows an answer, the words of the person marked as theirs."""
+    """Render answers for a model: fenced, two rows per answer, the words of the person marked as theirs."""
     if not answered:
         return None
     rows: list[str] = []

@@ -1,4 +1,4 @@
-"""A list that comes from elsewhere: from a transcript, or from the session that this one goes on from."""
+"""Recover a list from elsewhere: from a transcript, or from the session that this one continues."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def recover(
     written_at: datetime | None = None,
     call_id: str | None = None,
 ) -> Applied:
-    """What is so after a recorded list was taken over: a write by its own agent, under the rules of its dialect.
+    """Apply a recorded list as a write by its own agent, under the rules of its dialect.
 
     It is taken as it was recorded: nothing is refused or promoted that the original had let stand. Without events
     where it says what is already so. Where the dialect hides what was closed some time ago, an item that comes closed
     has no `finished_at`: when it was closed is not known, only that it was before. `written_at` and `call_id` are those
     of the record; the event keeps them, so that the next record is compared with this one.
     """
-    origin = _origin(source, written_at, call_id)
+    origin = _describe_origin(source, written_at, call_id)
     applied = apply(state, command, replace(policy, focus="accept", promote=False), now, by=by)
     before, todos = state.todos, applied.state.todos
     if applied.refused or todos is before:
@@ -39,17 +39,17 @@ def recover(
         *events, last = applied.events
         return applied._replace(events=(*events, Draft("list.restored", {**last.data, **origin})))
     known = {item.id: item for item in before.items}
-    items = (item if known.get(item.id) == item else _timeless(item) for item in todos.items)
+    items = (item if known.get(item.id) == item else _without_end(item) for item in todos.items)
     todos = replace(todos, items=tuple(items))
-    return Applied(ListState(todos, applied.state.shown), _events(before, todos, origin), applied.problems)
+    return Applied(ListState(todos, applied.state.shown), _draft_events(before, todos, origin), applied.problems)
 
 
-def _timeless(item: TodoItem) -> TodoItem:
+def _without_end(item: TodoItem) -> TodoItem:
     return item if item.is_open else replace(item, finished_at=None)
 
 
 def adopt(state: ListState, other: ListState, *, source: str, written_at: datetime | None = None) -> Applied:
-    """The list of another session as this one's, with everything that it holds. Only where this one has none yet.
+    """Take over the list of another session with everything in it, if this one has none yet.
 
     `written_at` is when its agent last wrote it there.
     """
@@ -57,15 +57,15 @@ def adopt(state: ListState, other: ListState, *, source: str, written_at: dateti
     if before.revision or not other.todos.revision:
         return Applied(state)
     todos = replace(other.todos, revision=1, plan_id="p1")
-    return Applied(ListState(todos, other.shown), _events(before, todos, _origin(source, written_at)))
+    return Applied(ListState(todos, other.shown), _draft_events(before, todos, _describe_origin(source, written_at)))
 
 
-def _origin(source: str, written_at: datetime | None, call_id: str | None = None) -> dict[str, str]:
+def _describe_origin(source: str, written_at: datetime | None, call_id: str | None = None) -> dict[str, str]:
     told = {"source": source, "written_at": None if written_at is None else written_at.isoformat(), "call_id": call_id}
     return {key: value for key, value in told.items() if value is not None}
 
 
-def _events(before: TodoList, after: TodoList, origin: dict[str, str]) -> tuple[Draft, ...]:
+def _draft_events(before: TodoList, after: TodoList, origin: dict[str, str]) -> tuple[Draft, ...]:
     drafts = [*diff(before, after), draft_header("list.restored", before, after, **origin)]
     for draft in drafts:
         draft.data.setdefault("revision", after.revision)

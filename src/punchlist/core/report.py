@@ -1,4 +1,4 @@
-"""A report of the work: for each item its time, what was seen of it, its grade and its evidence; then the totals.
+"""The report of the work: time, calls, grade and evidence of each item, and the totals.
 
 Made from the log alone, so that it knows items of former plans, and lists that their dialect wiped when finished.
 
@@ -28,20 +28,20 @@ from punchlist.core.todo import Blocker, Status, TodoItem, TodoList
 
 
 class Stint(NamedTuple):
-    """`end` is None while it lasts."""
+    """A time in which something was in progress; `end` is None while it lasts."""
 
     start: datetime
     end: datetime | None = None
 
 
 class Stints:
-    """Takes in what status something has, in the order of the log."""
+    """The stints of items and tasks, folded from the log."""
 
     def __init__(self) -> None:
         self._known: dict[Subject, list[Stint]] = {}
 
     def add(self, of: Subject, status: Status | None, at: datetime) -> None:
-        """From then on it has this status; None if it is no longer there."""
+        """Add a status from that time on; None if the item is no longer there."""
         known = self._known.get(of)
         lasting = known[-1] if known and known[-1].end is None else None
         if status is Status.IN_PROGRESS:
@@ -55,7 +55,7 @@ class Stints:
 
 
 def sum_stints(stints: tuple[Stint, ...], now: datetime) -> timedelta | None:
-    """How long all of them took by now; None if there is none."""
+    """Return how long all of them took by now; None if there is none."""
     if not stints:
         return None
     return sum((max((end or now) - start, timedelta(0)) for start, end in stints), timedelta(0))
@@ -72,7 +72,7 @@ _AS_ITEM = {
 
 
 class TaskEntry(Struct, frozen=True):
-    """A task; `worker` is the session and the name of the agent that touched it last, empty where that was no agent.
+    """A task; `worker` is the session and the name of the agent that touched it last, empty if that was no agent.
 
     `is_gone`: it was deleted while open. `touched` is the last event about it.
     """
@@ -84,7 +84,7 @@ class TaskEntry(Struct, frozen=True):
 
     @property
     def is_work(self) -> bool:
-        """Whether it is more than a note for later: somebody began it, or a session keeps it as its list."""
+        """True if the task is more than a note for later: it was begun, or is on the list of a session."""
         return self.task.status is not TaskStatus.PENDING or self.task.list.startswith("session:")
 
     @property
@@ -106,13 +106,13 @@ class TaskEntry(Struct, frozen=True):
 
 
 class TaskBooks:
-    """Takes in the events about tasks, in the order of the log."""
+    """Tasks as a report needs them, folded from the log."""
 
     def __init__(self) -> None:
         self.entries: dict[Subject, TaskEntry] = {}
 
     def add(self, event: Event) -> Subject | None:
-        """The task that the event is about, if it is about one."""
+        """Add an event and return the task that it is about, if any."""
         name, number, subject = (event.data.get(part) for part in ("list", "id", "subject"))
         if not (isinstance(name, str) and isinstance(number, str) and isinstance(subject, str)):
             return None
@@ -136,7 +136,7 @@ def _folded(task: Task, event: Event) -> Task:
 
 
 class Share(NamedTuple):
-    """So many of so many; `percent` is rounded half up, and None of nothing."""
+    """A part of a number; `percent` is rounded half up, and None of nothing."""
 
     part: int
     of: int
@@ -170,12 +170,12 @@ class ItemReport(Struct, frozen=True):
 
     @property
     def last_check(self) -> CheckSeen | None:
-        """The check that was seen last, before or after it was called done."""
+        """The last check, before or after the item was called done."""
         return latest(self.tally.last_check, self.later.last_check)
 
 
 class Totals(Struct, frozen=True):
-    """Of items that are not gone. `active` is the time in which at least one call ran, of whichever agent."""
+    """Totals of the items that are not gone. `active` is the time in which at least one call of any agent ran."""
 
     items: int
     completed: int
@@ -195,22 +195,22 @@ class Totals(Struct, frozen=True):
 
     @property
     def unjudged(self) -> int:
-        """Completions of agents of which nothing was reported."""
+        """The number of completions of agents whose tool calls nobody reported."""
         return self.completed - self.judged
 
     @property
     def honest(self) -> Share:
-        """Completions that what was seen bears out."""
+        """Completions that the observed work supports."""
         return Share(sum(self.grades.get(grade, 0) for grade in SOUND), self.judged)
 
     @property
     def verified(self) -> Share:
-        """Completions that a check, or a person, bears out."""
+        """Completions that a check or a person confirms."""
         return Share(self.grades.get("verified", 0) + self.grades.get("confirmed", 0), self.judged)
 
 
 class Report(Struct, frozen=True):
-    """`items` are those of lists, then tasks that somebody began, or that a session keeps as its list.
+    """The whole report. `items` are those of lists, then tasks that were begun, or that a session keeps as its list.
 
     `elsewhere` is work that belongs to none of them, or to nothing (its `item` is empty). What a subagent did for one
     of them is with that one alone. `committing` are calls that make commits, so that each commit finds its item.
@@ -223,7 +223,7 @@ class Report(Struct, frozen=True):
 
 
 class Reporting:
-    """Takes in events in the order of the log, of as many sessions as are wanted, and reports at any time."""
+    """Fold events in the order of the log, of any number of sessions, and report at any time."""
 
     def __init__(self, events: Iterable[Event] = ()) -> None:
         self.work = Grounding()
@@ -237,7 +237,7 @@ class Reporting:
             self.add(event)
 
     def add(self, event: Event) -> None:
-        """Takes in one event."""
+        """Add one event."""
         self.work.add(event)
         if event.kind.startswith(("item.", "list.", "plan.started")) and event.kind != "list.refused":
             self._list_event(event)
@@ -247,7 +247,7 @@ class Reporting:
                 self._stints.add(of, self._tasks.entries[of].item.status, event.at)
 
     def report(self, now: datetime) -> Report:
-        """All that is known by now."""
+        """Return the report as of now."""
         seen = {(agent.session, agent.name) for agent in self.work.agents()}
         items = [self._item(of, item, seen, now) for of, item in self.items.items()]
         worked = {of for of in self.work.subjects() if not self.work.whole(of).is_empty}
@@ -257,13 +257,13 @@ class Reporting:
         return Report(tuple(items), elsewhere, self._totals(tuple(items)), tuple(self.work.committing()))
 
     def _elsewhere(self, shown: set[Subject]) -> dict[Subject, Tally]:
-        """Work beside these, but for what subagents did for one of them with nothing of their own in focus."""
+        """Return the work on anything else, without that of subagents for one of these."""
         counted = {(child.session, child.name) for of in shown for child in self.work.family(of)}
         found = (of for of in self.work.subjects() if of not in shown)
         return {of: self.work.whole(of) for of in found if of.item or (of.session, of.agent) not in counted}
 
     def _task(self, of: Subject, entry: TaskEntry, seen: set[tuple[str, str]], now: datetime) -> ItemReport:
-        """A task, under the name of who worked on it last."""
+        """Report a task, under the name of the agent that worked on it last."""
         worker, item, tally, later = entry.worker, entry.item, self.work.whole(of), self.work.later(of)
         if tally.is_empty and item.status is Status.COMPLETED:
             tally = work_during(self.work.calls_by(*worker), item.started_at, item.finished_at)
@@ -354,7 +354,7 @@ class Reporting:
         )
 
     def _beside(self, of: Subject) -> Iterable[TodoItem]:
-        """The items of the same plan."""
+        """Return the items of the same plan."""
         plan = of.item.partition("/")[0]
         return (
             item
@@ -395,7 +395,7 @@ def _grade(name: str | None) -> Grade | None:
 
 
 def _known_stints(item: TodoItem) -> tuple[Stint, ...]:
-    """Of a log whose beginning is missing: what the item itself knows."""
+    """Return the stints that the item itself tells of, where the beginning of the log is missing."""
     if item.started_at is None or (item.finished_at is None and item.status is not Status.IN_PROGRESS):
         return ()
     return (Stint(item.started_at, item.finished_at),)

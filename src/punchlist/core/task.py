@@ -1,4 +1,4 @@
-"""What a durable task is: work that outlives a conversation, with its neighbours, its worker and its waits."""
+"""Durable tasks: work that outlives a conversation. Their fields, the commands of task tools, and their JSON form."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from punchlist.errors import PunchlistError
 
 
 class TaskStatus(StrEnum):
-    """Stored. *Blocked* and *ready* follow from it and the neighbours."""
+    """The stored status. *Blocked* and *ready* follow from it and the neighbours."""
 
     PENDING = "pending"
     IN_PROGRESS = "in_progress"
@@ -33,7 +33,7 @@ SETTLED = frozenset({TaskStatus.COMPLETED, TaskStatus.CANCELLED})
 """Nothing is owed any more. A failed task has ended, and is still owed."""
 
 RunsAfter = Literal["completed", "ended"]
-"""What a task asks of its blockers: that they were completed, or only that they ended, however."""
+"""The condition on a task's blockers: completed, or only ended in any way."""
 
 WaitKind = Literal["timer", "event", "manual"]
 
@@ -48,7 +48,7 @@ NOT_DONE = Progress(0, 1, 0)
 
 
 class Wait(Struct, frozen=True, kw_only=True):
-    """What a waiting task waits for. `then` is the status that it goes on in.
+    """The wait of a task. `then` is its status afterwards.
 
     `meant` says that its owner did not have it yet but is to have it, and keeps it when it goes on.
     """
@@ -70,7 +70,7 @@ class ChecklistLine(Struct, frozen=True):
 
 
 class LateResult(Struct, frozen=True, kw_only=True):
-    """What a worker brought after somebody else had taken its task."""
+    """The result of a worker that came after another one had taken the task."""
 
     fence: int
     result: Any = None
@@ -79,7 +79,7 @@ class LateResult(Struct, frozen=True, kw_only=True):
 
 
 class Worked(Struct, frozen=True, kw_only=True):
-    """The todo list that is worked under a task: whose it is, and which plan of it."""
+    """The todo list under a task: its agent, and the plan."""
 
     session: str
     agent: str
@@ -87,7 +87,7 @@ class Worked(Struct, frozen=True, kw_only=True):
 
 
 class Blocking(NamedTuple):
-    """A blocker that still holds a task back, and in which status it is."""
+    """A blocker that still holds a task back, with its status."""
 
     id: str
     status: TaskStatus
@@ -146,12 +146,12 @@ class Task(Struct, frozen=True, kw_only=True):
 
     @property
     def label(self) -> str:
-        """What a person reads while the task is worked on."""
+        """The text that a person reads while the task is in progress."""
         return self.active_form or self.subject
 
     @property
     def is_open(self) -> bool:
-        """Whether it is still owed: everything but completed and cancelled."""
+        """True unless the task is completed or cancelled."""
         return self.status not in SETTLED
 
     @property
@@ -160,7 +160,7 @@ class Task(Struct, frozen=True, kw_only=True):
 
     @property
     def is_ready(self) -> bool:
-        """Whether a worker may take it now; the store looks for the same."""
+        """True if a worker may take it now. The query `tasks_ready` of the store asks for the same."""
         return (
             self.status is TaskStatus.PENDING
             and self.owner is None
@@ -176,7 +176,7 @@ class Task(Struct, frozen=True, kw_only=True):
 
 
 def own_progress(status: TaskStatus, checklist: tuple[ChecklistLine, ...]) -> Progress:
-    """How far a task without children is: by its checklist, else by its status."""
+    """Return the progress of a task without children: by its checklist, else by its status."""
     if status is TaskStatus.CANCELLED:
         return Progress(0, 0, 0)
     if status is TaskStatus.COMPLETED or not checklist:
@@ -186,7 +186,7 @@ def own_progress(status: TaskStatus, checklist: tuple[ChecklistLine, ...]) -> Pr
 
 
 def share(done: int, total: int) -> Progress:
-    """The percentage is rounded half up."""
+    """Return a progress; the percentage is rounded half up."""
     return Progress(done, total, (200 * done + total) // (2 * total) if total else 0)
 
 
@@ -229,7 +229,7 @@ TaskCommand = CreateTask | UpdateTask | GetTask | ListTasks
 
 
 class TaskResult(NamedTuple):
-    """What a call did. `before` and `after` are the task that it was about, None where there was or is none.
+    """The result of a call. `before` and `after` are the task that it was about, None where there was or is none.
 
     `error` is why nothing was done.
     """
@@ -258,17 +258,17 @@ _DEFAULT = Task(list="", id="", subject="")
 
 
 def encode_task(task: Task) -> dict[str, Any]:
-    """A task as JSON values, without the fields that hold their default."""
+    """Return a task as JSON values, without the fields that hold their default."""
     return {"list": task.list, "id": task.id, "subject": task.subject, **changed_fields(_DEFAULT, task)}
 
 
 def decode_task(data: Mapping[str, Any]) -> Task:
-    """The inverse of `task_data`. Fields of a later version are ignored."""
+    """Return the task that `encode_task` encoded. Fields of a later version are ignored."""
     return with_fields(Task(list=data["list"], id=data["id"], subject=data["subject"]), data)
 
 
 def changed_fields(before: Task, after: Task) -> dict[str, Any]:
-    """The fields in which two tasks differ, with the later value in JSON form."""
+    """Return the fields in which two tasks differ, with the later value in JSON form."""
     return {
         name: _TO_PLAIN[name](new) if name in _TO_PLAIN and new is not None else new
         for name, old, new in zip(_FIELDS, _values(before), _values(after), strict=True)
@@ -277,7 +277,7 @@ def changed_fields(before: Task, after: Task) -> dict[str, Any]:
 
 
 def with_fields(task: Task, fields: Mapping[str, Any]) -> Task:
-    """The task with these fields, given in JSON form."""
+    """Return the task with these fields, given in JSON form."""
     return replace(task, **{name: _FROM_PLAIN[name](value) for name, value in fields.items() if name in _FROM_PLAIN})
 
 
@@ -286,9 +286,9 @@ def draft_creation(task: Task) -> Draft:
 
 
 def draft_change(kind: str, before: Task, after: Task, **extra: Any) -> Draft | None:
-    """The event that leads from one task to the other; None if they are the same. `extra` is told besides.
+    """Draft the event that leads from one task to the other, with `extra` data; None if they are the same.
 
-    The time and the number of a change alone are none.
+    A new time or revision alone is no change.
     """
     fields = changed_fields(before, after)
     fields.pop("updated_at", None)
@@ -298,7 +298,7 @@ def draft_change(kind: str, before: Task, after: Task, **extra: Any) -> Draft | 
 
 
 def fold_task(task: Task | None, kind: str, data: Mapping[str, Any], at: datetime) -> Task | None:
-    """The task after one more of its events; None once it is deleted. Unknown kinds leave it as it is."""
+    """Return the task after one more of its events; None once it is deleted. Unknown kinds leave it as it is."""
     if kind == "task.created":
         return decode_task(data["task"])
     if kind == "task.deleted":

@@ -1,4 +1,4 @@
-"""What may become of a task. Each function returns the task as it is afterwards, or raises why it may not be."""
+"""The rules of tasks. Each function returns the task after a change, or raises the reason why it may not happen."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ LEGAL: Mapping[TaskStatus, frozenset[TaskStatus]] = {
     _F: frozenset({_P, _I, _X}),
     _X: frozenset({_P}),
 }
-"""Where a task may go from where it is. What has ended is open again only through pending or in progress."""
+"""The legal transitions. A task that has ended opens again only through pending or in progress."""
 
 LONGEST_BACKOFF = 3600.0
 _MOST_NAMED = 10
 
 
 def move(task: Task, to: TaskStatus, now: datetime, **more: Any) -> Task:
-    """The task in another status, with its times, and with what else changes about it.
+    """Move a task to another status: set its times, and apply the other changes in `more`.
 
-    Blockers and the checklist are asked on every path.
+    Blockers and the checklist are checked on every path.
     """
     if task.status is to:
         return replace(task, **more) if more else task
@@ -74,7 +74,7 @@ def move(task: Task, to: TaskStatus, now: datetime, **more: Any) -> Task:
 
 
 def _not_earlier(earlier: datetime | None, now: datetime) -> datetime:
-    """Nothing ends before it began, also where a clock was set back."""
+    """Return the time, not earlier than the beginning: a clock may be set back."""
     return now if earlier is None or earlier <= now else earlier
 
 
@@ -94,7 +94,7 @@ def _check_list(task: Task) -> None:
 
 
 def check_fence(task: Task, fence: int | None) -> None:
-    """A worker shows the fence that it was given; who shows none is not a worker."""
+    """Raise if a worker shows another fence than the present one; a caller without a fence is no worker."""
     if fence is not None and fence != task.fence:
         raise FenceStale(id=task.id, fence=fence, actual=task.fence, kept="")
 
@@ -110,7 +110,7 @@ def check_not_cancelling(task: Task) -> None:
 
 
 def is_holding(status: TaskStatus, runs_after: RunsAfter) -> bool:
-    """Whether a blocker in this status holds back a task that asks this of it."""
+    """True if a blocker in this status holds back a task that runs after it in this way."""
     return status is not TaskStatus.COMPLETED and (runs_after == "completed" or status not in ENDED)
 
 
@@ -122,20 +122,20 @@ def find_holding(blockers: tuple[Blocking, ...], runs_after: RunsAfter) -> tuple
 
 
 def is_held(task: Task) -> bool:
-    """Whether somebody has the task, or it waits for the one whom it is meant for."""
+    """True if a worker has the task, or it waits for the one whom it is meant for."""
     if task.status is _W:
         return task.wait is not None and (task.wait.meant or task.wait.then == "in_progress")
     return task.status is _I or (task.status is _P and task.owner is not None)
 
 
 def taken_error(task: Task, holder: str | None = None) -> TaskTaken:
-    """What somebody else is told who wants a task that is held. `holder` is who has it, where it has no owner."""
+    """Return the error for a caller that wants a task which is held. `holder` has it, where it has no owner."""
     until = "" if task.lease_until is None else f" until {task.lease_until:%Y-%m-%d %H:%M:%S %Z}"
     return TaskTaken(id=task.id, owner=task.owner or holder or "somebody", until=until)
 
 
 def claim(task: Task, owner: str, now: datetime, lease: timedelta, reserve: tuple[str, ...] = ()) -> Task:
-    """The task in the hands of a worker, under a lease and with a new fence."""
+    """Claim a task for a worker, under a lease and with a new fence."""
     if task.status is not _I and task.status is not _P:
         raise TaskNotReady(id=task.id, problem=f"it is {task.status}")
     if task.status is _I or task.owner not in {None, owner}:
@@ -156,13 +156,13 @@ def claim(task: Task, owner: str, now: datetime, lease: timedelta, reserve: tupl
 
 
 def start(task: Task, owner: str | None, now: datetime) -> Task:
-    """Begun without a lease, under a new fence; once more, if it had ended."""
+    """Start a task without a lease, under a new fence; a task that had ended starts again."""
     fresh = replace(task, started_at=None) if task.status in ENDED else task
     return move(fresh, _I, now, owner=owner, fence=task.fence + 1)
 
 
 def renew_lease(task: Task, owner: str | None, now: datetime, lease: timedelta) -> Task:
-    """The lease begun anew. A worker whose lease ran out has its task back, if nobody claimed it since."""
+    """Renew a lease. A worker whose lease ran out gets its task back, if nobody claimed it since."""
     if task.status is _P:
         task = move(task, _I, now, owner=owner or task.owner)
     elif task.status is not _I or task.lease_until is None:
@@ -171,13 +171,13 @@ def renew_lease(task: Task, owner: str | None, now: datetime, lease: timedelta) 
 
 
 def no_claim_error(task: Task) -> TransitionRefused:
-    """What is told who gives a sign of life for a task that no worker has claimed."""
+    """Return the error for a heartbeat on a task that no worker has claimed."""
     then = "there is no claim to keep alive"
     return TransitionRefused(id=task.id, status=task.status, to="anybody's under a lease", next=then)
 
 
 def release(task: Task, now: datetime) -> Task:
-    """Given back, so that others may take it. A claim that is given back was no attempt."""
+    """Release a task, so that others may claim it. A released claim was no attempt."""
     if task.status is not _I:
         raise TransitionRefused(id=task.id, status=task.status, to=_P, next="only what is in progress can be released")
     to = _X if task.cancel_requested else _P
@@ -185,12 +185,12 @@ def release(task: Task, now: datetime) -> Task:
 
 
 def _unspent(task: Task) -> int:
-    """The attempts without the one that a worker is at, if it is."""
+    """Return the attempts without the present one."""
     return max(0, task.attempts - (task.lease_until is not None))
 
 
 def expire(task: Task, now: datetime) -> Task:
-    """After the end of its lease. The fence stays: should its worker come late and nobody came between, it counts."""
+    """End the lease of a silent worker. The fence stays: its late result counts if nobody claimed the task since."""
     if task.cancel_requested:
         return move(task, _X, now)
     if task.max_attempts is not None and task.attempts >= task.max_attempts:
@@ -203,9 +203,9 @@ def expire(task: Task, now: datetime) -> Task:
 
 
 def complete(task: Task, now: datetime, result: Any, *, fence: int | None) -> Task:
-    """Done. Without a fence, whoever holds a claim on it has lost it.
+    """Complete a task. Without a fence, the worker that holds a claim loses it.
 
-    A worker whose last attempt ran out of time is heard, too: only then has a failed task the fence of a worker.
+    A worker whose last attempt ran out of time is heard too: only then does a failed task have the fence of a worker.
     """
     if task.status is _C:
         return task
@@ -216,14 +216,14 @@ def complete(task: Task, now: datetime, result: Any, *, fence: int | None) -> Ta
 
 
 def add_late_result(task: Task, fence: int, result: Any, *, by: str, now: datetime) -> Task:
-    """With what a worker brought too late, kept beside the task; the same thing twice is kept once."""
+    """Keep a result that came too late with the task; an equal one is kept once."""
     if any((known.fence, known.result) == (fence, result) for known in task.late_results):
         return task
     return replace(task, late_results=(*task.late_results, LateResult(fence=fence, result=result, by=by, at=now)))
 
 
 def fail(task: Task, now: datetime, reason: str) -> Task:
-    """Failed; or pending again after a rest, while there are attempts left."""
+    """Fail a task; while there are attempts left, make it pending again after a back-off."""
     if task.status in ENDED and task.status is not _F:
         raise TransitionRefused(id=task.id, status=task.status, to=_F, next="it has ended; reopen it first")
     more = task.max_attempts is not None and task.attempts < task.max_attempts
@@ -234,13 +234,15 @@ def fail(task: Task, now: datetime, reason: str) -> Task:
 
 
 def backoff_after(attempts: int, backoff: float) -> float:
-    """Seconds before the next attempt: doubled with each one, up to an hour."""
+    """Return the seconds before the next attempt: doubled with each one, up to an hour."""
     return min(LONGEST_BACKOFF, backoff * 2.0 ** min(max(0, attempts - 1), 30))
 
 
 def retry(task: Task, now: datetime) -> Task:
-    """Open again, as if it had not been tried. A worker that went silent in the last attempt is still heard, until
-    somebody claims the task; only then has a failed one the fence of a worker."""
+    """Open a task again, as if it had not been tried.
+
+    A worker that went silent in the last attempt is still heard until the task is claimed: its fence stays.
+    """
     if task.status not in ENDED and task.not_before is None:
         raise TransitionRefused(id=task.id, status=task.status, to=_P, next="it has not ended")
     fresh = replace(task, cancel_requested=False)
@@ -249,12 +251,12 @@ def retry(task: Task, now: datetime) -> Task:
 
 
 def cancel(task: Task, now: datetime, reason: str | None = None) -> Task:
-    """Given up. A request to cancel stays on record."""
+    """Cancel a task. A request to cancel stays on record."""
     return task if task.status is _X else move(task, _X, now, failure=reason, fence=task.fence + 1)
 
 
 def request_cancel(task: Task) -> Task:
-    """To be cancelled by whoever works on it; it stays so until it is. What has ended stays as it is."""
+    """Request that the worker cancels a task. A task that has ended stays as it is."""
     return task if task.status in ENDED else replace(task, cancel_requested=True)
 
 
@@ -262,8 +264,7 @@ def request_cancel(task: Task) -> Task:
 
 
 def wait(task: Task, wait: Wait, now: datetime) -> Task:
-    """Put aside until something happens. A worker's claim ends, and was no attempt; one who had it without a lease goes
-    on afterwards."""
+    """Make a task wait. A worker's claim ends, and was no attempt; an owner without a lease continues afterwards."""
     then = "in_progress" if task.status is _I and task.lease_until is None else "pending"
     meant = task.status is _P and task.owner is not None
     if task.wait is not None:
@@ -274,7 +275,7 @@ def wait(task: Task, wait: Wait, now: datetime) -> Task:
 
 
 def resume(task: Task, now: datetime, patch: Any = None) -> Task:
-    """Going on after its wait, with what came of it merged into the state. One to be cancelled is."""
+    """Resume a task after its wait and merge `patch` into its state; cancel it if that was requested."""
     if task.status is not _W:
         raise TransitionRefused(id=task.id, status=task.status, to=_P, next="it does not wait")
     if task.cancel_requested:
@@ -290,7 +291,7 @@ def patch_state(task: Task, patch: Any) -> Task:
 
 
 def apply_due(task: Task, now: datetime) -> tuple[str, Task]:
-    """What happens to a task by itself when its time has come, and what that is called."""
+    """Apply what happens to a task by itself when its time has come; return the kind of event and the task."""
     match task.status:
         case TaskStatus.IN_PROGRESS:
             after = expire(task, now)
@@ -304,14 +305,14 @@ def apply_due(task: Task, now: datetime) -> tuple[str, Task]:
 
 
 def merge_state(state: Any, patch: Any) -> Any:
-    """Shallow: the keys of an object replace those of an object; anything else replaces the whole."""
+    """Merge a patch into a state, one level deep; anything but two objects replaces the whole."""
     if isinstance(state, Mapping) and isinstance(patch, Mapping):
         return {**cast("Mapping[str, Any]", state), **cast("Mapping[str, Any]", patch)}
     return patch
 
 
 def merge_metadata(metadata: Mapping[str, Any], patch: Mapping[str, Any]) -> dict[str, Any]:
-    """Key by key; None takes a key away."""
+    """Merge metadata key by key; None removes a key."""
     return {key: value for key, value in {**metadata, **patch}.items() if value is not None}
 
 
@@ -326,7 +327,7 @@ def make_wait(
     topic: str | None = None,
     correlation_id: str | None = None,
 ) -> Wait:
-    """A timer with `until`, an event with `topic` and `correlation_id`, else for a person."""
+    """Make a wait: a timer with `until`, an event with `topic` and `correlation_id`, else for a person."""
     if until is not None:
         if topic is not None or correlation_id is not None:
             raise WaitRefused(problem="A task waits for a time or for an event, not for both: give one of them.")

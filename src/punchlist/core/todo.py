@@ -1,4 +1,4 @@
-"""What a todo list is: items, phases, and what follows from them."""
+"""Todo lists: items, phases, and what follows from them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Status(StrEnum):
 
     @property
     def is_open(self) -> bool:
-        """Whether work is still owed: everything but completed and cancelled."""
+        """True unless completed or cancelled: work is still owed."""
         return self not in CLOSED
 
 
@@ -36,11 +36,11 @@ Without a limit an agent that never repeats its list would make each write slowe
 """
 
 SOMEBODY = "somebody else"
-"""On whom a task waits that comes after another's."""
+"""The person on whom a task waits that comes after another agent's."""
 
 
 class Blocker(Struct, frozen=True):
-    """Why an item waits, and on whom; `on` is a person, an agent or a thing, when known.
+    """The reason why an item waits; `on` is a person, an agent or a thing, when known.
 
     A pending item has one too, where it is to be begun after others: its reason is then `after` and their names.
     """
@@ -50,12 +50,12 @@ class Blocker(Struct, frozen=True):
 
     @property
     def is_order(self) -> bool:
-        """Whether it only says what comes first."""
+        """True if it only says what comes first."""
         return self.on is None and self.reason.startswith("after ")
 
 
 class Evidence(Struct, frozen=True):
-    """What was offered as proof of a completion. Stored and shown, never believed alone."""
+    """Evidence that was offered for a completion. Stored and shown, never believed alone."""
 
     text: str
     kind: str | None = None
@@ -84,7 +84,7 @@ class TodoItem(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def label(self) -> str:
-        """What a person reads while the item is worked on."""
+        """The text that a person reads while the item is in progress."""
         return self.active_form or self.content
 
     @property
@@ -135,7 +135,7 @@ class TodoList(Struct, frozen=True, kw_only=True):
 
     @property
     def is_finished(self) -> bool:
-        """Whether nothing is owed: an empty list is finished too."""
+        """True if every item is closed; an empty list is finished too."""
         return all(item.status in CLOSED for item in self.items)
 
     def find(self, item_id: str) -> TodoItem | None:
@@ -143,14 +143,14 @@ class TodoList(Struct, frozen=True, kw_only=True):
 
 
 class ListState(Struct, frozen=True):
-    """A list, and what its agent last wrote or was shown of it; None when that is the list as it stands."""
+    """A list, and the items that its agent last wrote or was shown; None if that is the present list."""
 
     todos: TodoList
     shown: tuple[TodoItem, ...] | None = None
 
 
 def set_status(item: TodoItem, status: Status, now: datetime) -> TodoItem:
-    """The item in that status. `started_at` keeps the first start; leaving an end clears how it ended."""
+    """Return the item in that status. `started_at` keeps the first start; leaving an end clears how it ended."""
     before, started = item.status, item.started_at
     if before is status:
         return item

@@ -1,4 +1,4 @@
-"""Taking an author's last change back, if nobody touched the same things since."""
+"""Undo an author's last change, if nobody touched the same things since."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Spot = tuple[TodoItem | None, bool]
 
 
 def undo(current: TodoList, before: TodoList, after: TodoList) -> TodoList | str:
-    """The current list without the change from `before` to `after`; or the name of what was changed again since.
+    """Return the current list without the change from `before` to `after`, or the name of what was changed again since.
 
     The revision stays the current one.
     """
@@ -28,15 +28,15 @@ def undo(current: TodoList, before: TodoList, after: TodoList) -> TodoList | str
         return "the phases"
     if after.explanation not in (before.explanation, current.explanation):
         return "the explanation"
-    if _moved(before, after) and _moved(after, current):
+    if _is_reordered(before, after) and _is_reordered(after, current):
         return "the order of the items"
-    items = _items(current, before, after, set(touched))
-    if before.phases != after.phases and _homeless(items, before):
+    items = _restore_items(current, before, after, set(touched))
+    if before.phases != after.phases and _has_unknown_phase(items, before):
         return "the phases"
     return replace(
         current,
         items=items,
-        omitted=_omitted(current, before, after, set(touched)),
+        omitted=_restore_omitted(current, before, after, set(touched)),
         phases=before.phases if before.phases != after.phases else current.phases,
         explanation=before.explanation if before.explanation != after.explanation else current.explanation,
     )
@@ -59,21 +59,21 @@ def _spots(todos: TodoList) -> dict[str, Spot]:
     return spots
 
 
-def _moved(before: TodoList, after: TodoList) -> bool:
-    """Whether items that are on both lists stand in another order."""
+def _is_reordered(before: TodoList, after: TodoList) -> bool:
+    """True if items that are on both lists stand in another order."""
     was = [item.id for item in before.items]
     now = [item.id for item in after.items]
     common = set(was) & set(now)
     return [item_id for item_id in was if item_id in common] != [item_id for item_id in now if item_id in common]
 
 
-def _homeless(items: tuple[TodoItem, ...], todos: TodoList) -> bool:
-    """Whether an item is in a phase that the list does not have."""
+def _has_unknown_phase(items: tuple[TodoItem, ...], todos: TodoList) -> bool:
+    """True if an item is in a phase that the list does not have."""
     return not {item.phase_id for item in items} <= {None, *(phase.id for phase in todos.phases)}
 
 
-def _items(current: TodoList, before: TodoList, after: TodoList, touched: set[str]) -> tuple[TodoItem, ...]:
-    """The current items with the touched ones as they were; those that come back stand behind their old neighbour."""
+def _restore_items(current: TodoList, before: TodoList, after: TodoList, touched: set[str]) -> tuple[TodoItem, ...]:
+    """Return the current items with the touched ones as they were; restored ones come after their old neighbour."""
     if current.items == after.items:
         return before.items
     old = {item.id: item for item in before.items}
@@ -86,14 +86,14 @@ def _items(current: TodoList, before: TodoList, after: TodoList, touched: set[st
             at = max((index + 1 for index, known in enumerate(result) if known.id in earlier), default=0)
             result.insert(at, item)
             present.add(item.id)
-    if _moved(before, after):
+    if _is_reordered(before, after):
         places = {item.id: place for place, item in enumerate(before.items)}
         back = iter(sorted((item for item in result if item.id in places), key=lambda item: places[item.id]))
         result = [next(back) if item.id in places else item for item in result]
     return tuple(result)
 
 
-def _omitted(current: TodoList, before: TodoList, after: TodoList, touched: set[str]) -> tuple[TodoItem, ...]:
+def _restore_omitted(current: TodoList, before: TodoList, after: TodoList, touched: set[str]) -> tuple[TodoItem, ...]:
     if current.omitted == after.omitted:
         return before.omitted
     kept = tuple(item for item in current.omitted if item.id not in touched)
