@@ -15,7 +15,7 @@ from benchmarks.report import Must, Row
 from benchmarks.scale import Scale
 from benchmarks.writers import Team
 from punchlist import Board
-from punchlist.store import codec
+from punchlist.store import records
 
 NOTE = (
     "At full durability, median of short turns. The bare transaction inserts an event of 150 bytes and updates a body "
@@ -63,4 +63,4 @@ def _body_size(board: Board) -> int:
     """Return the bytes that the board stores for such a list, half of it done."""
     agent = board.agent(session="size", dialect="claude-code")
     agent.call("TodoWrite", {"todos": work.claude_code()[work.ITEMS]})
-    return len(codec.encode_list(agent.todos))
+    return len(records.encode_list(agent.todos))

@@ -8,7 +8,7 @@ from punchlist.aio import Board
 from punchlist.aio.board import THREADS
 from punchlist.errors import PlanMissing
 from punchlist.testing import FakeClock
-from punchlist.testing.checks import PATIENCE
+from tests.store.contracts.checks import PATIENCE
 
 
 async def _story() -> None:

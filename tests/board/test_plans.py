@@ -17,8 +17,8 @@ from punchlist.errors import (
 )
 from punchlist.store import Transaction
 from punchlist.testing import FakeClock
-from punchlist.testing.checks import PATIENCE, in_threads
 from tests.dialects.boards import lines
+from tests.store.contracts.checks import PATIENCE, in_threads
 
 STEPS = "# Move\n\n1. Read\n2. Write\n"
 

@@ -16,8 +16,7 @@ from punchlist.board import Board
 from punchlist.cli.task_work import Worker
 from punchlist.cli.tasks import parse
 from punchlist.core.task import Task, TaskStatus
-from punchlist.testing import FakeClock, FaultyStore
-from punchlist.testing.faulty import Fault
+from punchlist.testing import FakeClock, Fault, FaultyStore
 from tests.cli.conftest import Ran, Run
 
 PUNCHLIST = [sys.executable, "-m", "punchlist"]

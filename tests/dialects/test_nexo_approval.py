@@ -11,8 +11,8 @@ from punchlist.dialects import nexo
 from punchlist.dialects.base import Invalid, ResolvePlan
 from punchlist.errors import ConfigInvalid, PlanMissing, PlanRefused
 from punchlist.testing import FakeClock
-from punchlist.testing.checks import PATIENCE, in_threads
 from tests.dialects.test_nexo_plans import PLAN, entered, opened, operator, submit
+from tests.store.contracts.checks import PATIENCE, in_threads
 
 
 @pytest.fixture

@@ -14,9 +14,9 @@ from punchlist.errors import StoreDamaged
 from punchlist.store.memory import NEW
 from punchlist.store.sqlite import SqliteStore
 from punchlist.testing import FaultyStore
-from punchlist.testing.checks import in_threads
 from tests.dialects.boards import write
 from tests.guidance.talk import do, kinds, spoken, talk, turns
+from tests.store.contracts.checks import in_threads
 
 
 def _tools(board: Board) -> list[tuple[str, dict[str, object]]]:

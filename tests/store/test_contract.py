@@ -6,11 +6,11 @@ import pytest
 
 from punchlist.store import Store, open_store
 from punchlist.testing import FaultyStore
-from punchlist.testing.contract import StoreContract
-from punchlist.testing.flow_contract import FlowContract
-from punchlist.testing.task_contract import TaskContract
-from punchlist.testing.work_contract import WorkContract
 from tests.sizes import size
+from tests.store.contracts.flows import FlowContract
+from tests.store.contracts.stores import StoreContract
+from tests.store.contracts.tasks import TaskContract
+from tests.store.contracts.work import WorkContract
 
 
 class TestOnDisk(StoreContract, WorkContract):

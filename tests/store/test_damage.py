@@ -17,7 +17,7 @@ import pytest
 from punchlist import Board
 from punchlist.errors import StoreDamaged, StoreError
 from punchlist.store.events import in_order
-from punchlist.store.faults import RowDamaged
+from punchlist.store.records import RowDamaged
 from tests.sizes import size
 from tests.store.writers import code_of, operation
 

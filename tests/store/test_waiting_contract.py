@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from punchlist.store import Store, open_store
-from punchlist.testing.waiting_contract import WaitingContract
+from tests.store.contracts.plans import WaitingContract
 
 
 class TestOnDisk(WaitingContract):

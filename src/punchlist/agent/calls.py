@@ -27,7 +27,7 @@ from punchlist.flows.model_calls import FlowModelCall
 from punchlist.guidance.ledger import Size, key_of, size_of_json
 from punchlist.guidance.tally import after_call
 from punchlist.store import AgentRow, Transaction
-from punchlist.store.rows import StoredCall
+from punchlist.store.agents import StoredCall
 from punchlist.tasks.model_calls import TaskModelCall
 from punchlist.text import repair
 

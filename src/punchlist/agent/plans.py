@@ -30,7 +30,7 @@ from punchlist.errors import InvalidInput, PlanMissing, PlanRefused, PlanWithout
 from punchlist.guidance.plan_mode import LONGEST_REASON, Because, PlanMode, Refusal, gate, recorded, refusal
 from punchlist.guidance.tools import kind
 from punchlist.store import AgentRow, Transaction
-from punchlist.store.codec import moment
+from punchlist.store.records import moment
 from punchlist.text import clean, cut
 
 

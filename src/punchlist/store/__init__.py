@@ -1,9 +1,8 @@
 """The store of a board: state and events, in SQLite, on disk or in memory."""
 
-from punchlist.store.contract import Store
+from punchlist.store.agents import AgentRow, Durability, ListRow, SessionRow
 from punchlist.store.files import store_path
-from punchlist.store.rows import AgentRow, Durability, ListRow, SessionRow
 from punchlist.store.sqlite import open_store
-from punchlist.store.transaction import Transaction
+from punchlist.store.transaction import Store, Transaction
 
 __all__ = ["AgentRow", "Durability", "ListRow", "SessionRow", "Store", "Transaction", "open_store", "store_path"]

@@ -8,11 +8,10 @@ from typing import Any
 
 from punchlist.core.events import Draft, Event, fold
 from punchlist.core.todo import TodoList
-from punchlist.store import codec
-from punchlist.store.faults import RowDamaged, check_row, readable
-from punchlist.store.lists import whole_head
+from punchlist.store import records
+from punchlist.store.agents import AgentRow, LastWrite, whole_head
 from punchlist.store.queries import Queries
-from punchlist.store.rows import AgentRow, LastWrite
+from punchlist.store.records import RowDamaged, check_row, readable
 
 _UNNUMBERED = frozenset({"list.confirmed", "list.refused"})
 """Kinds that tell the revision of a list, and did not make it."""
@@ -28,12 +27,12 @@ def append_events(
     task: tuple[int, int] | None = None,
 ) -> int:
     """Append events and return the number of the last one. `task` is the list and the id of the task they are about."""
-    now, seq = codec.microseconds(at), queries.one("last_seq")[0]
+    now, seq = records.microseconds(at), queries.one("last_seq")[0]
     for kind, data in drafts:
         seq += 1
         revision = None if task is not None or kind in _UNNUMBERED else data.get("revision")
-        body = codec.encode(data)
-        total = codec.checksum(event_head(seq, now, kind, by, agent, revision, 1), body)
+        body = records.encode(data)
+        total = records.checksum(event_head(seq, now, kind, by, agent, revision, 1), body)
         queries.run("add_event", (seq, now, kind, by, agent, revision, total, body, *(task or (None, None))))
     return seq
 
@@ -45,7 +44,7 @@ def event_head(seq: int, at: int, kind: str, by: str, number: int | None, revisi
 def _event(row: Any) -> Event:
     seq, at, kind, by, number, revision, version, total, data, project, session, agent = row
     check_row(total, event_head(seq, at, kind, by, number, revision, version), data)
-    return Event(seq, codec.moment(at), kind, by, project, session, agent, codec.decode_data(data), version)
+    return Event(seq, records.moment(at), kind, by, project, session, agent, records.decode_data(data), version)
 
 
 def in_order(after: int, rows: list[Any]) -> list[Event]:
@@ -77,7 +76,7 @@ class ListHistory:
         undone: set[int] = set()
         for revision, kind, data in self._queries.all("changes_by_author", {"agent": number, "author": by}):
             if kind == "list.undone":
-                undone.add(readable(codec.decode_data, data)["undid"])
+                undone.add(readable(records.decode_data, data)["undid"])
             elif revision not in undone:
                 return revision
         return None
@@ -88,7 +87,7 @@ class ListHistory:
         found = self._queries.one("last_write", values)
         written = None if found is None else readable(_write, found)
         again = self._queries.one("said_again", values)
-        confirmed = None if again is None else LastWrite(codec.moment(again[0]))
+        confirmed = None if again is None else LastWrite(records.moment(again[0]))
         writes = [write for write in (written, confirmed) if write is not None]
         return max(writes, key=lambda write: write.at, default=None)
 
@@ -106,27 +105,27 @@ class ListHistory:
         found = self._queries.all("wiped_from_plan", {"agent": agent.number, "first": int(first), "most": 2**62})
         if not found:
             return None
-        return sum(len(readable(codec.decode_data, data)["ids"]) for _, data in found), found[-1][0]
+        return sum(len(readable(records.decode_data, data)["ids"]) for _, data in found), found[-1][0]
 
 
 def _folded(todos: TodoList, row: Any) -> TodoList:
     seq, at, kind, by, number, revision, version, total, data = row
     check_row(total, event_head(seq, at, kind, by, number, revision, version), data)
-    return fold(todos, kind, codec.decode_data(data))
+    return fold(todos, kind, records.decode_data(data))
 
 
 def _snapshot(number: int, row: Any) -> tuple[int, TodoList]:
     revision, total, body = row
     check_row(total, whole_head(number, revision), body)
-    return revision, codec.decode_list(body)
+    return revision, records.decode_list(body)
 
 
 def _write(row: Any) -> LastWrite:
     """Read a write. A list that came from a transcript was written when that says, not when it was imported."""
     at, data = row
-    facts = codec.decode_data(data)
+    facts = records.decode_data(data)
     written_at = facts.get("written_at")
-    written = codec.moment(at) if written_at is None else datetime.fromisoformat(written_at)
+    written = records.moment(at) if written_at is None else datetime.fromisoformat(written_at)
     return LastWrite(written, facts.get("call_id"))
 
 

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import errno
 import sqlite3
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import contextmanager
-from typing import Any, TypeVar
-
-import msgspec
 
 from punchlist.errors import (
     StoreBusy,
@@ -19,33 +16,11 @@ from punchlist.errors import (
     StoreFull,
     StoreUnavailable,
 )
-from punchlist.store.codec import checksum
+from punchlist.store.records import RowDamaged
 
-T = TypeVar("T")
 _PRIMARY = 0xFF
 _MISSING = ("no such table", "no such column", "malformed database schema")
 _UNREADABLE = "Could not decode to UTF-8"
-
-
-_UNREADABLE_ROW = (TypeError, ValueError, LookupError, ArithmeticError, msgspec.MsgspecError, StopIteration)
-
-
-class RowDamaged(sqlite3.DatabaseError):
-    """A row that SQLite could read does not hold what was written to it."""
-
-
-def readable(convert: Callable[[Any], T], row: Any) -> T:
-    """What becomes of a row. Whatever goes wrong there, the row is not what was written."""
-    try:
-        return convert(row)
-    except _UNREADABLE_ROW as error:
-        raise RowDamaged(f"a row is not readable: {type(error).__name__}") from error
-
-
-def check_row(total: int | None, head: str, body: bytes, more: bytes | None = None) -> None:
-    """Compares a row with its checksum, if it has one."""
-    if total is not None and checksum(head, body, more) != total:
-        raise RowDamaged("a row is not what was written")
 
 
 def fault(error: sqlite3.Error, path: str, *, seconds: float = 30) -> StoreError:

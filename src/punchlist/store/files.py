@@ -16,8 +16,8 @@ from contextlib import suppress
 from urllib.parse import quote
 
 from punchlist.errors import StoreDamaged, StoreOutdated, StoreTooNew, StoreUnavailable, StoreUrlInvalid
+from punchlist.store.agents import Durability
 from punchlist.store.queries import migrations, statements
-from punchlist.store.rows import Durability
 
 MEMORY = "memory:"
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:|:memory:")

@@ -12,11 +12,10 @@ from punchlist.core.events import Draft, Event
 from punchlist.core.flow import TERMINAL, Flow, FlowStatus, FlowStep, parse_condition
 from punchlist.core.task import FLOWS, Task, TaskStatus, Wait
 from punchlist.errors import CycleRefused, FlowCycle, FlowRevisionMismatch, TaskRevisionConflict
-from punchlist.store import codec
+from punchlist.store import records
 from punchlist.store.events import in_order
-from punchlist.store.faults import RowDamaged, check_row, readable
 from punchlist.store.queries import Queries
-from punchlist.store.records import Record
+from punchlist.store.records import Record, RowDamaged, check_row, readable
 from punchlist.store.task_rows import TaskListRow, TaskRow
 from punchlist.store.tasks import TaskRows
 
@@ -71,7 +70,7 @@ class FlowRows:
         return self._all("flows_of_board", {"limit": limit})
 
     def ended_before(self, before: datetime, *, limit: int) -> Sequence[FlowRow]:
-        values = {"before": codec.microseconds(before), "limit": limit}
+        values = {"before": records.microseconds(before), "limit": limit}
         found = [row for end in sorted(TERMINAL) for row in self._all("flows_ended_before", {"status": end, **values})]
         return found[:limit]
 
@@ -99,9 +98,9 @@ class FlowRows:
     def add(self, flow: Flow, *, agent: int | None, name: str | None, session: str | None, by: str) -> FlowRow:
         where, made = self._where(flow.created_at), _task_of(flow, None, by=by, name=name)
         task = self._tasks.add(where, made, parent=None, agent=agent)
-        at, number = codec.microseconds(flow.created_at), task.number
+        at, number = records.microseconds(flow.created_at), task.number
         owner = flow.owner_session_key
-        total = codec.checksum(f"{number} {flow.id}", owner.encode())
+        total = records.checksum(f"{number} {flow.id}", owner.encode())
         self._queries.run("add_flow", (number, flow.id, owner, session, flow.status.value, at, at, total))
         return FlowRow(task, session, flow)
 
@@ -114,7 +113,7 @@ class FlowRows:
             saved = self._tasks.save(before, task, parent=None, agent=before.agent)
         except TaskRevisionConflict as error:
             raise FlowRevisionMismatch(id=flow.id, expected=row.flow.revision, actual=OVERTAKEN) from error
-        values = {"status": flow.status.value, "at": codec.microseconds(flow.updated_at), "task": before.number}
+        values = {"status": flow.status.value, "at": records.microseconds(flow.updated_at), "task": before.number}
         self._queries.run("save_flow", values)
         return FlowRow(saved, row.session, flow), [self._named(before.list, int(each)) for each in readied]
 
@@ -129,7 +128,7 @@ class FlowRows:
     def move(self, source: str, target: str) -> None:
         for number, name, owner, *_ in self._queries.all("flows_of_session", {"session": source}):
             new = owner.removesuffix(source) + target
-            total = codec.checksum(f"{number} {name}", new.encode())
+            total = records.checksum(f"{number} {name}", new.encode())
             self._queries.run("move_flow", {"owner": new, "session": target, "sum": total, "task": number})
 
     def link(self, row: FlowRow, before: FlowRow) -> bool:
@@ -162,7 +161,7 @@ class FlowRows:
 
     def save_step(self, row: FlowRow, step: FlowStep) -> None:
         total, body = _step.written(f"{row.task.number} {step.run_id}", step)
-        at = codec.microseconds(step.created_at)
+        at = records.microseconds(step.created_at)
         self._queries.run("save_flow_step", (row.task.number, step.run_id, at, total, body))
 
 

@@ -12,9 +12,9 @@ from datetime import datetime
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from punchlist.store.codec import microseconds
 from punchlist.store.faults import faults
 from punchlist.store.lock import SidecarLock
+from punchlist.store.records import microseconds
 
 _LOCK_SECONDS = 5.0
 

@@ -20,9 +20,9 @@ from punchlist.detect.stalls import StallOptions, StallState
 from punchlist.guidance.ledger import Spent
 from punchlist.guidance.memory import Memory
 from punchlist.guidance.tally import CallCounts
-from punchlist.store import codec
-from punchlist.store.faults import RowDamaged
+from punchlist.store import records
 from punchlist.store.queries import Queries
+from punchlist.store.records import RowDamaged
 
 
 class LoopMemory(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -134,7 +134,7 @@ class Memories:
         return NEW if found is None else _decoded(found[0])
 
     def save(self, number: int, memory: AgentMemory) -> None:
-        self._rows.run("save_memory", (codec.seal(_encode(memory)), number))
+        self._rows.run("save_memory", (records.seal(_encode(memory)), number))
 
     def all(self, *, project: str | None = None, session: str | None = None) -> Sequence[RememberedAgent]:
         """Return the agents of a session, of a project or of the board that anything is remembered of, oldest first."""
@@ -175,7 +175,7 @@ class Memories:
 
 def _decoded(sealed: Any) -> AgentMemory:
     try:
-        body = codec.unsealed(sealed)
+        body = records.unsealed(sealed)
         return NEW if body is None else _decode(body)
     except (TypeError, ValueError, msgspec.MsgspecError) as error:
         raise RowDamaged("the memory of an agent is not what was written") from error

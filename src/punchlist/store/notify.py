@@ -132,8 +132,8 @@ class Listener:
 
     def stop(self, *, wait: bool = True) -> None:
         if not self._stopped.is_set():
+            os.write(self._wake_write, b"!")  # first: once it is stopped, the thread closes this pipe
             self._stopped.set()
-            os.write(self._wake_write, b"!")
             if wait:
                 self._thread.join(timeout=5)
 

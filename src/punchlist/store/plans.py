@@ -1,16 +1,18 @@
-"""The rows that wait on a person: plans to be approved, questions to be answered."""
+"""The rows of planning: plans to be approved, questions to be answered, and the modes of agents."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
+import msgspec
+
 from punchlist.core.approval import Plan
 from punchlist.core.question import Question
-from punchlist.store.codec import microseconds
+from punchlist.store.agents import AgentRow
 from punchlist.store.queries import Queries
-from punchlist.store.records import Record
+from punchlist.store.records import Record, RowDamaged, checksum, decode_data, encode, microseconds
 
 _plan = Record(Plan)
 _question = Record(Question)
@@ -127,3 +129,33 @@ class QuestionRows:
 
 def _head(agent: int, number: int) -> str:
     return f"{agent} {number}"
+
+
+class ModeRows:
+    """Reads and writes modes within a transaction."""
+
+    def __init__(self, queries: Queries) -> None:
+        self._queries = queries
+
+    def entered(self, agent: int) -> dict[str, Any] | None:
+        """What was said when the agent entered its mode; None if nothing was."""
+        row = self._queries.one("find_mode", {"agent": agent})
+        if row is None or row[1] is None:
+            return None
+        total, body = row
+        if checksum(_mode_head(agent), body) != total:
+            raise RowDamaged("a row is not what was written")
+        try:
+            return decode_data(body)
+        except msgspec.MsgspecError as error:
+            raise RowDamaged("a row is not readable: the mode of an agent") from error
+
+    def save(self, agent: AgentRow, mode: str, entered: Mapping[str, Any] | None, *, at: datetime) -> None:
+        body = None if entered is None else encode(entered)
+        total = None if body is None else checksum(_mode_head(agent.number), body)
+        values = {"agent": agent.number, "mode": mode, "body": body, "sum": total, "at": microseconds(at)}
+        self._queries.run("save_mode", values)
+
+
+def _mode_head(agent: int) -> str:
+    return f"{agent} mode"

@@ -8,7 +8,7 @@ import sqlite3
 from functools import cache
 from typing import Any
 
-from punchlist.store.faults import RowDamaged
+from punchlist.store.records import RowDamaged
 
 _FOLDER = os.path.dirname(__file__)
 _NAME = re.compile(r"^-- name: (\w+)$", re.MULTILINE)

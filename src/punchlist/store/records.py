@@ -1,15 +1,112 @@
-"""A record of core as the bytes of one row, and back; what is not what was written is damage."""
+"""Values as the bytes of a row and back: JSON with a checksum. Bytes that were not written so are damage."""
 
 from __future__ import annotations
 
-from typing import Generic, TypeVar
+import sqlite3
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any, Generic, TypeVar
+from zlib import crc32
 
 import msgspec
 
-from punchlist.store import codec
-from punchlist.store.faults import RowDamaged
+from punchlist.core.todo import ListState, TodoItem, TodoList
+
+_UNREADABLE_ROW = (TypeError, ValueError, LookupError, ArithmeticError, msgspec.MsgspecError, StopIteration)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_HALF = 1 << 31
 
 T = TypeVar("T")
+
+encode = msgspec.json.Encoder().encode
+_decode_list = msgspec.json.Decoder(TodoList).decode
+_decode_items = msgspec.json.Decoder(tuple[TodoItem, ...]).decode
+_decode_data = msgspec.json.Decoder(dict[str, Any]).decode
+decode_texts = msgspec.json.Decoder(tuple[str, ...]).decode
+
+
+def microseconds(at: datetime) -> int:
+    since = at - _EPOCH
+    return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
+
+
+def moment(at: int) -> datetime:
+    return _EPOCH + timedelta(microseconds=at)
+
+
+def checksum(head: str, body: bytes | bytearray, more: bytes | None = None) -> int:
+    """A number that tells a damaged row from one that was written so; SQLite has none for its pages.
+
+    It takes four bytes in a row, not six, because it is negative as often as not.
+    """
+    total = crc32(body, crc32(head.encode()))
+    return (total if more is None else crc32(more, total)) - _HALF
+
+
+def seal(body: bytes) -> bytes:
+    """The bytes with a checksum of four bytes behind them."""
+    return body + crc32(body).to_bytes(4)
+
+
+def sealed(body: bytes | None) -> bytes | None:
+    """The same, if there is anything to seal."""
+    return None if body is None else seal(body)
+
+
+def unsealed(sealed_body: Any) -> bytes | None:
+    """The bytes that were sealed; `ValueError` if they are others now."""
+    if sealed_body is None:
+        return None
+    body: bytes = sealed_body[:-4]
+    if crc32(body).to_bytes(4) != sealed_body[-4:]:
+        raise ValueError("a tally is not what was written")
+    return body
+
+
+class RowDamaged(sqlite3.DatabaseError):
+    """A row that SQLite could read does not hold what was written to it."""
+
+
+def readable(convert: Callable[[Any], T], row: Any) -> T:
+    """What becomes of a row. Whatever goes wrong there, the row is not what was written."""
+    try:
+        return convert(row)
+    except _UNREADABLE_ROW as error:
+        raise RowDamaged(f"a row is not readable: {type(error).__name__}") from error
+
+
+def check_row(total: int | None, head: str, body: bytes, more: bytes | None = None) -> None:
+    """Compares a row with its checksum, if it has one."""
+    if total is not None and checksum(head, body, more) != total:
+        raise RowDamaged("a row is not what was written")
+
+
+def encode_list(todos: TodoList) -> bytes:
+    body: dict[str, Any] = {"items": todos.items}
+    body |= {"revision": todos.revision, "plan_id": todos.plan_id, "next_id": todos.next_id}
+    if todos.explanation is not None:
+        body["explanation"] = todos.explanation
+    if todos.phases:
+        body["phases"] = todos.phases
+    if todos.omitted:
+        body["omitted"] = todos.omitted
+    return encode(body)
+
+
+def decode_list(body: bytes) -> TodoList:
+    return _decode_list(body)
+
+
+def encode_shown(state: ListState) -> bytes | None:
+    return None if state.shown is None else encode(state.shown)
+
+
+def decode_shown(body: bytes | None) -> tuple[TodoItem, ...] | None:
+    return None if body is None else _decode_items(body)
+
+
+def decode_data(body: bytes) -> dict[str, Any]:
+    return _decode_data(body)
 
 
 class Record(Generic[T]):
@@ -20,11 +117,11 @@ class Record(Generic[T]):
 
     def written(self, head: str, value: T) -> tuple[int, bytes]:
         """The checksum and the body of a row."""
-        body = codec.encode(value)
-        return codec.checksum(head, body), body
+        body = encode(value)
+        return checksum(head, body), body
 
     def read(self, head: str, total: int, body: bytes) -> T:
-        if codec.checksum(head, body) != total:
+        if checksum(head, body) != total:
             raise RowDamaged("a row is not what was written")
         try:
             return self._decode(body)

@@ -16,7 +16,8 @@ from typing import TypeVar
 from punchlist.core.events import Event
 from punchlist.core.todo import TodoList
 from punchlist.errors import StoreClosed, StoreError
-from punchlist.store.faults import RowDamaged, fault, faults
+from punchlist.store.agents import AgentRow, Durability, ListRow, SessionRow
+from punchlist.store.faults import fault, faults
 from punchlist.store.files import (
     SCHEMA,
     connect_reader,
@@ -29,7 +30,7 @@ from punchlist.store.files import (
 from punchlist.store.forks import follow_forks, never_close
 from punchlist.store.lock import SidecarLock
 from punchlist.store.notify import Notifier
-from punchlist.store.rows import AgentRow, Durability, ListRow, SessionRow
+from punchlist.store.records import RowDamaged
 from punchlist.store.transaction import Transaction
 
 T = TypeVar("T")

@@ -10,8 +10,8 @@ import msgspec
 from punchlist.core.task import Blocking, ChecklistLine, LateResult, Task, TaskStatus, Wait, Worked, own_progress
 from punchlist.core.task_rules import find_holding
 from punchlist.core.todo import Progress
-from punchlist.store import codec
-from punchlist.store.faults import check_row
+from punchlist.store import records
+from punchlist.store.records import check_row
 
 SECOND = 1_000_000
 
@@ -75,7 +75,7 @@ decode_tasks = msgspec.json.Decoder(tuple[Task, ...]).decode
 
 
 def _body(task: Task) -> bytes:
-    return codec.encode(
+    return records.encode(
         Body(
             task.subject,
             task.description,
@@ -98,11 +98,11 @@ def _body(task: Task) -> bytes:
 
 
 def _at(moment: datetime | None) -> int | None:
-    return None if moment is None else codec.microseconds(moment)
+    return None if moment is None else records.microseconds(moment)
 
 
 def _moment(at: int | None) -> datetime | None:
-    return None if at is None else codec.moment(at)
+    return None if at is None else records.moment(at)
 
 
 def due(task: Task) -> int | None:
@@ -125,7 +125,7 @@ def lease_of(task: Task) -> int | None:
 
 
 def reserved_of(patterns: tuple[str, ...]) -> str | None:
-    return codec.encode(patterns).decode() if patterns else None
+    return records.encode(patterns).decode() if patterns else None
 
 
 def head(where: int, id: int) -> str:
@@ -144,7 +144,7 @@ def values_of(task: Task, where: int, id: int) -> tuple[tuple[Any, ...], tuple[A
     )  # fmt: skip
     last = (
         _at(task.started_at), _at(task.finished_at), _at(task.updated_at), task.revision,
-        codec.checksum(head(where, id), body), body,
+        records.checksum(head(where, id), body), body,
     )  # fmt: skip
     return first, middle, last
 
@@ -198,7 +198,7 @@ def task_of(
         result=body.result,
         late_results=body.late_results,
         failure=body.failure,
-        reserved=() if reserved is None else codec.decode_texts(reserved),
+        reserved=() if reserved is None else records.decode_texts(reserved),
         worked=body.worked,
         created_at=_moment(created_at),
         created_by=body.created_by,

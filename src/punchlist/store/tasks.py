@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
+from punchlist.core.events import Draft, Event
 from punchlist.core.task import Blocking, Task, TaskStatus, share
 from punchlist.core.task_rules import is_holding
 from punchlist.core.todo import Progress
 from punchlist.errors import TaskRevisionConflict
-from punchlist.store import codec
-from punchlist.store.faults import readable
+from punchlist.store import records
+from punchlist.store.agents import AgentRow, StoredCall
+from punchlist.store.events import append_events, in_order
 from punchlist.store.queries import Queries
-from punchlist.store.rows import AgentRow
+from punchlist.store.records import check_row, readable
 from punchlist.store.task_edges import Edges
-from punchlist.store.task_log import TaskLog
 from punchlist.store.task_rows import (
     SECOND,
     Reservation,
@@ -37,17 +39,17 @@ _NEVER = datetime.max.replace(tzinfo=UTC)
 _BLOCKING = {status.value: status for status in TaskStatus}
 
 
-class TaskRows(TaskLog):
+class TaskRows:
     """Reads and writes of tasks, over the rows of one connection."""
 
     def __init__(self, queries: Queries) -> None:
-        super().__init__(queries)
+        self._queries = queries
         self._edges = Edges(queries)
 
     # Lists.
 
     def named(self, name: str, now: datetime) -> tuple[TaskListRow, bool] | None:
-        row = self._queries.one("find_task_list", {"name": name, "now": codec.microseconds(now)})
+        row = self._queries.one("find_task_list", {"name": name, "now": records.microseconds(now)})
         return None if row is None else (TaskListRow(*row[:4]), bool(row[4]))
 
     def find_list(self, name: str) -> TaskListRow | None:
@@ -55,7 +57,7 @@ class TaskRows(TaskLog):
         return None if row is None else TaskListRow(*row[:4])
 
     def add_list(self, name: str, *, project: str, session: str | None, at: datetime) -> TaskListRow:
-        values = {"name": name, "project": project, "session": session, "at": codec.microseconds(at)}
+        values = {"name": name, "project": project, "session": session, "at": records.microseconds(at)}
         self._queries.run("add_task_list", values)
         made = self.find_list(name)
         assert made is not None
@@ -65,10 +67,10 @@ class TaskRows(TaskLog):
         return [(TaskListRow(*row[:4]), row[4]) for row in self._queries.all("task_lists", ())]
 
     def lists_due(self, now: datetime) -> Sequence[TaskListRow]:
-        return [TaskListRow(*row) for row in self._queries.all("task_lists_due", {"now": codec.microseconds(now)})]
+        return [TaskListRow(*row) for row in self._queries.all("task_lists_due", {"now": records.microseconds(now)})]
 
     def lists_due_of_agent(self, agent: int, now: datetime, *, session: str, name: str) -> Sequence[TaskListRow]:
-        values = {"agent": agent, "now": codec.microseconds(now), "session": session, "name": name}
+        values = {"agent": agent, "now": records.microseconds(now), "session": session, "name": name}
         return [TaskListRow(*row) for row in self._queries.all("task_lists_due_of_agent", values)]
 
     def move_lists(self, source: str, target: str, *, name: str) -> None:
@@ -141,7 +143,7 @@ class TaskRows(TaskLog):
         (place,) = self._queries.one("next_task_id", {"list": where.number})
         first, middle, last = values_of(task, where.number, place)
         above = None if parent is None else parent.number
-        created = codec.microseconds(task.created_at) if task.created_at is not None else 0
+        created = records.microseconds(task.created_at) if task.created_at is not None else 0
         values = (where.number, place, *first, agent, above, place, *middle, created, *last)
         (number,) = self._queries.one("add_task", values)
         self._label(number, (), task.labels)
@@ -183,7 +185,7 @@ class TaskRows(TaskLog):
                 self._queries.run("add_label", {"task": number, "label": label})
 
     def save_lease(self, row: TaskRow, task: Task) -> None:
-        until = None if task.lease_until is None else codec.microseconds(task.lease_until)
+        until = None if task.lease_until is None else records.microseconds(task.lease_until)
         self._queries.run("save_lease", {"lease": lease_of(task), "until": until, "task": row.number})
 
     def delete(self, row: TaskRow) -> Sequence[str]:
@@ -203,7 +205,7 @@ class TaskRows(TaskLog):
         if not row.children:
             return []
         children = self.children(row)
-        self._queries.run("move_children", {"parent": row.parent, "task": row.number, "at": codec.microseconds(at)})
+        self._queries.run("move_children", {"parent": row.parent, "task": row.number, "at": records.microseconds(at)})
         return children
 
     def save_worked(self, row: TaskRow, agent: int) -> None:
@@ -216,7 +218,7 @@ class TaskRows(TaskLog):
         return self._all(row.list, "children_of_task", {"task": row.number})
 
     def ended_before(self, where: TaskListRow, before: datetime, *, limit: int) -> Sequence[TaskRow]:
-        values = {"list": where.number, "before": codec.microseconds(before), "limit": limit}
+        values = {"list": where.number, "before": records.microseconds(before), "limit": limit}
         return self._all(where, "ended_tasks_before", values)
 
     def _all(self, where: TaskListRow, name: str, values: Any) -> list[TaskRow]:
@@ -245,8 +247,8 @@ class TaskRows(TaskLog):
             "list": where.number,
             "owner": owner,
             "agent": agent,
-            "now": codec.microseconds(now),
-            "until": codec.microseconds(now + lease),
+            "now": records.microseconds(now),
+            "until": records.microseconds(now + lease),
             "lease": round(lease.total_seconds() * SECOND),
             "limit": limit,
             "label": label,
@@ -261,10 +263,10 @@ class TaskRows(TaskLog):
         return [self._loaded(where, row) for row in sorted(taken, key=lambda row: (row[4], row[2]))]
 
     def due(self, where: TaskListRow, now: datetime, *, limit: int = 100) -> Sequence[TaskRow]:
-        return self._all(where, "due_tasks", {"list": where.number, "now": codec.microseconds(now), "limit": limit})
+        return self._all(where, "due_tasks", {"list": where.number, "now": records.microseconds(now), "limit": limit})
 
     def leases_beyond(self, where: TaskListRow, most: datetime, *, limit: int = 100) -> Sequence[TaskRow]:
-        values = {"list": where.number, "most": codec.microseconds(most), "limit": limit}
+        values = {"list": where.number, "most": records.microseconds(most), "limit": limit}
         return self._all(where, "leases_too_long", values)
 
     def waiting_for(self, where: TaskListRow, topic: str, correlation_id: str) -> Sequence[TaskRow]:
@@ -281,9 +283,9 @@ class TaskRows(TaskLog):
         return None if row is None else row[0]
 
     def reservations(self, project: str, now: datetime) -> Sequence[Reservation]:
-        values = {"project": project, "now": codec.microseconds(now)}
+        values = {"project": project, "now": records.microseconds(now)}
         return [
-            Reservation(number, name, str(task), owner, agent, codec.decode_texts(patterns))
+            Reservation(number, name, str(task), owner, agent, records.decode_texts(patterns))
             for number, name, task, owner, agent, patterns in self._queries.all("reservations_of_project", values)
         ]
 
@@ -309,3 +311,66 @@ class TaskRows(TaskLog):
         for number in childless:
             self._queries.run("count_children", {"task": number})
         return len(wrong) + len(childless)
+
+    # Events, answered calls, kept signals, and how far transcripts were read.
+
+    def add_events(
+        self, row: TaskRow, drafts: Iterable[Draft], *, by: str, at: datetime, agent: int | None = None
+    ) -> None:
+        append_events(self._queries, drafts, by=by, at=at, agent=agent, task=(row.list.number, int(row.task.id)))
+
+    def history(self, where: TaskListRow, id: int) -> Sequence[Event]:
+        return in_order(0, self._queries.all("events_of_task", {"list": where.number, "task": id}))
+
+    def call(self, where: TaskListRow, call_id: str) -> StoredCall | None:
+        row = self._queries.one("find_task_call", (where.number, call_id))
+        if row is None:
+            return None
+        total, fingerprint, reply = row
+        check_row(total, f"{where.number} {call_id}", reply, fingerprint)
+        return StoredCall(fingerprint, reply)
+
+    def save_call(self, where: TaskListRow, call_id: str, call: StoredCall, *, at: datetime) -> None:
+        total = records.checksum(f"{where.number} {call_id}", call.reply, call.fingerprint)
+        values = (where.number, call_id, records.microseconds(at), total, call.fingerprint, call.reply)
+        self._queries.run("add_task_call", values)
+
+    def keep_signal(self, where: TaskListRow, topic: str, correlation_id: str, payload: Any, *, at: datetime) -> None:
+        body = records.encode(payload)
+        values = {"list": where.number, "topic": topic, "correlation_id": correlation_id}
+        total = records.checksum(f"{where.number} {topic} {correlation_id}", body)
+        self._queries.run("add_signal", {**values, "at": records.microseconds(at), "sum": total, "payload": body})
+
+    def take_signal(self, where: TaskListRow, topic: str, correlation_id: str) -> tuple[Any] | None:
+        values = {"list": where.number, "topic": topic, "correlation_id": correlation_id}
+        row = self._queries.one("find_signal", values)
+        if row is None:
+            return None
+        number, total, payload = row
+        check_row(total, f"{where.number} {topic} {correlation_id}", payload)
+        self._queries.run("delete_signal", {"number": number})
+        return (msgspec.json.decode(payload),)
+
+    def reading(self, where: TaskListRow, source: str) -> tuple[int, bytes] | None:
+        row = self._queries.one("find_reading", {"list": where.number, "source": source})
+        if row is None:
+            return None
+        place, total, mark = row
+        check_row(total, f"{where.number} {source} {place}", mark)
+        return place, mark
+
+    def save_reading(self, where: TaskListRow, source: str, place: int, mark: bytes) -> None:
+        total = records.checksum(f"{where.number} {source} {place}", mark)
+        values = {"list": where.number, "source": source, "place": place, "sum": total, "mark": mark}
+        self._queries.run("save_reading", values)
+
+    def readings(self, where: TaskListRow, source: str) -> dict[str, tuple[int, bytes]]:
+        values = {"list": where.number, "first": f"{source}/", "last": f"{source}0"}  # "0" comes next after "/"
+        found: dict[str, tuple[int, bytes]] = {}
+        for name, place, total, mark in self._queries.all("readings_between", values):
+            check_row(total, f"{where.number} {name} {place}", mark)
+            found[name] = (place, mark)
+        return found
+
+    def delete_reading(self, where: TaskListRow, source: str) -> None:
+        self._queries.run("delete_reading", {"list": where.number, "source": source})

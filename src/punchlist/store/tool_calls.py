@@ -9,9 +9,9 @@ import msgspec
 
 from punchlist.core.grounding.tool_call import ToolCall
 from punchlist.detect.loops import Call
-from punchlist.store import codec
-from punchlist.store.faults import RowDamaged
+from punchlist.store import records
 from punchlist.store.queries import Queries
+from punchlist.store.records import RowDamaged
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(ToolCall).decode
@@ -71,7 +71,7 @@ class ToolCallRows:
                 row.drifts,
                 row.loop_seq,
                 None if row.loop is None else _encode(row.loop),
-                codec.checksum(f"tool call {agent} {call.id}", body),
+                records.checksum(f"tool call {agent} {call.id}", body),
                 body,
             ),
         )
@@ -113,6 +113,6 @@ def _row(agent: int, row: Any) -> CallRow:
 
 
 def _call(agent: int, call_id: str, total: int, body: Any) -> ToolCall:
-    if not isinstance(body, bytes) or codec.checksum(f"tool call {agent} {call_id}", body) != total:
+    if not isinstance(body, bytes) or records.checksum(f"tool call {agent} {call_id}", body) != total:
         raise RowDamaged("a tool call is not what was written")
     return _decode(body)

@@ -3,24 +3,36 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Protocol, TypeVar
 
 from punchlist.core.events import Draft, Event
 from punchlist.core.todo import ListState, TodoList
-from punchlist.store import codec
+from punchlist.store import records
+from punchlist.store.agents import (
+    SNAPSHOT_EVERY,
+    AgentRow,
+    ListRow,
+    SessionRow,
+    StoredCall,
+    agent_row,
+    append_changes,
+    list_row,
+    row_head,
+    session_row,
+    whole_head,
+)
 from punchlist.store.events import ListHistory, LogQueries, append_events, in_order
-from punchlist.store.faults import check_row, readable
 from punchlist.store.flows import FlowRows
-from punchlist.store.lists import SNAPSHOT_EVERY, Columns, append_changes, read_list, row_head, whole_head
 from punchlist.store.memory import Memories
-from punchlist.store.modes import ModeRows
-from punchlist.store.plans import PlanRows, QuestionRows
+from punchlist.store.plans import ModeRows, PlanRows, QuestionRows
 from punchlist.store.queries import Queries
-from punchlist.store.rows import AgentRow, ListRow, SessionRow, StoredCall
+from punchlist.store.records import check_row, readable
 from punchlist.store.tasks import TaskRows
 from punchlist.store.tool_calls import ToolCallRows
+
+T = TypeVar("T")
 
 MINUTE = 60_000_000
 """Microseconds after which an agent's place among the recent ones is written again: its indexes change no oftener."""
@@ -51,7 +63,7 @@ class Transaction(Queries):
     def agent(self, session: str, name: str) -> AgentRow | None:
         """Return one agent, with its list."""
         row = self.one("find_agent", (session, name))
-        return None if row is None else readable(_agent_row, row)
+        return None if row is None else readable(agent_row, row)
 
     def spawned(self, session: str, parent: int, spawn_id: str) -> str | None:
         """Return the name of the child that a host calls by this id of its own."""
@@ -79,7 +91,7 @@ class Transaction(Queries):
         spawn_id: str | None = None,
     ) -> AgentRow:
         """Add an agent with an empty list, and its session if it is the first one there."""
-        now = codec.microseconds(at)
+        now = records.microseconds(at)
         self.run("add_session", {"session": session, "project": project, "at": now})
         project = self.session_project(session) or project
         values = {"session": session, "name": name, "parent": parent, "label": label, "spawn_id": spawn_id}
@@ -104,17 +116,17 @@ class Transaction(Queries):
             if state.shown != before.shown or unseen != agent.unseen:
                 self._save_unseen(agent, state, unseen)
             return
-        revision, now = todos.revision, codec.microseconds(at)
+        revision, now = todos.revision, records.microseconds(at)
         base, since, stored = self.one("changes_since", (number,))
         follows = stored == before.todos.revision  # else the row was read before another write
         since = append_changes(since, events if follows else (), revision)
         if since is None:
-            base, whole = revision, codec.encode_list(todos)
-            self.run("save_whole", (number, codec.checksum(whole_head(number, base), whole), whole))
+            base, whole = revision, records.encode_list(todos)
+            self.run("save_whole", (number, records.checksum(whole_head(number, base), whole), whole))
             if revision % SNAPSHOT_EVERY == 0:
                 self._add_snapshot(number, revision, whole)
-        shown = codec.encode_shown(state)
-        total = codec.checksum(row_head(number, agent.name, revision, base), since or b"", shown)
+        shown = records.encode_shown(state)
+        total = records.checksum(row_head(number, agent.name, revision, base), since or b"", shown)
         self.run("save_list", (revision, unseen, now, base, total, since, shown, number))
         if now - agent.recent >= MINUTE or len(before.todos.items) != len(todos.items):
             recent = max(now, agent.recent)
@@ -123,29 +135,29 @@ class Transaction(Queries):
 
     def _save_unseen(self, agent: AgentRow, state: ListState, unseen: int) -> None:
         base, since, revision = self.one("changes_since", (agent.number,))
-        shown = codec.encode_shown(state)
-        total = codec.checksum(row_head(agent.number, agent.name, revision, base), since or b"", shown)
+        shown = records.encode_shown(state)
+        total = records.checksum(row_head(agent.number, agent.name, revision, base), since or b"", shown)
         self.run("save_unseen", (unseen, total, shown, agent.number))
 
     def lists(self, *, project: str | None = None, session: str | None = None, limit: int = 20) -> Sequence[ListRow]:
         """Return lists that hold something, the latest first; with a session, those of all its agents."""
         if session is not None:
-            return [readable(_list_row, row) for row in self.all("agents_of_session", {"session": session})]
+            return [readable(list_row, row) for row in self.all("agents_of_session", {"session": session})]
         if project is not None:
             rows = self.all("lists_of_project", {"project": project, "limit": limit})
         else:
             rows = self.all("lists_of_board", {"limit": limit})
-        found = [readable(_list_row, row) for row in rows]
+        found = [readable(list_row, row) for row in rows]
         return sorted(found, key=lambda row: row.updated_at, reverse=True)
 
     def sessions(self, *, project: str | None = None, limit: int = 50) -> Sequence[SessionRow]:
         """Return sessions, the latest first."""
         name = "sessions_of_board" if project is None else "sessions_of_project"
-        found = [readable(_session_row, row) for row in self.all(name, {"project": project, "limit": limit})]
+        found = [readable(session_row, row) for row in self.all(name, {"project": project, "limit": limit})]
         return sorted(found, key=lambda row: row.updated_at or row.created_at, reverse=True)
 
     def _add_snapshot(self, number: int, revision: int, body: bytes) -> None:
-        self.run("add_snapshot", (number, revision, codec.checksum(whole_head(number, revision), body), body))
+        self.run("add_snapshot", (number, revision, records.checksum(whole_head(number, revision), body), body))
 
     # Events.
 
@@ -176,8 +188,8 @@ class Transaction(Queries):
         return StoredCall(fingerprint, reply)
 
     def save_call(self, agent: AgentRow, call_id: str, call: StoredCall, *, at: datetime) -> None:
-        total = codec.checksum(f"{agent.number} {call_id}", call.reply, call.fingerprint)
-        values = (agent.number, call_id, codec.microseconds(at), total, call.fingerprint, call.reply)
+        total = records.checksum(f"{agent.number} {call_id}", call.reply, call.fingerprint)
+        values = (agent.number, call_id, records.microseconds(at), total, call.fingerprint, call.reply)
         self.run("add_call", values)
 
     # Tasks.
@@ -189,7 +201,7 @@ class Transaction(Queries):
 
     def renew(self, agent: AgentRow, at: datetime) -> None:
         """Renew the leases of an agent that was seen at work, once a quarter of their time is over."""
-        self.run("renew_leases", {"agent": agent.number, "now": codec.microseconds(at)})
+        self.run("renew_leases", {"agent": agent.number, "now": records.microseconds(at)})
 
     # Sessions as a whole.
 
@@ -202,7 +214,7 @@ class Transaction(Queries):
 
     def copy_session(self, source: str, target: str, *, at: datetime) -> None:
         """Copy the lists of a session. They keep their revisions; their history begins with a snapshot."""
-        self.run("copy_session", {"source": source, "target": target, "at": codec.microseconds(at)})
+        self.run("copy_session", {"source": source, "target": target, "at": records.microseconds(at)})
         copies: dict[int, int] = {}
         for row in self.lists(session=source):
             parent = None if row.parent is None else copies.get(row.parent)
@@ -210,13 +222,13 @@ class Transaction(Queries):
             copies[row.number] = copy.number
             if row.todos.revision:
                 self.save_list(copy, ListState(row.todos), unseen=0, at=at)
-                self._add_snapshot(copy.number, row.todos.revision, codec.encode_list(row.todos))
+                self._add_snapshot(copy.number, row.todos.revision, records.encode_list(row.todos))
             if row.mode != copy.mode:
                 self.modes.save(copy, row.mode, self.modes.entered(row.number), at=at)
 
     def prune(self, before: datetime, *, limit: int) -> int:
         """Delete up to `limit` agents of sessions that nobody wrote to since; return how many it deleted."""
-        cutoff = codec.microseconds(before)
+        cutoff = records.microseconds(before)
         agents = [row[0] for row in self.all("old_agents", {"before": cutoff, "limit": limit})]
         for agent in agents:
             for name in _DELETES:
@@ -228,19 +240,23 @@ class Transaction(Queries):
         return len(agents)
 
 
-def _agent_row(row: Any) -> AgentRow:
-    number, session, name, parent, label, project, mode, recent, unseen, *stored = row
-    columns = Columns(number, name, *stored)
-    state = ListState(read_list(columns), codec.decode_shown(columns.shown))
-    return AgentRow(number, session, name, parent, label, project, mode, recent, unseen, state)
+class Store(Protocol):
+    """A board's state. Calls come from any thread; `transact` runs one piece of work at a time."""
 
-
-def _list_row(row: Any) -> ListRow:
-    number, session, name, parent, label, project, mode, updated, *stored = row
-    todos = read_list(Columns(number, name, *stored))
-    return ListRow(number, session, name, parent, label, project, mode, codec.moment(updated), todos)
-
-
-def _session_row(row: Any) -> SessionRow:
-    name, project, at, agents, last = row
-    return SessionRow(name, project, codec.moment(at), agents, None if last is None else codec.moment(last))
+    @property
+    def path(self) -> str: ...
+    @property
+    def durable(self) -> bool: ...
+    def transact(self, work: Callable[[Transaction], T], *, durable: bool = True, wait: float | None = None) -> T: ...
+    def read(self, what: Callable[[Transaction], T]) -> T: ...
+    def agent(self, session: str, name: str) -> AgentRow | None: ...
+    def list_at(self, number: int, revision: int) -> TodoList | None: ...
+    def lists(
+        self, *, project: str | None = None, session: str | None = None, limit: int = 20
+    ) -> Sequence[ListRow]: ...
+    def sessions(self, *, project: str | None = None, limit: int = 50) -> Sequence[SessionRow]: ...
+    def events_after(self, after: int, limit: int = 1000) -> Sequence[Event]: ...
+    def last_events(self, limit: int) -> Sequence[Event]: ...
+    def last_seq(self) -> int: ...
+    def wait(self, after: int, timeout: float | None) -> bool: ...
+    def close(self) -> None: ...

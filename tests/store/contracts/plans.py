@@ -9,8 +9,8 @@ from punchlist.agent import Agent
 from punchlist.board import Board
 from punchlist.errors import AlreadyAnswered, PlanDecided, PlanWithoutSteps
 from punchlist.store import Store
-from punchlist.testing.checks import in_threads, raises
-from punchlist.testing.clock import FakeClock
+from punchlist.testing import FakeClock
+from tests.store.contracts.checks import in_threads, raises
 
 PROJECT = "/projects/contract"
 

@@ -10,7 +10,7 @@ from typing import Any
 from punchlist.agent import Agent
 from punchlist.board import Board
 from punchlist.errors import PunchlistError
-from punchlist.testing.clock import FakeClock
+from punchlist.testing import FakeClock
 
 _WORDS = ("read", "write", "test", "fix", "ship", "größer", "文書", "🚀", "parser", "docs", "merge", "plan")
 _STATUSES = ("pending", "in_progress", "completed")

@@ -1,10 +1,11 @@
-"""A store that fails when it is told to: before a write, after it, or late."""
+"""Test doubles: a clock to set, and a store that fails when it is told to."""
 
 from __future__ import annotations
 
 import random
 import time
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Literal, TypeVar
 
 from punchlist.core.events import Event
@@ -14,6 +15,28 @@ from punchlist.store import AgentRow, ListRow, SessionRow, Store, Transaction
 
 T = TypeVar("T")
 Fault = Literal["fail_before", "fail_after", "delay"]
+
+
+_START = datetime(2025, 1, 1, 9, 0, tzinfo=UTC)
+
+
+class FakeClock:
+    """Give it to `Board.open(clock=…)`. It can be set back, as real clocks sometimes are."""
+
+    def __init__(self, start: datetime = _START) -> None:
+        self._now = start
+
+    def __call__(self) -> datetime:
+        return self._now
+
+    def advance(self, seconds: float) -> datetime:
+        """Moves the clock, back if the number is negative; the new time."""
+        self._now += timedelta(seconds=seconds)
+        return self._now
+
+    def set(self, now: datetime) -> datetime:
+        self._now = now
+        return self._now
 
 
 class FaultyStore:

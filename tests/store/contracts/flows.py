@@ -19,8 +19,8 @@ from punchlist.core.flow import FlowStatus
 from punchlist.errors import FlowCycle, PunchlistError
 from punchlist.flows import Flows
 from punchlist.store import Store, Transaction, open_store
-from punchlist.testing.checks import in_threads, raises
-from punchlist.testing.clock import FakeClock
+from punchlist.testing import FakeClock
+from tests.store.contracts.checks import in_threads, raises
 
 _WAITS: tuple[Any, ...] = (
     {"kind": "manual"},

@@ -20,8 +20,8 @@ from punchlist.core.task import Task, TaskStatus, encode_task
 from punchlist.errors import CycleRefused, FenceStale, PunchlistError, TaskUnknown
 from punchlist.store import Store, Transaction, open_store
 from punchlist.tasks import Tasks
-from punchlist.testing.checks import in_threads, raises
-from punchlist.testing.clock import FakeClock
+from punchlist.testing import FakeClock
+from tests.store.contracts.checks import in_threads, raises
 
 PROJECT = "/projects/contract"
 
@@ -75,7 +75,7 @@ class TaskContract:
     def test_an_exception_takes_everything_back(self) -> None:
         with self.list() as (tasks, clock):
             tasks.create("kept")
-            before = [encode_task(task) for task in tasks.list()], list(tasks.board.events())
+            before = [encode_task(task) for task in tasks.list()], list(tasks.board.store.events_after(0))
 
             def work(tx: Transaction) -> None:
                 inside = tasks.within(tx)
@@ -85,7 +85,7 @@ class TaskContract:
                 raise ArithmeticError
 
             raises(ArithmeticError, lambda: tasks.board.store.transact(work))
-            assert ([encode_task(task) for task in tasks.list()], list(tasks.board.events())) == before
+            assert ([encode_task(task) for task in tasks.list()], list(tasks.board.store.events_after(0))) == before
             assert tasks.create("next", call_id="c1").subject == "next"
             assert tasks.wait("1", topic="t", correlation_id="c").status is TaskStatus.WAITING
             assert clock() == tasks.board.now()

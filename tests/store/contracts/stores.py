@@ -20,10 +20,10 @@ from punchlist.core.events import Draft, Event
 from punchlist.core.todo import ListState, TodoItem, TodoList
 from punchlist.errors import RevisionConflict, SessionExists, SessionUnknown, StoreClosed
 from punchlist.store import Store, Transaction, open_store
-from punchlist.store.rows import StoredCall
-from punchlist.testing.checks import PATIENCE, in_threads, join, raises
-from punchlist.testing.clock import FakeClock
-from punchlist.testing.histories import History
+from punchlist.store.agents import StoredCall
+from punchlist.testing import FakeClock
+from tests.store.contracts.checks import PATIENCE, in_threads, join, raises
+from tests.store.contracts.histories import History
 
 PROJECT = "/projects/contract"
 

@@ -15,8 +15,8 @@ from punchlist.detect.loops import Call
 from punchlist.store import AgentRow, Store, Transaction
 from punchlist.store.memory import NEW, AgentMemory
 from punchlist.store.tool_calls import CallRow
-from punchlist.testing.checks import in_threads, raises
-from punchlist.testing.clock import FakeClock
+from punchlist.testing import FakeClock
+from tests.store.contracts.checks import in_threads, raises
 
 PROJECT = "/projects/contract"
 

@@ -1,0 +1,1 @@
+"""The contracts of a store: test classes that every engine has to pass."""
