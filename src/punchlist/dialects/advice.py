@@ -10,6 +10,27 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+
+class Tool(Struct, frozen=True):
+    """A tool as a model is offered it."""
+
+    name: str
+    description: str
+    input_schema: Mapping[str, Any]
+    annotations: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """The original's own flags, under its own names."""
+    examples: tuple[Mapping[str, Any], ...] = ()
+    verbose: str = ""
+    """A longer description, for small models."""
+
+    def in_full(self) -> Tool:
+        """Return the tool with its longer description, if it has one."""
+        return replace(self, description=self.verbose) if self.verbose else self
+
+
 Schema = dict[str, Any]
 TEXT: Schema = {"type": "string"}
 

@@ -6,19 +6,17 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any, Literal, NamedTuple, Protocol
 
-from msgspec import Struct, field
-from msgspec.structs import replace
+from msgspec import Struct
 
 from punchlist.core.approval import Plan, PlanState
-from punchlist.core.commands import Command, Elsewhere, Limits, Policy, Problem, Query
+from punchlist.core.commands import Command, Elsewhere, Entry, Policy, Problem, Query, Replace
 from punchlist.core.todo import Status, TodoItem, TodoList
+from punchlist.dialects.advice import Tool
 from punchlist.errors import ConfigInvalid
 from punchlist.text import for_prompt, repair
 
 Layer = Literal["todos", "tasks", "flows"]
 """What the tools of a dialect write."""
-
-TOO_LONG = Limits().characters
 
 IN_THREE: Mapping[Status, Status | None] = {
     Status.BLOCKED: Status.IN_PROGRESS,
@@ -40,24 +38,6 @@ ONE_AT_A_TIME: Mapping[Status, Status | None] = {
 """The same for a dialect that refuses a second item in progress: what it shows, it has to take back."""
 
 LOST_ONE_AT_A_TIME = ("blocked and failed show as pending", "cancelled items are not shown")
-
-
-class Tool(Struct, frozen=True):
-    """A tool as a model is offered it. `annotations` are the original's own flags, under its own names.
-
-    `verbose` is a longer description, for small models.
-    """
-
-    name: str
-    description: str
-    input_schema: Mapping[str, Any]
-    annotations: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    examples: tuple[Mapping[str, Any], ...] = ()
-    verbose: str = ""
-
-    def in_full(self) -> Tool:
-        """The same tool with its longer description, if it has one."""
-        return replace(self, description=self.verbose) if self.verbose else self
 
 
 class Reply(Struct, frozen=True):
@@ -82,6 +62,10 @@ class Invalid(Struct, frozen=True):
     code: str = "invalid_input"
 
 
+Parsed = Command | Query | Invalid
+"""The result of a todo tool's parser."""
+
+
 class Result(NamedTuple):
     """What a call did, for the renderer.
 
@@ -102,7 +86,19 @@ class Result(NamedTuple):
 
     @property
     def refusals(self) -> tuple[Problem, ...]:
-        return tuple(problem for problem in self.problems if problem.fatal) if self.problems else ()
+        return tuple(problem for problem in self.problems if problem.fatal)
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """Entries that the call wrote as the whole list; none for another command."""
+        return self.command.entries if isinstance(self.command, Replace) else ()
+
+    def reply(self, text: str, data: Any = None, *, shows_list: bool = False) -> Reply:
+        return Reply(text, data, problems=self.problems, shows_list=shows_list)
+
+    def refuse(self, text: str | None = None, data: Any = None) -> Reply:
+        """Return the error reply, in the words of the first refusal unless the dialect has its own."""
+        return Reply(self.refusals[0].text if text is None else text, data, is_error=True, problems=self.problems)
 
 
 # Plan mode: the tools with which a model enters and leaves it. They write the approval plan, never the list.
@@ -188,7 +184,7 @@ class Dialect(Struct, frozen=True, kw_only=True):
     policy: Policy
     parse: Callable[[str, Any], Command | Query | Elsewhere | Invalid]
     render: Callable[[Any], Reply]
-    statuses: tuple[str, ...]
+    statuses: tuple[str, ...] = tuple(THREE)
     refused_in_plan_mode: str | None = None
     subagents: Literal["own_list", "withheld"] = "own_list"
     withheld_in: frozenset[str] = frozenset()
@@ -213,11 +209,6 @@ class Dialect(Struct, frozen=True, kw_only=True):
 def shown_items(todos: TodoList, policy: Policy) -> list[tuple[TodoItem, Status]]:
     """The items that a dialect can show, each with the status that it shows."""
     return [(item, near) for item in policy.visible(todos.items) if (near := policy.shows(item.status)) is not None]
-
-
-def sound(text: str) -> str:
-    """Text as sent, but for lone surrogates. A text beyond every limit is left alone: it is refused anyway."""
-    return text if text.isascii() or len(text) > TOO_LONG else repair(text)
 
 
 def reply_invalid(invalid: Invalid) -> Reply:

@@ -7,13 +7,14 @@ the tools of plan mode, see plans.md.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Any, cast
 
 from punchlist.core.approval import PlanState
-from punchlist.core.commands import Command, Entry, Policy, Query, Replace
+from punchlist.core.commands import Entry, Policy, Replace
 from punchlist.core.todo import Status, TodoItem
-from punchlist.dialects.advice import TEXT, object_of, verbose
+from punchlist.dialects.advice import TEXT, Tool, object_of, one_of, verbose
 from punchlist.dialects.base import (
     IN_THREE,
     LOST_IN_THREE,
@@ -23,16 +24,15 @@ from punchlist.dialects.base import (
     EnterPlan,
     Exit,
     Invalid,
+    Parsed,
     PlanCall,
     Reply,
     Result,
     SubmitPlan,
-    Tool,
     outcome,
     reply_invalid,
-    sound,
 )
-from punchlist.dialects.repair import key_name, type_name
+from punchlist.dialects.repair import key_name, read_fields, sound, type_name
 
 POLICY = Policy(
     dialect="claude-code",
@@ -43,20 +43,16 @@ POLICY = Policy(
 
 _SHOWN = {status: None if (near := POLICY.shows(status)) is None else near.value for status in Status}
 
+MOST_ISSUES = 20
+"""Issues that one refusal names: enough to mend a call, and no more than a model reads."""
+
 SUCCESS = (
     "Todos have been modified successfully. Ensure that you continue to use the todo list to track your progress. "
     "Please proceed with the current tasks if applicable"
 )
 
-_TODO_ITEM = {
-    "type": "object",
-    "properties": {
-        "content": {"type": "string", "minLength": 1},
-        "status": {"type": "string", "enum": list(THREE)},
-        "activeForm": {"type": "string", "minLength": 1},
-    },
-    "required": ["content", "status", "activeForm"],
-}
+_NOT_EMPTY = {"type": "string", "minLength": 1}
+_TODO_ITEM = object_of({"content": _NOT_EMPTY, "status": one_of(THREE), "activeForm": _NOT_EMPTY})
 
 _EXAMPLE = {
     "todos": [
@@ -72,12 +68,9 @@ TOOL = Tool(
         "Keep one item in_progress, mark it completed at once when it is really done. "
         "content says what to do (Run tests), activeForm what is being done (Running tests)."
     ),
-    input_schema={
-        "type": "object",
-        "properties": {"todos": {"type": "array", "items": _TODO_ITEM, "description": "The updated todo list"}},
-        "required": ["todos"],
-        "additionalProperties": False,
-    },
+    input_schema=object_of(
+        {"todos": {"type": "array", "items": _TODO_ITEM, "description": "The updated todo list"}}, others=False
+    ),
     annotations={
         "strict": True,
         "enabled": True,
@@ -91,45 +84,44 @@ TOOL = Tool(
 )
 
 
-def parse(_tool: str, args: Any) -> Command | Query | Invalid:
-    issues = list(_issues(args))
-    if not issues:
-        return Replace(tuple(_entry(todo) for todo in args["todos"]))
+def parse(_tool: str, args: Any) -> Parsed:
+    if issues := list(_find_issues(args)):
+        return report_issues("TodoWrite", issues)
+    return Replace(
+        tuple(Entry(sound(todo["content"]), THREE[todo["status"]], sound(todo["activeForm"])) for todo in args["todos"])
+    )
+
+
+def report_issues(tool: str, issues: Sequence[str]) -> Invalid:
     plural = "issue" if len(issues) == 1 else "issues"
     said = "\n".join(issues)
-    return Invalid(f"InputValidationError: TodoWrite failed due to the following {plural}:\n{said}")
+    return Invalid(f"InputValidationError: {tool} failed due to the following {plural}:\n{said}")
 
 
-def _entry(todo: dict[str, str]) -> Entry:
-    return Entry(sound(todo["content"]), THREE[todo["status"]], sound(todo["activeForm"]))
+def describe_type(name: str | None, expected: str, value: Any) -> str:
+    """Return the issue of a wrong type; without a name, of the whole input."""
+    subject = "The input type" if name is None else f"The parameter `{name}` type"
+    return f"{subject} is expected as `{expected}` but provided as `{type_name(value)}`"
 
 
-def _issues(args: Any) -> Iterator[str]:
-    """What is wrong with the arguments, the list before its items; the first 20 items' worth is enough to mend it."""
+def _find_issues(args: Any) -> Iterator[str]:
+    """Yield what is wrong with the arguments, the list before its items; 20 issues are enough to mend them."""
     if not isinstance(args, dict):
-        yield f"The input type is expected as `object` but provided as `{type_name(args)}`"
+        yield describe_type(None, "object", args)
         return
-    given = cast("dict[Any, Any]", args)
+    given = read_fields(args)
     if "todos" not in given:
         yield "The required parameter `todos` is missing"
     elif not isinstance(given["todos"], list):
-        yield f"The parameter `todos` type is expected as `array` but provided as `{type_name(given['todos'])}`"
+        yield describe_type("todos", "array", given["todos"])
     else:
-        yield from _first(_item_issues(cast("list[Any]", given["todos"])), 20)
-    for key in list(given)[:20]:
+        yield from islice(_find_item_issues(cast("list[Any]", given["todos"])), MOST_ISSUES)
+    for key in islice(given, MOST_ISSUES):
         if key != "todos":
             yield f"An unexpected parameter `{key_name(key)}` was provided"
 
 
-def _first(issues: Iterator[str], count: int) -> Iterator[str]:
-    for _ in range(count):
-        issue = next(issues, None)
-        if issue is None:
-            return
-        yield issue
-
-
-def _item_issues(todos: list[Any]) -> Iterator[str]:
+def _find_item_issues(todos: list[Any]) -> Iterator[str]:
     for index, todo in enumerate(todos):
         if not isinstance(todo, dict):
             yield f"todos[{index}]: expected an object, received {type_name(todo)}"
@@ -138,22 +130,19 @@ def _item_issues(todos: list[Any]) -> Iterator[str]:
         for key, empty in (("content", "Content cannot be empty"), ("activeForm", "Active form cannot be empty")):
             value = given.get(key)
             if not isinstance(value, str):
-                yield _not_text(index, key, given)
+                yield _describe_missing_text(f"todos[{index}].{key}", given, key)
             elif not value:
                 yield f"todos[{index}].{key}: {empty}"
         status = given.get("status")
         if not isinstance(status, str):
-            yield _not_text(index, "status", given)
+            yield _describe_missing_text(f"todos[{index}].status", given, "status")
         elif status not in THREE:
             expected = "|".join(f"'{name}'" for name in THREE)
             yield f"todos[{index}].status: invalid value, expected one of {expected}"
 
 
-def _not_text(index: int, key: str, given: dict[Any, Any]) -> str:
-    if key not in given:
-        return f"The required parameter `todos[{index}].{key}` is missing"
-    provided = type_name(given[key])
-    return f"The parameter `todos[{index}].{key}` type is expected as `string` but provided as `{provided}`"
+def _describe_missing_text(name: str, given: dict[str, Any], key: str) -> str:
+    return describe_type(name, "string", given[key]) if key in given else f"The required parameter `{name}` is missing"
 
 
 def shown(items: Iterable[TodoItem]) -> list[dict[str, str]]:
@@ -167,9 +156,9 @@ def shown(items: Iterable[TodoItem]) -> list[dict[str, str]]:
 
 def render(result: Result) -> Reply:
     if result.problems and (refusals := result.refusals):
-        return Reply("\n".join(problem.text for problem in refusals), is_error=True, problems=result.problems)
+        return result.refuse("\n".join(problem.text for problem in refusals))
     written = cast("Replace", result.command)
-    return Reply(SUCCESS, _echo(result.before.items, written.entries), problems=result.problems)
+    return result.reply(SUCCESS, _echo(result.before.items, written.entries))
 
 
 def _echo(before: Iterable[TodoItem], written: Iterable[Entry]) -> dict[str, Any]:
@@ -224,17 +213,15 @@ class ClaudeCodePlans:
         if args is None and tool == "EnterPlanMode":
             return EnterPlan()
         if not isinstance(args, dict):
-            return _issue(tool, f"The input type is expected as `object` but provided as `{type_name(args)}`")
+            return report_issues(tool, [describe_type(None, "object", args)])
         given = cast("dict[Any, Any]", args)
         if tool == "EnterPlanMode":
             return EnterPlan()
         if "plan" not in given:
-            return _issue(tool, "The required parameter `plan` is missing")
+            return report_issues(tool, ["The required parameter `plan` is missing"])
         plan = given["plan"]
         if not isinstance(plan, str):
-            return _issue(
-                tool, f"The parameter `plan` type is expected as `string` but provided as `{type_name(plan)}`"
-            )
+            return report_issues(tool, [describe_type("plan", "string", plan)])
         return SubmitPlan(sound(plan))
 
     def entered(self, entered: Entered) -> Reply:
@@ -257,17 +244,12 @@ class ClaudeCodePlans:
         raise NotImplementedError  # it has no tool for that
 
 
-def _issue(tool: str, issue: str) -> Invalid:
-    return Invalid(f"InputValidationError: {tool} failed due to the following issue:\n{issue}")
-
-
 DIALECT = Dialect(
     name="claude-code",
     tools=(TOOL,),
     policy=POLICY,
     parse=parse,
     render=render,
-    statuses=tuple(THREE),
     refused_in_plan_mode=(
         "TodoWrite is not available in plan mode: it changes state, and plan mode only reads. "
         "Write the list once the plan is approved."

@@ -21,13 +21,15 @@ Finished tasks stay: nothing is deleted after five seconds.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any, Final, assert_never, cast
 
 from punchlist.core.commands import Policy, Problem
 from punchlist.core.task import CreateTask, GetTask, ListTasks, Task, TaskCommand, TaskResult, TaskStatus, UpdateTask
-from punchlist.dialects.advice import TEXT, Schema, list_of, object_of, one_of, verbose
-from punchlist.dialects.base import ONE_AT_A_TIME, THREE, Dialect, Invalid, Reply, Tool, sound
-from punchlist.dialects.repair import as_object, from_json, key_name, type_name
+from punchlist.dialects.advice import TEXT, Schema, Tool, list_of, object_of, one_of, verbose
+from punchlist.dialects.base import ONE_AT_A_TIME, THREE, Dialect, Invalid, Reply
+from punchlist.dialects.claude_code import MOST_ISSUES, describe_type, report_issues
+from punchlist.dialects.repair import as_object, from_json, key_name, read_fields, sound, type_name
 from punchlist.errors import PunchlistError, TaskUnknown
 from punchlist.text import clean
 
@@ -128,7 +130,6 @@ LIST = Tool(
 TOOLS: Final = (CREATE, GET, UPDATE, LIST)
 
 
-_MOST_ISSUES = 20
 _BY_NAME: Mapping[str, Tool] = {tool.name: tool for tool in TOOLS}
 _ALIASES: Mapping[str, tuple[str, ...]] = {
     "taskId": ("id", "task_id"),
@@ -150,21 +151,18 @@ _OURS: Mapping[str, str] = {
 
 def parse(tool: str, args: Any) -> TaskCommand | Invalid:
     known = _BY_NAME[tool]
-    given = _repaired(known, args)
-    issues = list(_first(_issues(known, given)))
-    if issues:
-        plural = "issue" if len(issues) == 1 else "issues"
-        said = "\n".join(issues)
-        return Invalid(f"InputValidationError: {tool} failed due to the following {plural}:\n{said}")
-    return _command(known, cast("dict[str, Any]", given))
+    given = _repair_input(known, args)
+    if issues := list(islice(_find_issues(known, given), MOST_ISSUES)):
+        return report_issues(tool, issues)
+    return _make_command(known, read_fields(given))
 
 
-def _repaired(tool: Tool, args: Any) -> Any:
-    """The input with its keys as they should be; of a creation, also what else can be mended."""
+def _repair_input(tool: Tool, args: Any) -> Any:
+    """Return the input with the keys of the schema; of a creation, mend what else can be mended."""
     if args is None and not tool.input_schema["required"]:
         return {}
     if tool is CREATE:
-        args = _unwrapped(args)
+        args = _unwrap(args)
     if not isinstance(args, dict):
         return args
     given = cast("dict[Any, Any]", args)
@@ -182,8 +180,8 @@ def _repaired(tool: Tool, args: Any) -> Any:
     return given
 
 
-def _unwrapped(args: Any) -> Any:
-    """The object that is meant: given as JSON text, or alone within `task` or `tasks`."""
+def _unwrap(args: Any) -> Any:
+    """Return the object that is meant: given as JSON text, or alone within `task` or `tasks`."""
     given = as_object(args)
     if given is None or len(given) != 1:
         return args if given is None else given
@@ -193,16 +191,16 @@ def _unwrapped(args: Any) -> Any:
     return cast("Any", inner) if isinstance(inner, dict) else given
 
 
-def _issues(tool: Tool, args: Any) -> Iterator[str]:
-    """What is wrong with the input, field by field; it is as it should be if nothing is."""
+def _find_issues(tool: Tool, args: Any) -> Iterator[str]:
+    """Yield what is wrong with the input, field by field."""
     if not isinstance(args, dict):
-        yield f"The input type is expected as `object` but provided as `{type_name(args)}`"
+        yield describe_type(None, "object", args)
         return
     given = cast("dict[Any, Any]", args)
     properties: Mapping[str, Any] = tool.input_schema["properties"]
     for name, schema in properties.items():
         if name in given:
-            yield from _field_issues(name, schema, given[name])
+            yield from _find_field_issues(name, schema, given[name])
         elif name in tool.input_schema["required"]:
             yield f"The required parameter `{name}` is missing"
     for key in given:
@@ -210,27 +208,19 @@ def _issues(tool: Tool, args: Any) -> Iterator[str]:
             yield f"An unexpected parameter `{key_name(key)}` was provided"
 
 
-def _field_issues(name: str, schema: Mapping[str, Any], value: Any) -> Iterator[str]:
-    expected, provided = schema["type"], type_name(value)
-    if provided != expected or isinstance(value, tuple):
-        yield f"The parameter `{name}` type is expected as `{expected}` but provided as `{provided}`"
+def _find_field_issues(name: str, schema: Mapping[str, Any], value: Any) -> Iterator[str]:
+    expected = schema["type"]
+    if type_name(value) != expected or isinstance(value, tuple):
+        yield describe_type(name, expected, value)
     elif "enum" in schema and value not in schema["enum"]:
         known = "|".join(f"'{word}'" for word in schema["enum"])
         yield f"{name}: invalid value, expected one of {known}"
     elif expected == "array":
         for place, entry in enumerate(value):
-            yield from _field_issues(f"{name}[{place}]", schema["items"], entry)
+            yield from _find_field_issues(f"{name}[{place}]", schema["items"], entry)
 
 
-def _first(issues: Iterator[str]) -> Iterator[str]:
-    for _ in range(_MOST_ISSUES):
-        issue = next(issues, None)
-        if issue is None:
-            return
-        yield issue
-
-
-def _command(tool: Tool, given: dict[str, Any]) -> TaskCommand:
+def _make_command(tool: Tool, given: dict[str, Any]) -> TaskCommand:
     if tool is LIST:
         return ListTasks()
     fields = {_OURS[name]: _as_sent(value) for name, value in given.items() if name in _OURS}
@@ -282,7 +272,7 @@ def render(result: TaskResult) -> Reply:
 
 
 def _refused(error: PunchlistError, task: str | None = None) -> Reply:
-    """The reason, as the model reads it. A refused update has a result object, a refused creation has none."""
+    """Reply with the reason. A refused update has a result object, a refused creation has none."""
     said = NOT_FOUND if isinstance(error, TaskUnknown) and error.data["id"] == (task or "")[:80] else str(error)
     data: Any = None if task is None else {"success": False, "taskId": task, "updatedFields": [], "error": said}
     return Reply(said, data, is_error=True, problems=(Problem(error.code, said, fatal=True),))
@@ -306,7 +296,7 @@ def _updated(command: UpdateTask, result: TaskResult) -> Reply:
 
 
 def _changed_fields(command: UpdateTask, before: Task | None, after: Task | None) -> list[str]:
-    """What changed, in the order of Claude Code's result."""
+    """Return the fields that changed, in the order of Claude Code's result."""
     if command.delete or before is None or after is None:
         return [DELETED]
     changed = {
@@ -345,7 +335,7 @@ def _edges(task: Task) -> tuple[tuple[str, tuple[str, ...]], ...]:
 
 
 def _listed(tasks: tuple[Task, ...]) -> Reply:
-    """Blockers that no longer hold a task back, completed ones say, are left out; the tasks themselves keep them."""
+    """Leave out blockers that no longer hold a task back; the tasks themselves keep them."""
     lines: list[str] = []
     shown: list[dict[str, Any]] = []
     for task in tasks:
@@ -368,12 +358,12 @@ def _numbers(ids: tuple[str, ...]) -> str:
 
 
 def _line(text: str) -> str:
-    """A text of a task on one line: it cannot pass for a row of the list."""
+    """Put a text on one line, so that it cannot pass for a row of the list."""
     return clean(text, lines=False).text
 
 
 def _cleaned(*texts: str) -> tuple[Problem, ...]:
-    """What is said beside the reply about characters that the state does not hold."""
+    """Return a problem that names the characters which the state does not hold."""
     removed = sorted({each for text in texts for each in clean(text).removed})
     if not removed:
         return ()

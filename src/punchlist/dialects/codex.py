@@ -13,22 +13,11 @@ from datetime import datetime
 from itertools import islice
 from typing import Any, cast
 
-from punchlist.core.commands import Command, Entry, Policy, Query, Replace
+from punchlist.core.commands import Entry, Policy, Replace
 from punchlist.core.plan import PlanStreamStep
 from punchlist.core.todo import Status, TodoList
-from punchlist.dialects.advice import TEXT, list_of, object_of, one_of, verbose
-from punchlist.dialects.base import (
-    IN_THREE,
-    LOST_IN_THREE,
-    THREE,
-    Dialect,
-    Invalid,
-    Reply,
-    Result,
-    Tool,
-    shown_items,
-    sound,
-)
+from punchlist.dialects.advice import TEXT, Tool, list_of, object_of, one_of, verbose
+from punchlist.dialects.base import IN_THREE, LOST_IN_THREE, THREE, Dialect, Invalid, Parsed, Reply, Result, shown_items
 from punchlist.dialects.serde import Reader, SerdeError
 from punchlist.text import repair
 
@@ -64,32 +53,11 @@ TOOL = Tool(
 )
 
 
-def parse(_tool: str, args: Any) -> Command | Query | Invalid:
-    command = None if isinstance(args, str) else _quick(args)
-    if command is not None:
-        return command
+def parse(_tool: str, args: Any) -> Parsed:
     try:
         return _read(repair(args if isinstance(args, str) else _compact(args)))
     except SerdeError as error:
         return Invalid(f"failed to parse function arguments: {error}")
-
-
-def _quick(args: Any) -> Replace | None:
-    """The command, if the arguments are an object as it should be; None if a mistake has to be looked for."""
-    given = cast("dict[Any, Any]", args) if isinstance(args, dict) else {}
-    plan, explanation = given.get("plan"), given.get("explanation")
-    if not isinstance(plan, list) or not given.keys() <= {"plan", "explanation"}:
-        return None
-    entries: list[Entry] = []
-    for step in cast("list[Any]", plan):
-        fields = cast("dict[Any, Any]", step) if isinstance(step, dict) else {}
-        text, word = fields.get("step"), fields.get("status")
-        if len(fields) != 2 or not isinstance(text, str) or not isinstance(word, str) or word not in THREE:
-            return None
-        entries.append(Entry(sound(text), THREE[word]))
-    if explanation is None or isinstance(explanation, str):
-        return Replace(tuple(entries), explanation=sound(explanation or ""))
-    return None
 
 
 def _compact(args: Any) -> str:
@@ -133,8 +101,8 @@ def _read(text: str) -> Replace:
 
 def render(result: Result) -> Reply:
     if result.refusals:
-        return Reply(result.refusals[0].text, is_error=True, problems=result.problems)
-    return Reply("Plan updated", {}, problems=result.problems)
+        return result.refuse()
+    return result.reply("Plan updated", {})
 
 
 _CAMEL = {Status.PENDING: "pending", Status.IN_PROGRESS: "inProgress", Status.COMPLETED: "completed"}
@@ -249,7 +217,6 @@ DIALECT = Dialect(
     policy=POLICY,
     parse=parse,
     render=render,
-    statuses=tuple(THREE),
     refused_in_plan_mode="update_plan is a TODO/checklist tool and is not allowed in Plan mode",
     repairs=frozenset({"json_string"}),
     lossy=(*LOST_IN_THREE, "no ids, active forms, phases, notes, priorities or parents"),

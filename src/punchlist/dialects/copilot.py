@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, cast
 
-from punchlist.core.commands import Command, Entry, Policy, Query, Replace
+from punchlist.core.commands import Entry, Policy, Query, Replace
 from punchlist.core.todo import Status, TodoItem, TodoList
-from punchlist.dialects.advice import verbose
-from punchlist.dialects.base import IN_THREE, LOST_IN_THREE, Dialect, Invalid, Reply, Result, Tool, shown_items, sound
-from punchlist.dialects.repair import as_list, as_status
+from punchlist.dialects.advice import TEXT, Tool, list_of, object_of, one_of, verbose
+from punchlist.dialects.base import IN_THREE, LOST_IN_THREE, Dialect, Invalid, Parsed, Reply, Result, shown_items
+from punchlist.dialects.repair import as_list, as_status, read_fields, sound
 
 _STATUSES = {
     "not-started": Status.PENDING,
@@ -42,24 +42,9 @@ TOOL = Tool(
         "not for a simple request. Put one item in-progress before working on it and complete it "
         "at once afterwards."
     ),
-    input_schema={
-        "type": "object",
-        "properties": {
-            "todoList": {
-                "type": "array",
-                "items": {
-                    "type": "object",
-                    "properties": {
-                        "id": {"type": "number"},
-                        "title": {"type": "string"},
-                        "status": {"type": "string", "enum": list(_STATUSES)},
-                    },
-                    "required": ["id", "title", "status"],
-                },
-            }
-        },
-        "required": ["todoList"],
-    },
+    input_schema=object_of(
+        {"todoList": list_of(object_of({"id": {"type": "number"}, "title": TEXT, "status": one_of(_STATUSES)}))}
+    ),
     annotations={"reference": "todo"},
     examples=(_EXAMPLE,),
     verbose=verbose(
@@ -74,8 +59,8 @@ TOOL = Tool(
 )
 
 
-def parse(_tool: str, args: Any) -> Command | Query | Invalid:
-    given = cast("dict[str, Any]", args) if isinstance(args, dict) else {}
+def parse(_tool: str, args: Any) -> Parsed:
+    given = read_fields(args)
     if given.get("operation") == "read":
         return Query()
     todos = as_list(given.get("todoList"))
@@ -83,7 +68,7 @@ def parse(_tool: str, args: Any) -> Command | Query | Invalid:
         return Invalid("Error: todoList is required for write operation")
     entries: list[Entry] = []
     for index, todo in enumerate(cast("list[Any]", todos)):
-        fields = cast("dict[str, Any]", todo) if isinstance(todo, dict) else {}
+        fields = read_fields(todo)
         number, title, word = _number(fields.get("id")), fields.get("title"), fields.get("status")
         if number is None:
             return Invalid(f"Error: todoList[{index}].id must be a number")
@@ -112,18 +97,18 @@ def _id(alias: str) -> int | float:
 
 def render(result: Result) -> Reply:
     if result.refusals:
-        return Reply(f"Error: {result.refusals[0].text}", is_error=True, problems=result.problems)
+        return result.refuse(f"Error: {result.refusals[0].text}")
     if isinstance(result.command, Query):
         rows = rows_of(result.after)
         return Reply(_read(rows), {"todoList": rows}, shows_list=True)
-    entries = cast("Replace", result.command).entries
+    entries = result.entries
     rows = [
         {"id": _id(cast("str", entry.alias)), "title": entry.content, "status": _WORDS[entry.status]}
         for entry in entries
     ]
     warnings = _warnings(rows_of(result.before), rows)
     text = "\n".join(["Successfully wrote todo list", *(["", *warnings] if warnings else [])])
-    return Reply(text, {"todoList": rows, "warnings": warnings}, problems=result.problems)
+    return result.reply(text, {"todoList": rows, "warnings": warnings})
 
 
 def rows_of(todos: TodoList) -> list[dict[str, Any]]:

@@ -8,23 +8,12 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from punchlist.core.commands import Command, Entry, Policy, Query, Replace
+from punchlist.core.commands import Entry, Policy, Replace
 from punchlist.core.todo import Status
-from punchlist.dialects.advice import TEXT, list_of, object_of, one_of, verbose
-from punchlist.dialects.base import (
-    IN_THREE,
-    LOST_IN_THREE,
-    THREE,
-    Dialect,
-    Invalid,
-    Reply,
-    Result,
-    Tool,
-    shown_items,
-    sound,
-)
+from punchlist.dialects.advice import TEXT, Tool, list_of, object_of, one_of, verbose
+from punchlist.dialects.base import IN_THREE, LOST_IN_THREE, THREE, Dialect, Invalid, Parsed, Reply, Result, shown_items
 from punchlist.dialects.claude_code import SUCCESS
-from punchlist.dialects.repair import type_name
+from punchlist.dialects.repair import read_fields, sound, type_name
 from punchlist.text import cut
 
 POLICY = Policy(dialect="crush", shown=IN_THREE)
@@ -50,13 +39,13 @@ TOOL = Tool(
 )
 
 
-def parse(_tool: str, args: Any) -> Command | Query | Invalid:
-    todos = cast("dict[str, Any]", args).get("todos") if isinstance(args, dict) else None
+def parse(_tool: str, args: Any) -> Parsed:
+    todos = read_fields(args).get("todos")
     if not isinstance(todos, list):
         return Invalid(f"invalid parameters: todos is {type_name(todos)}, not an array")
     entries: list[Entry] = []
     for index, todo in enumerate(cast("list[Any]", todos)):
-        fields = cast("dict[str, Any]", todo) if isinstance(todo, dict) else {}
+        fields = read_fields(todo)
         content, status, form = fields.get("content", ""), fields.get("status", ""), fields.get("active_form", "")
         if not isinstance(todo, dict) or not all(isinstance(value, str) for value in (content, status, form)):
             return Invalid(f"invalid parameters: todos[{index}] has a field that is no string")
@@ -86,15 +75,15 @@ def _escaped(char: str) -> str:
 
 def render(result: Result) -> Reply:
     if result.refusals:
-        return Reply(result.refusals[0].text, is_error=True, problems=result.problems)
-    entries = cast("Replace", result.command).entries
+        return result.refuse()
+    entries = result.entries
     counts = {status: sum(entry.status is status for entry in entries) for status in THREE.values()}
     said = (
         f"Status: {counts[Status.PENDING]} pending, {counts[Status.IN_PROGRESS]} in progress, "
         f"{counts[Status.COMPLETED]} completed"
     )
     text = f"Todo list updated successfully.\n\n{said}\n{SUCCESS}."
-    return Reply(text, _metadata(result, entries), problems=result.problems)
+    return result.reply(text, _metadata(result, entries))
 
 
 def _metadata(result: Result, entries: tuple[Entry, ...]) -> dict[str, Any]:
@@ -124,6 +113,5 @@ DIALECT = Dialect(
     policy=POLICY,
     parse=parse,
     render=render,
-    statuses=tuple(THREE),
     lossy=(*LOST_IN_THREE, "no ids, phases, notes, priorities, parents or explanation"),
 )

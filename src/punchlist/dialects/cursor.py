@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from punchlist.core.commands import Command, Entry, Merge, Patch, Policy, Query, Replace
+from punchlist.core.commands import Entry, Merge, Patch, Policy, Replace
 from punchlist.core.identity import item_names
 from punchlist.core.todo import Status, TodoList
-from punchlist.dialects.advice import verbose
-from punchlist.dialects.base import Dialect, Invalid, Reply, Result, Tool, shown_items, sound
-from punchlist.dialects.repair import as_id, as_list, as_status
+from punchlist.dialects.advice import TEXT, Tool, list_of, object_of, one_of, verbose
+from punchlist.dialects.base import Dialect, Invalid, Parsed, Reply, Result, shown_items
+from punchlist.dialects.repair import as_id, as_list, as_status, read_fields, sound
 
 _STATUSES = {
     status.value: status for status in (Status.PENDING, Status.IN_PROGRESS, Status.COMPLETED, Status.CANCELLED)
@@ -37,26 +37,12 @@ TOOL = Tool(
         "named by id and adds new ones, unchanged fields may be left out. Begin with the first item in_progress; "
         "complete each at once when done."
     ),
-    input_schema={
-        "type": "object",
-        "properties": {
+    input_schema=object_of(
+        {
             "merge": {"type": "boolean"},
-            "todos": {
-                "type": "array",
-                "minItems": FEWEST,
-                "items": {
-                    "type": "object",
-                    "properties": {
-                        "id": {"type": "string"},
-                        "content": {"type": "string"},
-                        "status": {"type": "string", "enum": list(_STATUSES)},
-                    },
-                    "required": ["id", "content", "status"],
-                },
-            },
-        },
-        "required": ["merge", "todos"],
-    },
+            "todos": list_of(object_of({"id": TEXT, "content": TEXT, "status": one_of(_STATUSES)}), minItems=FEWEST),
+        }
+    ),
     examples=(_EXAMPLE, _LATER),
     verbose=verbose(
         "Keeps the todo list. merge false: todos is the whole new list. merge true: the items named by id are changed, "
@@ -71,8 +57,8 @@ TOOL = Tool(
 )
 
 
-def parse(_tool: str, args: Any) -> Command | Query | Invalid:
-    given = cast("dict[str, Any]", args) if isinstance(args, dict) else {}
+def parse(_tool: str, args: Any) -> Parsed:
+    given = read_fields(args)
     merges, todos = given.get("merge"), as_list(given.get("todos"))
     if not isinstance(merges, bool):
         return Invalid("merge must be true or false")
@@ -97,7 +83,7 @@ def parse(_tool: str, args: Any) -> Command | Query | Invalid:
 
 
 def _patch(todo: Any) -> Patch | str:
-    fields = cast("dict[str, Any]", todo) if isinstance(todo, dict) else {}
+    fields = read_fields(todo)
     name, content, word = as_id(fields.get("id")), fields.get("content"), fields.get("status")
     if name is None:
         return "needs an id"
@@ -111,10 +97,10 @@ def _patch(todo: Any) -> Patch | str:
 
 def render(result: Result) -> Reply:
     if result.refusals:
-        return Reply(result.refusals[0].text, is_error=True, problems=result.problems)
+        return result.refuse()
     todos = rows_of(result.after)
     done = sum(todo["status"] == "completed" for todo in todos)
-    return Reply(f"Todo list updated: {done} of {len(todos)} completed.", {"todos": todos}, problems=result.problems)
+    return result.reply(f"Todo list updated: {done} of {len(todos)} completed.", {"todos": todos})
 
 
 def rows_of(todos: TodoList) -> list[dict[str, str]]:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from punchlist.core.commands import Command, Entry, Limits, Policy, Query, Replace
+from punchlist.core.commands import Entry, Limits, Policy, Replace
 from punchlist.core.todo import Status
-from punchlist.dialects.advice import TEXT, list_of, object_of, one_of, verbose
-from punchlist.dialects.base import Dialect, Invalid, Reply, Result, Tool, sound
+from punchlist.dialects.advice import TEXT, Tool, list_of, object_of, one_of, verbose
+from punchlist.dialects.base import Dialect, Invalid, Parsed, Reply, Result
+from punchlist.dialects.repair import read_fields, sound
 
 _STATUSES = {
     status.value: status
@@ -50,8 +51,8 @@ TOOL = Tool(
 )
 
 
-def parse(_tool: str, args: Any) -> Command | Query | Invalid:
-    todos = cast("dict[str, Any]", args).get("todos") if isinstance(args, dict) else None
+def parse(_tool: str, args: Any) -> Parsed:
+    todos = read_fields(args).get("todos")
     if not isinstance(todos, list):
         return Invalid("`todos` parameter must be an array")
     entries: list[Entry] = []
@@ -74,14 +75,14 @@ def render(result: Result) -> Reply:
         text = (
             'Invalid parameters: Only one task can be "in_progress" at a time.' if several else result.refusals[0].text
         )
-        return Reply(text, is_error=True, problems=result.problems)
-    entries = cast("Replace", result.command).entries
+        return result.refuse(text)
+    entries = result.entries
     todos = [{"description": entry.content, "status": entry.status.value} for entry in entries]
     if not todos:
-        return Reply("Successfully cleared the todo list.", {"todos": []}, problems=result.problems)
+        return result.reply("Successfully cleared the todo list.", {"todos": []})
     rows = [f"{number}. [{todo['status']}] {todo['description']}" for number, todo in enumerate(todos, 1)]
     said = "Successfully updated the todo list. The current list is now:"
-    return Reply("\n".join([said, *rows]), {"todos": todos}, problems=result.problems)
+    return result.reply("\n".join([said, *rows]), {"todos": todos})
 
 
 DIALECT = Dialect(

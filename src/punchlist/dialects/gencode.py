@@ -7,20 +7,11 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from punchlist.core.commands import Command, Entry, Limits, Policy, Problem, Query, Replace
+from punchlist.core.commands import Entry, Limits, Policy, Problem, Replace
 from punchlist.core.todo import Status
-from punchlist.dialects.advice import list_of, object_of, one_of, verbose
-from punchlist.dialects.base import (
-    LOST_ONE_AT_A_TIME,
-    ONE_AT_A_TIME,
-    THREE,
-    Dialect,
-    Invalid,
-    Reply,
-    Result,
-    Tool,
-    sound,
-)
+from punchlist.dialects.advice import Tool, list_of, object_of, one_of, verbose
+from punchlist.dialects.base import LOST_ONE_AT_A_TIME, ONE_AT_A_TIME, THREE, Dialect, Invalid, Parsed, Reply, Result
+from punchlist.dialects.repair import read_fields, sound
 
 POLICY = Policy(dialect="gencode", limits=Limits(items=20, characters=500), focus="refuse", shown=ONE_AT_A_TIME)
 
@@ -53,8 +44,8 @@ TOOL = Tool(
 )
 
 
-def parse(_tool: str, args: Any) -> Command | Query | Invalid:
-    todos = cast("dict[str, Any]", args).get("todos") if isinstance(args, dict) else None
+def parse(_tool: str, args: Any) -> Parsed:
+    todos = read_fields(args).get("todos")
     if not isinstance(todos, list):
         return _invalid("todos: expected an array")
     entries: list[Entry] = []
@@ -84,9 +75,9 @@ def _failure(problem: str) -> dict[str, Any]:
 def render(result: Result) -> Reply:
     if result.refusals:
         problem = _refusal(result.refusals[0])
-        return Reply(problem, _failure(problem), is_error=True, problems=result.problems)
-    output = _rendered(cast("Replace", result.command).entries)
-    return Reply(output, {"success": True, "output": output}, problems=result.problems)
+        return result.refuse(problem, _failure(problem))
+    output = _rendered(result.entries)
+    return result.reply(output, {"success": True, "output": output})
 
 
 def _refusal(problem: Problem) -> str:
@@ -122,6 +113,5 @@ DIALECT = Dialect(
     policy=POLICY,
     parse=parse,
     render=render,
-    statuses=tuple(THREE),
     lossy=(*LOST_ONE_AT_A_TIME, "no ids, phases, notes, priorities, parents or explanation"),
 )

@@ -12,11 +12,12 @@ import os
 import re
 from typing import Any, cast
 
-from punchlist.core.commands import Command, Entry, Limits, Policy, Query, Replace
+from punchlist.core.commands import Entry, Limits, Policy, Replace
 from punchlist.core.identity import match_key
 from punchlist.core.todo import Status, TodoItem, TodoList
-from punchlist.dialects.advice import verbose
-from punchlist.dialects.base import IN_THREE, LOST_IN_THREE, Dialect, Invalid, Reply, Result, Tool, shown_items, sound
+from punchlist.dialects.advice import TEXT, Tool, object_of, verbose
+from punchlist.dialects.base import IN_THREE, LOST_IN_THREE, Dialect, Invalid, Parsed, Reply, Result, shown_items
+from punchlist.dialects.repair import read_fields, sound
 
 MOST = 50_000
 POLICY = Policy(dialect="goose", limits=Limits(refuse_blank=True), shown=IN_THREE, one_line=True)
@@ -31,11 +32,7 @@ TOOL = Tool(
         "Overwrite the todo text of the session. Keep a Markdown checklist in it, [ ] open, [>] in progress, [x] done, "
         "and short notes. For work of several steps. The old text is replaced as a whole, so send all that is to stay."
     ),
-    input_schema={
-        "type": "object",
-        "properties": {"content": {"type": "string"}},
-        "required": ["content"],
-    },
+    input_schema=object_of({"content": TEXT}),
     annotations={"exposedAs": "todo__todo_write"},
     examples=(_EXAMPLE,),
     verbose=verbose(
@@ -49,8 +46,8 @@ TOOL = Tool(
 )
 
 
-def parse(_tool: str, args: Any) -> Command | Query | Invalid:
-    content = cast("dict[str, Any]", args).get("content") if isinstance(args, dict) else None
+def parse(_tool: str, args: Any) -> Parsed:
+    content = read_fields(args).get("content")
     if not isinstance(content, str):
         return Invalid("Missing required parameter: content")
     most = _most()
@@ -75,9 +72,9 @@ def _too_large(size: int, most: int) -> str:
 
 def render(result: Result) -> Reply:
     if result.refusals:
-        return Reply(result.refusals[0].text, is_error=True, problems=result.problems)
+        return result.refuse()
     content = cast("Replace", result.command).explanation or ""
-    return Reply(f"Updated ({len(content)} chars)", {"content": content}, problems=result.problems)
+    return result.reply(f"Updated ({len(content)} chars)", {"content": content})
 
 
 def text_of(todos: TodoList) -> str:

@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from itertools import islice
 from typing import Any, cast
 
-from punchlist.core.commands import Command, Entry, Limits, Merge, Patch, Policy, Query, Replace
+from punchlist.core.commands import Entry, Limits, Merge, Patch, Policy, Query, Replace
 from punchlist.core.identity import item_names
 from punchlist.core.todo import Status
-from punchlist.dialects.advice import verbose
-from punchlist.dialects.base import Dialect, Invalid, Reply, Result, Tool, shown_items, sound
-from punchlist.dialects.repair import as_object
+from punchlist.dialects.advice import TEXT, Tool, list_of, object_of, one_of, verbose
+from punchlist.dialects.base import Dialect, Invalid, Parsed, Reply, Result, shown_items
+from punchlist.dialects.repair import as_object, read_fields, sound
 from punchlist.text import repair
 
 ITEMS = 256
@@ -50,18 +50,7 @@ TOOL = Tool(
     input_schema={
         "type": "object",
         "properties": {
-            "todos": {
-                "type": "array",
-                "items": {
-                    "type": "object",
-                    "properties": {
-                        "id": {"type": "string"},
-                        "content": {"type": "string"},
-                        "status": {"type": "string", "enum": list(_STATUSES)},
-                    },
-                    "required": ["id", "content", "status"],
-                },
-            },
+            "todos": list_of(object_of({"id": TEXT, "content": TEXT, "status": one_of(_STATUSES)})),
             "merge": {"type": "boolean", "default": False},
         },
         "required": [],
@@ -81,7 +70,7 @@ TOOL = Tool(
 )
 
 
-def parse(_tool: str, args: Any) -> Command | Query | Invalid:
+def parse(_tool: str, args: Any) -> Parsed:
     given = as_object(args) or {}
     todos = given.get("todos")
     if todos is None:
@@ -154,7 +143,7 @@ def _content(given: Mapping[str, Any]) -> str:
 def _merge(todos: list[Any]) -> Merge:
     patches: list[Patch] = []
     for todo in todos:
-        given = cast("dict[str, Any]", todo) if isinstance(todo, dict) else {}
+        given = read_fields(todo)
         name = _word(given, "id")
         if name:
             content = _content(given) if given.get("content") else None
@@ -166,7 +155,7 @@ def _merge(todos: list[Any]) -> Merge:
 def render(result: Result) -> Reply:
     if result.refusals:
         data: dict[str, Any] = {"error": result.refusals[0].text}
-        return Reply(json.dumps(data, ensure_ascii=False), data, is_error=True, problems=result.problems)
+        return result.refuse(json.dumps(data, ensure_ascii=False), data)
     if isinstance(result.command, Replace):
         rows = [(entry.alias, entry.content, entry.status) for entry in result.command.entries]
     else:
@@ -179,7 +168,7 @@ def render(result: Result) -> Reply:
         "summary": {"total": len(rows), **counts},
     }
     shows = not isinstance(result.command, Replace)
-    return Reply(json.dumps(data, ensure_ascii=False), data, problems=result.problems, shows_list=shows)
+    return result.reply(json.dumps(data, ensure_ascii=False), data, shows_list=shows)
 
 
 DIALECT = Dialect(

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from punchlist.core.commands import Command, Entry, Policy, Query, Replace
+from punchlist.core.commands import Entry, Policy, Query, Replace
 from punchlist.core.todo import Status, TodoList
-from punchlist.dialects.advice import verbose
-from punchlist.dialects.base import IN_THREE, LOST_IN_THREE, Dialect, Invalid, Reply, Result, Tool, shown_items, sound
+from punchlist.dialects.advice import Tool, list_of, object_of, one_of, verbose
+from punchlist.dialects.base import IN_THREE, LOST_IN_THREE, Dialect, Invalid, Parsed, Reply, Result, shown_items
+from punchlist.dialects.repair import sound
 
 _STATUSES = {"pending": Status.PENDING, "in_progress": Status.IN_PROGRESS, "done": Status.COMPLETED}
 _WORDS = {status: word for word, status in _STATUSES.items()}
@@ -32,17 +33,7 @@ TOOL = Tool(
         "properties": {
             "todos": {
                 "anyOf": [
-                    {
-                        "type": "array",
-                        "items": {
-                            "type": "object",
-                            "properties": {
-                                "title": {"type": "string", "minLength": 1},
-                                "status": {"type": "string", "enum": list(_STATUSES)},
-                            },
-                            "required": ["title", "status"],
-                        },
-                    },
+                    list_of(object_of({"title": {"type": "string", "minLength": 1}, "status": one_of(_STATUSES)})),
                     {"type": "null"},
                 ],
                 "default": None,
@@ -59,7 +50,7 @@ TOOL = Tool(
 )
 
 
-def parse(_tool: str, args: Any) -> Command | Query | Invalid:
+def parse(_tool: str, args: Any) -> Parsed:
     if not isinstance(args, dict | None):
         return Invalid("Input should be a valid dictionary")
     todos = cast("dict[str, Any]", args or {}).get("todos")
@@ -88,12 +79,12 @@ def parse(_tool: str, args: Any) -> Command | Query | Invalid:
 
 def render(result: Result) -> Reply:
     if result.refusals:
-        return Reply(result.refusals[0].text, is_error=True, problems=result.problems)
+        return result.refuse()
     if isinstance(result.command, Query):
         return Reply(_read(result.after), shows_list=True)
-    entries = cast("Replace", result.command).entries
+    entries = result.entries
     items = [{"title": entry.content, "status": _WORDS[entry.status]} for entry in entries]
-    return Reply("Todo list updated", {"items": items}, problems=result.problems)
+    return result.reply("Todo list updated", {"items": items})
 
 
 def _read(todos: TodoList) -> str:

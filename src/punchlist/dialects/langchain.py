@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from punchlist.core.commands import Command, Entry, Policy, Query, Replace
-from punchlist.dialects.advice import TEXT, list_of, object_of, one_of, verbose
-from punchlist.dialects.base import IN_THREE, LOST_IN_THREE, THREE, Dialect, Invalid, Reply, Result, Tool, sound
-from punchlist.dialects.repair import type_name
+from punchlist.core.commands import Entry, Policy, Replace
+from punchlist.dialects.advice import TEXT, Tool, list_of, object_of, one_of, verbose
+from punchlist.dialects.base import IN_THREE, LOST_IN_THREE, THREE, Dialect, Invalid, Parsed, Reply, Result
+from punchlist.dialects.repair import read_fields, sound, type_name
 
 POLICY = Policy(dialect="langchain", shown=IN_THREE)
 PARALLEL = (
@@ -45,8 +45,8 @@ TOOL = Tool(
 )
 
 
-def parse(_tool: str, args: Any) -> Command | Query | Invalid:
-    todos = cast("dict[str, Any]", args).get("todos") if isinstance(args, dict) else None
+def parse(_tool: str, args: Any) -> Parsed:
+    todos = read_fields(args).get("todos")
     if not isinstance(todos, list):
         return _invalid("todos", "a list", todos)
     entries: list[Entry] = []
@@ -72,10 +72,10 @@ def _invalid(path: str, expected: str, value: Any) -> Invalid:
 
 def render(result: Result) -> Reply:
     if result.refusals:
-        return Reply(f"Error: {result.refusals[0].text}", is_error=True, problems=result.problems)
-    entries = cast("Replace", result.command).entries
+        return result.refuse(f"Error: {result.refusals[0].text}")
+    entries = result.entries
     todos = [{"content": entry.content, "status": entry.status.value} for entry in entries]
-    return Reply(f"Updated todo list to {todos}", {"todos": todos}, problems=result.problems)
+    return result.reply(f"Updated todo list to {todos}", {"todos": todos})
 
 
 DIALECT = Dialect(
@@ -84,6 +84,5 @@ DIALECT = Dialect(
     policy=POLICY,
     parse=parse,
     render=render,
-    statuses=tuple(THREE),
     lossy=(*LOST_IN_THREE, "no ids, active forms, phases, notes, priorities, parents or explanation"),
 )

@@ -12,9 +12,9 @@ from datetime import UTC, datetime
 from typing import Any, Literal, cast
 
 from punchlist.core.approval import PlanState
-from punchlist.core.commands import Command, Entry, Limits, Policy, Problem, Query, Replace
+from punchlist.core.commands import Entry, Limits, Policy, Problem, Replace
 from punchlist.core.todo import Status
-from punchlist.dialects.advice import TEXT, list_of, object_of, one_of, verbose
+from punchlist.dialects.advice import TEXT, Tool, list_of, object_of, one_of, verbose
 from punchlist.dialects.base import (
     IN_THREE,
     LOST_IN_THREE,
@@ -24,17 +24,17 @@ from punchlist.dialects.base import (
     EnterPlan,
     Exit,
     Invalid,
+    Parsed,
     PlanCall,
     Reply,
     ResolvePlan,
     Result,
     SubmitPlan,
-    Tool,
     reply_invalid,
     shown_items,
-    sound,
     waiting,
 )
+from punchlist.dialects.repair import read_fields, sound
 
 POLICY = Policy(
     dialect="nexo", limits=Limits(items=50, bytes=200, refuse_blank=True), wipe_finished=True, shown=IN_THREE
@@ -73,8 +73,8 @@ TOOL = Tool(
 )
 
 
-def parse(_tool: str, args: Any) -> Command | Query | Invalid:
-    todos = cast("dict[str, Any]", args).get("todos") if isinstance(args, dict) else None
+def parse(_tool: str, args: Any) -> Parsed:
+    todos = read_fields(args).get("todos")
     if not isinstance(todos, list):
         return Invalid("TodoWrite requires `todos` (array)")
     entries: list[Entry] = []
@@ -88,7 +88,7 @@ def parse(_tool: str, args: Any) -> Command | Query | Invalid:
 
 def _entry(todo: Any) -> Entry | str:
     """The entry, or what is wrong with it. `active_form` counts only where there is no key `activeForm`."""
-    given = cast("dict[str, Any]", todo) if isinstance(todo, dict) else {}
+    given = read_fields(todo)
     content, status = given.get("content"), given.get("status")
     if not isinstance(content, str):
         return "missing string `content`"
@@ -104,8 +104,8 @@ def _entry(todo: Any) -> Entry | str:
 
 def render(result: Result) -> Reply:
     if result.refusals:
-        return Reply(_refusal(result.refusals[0]), is_error=True, problems=result.problems)
-    written = cast("Replace", result.command).entries
+        return result.refuse(_refusal(result.refusals[0]))
+    written = result.entries
     data = {
         "in_progress_count": sum(entry.status is Status.IN_PROGRESS for entry in written),
         "instructions": _INSTRUCTIONS,
@@ -113,7 +113,7 @@ def render(result: Result) -> Reply:
         "old_todos": [_todo(item.label, item.content, near) for item, near in shown_items(result.before, POLICY)],
         "wiped_on_all_completed": bool(written) and all(entry.status is Status.COMPLETED for entry in written),
     }
-    return Reply(json.dumps(data, ensure_ascii=False, separators=(",", ":")), data, problems=result.problems)
+    return result.reply(json.dumps(data, ensure_ascii=False, separators=(",", ":")), data)
 
 
 def _todo(form: str, content: str, status: Status) -> dict[str, str]:
@@ -190,7 +190,7 @@ class NexoPlans:
     takes_blank = True
 
     def parse(self, tool: str, args: Any) -> PlanCall | Invalid:
-        given = cast("dict[str, Any]", args) if isinstance(args, dict) else {}
+        given = read_fields(args)
         match tool:
             case "EnterPlanMode":
                 return EnterPlan(_trimmed(given.get("reason")))
@@ -354,7 +354,6 @@ DIALECT = Dialect(
     policy=POLICY,
     parse=parse,
     render=render,
-    statuses=tuple(THREE),
     repairs=frozenset({"active_form"}),
     plans=NexoPlans(),
     lossy=(*LOST_IN_THREE, "no ids, phases, notes, priorities, parents or explanation"),

@@ -13,24 +13,11 @@ from itertools import chain
 from typing import Any, cast
 
 from punchlist.core import commands as do
-from punchlist.core.commands import (
-    Append,
-    Command,
-    Edit,
-    Entry,
-    Group,
-    Init,
-    Operation,
-    Policy,
-    Problem,
-    Query,
-    Refuse,
-    Target,
-)
+from punchlist.core.commands import Append, Edit, Entry, Group, Init, Operation, Policy, Problem, Refuse, Target
 from punchlist.core.todo import Status, TodoItem, TodoList
-from punchlist.dialects.advice import verbose
-from punchlist.dialects.base import Dialect, Invalid, Reply, Result, Tool, sound
-from punchlist.dialects.repair import type_name
+from punchlist.dialects.advice import TEXT, Tool, list_of, object_of, one_of, verbose
+from punchlist.dialects.base import Dialect, Invalid, Parsed, Reply, Result
+from punchlist.dialects.repair import sound, type_name
 from punchlist.text import cut, repair
 
 ORPHANS = "Todos"
@@ -51,7 +38,7 @@ POLICY = Policy(
 )
 
 _VERBS = ("init", "start", "done", "rm", "drop", "append", "note")
-_TEXTS = {"type": "array", "minItems": 1, "items": {"type": "string"}}
+_TEXTS = list_of(TEXT, minItems=1)
 
 _EXAMPLE = {
     "ops": [
@@ -67,35 +54,24 @@ TOOL = Tool(
         "{task | phase}, append {phase, items}, note {task, text}. A task is named by its exact text. "
         "Use it for work of several steps; start a task before working on it, mark it done at once."
     ),
-    input_schema={
-        "type": "object",
-        "properties": {
-            "ops": {
-                "type": "array",
-                "minItems": 1,
-                "items": {
-                    "type": "object",
-                    "properties": {
-                        "op": {"type": "string", "enum": list(_VERBS)},
-                        "list": {
-                            "type": "array",
-                            "items": {
-                                "type": "object",
-                                "properties": {"phase": {"type": "string"}, "items": _TEXTS},
-                                "required": ["phase", "items"],
-                            },
-                        },
-                        "task": {"type": "string"},
-                        "phase": {"type": "string"},
+    input_schema=object_of(
+        {
+            "ops": list_of(
+                object_of(
+                    {
+                        "op": one_of(_VERBS),
+                        "list": list_of(object_of({"phase": TEXT, "items": _TEXTS})),
+                        "task": TEXT,
+                        "phase": TEXT,
                         "items": _TEXTS,
-                        "text": {"type": "string"},
+                        "text": TEXT,
                     },
-                    "required": ["op"],
-                },
-            }
-        },
-        "required": ["ops"],
-    },
+                    required=["op"],
+                ),
+                minItems=1,
+            )
+        }
+    ),
     annotations={
         "label": "Todo Write",
         "concurrency": "exclusive",
@@ -120,7 +96,7 @@ class _Malformed(Exception):
     """Arguments that the schema refuses before any operation runs."""
 
 
-def parse(_tool: str, args: Any) -> Command | Query | Invalid:
+def parse(_tool: str, args: Any) -> Parsed:
     try:
         ops = _field(args, "ops", list, "ops")
         if not ops:

@@ -7,21 +7,21 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from punchlist.core.commands import Command, Entry, Policy, Query, Replace
+from punchlist.core.commands import Entry, Policy, Replace
 from punchlist.core.todo import TodoList
-from punchlist.dialects.advice import TEXT, list_of, object_of, one_of, verbose
+from punchlist.dialects.advice import TEXT, Tool, list_of, object_of, one_of, verbose
 from punchlist.dialects.base import (
     LOST_ONE_AT_A_TIME,
     ONE_AT_A_TIME,
     THREE,
     Dialect,
     Invalid,
+    Parsed,
     Reply,
     Result,
-    Tool,
     shown_items,
-    sound,
 )
+from punchlist.dialects.repair import read_fields, sound
 
 POLICY = Policy(dialect="openclaw", focus="refuse", shown=ONE_AT_A_TIME)
 
@@ -56,8 +56,8 @@ TOOL = Tool(
 )
 
 
-def parse(_tool: str, args: Any) -> Command | Query | Invalid:
-    given = cast("dict[str, Any]", args) if isinstance(args, dict) else {}
+def parse(_tool: str, args: Any) -> Parsed:
+    given = read_fields(args)
     plan = given.get("plan")
     if not isinstance(plan, list) or not plan:
         return Invalid("plan required")
@@ -65,7 +65,7 @@ def parse(_tool: str, args: Any) -> Command | Query | Invalid:
     for index, step in enumerate(cast("list[Any]", plan)):
         if not isinstance(step, dict | list):  # an array is an object in JavaScript, one without a step
             return Invalid(f"plan[{index}] must be an object")
-        fields = cast("dict[str, Any]", step) if isinstance(step, dict) else {}
+        fields = read_fields(step)
         text, status = _text(fields, "step"), _text(fields, "status")
         if not text:
             return Invalid(f"plan[{index}].step required")
@@ -87,13 +87,13 @@ def render(result: Result) -> Reply:
     if result.refusals:
         several = result.refusals[0].code == "several_in_progress"
         text = "plan can contain at most one in_progress step" if several else result.refusals[0].text
-        return Reply(text, is_error=True, problems=result.problems)
+        return result.refuse(text)
     written = cast("Replace", result.command)
     details: dict[str, Any] = {"status": "updated"}
     if written.explanation:
         details["explanation"] = written.explanation
     details["plan"] = [{"step": entry.content, "status": entry.status.value} for entry in written.entries]
-    return Reply("", details, problems=result.problems)
+    return result.reply("", details)
 
 
 def plan_event(todos: TodoList) -> dict[str, Any]:
@@ -111,7 +111,6 @@ DIALECT = Dialect(
     policy=POLICY,
     parse=parse,
     render=render,
-    statuses=tuple(THREE),
     lossy=(*LOST_ONE_AT_A_TIME, "no ids, active forms, phases, notes, priorities or parents"),
     limits=("at least one step",),
 )

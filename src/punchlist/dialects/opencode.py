@@ -11,11 +11,11 @@ from __future__ import annotations
 import json
 from typing import Any, cast
 
-from punchlist.core.commands import Command, Entry, Policy, Query, Replace
+from punchlist.core.commands import Entry, Policy, Replace
 from punchlist.core.todo import Status
-from punchlist.dialects.advice import TEXT, list_of, object_of, verbose
-from punchlist.dialects.base import Dialect, Invalid, Reply, Result, Tool, sound
-from punchlist.dialects.repair import as_status, type_name
+from punchlist.dialects.advice import TEXT, Tool, list_of, object_of, verbose
+from punchlist.dialects.base import Dialect, Invalid, Parsed, Reply, Result
+from punchlist.dialects.repair import as_status, read_fields, sound, type_name
 
 POLICY = Policy(dialect="opencode", shown={Status.BLOCKED: Status.IN_PROGRESS, Status.FAILED: Status.IN_PROGRESS})
 _FIELDS = ("content", "status", "priority")
@@ -47,8 +47,8 @@ TOOL = Tool(
 )
 
 
-def parse(_tool: str, args: Any) -> Command | Query | Invalid:
-    todos = cast("dict[str, Any]", args).get("todos") if isinstance(args, dict) else None
+def parse(_tool: str, args: Any) -> Parsed:
+    todos = read_fields(args).get("todos")
     if not isinstance(todos, list):
         return _invalid("todos", "array", todos)
     entries: list[Entry] = []
@@ -71,14 +71,14 @@ def _invalid(path: str, expected: str, value: Any) -> Invalid:
 
 def render(result: Result) -> Reply:
     if result.refusals:
-        return Reply("Unable to update todos", is_error=True, problems=result.problems)
-    entries = cast("Replace", result.command).entries
+        return result.refuse("Unable to update todos")
+    entries = result.entries
     todos = [
         {"content": entry.content, "status": sound(entry.word or ""), "priority": entry.priority} for entry in entries
     ]
     left = sum(todo["status"] != "completed" for todo in todos)
     data = {"title": f"{left} todos", "metadata": {"todos": todos}}
-    return Reply(json.dumps(todos, indent=2, ensure_ascii=False), data, problems=result.problems)
+    return result.reply(json.dumps(todos, indent=2, ensure_ascii=False), data)
 
 
 DIALECT = Dialect(

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from punchlist.core.commands import Command, Entry, Policy, Query, Replace
+from punchlist.core.commands import Entry, Policy, Query, Replace
 from punchlist.core.todo import Status, TodoList
-from punchlist.dialects.advice import verbose
-from punchlist.dialects.base import IN_THREE, LOST_IN_THREE, Dialect, Invalid, Reply, Result, Tool, shown_items, sound
-from punchlist.dialects.repair import type_name
+from punchlist.dialects.advice import TEXT, Tool, list_of, object_of, verbose
+from punchlist.dialects.base import IN_THREE, LOST_IN_THREE, Dialect, Invalid, Parsed, Reply, Result, shown_items
+from punchlist.dialects.repair import sound, type_name
 
 _STATUSES = {"todo": Status.PENDING, "in_progress": Status.IN_PROGRESS, "done": Status.COMPLETED}
 _WORDS = {status: word for word, status in _STATUSES.items()}
@@ -37,18 +37,16 @@ TOOL = Tool(
         "type": "object",
         "properties": {
             "command": {"type": "string", "enum": ["view", "plan"], "default": "view"},
-            "task_list": {
-                "type": "array",
-                "items": {
-                    "type": "object",
-                    "properties": {
-                        "title": {"type": "string"},
+            "task_list": list_of(
+                object_of(
+                    {
+                        "title": TEXT,
                         "notes": {"type": "string", "default": ""},
                         "status": {"type": "string", "enum": list(_STATUSES), "default": "todo"},
                     },
-                    "required": ["title"],
-                },
-            },
+                    required=["title"],
+                )
+            ),
         },
     },
     annotations={"readOnlyHint": False, "destructiveHint": False, "idempotentHint": True, "openWorldHint": False},
@@ -62,7 +60,7 @@ TOOL = Tool(
 )
 
 
-def parse(_tool: str, args: Any) -> Command | Query | Invalid:
+def parse(_tool: str, args: Any) -> Parsed:
     if not isinstance(args, dict | None):
         return Invalid("Input should be a valid dictionary")
     given = cast("dict[str, Any]", args or {})
@@ -94,14 +92,14 @@ def parse(_tool: str, args: Any) -> Command | Query | Invalid:
 
 def render(result: Result) -> Reply:
     if result.refusals:
-        return Reply(result.refusals[0].text, is_error=True, problems=result.problems)
+        return result.refuse()
     if isinstance(result.command, Query):
         tasks = tasks_of(result.after)
         return Reply(_view(tasks), {"command": "view", "task_list": tasks}, shows_list=True)
-    entries = cast("Replace", result.command).entries
+    entries = result.entries
     tasks = [_task(entry.content, entry.notes or (), entry.status) for entry in entries]
     text = f"Task list has been updated with {len(tasks)} item(s)."
-    return Reply(text, {"command": "plan", "task_list": tasks}, problems=result.problems)
+    return result.reply(text, {"command": "plan", "task_list": tasks})
 
 
 def tasks_of(todos: TodoList) -> list[dict[str, str]]:

@@ -13,8 +13,9 @@ from punchlist.core import commands as do
 from punchlist.core.commands import Command, Edit, Entry, Limits, Policy, Query, Replace, Target
 from punchlist.core.todo import Blocker, Evidence, Status, TodoItem, TodoList
 from punchlist.dialects import repair
-from punchlist.dialects.advice import verbose
-from punchlist.dialects.base import Dialect, Invalid, Reply, Result, Tool, sound
+from punchlist.dialects.advice import Tool, verbose
+from punchlist.dialects.base import Dialect, Invalid, Parsed, Reply, Result
+from punchlist.dialects.repair import read_fields, sound
 from punchlist.text import clean, cut, for_prompt
 from punchlist.text import repair as repair_text
 
@@ -93,7 +94,7 @@ class _Refusal(Exception):
     """Arguments that cannot be meant; the text goes to the model."""
 
 
-def parse(_tool: str, args: Any) -> Command | Query | Invalid:
+def parse(_tool: str, args: Any) -> Parsed:
     given = {} if args is None else repair.as_object(args)
     if given is None:
         return Invalid(f"Nothing changed: the arguments are {repair.type_name(args)}, not an object.")
@@ -126,7 +127,7 @@ def _command(given: dict[str, Any]) -> Command | Query:
 
 def _written(value: Any) -> Any:
     """What `set` says: a list, of one if a bare item was given; or new words by id."""
-    names = cast("dict[Any, Any]", value) if isinstance(value, dict) else {}
+    names = read_fields(value)
     bare = isinstance(value, str) or any(name in names for name in _TEXT_NAMES)
     return [value] if bare else cast("Any", value)
 
@@ -291,7 +292,7 @@ _STATUS_VERBS = {
 def render(result: Result) -> Reply:
     if result.refusals:
         said = " ".join(problem.text for problem in result.refusals)
-        return Reply(f"Nothing changed: {said}", is_error=True, problems=result.problems)
+        return result.refuse(f"Nothing changed: {said}")
     after = result.after
     asked = isinstance(result.command, Query) or bool(getattr(result.command, "view", False))
     whole = asked or result.behind or result.unseen >= VIEW_AFTER
@@ -303,7 +304,7 @@ def render(result: Result) -> Reply:
     shows = whole or _wrote_whole(result)
     focus = after.focus
     data = {"revision": after.revision, "focus": focus.id if focus else None, "done": done, "total": total}
-    return Reply("\n".join(lines), data, problems=result.problems, shows_list=shows)
+    return result.reply("\n".join(lines), data, shows_list=shows)
 
 
 def _wrote_whole(result: Result) -> bool:

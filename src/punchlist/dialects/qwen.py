@@ -12,24 +12,13 @@ from __future__ import annotations
 import json
 from typing import Any, cast
 
-from punchlist.core.commands import Command, Entry, Limits, Policy, Query, Replace
+from punchlist.core.commands import Entry, Limits, Policy, Replace
 from punchlist.core.identity import item_names
 from punchlist.core.todo import Blocker, TodoItem, TodoList
-from punchlist.dialects.advice import verbose
-from punchlist.dialects.base import (
-    IN_THREE,
-    LOST_IN_THREE,
-    THREE,
-    Dialect,
-    Invalid,
-    Reply,
-    Result,
-    Tool,
-    shown_items,
-    sound,
-)
+from punchlist.dialects.advice import TEXT, Tool, list_of, object_of, one_of, verbose
+from punchlist.dialects.base import IN_THREE, LOST_IN_THREE, THREE, Dialect, Invalid, Parsed, Reply, Result, shown_items
 from punchlist.dialects.claude_code import SUCCESS
-from punchlist.dialects.repair import key_name
+from punchlist.dialects.repair import key_name, read_fields, sound
 
 LONGEST_ID = 500
 POLICY = Policy(dialect="qwen", limits=Limits(refuse_blank=True), refuse_unknown_fields=True, shown=IN_THREE)
@@ -40,6 +29,16 @@ _EXAMPLE = {
         {"id": "2", "content": "Fix the loop", "status": "pending", "blockedBy": ["1"]},
     ]
 }
+_TODO = object_of(
+    {
+        "id": {"type": "string", "maxLength": LONGEST_ID},
+        "content": {"type": "string", "minLength": 1},
+        "status": one_of(THREE),
+        "blockedBy": {"type": "array", "items": TEXT, "uniqueItems": True},
+    },
+    required=["id", "content", "status"],
+    others=False,
+)
 
 TOOL = Tool(
     name="todo_write",
@@ -48,27 +47,7 @@ TOOL = Tool(
         "Keep one item in_progress and complete it as soon as it is done; blockedBy names the ids "
         "that must be finished first."
     ),
-    input_schema={
-        "type": "object",
-        "properties": {
-            "todos": {
-                "type": "array",
-                "items": {
-                    "type": "object",
-                    "properties": {
-                        "id": {"type": "string", "maxLength": LONGEST_ID},
-                        "content": {"type": "string", "minLength": 1},
-                        "status": {"type": "string", "enum": list(THREE)},
-                        "blockedBy": {"type": "array", "items": {"type": "string"}, "uniqueItems": True},
-                    },
-                    "required": ["id", "content", "status"],
-                    "additionalProperties": False,
-                },
-            }
-        },
-        "required": ["todos"],
-        "additionalProperties": False,
-    },
+    input_schema=object_of({"todos": list_of(_TODO)}, others=False),
     examples=(_EXAMPLE,),
     verbose=verbose(
         "Writes the todo list of this session.",
@@ -81,8 +60,8 @@ TOOL = Tool(
 )
 
 
-def parse(_tool: str, args: Any) -> Command | Query | Invalid:
-    given = cast("dict[str, Any]", args) if isinstance(args, dict) else {}
+def parse(_tool: str, args: Any) -> Parsed:
+    given = read_fields(args)
     todos = given.get("todos")
     if not isinstance(todos, list):
         return Invalid('Parameter "todos" must be an array.')
@@ -160,9 +139,9 @@ def render(result: Result) -> Reply:
             "You may need to retry or handle this error appropriately."
         )
         text = f"Failed to modify todos. An error occurred during the operation.\n\n{_reminder(said)}"
-        return Reply(text, is_error=True, problems=result.problems)
+        return result.refuse(text)
     kept = {item.aliases["qwen"]: item for item in result.after.items if "qwen" in item.aliases}
-    entries = cast("Replace", result.command).entries
+    entries = result.entries
     names = {cast("str", entry.alias) for entry in entries}
     todos = [_todo(entry, kept.get(cast("str", entry.alias)), names) for entry in entries]
     if todos:
@@ -175,7 +154,7 @@ def render(result: Result) -> Reply:
     else:
         said = "Your todo list is now empty. You have no pending tasks in your todo list."
         text = f"Todo list has been cleared.\n\n{_reminder(said)}"
-    return Reply(text, {"type": "todo_list", "todos": todos}, problems=result.problems)
+    return result.reply(text, {"type": "todo_list", "todos": todos})
 
 
 def _reminder(text: str) -> str:
@@ -217,7 +196,6 @@ DIALECT = Dialect(
     policy=POLICY,
     parse=parse,
     render=render,
-    statuses=tuple(THREE),
     lossy=(*LOST_IN_THREE, "no active forms, phases, notes, priorities or explanation"),
     limits=("ids of 500 characters",),
 )

@@ -15,9 +15,11 @@ from typing import Any, cast
 
 import msgspec
 
+from punchlist.core.commands import Limits
 from punchlist.core.todo import Status
 from punchlist.text import cut, for_prompt, repair
 
+_TOO_LONG = Limits().characters
 ALL = frozenset({"json_string", "bare_object", "active_form", "status_spelling", "numeric_id", "task_id", "new_task"})
 
 _SPELLINGS = {status.value.replace("_", ""): status for status in Status} | {
@@ -36,6 +38,11 @@ _SPELLINGS = {status.value.replace("_", ""): status for status in Status} | {
     "abandoned": Status.CANCELLED,
     "waiting": Status.BLOCKED,
 }
+
+
+def sound(text: str) -> str:
+    """Replace lone surrogates. A text beyond every limit is left alone: it is refused anyway."""
+    return text if text.isascii() or len(text) > _TOO_LONG else repair(text)
 
 
 def from_json(value: Any) -> Any:
@@ -76,6 +83,11 @@ def as_object(value: Any) -> dict[str, Any] | None:
     """The arguments of a call as an object; None if they are none."""
     value = from_json(value)
     return cast("dict[str, Any]", value) if isinstance(value, dict) else None
+
+
+def read_fields(value: Any) -> dict[str, Any]:
+    """Return the fields of an object; none for anything else."""
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
 
 def key_name(key: object) -> str:

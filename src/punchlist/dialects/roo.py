@@ -11,22 +11,11 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from punchlist.core.commands import Command, Entry, Limits, Policy, Query, Replace
+from punchlist.core.commands import Entry, Limits, Policy, Replace
 from punchlist.core.todo import Status, TodoList
-from punchlist.dialects.advice import verbose
-from punchlist.dialects.base import (
-    IN_THREE,
-    LOST_IN_THREE,
-    THREE,
-    Dialect,
-    Invalid,
-    Reply,
-    Result,
-    Tool,
-    shown_items,
-    sound,
-)
-from punchlist.dialects.repair import from_json
+from punchlist.dialects.advice import TEXT, Tool, object_of, verbose
+from punchlist.dialects.base import IN_THREE, LOST_IN_THREE, THREE, Dialect, Invalid, Parsed, Reply, Result, shown_items
+from punchlist.dialects.repair import from_json, read_fields, sound
 from punchlist.markdown import loads
 from punchlist.text import clean
 
@@ -46,12 +35,7 @@ TOOL = Tool(
         "[x] completed. For work of several steps. Mark a row completed as soon as it is done; "
         "add new rows when new work turns up."
     ),
-    input_schema={
-        "type": "object",
-        "properties": {"todos": {"type": "string"}},
-        "required": ["todos"],
-        "additionalProperties": False,
-    },
+    input_schema=object_of({"todos": TEXT}, others=False),
     examples=(_EXAMPLE,),
     verbose=verbose(
         "Replaces the todo list with a Markdown checklist, given as one string: a row for each item, [ ] pending, "
@@ -63,8 +47,8 @@ TOOL = Tool(
 )
 
 
-def parse(_tool: str, args: Any) -> Command | Query | Invalid:
-    todos = cast("dict[str, Any]", args).get("todos") if isinstance(args, dict) else None
+def parse(_tool: str, args: Any) -> Parsed:
+    todos = read_fields(args).get("todos")
     if not isinstance(todos, str) or len(todos) > LONGEST:
         return Invalid(_NOT_A_LIST)
     given = from_json(todos)
@@ -93,13 +77,13 @@ def _from_items(items: list[Any]) -> Replace | Invalid:
 
 def render(result: Result) -> Reply:
     if result.refusals:
-        return Reply(result.refusals[0].text, is_error=True, problems=result.problems)
-    entries = cast("Replace", result.command).entries
+        return result.refuse()
+    entries = result.entries
     sent, kept = _rows((entry.status, clean(entry.content).text) for entry in entries), checklist(result.after)
     if result.behind and sent.split() != kept.split():
         text = f"User edits todo:\n\n{kept}"
-        return Reply(text, {"todos": kept}, problems=result.problems, shows_list=True)
-    return Reply("Todo list updated successfully.", {"todos": sent}, problems=result.problems)
+        return result.reply(text, {"todos": kept}, shows_list=True)
+    return result.reply("Todo list updated successfully.", {"todos": sent})
 
 
 def checklist(todos: TodoList) -> str:

@@ -33,8 +33,9 @@ from punchlist.core.flow import (
     parse_condition,
 )
 from punchlist.core.json_values import to_json_value
-from punchlist.dialects.advice import TEXT, Schema, object_of, one_of
-from punchlist.dialects.base import Dialect, Invalid, Reply, Tool, sound
+from punchlist.dialects.advice import TEXT, Schema, Tool, object_of, one_of
+from punchlist.dialects.base import Dialect, Invalid, Reply
+from punchlist.dialects.repair import sound
 from punchlist.errors import (
     FlowCancelPending,
     FlowEnded,

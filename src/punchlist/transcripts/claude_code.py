@@ -17,9 +17,10 @@ from msgspec import Struct
 
 from punchlist.core.commands import Entry, Replace
 from punchlist.core.task import CreateTask, UpdateTask
-from punchlist.dialects.base import THREE, sound
+from punchlist.dialects.base import THREE
 from punchlist.dialects.claude_code import parse
 from punchlist.dialects.claude_tasks import parse as parse_task
+from punchlist.dialects.repair import sound
 from punchlist.transcripts.decoding import call_key, moment, name, object_at, objects, path, text_of
 from punchlist.transcripts.lines import LineFormat, LineTranscript, RecordItem, TranscriptHead
 from punchlist.transcripts.records import RecordTranscript

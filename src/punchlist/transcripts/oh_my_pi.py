@@ -13,7 +13,7 @@ from typing import Any
 
 from punchlist.core.commands import Entry, Replace
 from punchlist.core.todo import Status
-from punchlist.dialects.base import sound
+from punchlist.dialects.repair import sound
 from punchlist.transcripts.decoding import call_key, moment, name, object_at, objects, path
 from punchlist.transcripts.lines import LineFormat, Link, RecordItem, TranscriptHead
 from punchlist.transcripts.values import MAIN, Origin, Written

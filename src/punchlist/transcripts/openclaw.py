@@ -10,9 +10,8 @@ from typing import Any, cast
 
 from punchlist.core.commands import Entry, Replace
 from punchlist.core.todo import Status
-from punchlist.dialects.base import sound
 from punchlist.dialects.openclaw import parse
-from punchlist.dialects.repair import as_status
+from punchlist.dialects.repair import as_status, sound
 from punchlist.transcripts.decoding import call_key, decode, fields, moment, name, object_at, objects, path
 from punchlist.transcripts.lines import LineFormat, RecordItem, TranscriptHead
 from punchlist.transcripts.records import RecordTranscript
