@@ -4,29 +4,28 @@ Commands that only read, or only record what is there (`git commit`), leave the 
 it. This decides grades, not permissions: `git commit` writes, and what was checked before it is still checked.
 """
 
-import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from punchlist.core.checks.exit_status import echo_of, failure_swallowed, zero_counts
+from punchlist.core.checks.exit_status import echo_of, is_failure_swallowed, zero_counts
 from punchlist.core.checks.patterns import (
     DRY,
     Family,
     FoundCheck,
     Patterns,
     defaults,
-    ends_with_zero,
     find_script,
+    is_always_zero,
     is_idle,
-    strongest,
-    without_tests,
+    is_without_tests,
+    strongest_family,
 )
-from punchlist.core.checks.shell import LONGEST, SimpleCommand
-from punchlist.core.checks.wrappers import program, run_by
+from punchlist.core.checks.shell import LONGEST, SimpleCommand, compiled
+from punchlist.core.checks.wrappers import program_name, unwrap_commands
 
 _FIXES: Final = r"--fix(?:-only)?|--write|--apply|--autocorrect(?:-all)?|--in-place|(?:[\w:-]*[:_-])?fix"
 """A check with such a word among its own repairs what it finds."""
@@ -70,13 +69,13 @@ class CommandCheck(Struct, frozen=True):
 
     @property
     def programs(self) -> frozenset[str]:
-        """What was run, as far as its name tells; none if not all of it is told."""
+        """Programs that ran, by the name of the check; empty if it does not name them all."""
         names = frozenset(name.partition(" ")[0] for name in self.name.split(" + "))
         return frozenset() if "…" in names else names
 
 
 class CommandAnalysis(NamedTuple):
-    """What a command line does. `changes`: it may change the work and nothing in it checks it behind that change.
+    """Analysis of a command line. `changes`: it may change the work, and nothing in it checks the work after that.
 
     `program` is the first that does more than print, else the first that shows something; empty if there is none.
     `commands` are the words of its checks, or if it has none, of all that does more than print.
@@ -89,31 +88,33 @@ class CommandAnalysis(NamedTuple):
 
 
 def find_check(command: str | Sequence[str], patterns: Patterns | None = None) -> CommandCheck | None:
-    """The check that a command line, or the words of one command, runs. Never raises."""
+    """Return the check that a command line, or the words of one command, runs. Never raises."""
     return analyse_command(command, patterns).check
 
 
 def main_commands(command: str | Sequence[str]) -> tuple[tuple[str, ...], ...]:
-    """What one would call a command line by: its checks, or else all in it that does more than print."""
+    """Return the words to call a command line by: its checks, else all commands that do more than print."""
     return analyse_command(command).commands
 
 
 def analyse_command(command: str | Sequence[str], patterns: Patterns | None = None, depth: int = 0) -> CommandAnalysis:
-    """What a command line does, as far as it can be seen without running it."""
+    """Return what a command line does, as far as it can be seen without running it."""
     known = patterns or defaults()
-    run = list(run_by(command))
+    run = list(unwrap_commands(command))
     found = [_found(entry, known) for entry in run]
     changes = False
     for place, (entry, check) in enumerate(zip(run, found, strict=True)):
         if check is not None:
-            changes = any(_compiled(_FIXES).fullmatch(word) for word in entry.words)
-        elif not (_keeps_output(run, found, place) or (is_idle(entry.words) and known.knows(program(entry.words)))):
-            changes = changes or entry.writes or not leaves_work_alone(entry.words)
+            changes = any(compiled(_FIXES).fullmatch(word) for word in entry.words)
+        elif not (
+            _keeps_output(run, found, place) or (is_idle(entry.words) and known.knows(program_name(entry.words)))
+        ):
+            changes = changes or entry.writes or not is_harmless(entry.words)
             changes = changes or any(_changes_within(text, known, depth) for text in entry.inner)
     cut = isinstance(command, str) and len(command) > LONGEST
-    speaking = [entry.words for entry in run if entry.words and program(entry.words) not in _QUIET]
+    speaking = [entry.words for entry in run if entry.words and program_name(entry.words) not in _QUIET]
     checks = tuple(entry.words for entry, check in zip(run, found, strict=True) if check is not None)
-    programs = [name for entry in run if entry.words and (name := program(entry.words)) not in _TALK]
+    programs = [name for entry in run if entry.words and (name := program_name(entry.words)) not in _TALK]
     named = next((name for name in programs if name not in _QUIET), programs[0] if programs else "")
     if not checks and (within := _check_within(run, known, depth)) is not None:
         return CommandAnalysis(within.check, changes or cut, named or within.program, within.commands)
@@ -121,7 +122,7 @@ def analyse_command(command: str | Sequence[str], patterns: Patterns | None = No
 
 
 def _check_within(run: list[SimpleCommand], patterns: Patterns, depth: int) -> CommandAnalysis | None:
-    """The check that stands in `$(…)`, of a line that is none itself. Its exit code is not that of the line."""
+    """Return the check within `$(…)`, of a line that is none itself. Its exit status is not that of the line."""
     if depth < _DEEPEST:
         for text in (text for entry in run for text in entry.inner if text.strip()):
             seen = analyse_command(text, patterns, depth + 1)
@@ -131,7 +132,7 @@ def _check_within(run: list[SimpleCommand], patterns: Patterns, depth: int) -> C
 
 
 def _changes_within(text: str, patterns: Patterns, depth: int) -> bool:
-    """Whether what stands in `$(…)` changes something."""
+    """True if what stands in `$(…)` changes something."""
     return bool(text.strip()) and (depth >= _DEEPEST or analyse_command(text, patterns, depth + 1).changes)
 
 
@@ -146,12 +147,12 @@ def _found(command: SimpleCommand, patterns: Patterns) -> FoundCheck | None:
         return found
     if not DRY.isdisjoint(words):
         return None
-    return FoundCheck(found.name, "build") if without_tests(words) else found
+    return FoundCheck(found.name, "build") if is_without_tests(words) else found
 
 
 def _keeps_output(run: list[SimpleCommand], found: list[FoundCheck | None], place: int) -> bool:
-    """Whether this is `tee`, fed by a check."""
-    return program(run[place].words) == "tee" and place > 0 and found[place - 1] is not None
+    """True if this is `tee`, fed by a check."""
+    return program_name(run[place].words) == "tee" and place > 0 and found[place - 1] is not None
 
 
 def _together(run: list[SimpleCommand], found: list[FoundCheck | None], *, cut: bool) -> CommandCheck | None:
@@ -160,29 +161,29 @@ def _together(run: list[SimpleCommand], found: list[FoundCheck | None], *, cut: 
         return None
     places = [place for place, check in enumerate(found) if check is not None]
     names = list(dict.fromkeys(name for name, _ in named))
-    can_fail = not any(ends_with_zero(run[place].words) for place in places)
+    can_fail = not any(is_always_zero(run[place].words) for place in places)
     may_tell = not cut and len(places) == 1 and can_fail
     return CommandCheck(
         name=" + ".join(names[:4]) + (" + …" if len(names) > 4 else ""),
-        family=strongest(family for _, family in named),
+        family=strongest_family(family for _, family in named),
         zero_counts=not cut and can_fail and zero_counts(run, places),
         failure_counts=not cut and _failure_counts(run, found, places[0]),
-        silent=all(program(run[place].words) in _SILENT for place in places),
+        silent=all(program_name(run[place].words) in _SILENT for place in places),
         several=len(places) > 1,
         echo=echo_of(run, places[0], names[0]) if may_tell else None,
     )
 
 
 def _failure_counts(run: list[SimpleCommand], found: list[FoundCheck | None], place: int) -> bool:
-    """Whether an exit code other than 0 of the whole is that of a check, from this place on."""
+    """True if an exit code other than 0 of the whole is that of a check, from this place on."""
     if any(command.loose for command in run[place:]):
         return False
     last = max(at for at, check in enumerate(found) if check is not None)
+    others = [command.words for command, check in zip(run[place:], found[place:], strict=True) if check is None]
     others = [
-        command for command, check in zip(run[place:], found[place:], strict=True)
-        if check is None and program(command.words) not in _QUIET and command.words[:1] not in (("exit",), ("false",))
-    ]  # fmt: skip
-    return not others and not failure_swallowed(run, last)
+        words for words in others if program_name(words) not in _QUIET and words[:1] not in (("exit",), ("false",))
+    ]
+    return not others and not is_failure_swallowed(run, last)
 
 
 _KNOWN: Final[dict[str, Family]] = {
@@ -194,7 +195,7 @@ _KNOWN: Final[dict[str, Family]] = {
 
 @lru_cache(maxsize=512)
 def tool_check(name: str, patterns: Patterns | None = None) -> CommandCheck | None:
-    """The check that a call of this tool is, whatever its arguments; what a server puts before its name is left out."""
+    """Return the check that any call of this tool is. A server's prefix before its name is ignored."""
     known = patterns or defaults()
     for part in dict.fromkeys((name, name.rpartition("__")[2], name.rpartition(".")[2])):
         if part in known.own and (found := known.find((part,))) is not None:
@@ -254,9 +255,9 @@ _AWK_WRITES: Final = r"""print[^;{}]*>|>\s*"|>>|\|\s*"|system\s*\(|\binplace\b""
 _SED_WRITES: Final = r"""(?:^|[;{}]|\d|\$)\s*[we]\s|/[gpIm\d]*[we](?:\s|$)"""
 
 
-def leaves_work_alone(words: Sequence[str]) -> bool:
-    """Whether a simple command is known to change nothing that a check would look at."""
-    name = program(words)
+def is_harmless(words: Sequence[str]) -> bool:
+    """True if a simple command is known to change nothing that a check would look at."""
+    name = program_name(words)
     if not name or name in _PLAIN:
         return True
     form = _FORMS.get(name)
@@ -302,22 +303,22 @@ def _has(word: str, letters: str, values: str) -> bool:
 def _sed(words: Sequence[str]) -> bool:
     if not _without("i", "--in-place", values="ef")(words) or _has_file(words):
         return False
-    return not any(_compiled(_SED_WRITES).search(word) for word in words[:6] if not word.startswith("-"))
+    return not any(compiled(_SED_WRITES).search(word) for word in words[:6] if not word.startswith("-"))
 
 
 def _awk(words: Sequence[str]) -> bool:
-    return not _has_file(words) and not any(_compiled(_AWK_WRITES).search(word) for word in words)
+    return not _has_file(words) and not any(compiled(_AWK_WRITES).search(word) for word in words)
 
 
 def _has_file(words: Sequence[str]) -> bool:
-    """Whether the program itself is in a file, which is not looked into."""
+    """True if the program itself is in a file, which is not looked into."""
     return "-f" in words or "--file" in words
 
 
 def _perl(words: Sequence[str]) -> bool:
     """Only where it reads line by line, and its program neither writes nor runs anything."""
     reads = any(_has(word, "n", "eEiIMm") for word in words if word.startswith("-"))
-    writes = any(_compiled(r"\b(?:open|system|exec|unlink|rename|qx|mkdir)\b|`").search(word) for word in words)
+    writes = any(compiled(r"\b(?:open|system|exec|unlink|rename|qx|mkdir)\b|`").search(word) for word in words)
     return (reads and not writes and _without("i", values="eEIMm")(words)) or words[:1] in (("-v",), ("-c",), ("-V",))
 
 
@@ -379,8 +380,3 @@ _FORMS: Final[Mapping[str, Callable[[Sequence[str]], bool]]] = {
     "go": lambda words: _verb(words) in _VERBS["go"] and "-w" not in words,
 }
 """Programs that look in some forms and change something in others, each with a word on its arguments."""
-
-
-@cache
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern)

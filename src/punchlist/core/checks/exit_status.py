@@ -7,10 +7,9 @@ its check itself: `pytest -q | tail -3; echo EXIT=${PIPESTATUS[0]}`.
 
 import re
 from collections.abc import Sequence
-from functools import cache
 from typing import Final, Literal, NamedTuple
 
-from punchlist.core.checks.shell import BRACE, PROCESS, Joint, SimpleCommand
+from punchlist.core.checks.shell import BRACE, PROCESS, Joint, SimpleCommand, compiled
 
 
 class _Settings(NamedTuple):
@@ -44,7 +43,7 @@ def zero_counts(run: Sequence[SimpleCommand], places: Sequence[int]) -> bool:
 
 
 def _gets_through(run: Sequence[SimpleCommand], place: int) -> bool:
-    """Whether a failure of this command is one of the whole."""
+    """True if a failure of this command is one of the whole."""
     scope = run[place].scope
     if run[place].loose or run[place].unsure:
         return False
@@ -60,7 +59,7 @@ def _gets_through(run: Sequence[SimpleCommand], place: int) -> bool:
 
 
 def _conditions(run: Sequence[SimpleCommand], place: int) -> dict[int, Joint]:
-    """What stands before this command, or before a group that it is in, and decides whether it is run."""
+    """Return the commands before this one, or before a group that it is in, that decide whether it runs."""
     found: dict[int, Joint] = {}
     scope = run[place].scope
     for level in range(len(scope), -1, -1):
@@ -76,7 +75,7 @@ def _conditions(run: Sequence[SimpleCommand], place: int) -> dict[int, Joint]:
 
 
 def _may_leave_early(run: Sequence[SimpleCommand], place: int) -> bool:
-    """Whether the shell may end with 0 before it comes to this command, or at its end whatever happened."""
+    """True if the shell may end with 0 before it comes to this command, or at its end whatever happened."""
     scope = run[place].scope
     for at, command in enumerate(run[:place]):
         name, given = command.words[:1], command.words[1:]
@@ -93,15 +92,15 @@ def _may_leave_early(run: Sequence[SimpleCommand], place: int) -> bool:
     return False
 
 
-def failure_swallowed(run: Sequence[SimpleCommand], place: int) -> bool:
-    """Whether the exit code of the whole is not that of this command, because a pipe or the background takes it."""
-    pipes = pipes_fail(run, place)
+def is_failure_swallowed(run: Sequence[SimpleCommand], place: int) -> bool:
+    """True if the exit code of the whole is not that of this command, because a pipe or the background takes it."""
+    pipes = has_pipefail(run, place)
     piped = any(command.joint == "|" for command in run[place:-1])
     return (piped and not pipes) or run[-1].joint == "&"
 
 
-def pipes_fail(run: Sequence[SimpleCommand], place: int) -> bool:
-    """Whether the failure of a part of a pipe is that of the pipe, where this command stands."""
+def has_pipefail(run: Sequence[SimpleCommand], place: int) -> bool:
+    """True if the failure of a part of a pipe is that of the pipe, where this command stands."""
     return _settings(run, place, len(run[place].scope)).pipes
 
 
@@ -142,12 +141,12 @@ def _way(
 
 
 def _ends_badly(words: Sequence[str]) -> bool:
-    """Whether a command, behind `||`, passes the failure on."""
+    """True if a command, behind `||`, passes the failure on."""
     return words[:1] == ("false",) or (words[:1] in (("exit",), ("return",)) and words[1:] != ("0",))
 
 
 def _is_subshell(command: SimpleCommand, level: int) -> bool:
-    """Whether the command, seen from this depth, can only end a shell within."""
+    """True if the command, seen from this depth, can only end a shell within."""
     return any(group[0] != BRACE for group in command.scope[level:])
 
 
@@ -165,7 +164,7 @@ def _settings(run: Sequence[SimpleCommand], place: int, level: int) -> _Settings
 
 
 def _bears_on(run: Sequence[SimpleCommand], at: int, scope: tuple[str, ...]) -> bool:
-    """Whether what is set here holds in a group behind: in those within its own, but not in a process of its own."""
+    """True if what is set here holds in a group behind: in those within its own, but not in a process of its own."""
     of = run[at].scope
     if _is_piped(run, at, at):
         return False
@@ -175,12 +174,12 @@ def _bears_on(run: Sequence[SimpleCommand], at: int, scope: tuple[str, ...]) -> 
 
 
 def _is_piped(run: Sequence[SimpleCommand], first: int, last: int) -> bool:
-    """Whether this is a part of a pipe, and so a shell of its own."""
+    """True if this is a part of a pipe, and so a shell of its own."""
     return run[last].joint == "|" or (first > 0 and run[first - 1].joint == "|")
 
 
 def _is_conditional(run: Sequence[SimpleCommand], at: int) -> bool:
-    """Whether this, or a group that it stands in, is behind `&&` or `||`."""
+    """True if this, or a group that it stands in, is behind `&&` or `||`."""
     starts = {at, *(_first(run, at, depth) for depth in range(1, len(run[at].scope) + 1))}
     return any(start > 0 and run[start - 1].joint in ("&&", "||") for start in starts)
 
@@ -231,7 +230,7 @@ _LONGEST: Final = 40
 
 
 def echo_of(run: Sequence[SimpleCommand], place: int, name: str) -> str | None:
-    """What the line prints before the exit code of this command, a check of this name, at once behind it.
+    """Return the label before the exit status that the line prints right after this command, a check of this name.
 
     None if it does not.
     """
@@ -246,14 +245,14 @@ def echo_of(run: Sequence[SimpleCommand], place: int, name: str) -> str | None:
     said = " ".join(word for word in echo.words[1:] if word not in ("-e", "-n", "-E"))
     before, code, behind = _parts(said)
     starts_pipe = place == 0 or run[place - 1].joint != "|"
-    is_its_own = starts_pipe if "PIPESTATUS" in code else end == place or pipes_fail(run, place)
+    is_its_own = starts_pipe if "PIPESTATUS" in code else end == place or has_pipefail(run, place)
     label = before.rpartition("\\n")[2].lstrip()
     return label if code and is_its_own and _is_plain(label, name) and not behind.strip(" \"'.)]-=") else None
 
 
 def echoed_code(label: str, output: str) -> int | None:
-    """The exit code that stands behind the label, in the last line that has one."""
-    found = _compiled(rf"(?m)^[ \t]*{re.escape(label.rstrip())}[ \t]*(\d{{1,3}})[ \t.)\]=-]*$").findall(output[-2_000:])
+    """Return the exit status after the label, in the last line that has one."""
+    found = compiled(rf"(?m)^[ \t]*{re.escape(label.rstrip())}[ \t]*(\d{{1,3}})[ \t.)\]=-]*$").findall(output[-2_000:])
     return int(found[-1]) if found else None
 
 
@@ -262,14 +261,9 @@ def _is_plain(label: str, name: str) -> bool:
         return False
     own = "|".join(re.escape(word) for word in sorted(name.split(), key=len, reverse=True))
     others = re.sub(rf"(?i)(?<![^\W_])(?:{own})(?![^\W_])", "", label)
-    return _compiled(_LABEL).fullmatch(others) is not None
+    return compiled(_LABEL).fullmatch(others) is not None
 
 
 def _parts(said: str) -> tuple[str, str, str]:
-    code = _compiled(_CODE).search(said)
+    code = compiled(_CODE).search(said)
     return ("", "", "") if code is None else (said[: code.start()], code[0], said[code.end() :])
-
-
-@cache
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern)

@@ -4,15 +4,14 @@ Where neither an exit status nor a summary tells, an execution error does: the c
 off, or still runs.
 """
 
-import re
 from collections.abc import Iterator
-from functools import cache
 from typing import Final, Literal
 
 from msgspec.structs import replace
 
 from punchlist.core.checks.commands import RATED, CommandCheck
 from punchlist.core.checks.exit_status import echoed_code
+from punchlist.core.checks.shell import compiled
 from punchlist.core.checks.summaries import Run, outcome_in_output
 
 Outcome = Literal["passed", "failed", "empty", "unknown"]
@@ -72,7 +71,7 @@ _IGNORED: Final = r"(?m)^g?make(?:\[\d+\])?: \[(?:[^\]\n]{0,200}: )?([^\]\n:]{1,
 def check_outcome(
     check: CommandCheck, output: str, *, exit_code: int | None = None, is_error: bool | None = None
 ) -> Outcome:
-    """How a check came out: by its exit code, by what the caller was told (`is_error`), by its own summary.
+    """Return how a check came out: by its exit status, by what the host reports (`is_error`), by its own summary.
 
     Where none of these is there, it is not known, unless the output says why it could not run.
     """
@@ -99,46 +98,46 @@ def check_outcome(
 
 
 def running_outcome(check: CommandCheck, output: str) -> Outcome | None:
-    """What the output of a check says while it runs; None if nothing."""
+    """Return the outcome that a check's output tells while it runs; None if it tells none."""
     return outcome_in_output(output, Run(check.programs, check.several))
 
 
 def execution_error(output: str, *, vouched: bool = False) -> Literal["failed", "empty", "unknown"] | None:
-    """Failed if it could not run or broke off, empty if it was not let run, unknown if it runs on; else None.
+    """Return failed if the check could not run or broke off, empty if it was refused, unknown if it runs on.
 
     `vouched`: the host says that all went well. Then only what is the whole output, or its last line, speaks against
     it: what a build or a script says on its way is talk.
     """
     if len(output) <= _NOTE:
         note = output.lstrip()
-        if _compiled(_RUNS_ON).match(note) is not None:
+        if compiled(_RUNS_ON).match(note) is not None:
             return "unknown"
         first, _, more = note.partition("\n")
-        is_talk = vouched and _compiled(_WELL).search(first) is not None
+        is_talk = vouched and compiled(_WELL).search(first) is not None
         refusal = _REFUSED if vouched and more.strip() else _NEVER_RAN
-        if not is_talk and _compiled(refusal).match(first) is not None:
+        if not is_talk and compiled(refusal).match(first) is not None:
             return "empty"
     if vouched:
         last = output[-_EDGE:].rstrip().rpartition("\n")[2]
-        is_talk = _compiled(_WELL).search(last) is not None
-        return "failed" if not is_talk and _compiled(_FAILED).search(last) is not None else None
+        is_talk = compiled(_WELL).search(last) is not None
+        return "failed" if not is_talk and compiled(_FAILED).search(last) is not None else None
     text = output if len(output) <= 2 * _EDGE else f"{output[:_EDGE]}\n{output[-_EDGE:]}"
-    return "failed" if _compiled(_FAILED).search(text) is not None else None
+    return "failed" if compiled(_FAILED).search(text) is not None else None
 
 
 def ran_nothing(name: str, output: str) -> bool:
-    """Whether each target that a check named so was to make was there already."""
+    """True if each target that a check named so was to make was there already."""
     if "to date" not in output and "to be done" not in output:
         return False
-    made = {target for found in _compiled(_DONE_ALREADY).findall(output) for target in found if target}
+    made = {target for found in compiled(_DONE_ALREADY).findall(output) for target in found if target}
     return all(targets and made.issuperset(targets) for targets in _targets(name))
 
 
 def ignored_failure(name: str, output: str) -> bool:
-    """Whether a command of a target that this check was to make failed, and `make` went on."""
+    """True if a command of a target that this check was to make failed, and `make` went on."""
     if "(ignored)" not in output:
         return False
-    failed = set(_compiled(_IGNORED).findall(output))
+    failed = set(compiled(_IGNORED).findall(output))
     return any(not failed.isdisjoint(targets) for targets in _targets(name))
 
 
@@ -147,8 +146,3 @@ def _targets(name: str) -> Iterator[list[str]]:
     for part in name.split(" + "):
         runner, *targets = part.split()
         yield targets if runner in ("make", "gmake", "task") else []
-
-
-@cache
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern)

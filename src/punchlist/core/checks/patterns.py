@@ -16,7 +16,8 @@ from typing import Final, Literal, NamedTuple
 
 from msgspec import Struct
 
-from punchlist.core.checks.wrappers import program
+from punchlist.core.checks.shell import compiled
+from punchlist.core.checks.wrappers import program_name
 from punchlist.errors import ConfigInvalid
 
 _TEST: Final = """
@@ -101,8 +102,8 @@ _VALUED: Final = frozenset({
 """Options whose value could be taken for a verb."""
 
 
-def strongest(families: Iterable[Family]) -> Family:
-    """Of several families the one that proves most: a test, then a build, a lint, a probe. There is at least one."""
+def strongest_family(families: Iterable[Family]) -> Family:
+    """Return the family that proves most: a test, then a build, a lint, a probe. There is at least one."""
     given = set(families)
     return next(family for family in FAMILIES if family in given)
 
@@ -125,7 +126,7 @@ class Pattern(Struct, frozen=True):
 
     @classmethod
     def parsed(cls, text: str, family: Family) -> Pattern:
-        """The pattern that these words say."""
+        """Parse the words of a pattern, or raise `ConfigInvalid`."""
         words = text.split()
         if not words or family not in FAMILIES:
             problem = "a check is the words of a command, and one of test, build, lint, probe"
@@ -133,10 +134,10 @@ class Pattern(Struct, frozen=True):
         options = tuple(frozenset(word.split("|")) for word in words[1:] if word.startswith("-"))
         verbs = tuple(frozenset(word.split("|")) for word in words[1:] if not word.startswith(("-", "*")))
         anywhere = frozenset(name for word in words[1:] if word.startswith("*") for name in word[1:].split("|"))
-        return cls(family, program(words), verbs, options, anywhere)
+        return cls(family, program_name(words), verbs, options, anywhere)
 
     def name_in(self, words: Sequence[str]) -> str | None:
-        """What to call this check, or None if the words are not it. Their program fits already."""
+        """Return the name of this check, None if the words are not it. Their program fits already."""
         if not all(any(_is_option(word, options) for word in words[1:]) for options in self.options):
             return None
         positional = verbs(words[1:]) if self.verbs or self.anywhere else []
@@ -186,21 +187,21 @@ class Patterns:
             self._by_program.setdefault(pattern.program, []).append(pattern)
 
     def find(self, words: Sequence[str]) -> FoundCheck | None:
-        """The check that these words are."""
-        for pattern in self._by_program.get(program(words), ()):
+        """Return the check that these words are."""
+        for pattern in self._by_program.get(program_name(words), ()):
             name = pattern.name_in(words)
             if name is not None:
                 return FoundCheck(name, pattern.family)
         return None
 
     def knows(self, name: str) -> bool:
-        """Whether a program of this name can be a check."""
+        """True if a program of this name can be a check."""
         return name in self._by_program
 
 
 @cache
 def defaults() -> Patterns:
-    """The patterns that hold unless a person says otherwise."""
+    """Return the patterns that hold unless a user says otherwise."""
     return Patterns(_default_patterns())
 
 
@@ -212,7 +213,7 @@ def _default_patterns() -> tuple[Pattern, ...]:
 
 
 def with_own(own: Mapping[str, Family], *, alone: bool = False) -> Patterns:
-    """A person's own patterns, before the known ones or, with `alone`, in their place."""
+    """Return a user's own patterns, before the known ones or, with `alone`, in their place."""
     mine = tuple(Pattern.parsed(text, family) for text, family in own.items())
     return Patterns(mine if alone else mine + _default_patterns(), [pattern.program for pattern in mine])
 
@@ -249,8 +250,8 @@ _INTERPRETERS: Final = re.compile(r"(?:python|pypy)[\d.]*|node|deno|bun|ruby|per
 
 
 def script_family(name: str) -> Family | None:
-    """What a script or target of this name checks, by the parts of its name; None if nothing."""
-    parts = [part for part in _separators().split(name.lower()) if part]
+    """Return the family of a script or target, by the parts of its name; None if it checks nothing."""
+    parts = [part for part in compiled(r"[^a-z0-9]+").split(name.lower()) if part]
     if "typecheck" in name.lower().replace("-", "").replace("_", "") or parts == ["type", "check"]:
         return None if not _NOT.isdisjoint(parts) else "lint"
     if len(parts) > 4 or not _NOT.isdisjoint(parts):
@@ -262,8 +263,8 @@ def script_family(name: str) -> Family | None:
 
 
 def find_script(words: Sequence[str], patterns: Patterns) -> FoundCheck | None:
-    """The check that a runner of scripts is told to do, or that a script is by its own name."""
-    name = program(words)
+    """Return the check that a script runner is told to run, or that a script is by its own name."""
+    name = program_name(words)
     if name in _PACKAGE_MANAGERS:
         return _package_script(name, words[1:], patterns)
     if name in _RUNNERS:
@@ -272,9 +273,9 @@ def find_script(words: Sequence[str], patterns: Patterns) -> FoundCheck | None:
         script = next(iter(verbs(words[2:])), "")
         family = script_family(script.rpartition(":")[2])
         return None if family is None else FoundCheck(f"{name} run {script[:64]}", family)
-    if program(words[1:]) in _HOSTS:
+    if program_name(words[1:]) in _HOSTS:
         words = words[1:]
-        name = program(words)
+        name = program_name(words)
     if name in _HOSTS:
         return FoundCheck(f"{name} test", "test") if tuple(words[1:2]) == ("test",) else None
     return _file(name, words)
@@ -310,7 +311,7 @@ def _target(runner: str, words: Sequence[str]) -> FoundCheck | None:
     if not named:
         return None
     names = list(dict.fromkeys(target.name[:64] for target in named))[:4]
-    return FoundCheck(" ".join((runner, *names)), strongest(target.family for target in named))
+    return FoundCheck(" ".join((runner, *names)), strongest_family(target.family for target in named))
 
 
 def _file(name: str, words: Sequence[str]) -> FoundCheck | None:
@@ -326,19 +327,9 @@ def _file(name: str, words: Sequence[str]) -> FoundCheck | None:
         return None
     if not dot and ("/" not in path or _INTERPRETERS.fullmatch(name) is not None):
         return None
-    if _named_file().fullmatch(stem if dot else base) is None:
+    if compiled(_FILE, re.IGNORECASE).fullmatch(stem if dot else base) is None:
         return None
     return FoundCheck(base, "lint" if "lint" in base else "test")
-
-
-@cache
-def _separators() -> re.Pattern[str]:
-    return re.compile(r"[^a-z0-9]+")
-
-
-@cache
-def _named_file() -> re.Pattern[str]:
-    return re.compile(_FILE, re.IGNORECASE)
 
 
 _IDLE: Final = frozenset({
@@ -391,31 +382,31 @@ _SILENT_MAKE: Final = r"-[bBdeikrRsSwL]*[ntq][a-zA-Z]*"
 
 
 def is_idle(words: Sequence[str]) -> bool:
-    """Whether a command only shows something about its checks, or goes on for ever."""
+    """True if a command only shows something about its checks, or goes on for ever."""
     if not _IDLE.isdisjoint(words):
         return True
-    name = program(words)
+    name = program_name(words)
     options = _IDLE_HERE.get(name)
     if options is None:
         return False
-    if name in _MAKES and any(_compiled(_SILENT_MAKE).fullmatch(word) for word in words[1:]):
+    if name in _MAKES and any(compiled(_SILENT_MAKE).fullmatch(word) for word in words[1:]):
         return True
     return any(word.partition("=")[0] in options for word in words[1:])
 
 
-def without_tests(words: Sequence[str]) -> bool:
-    """Whether tests were switched off, so that only a build is left."""
-    name = program(words)
+def is_without_tests(words: Sequence[str]) -> bool:
+    """True if tests were switched off, so that only a build is left."""
+    name = program_name(words)
     if name in ("gradle", "gradlew"):
         return any(
             option in _EXCLUDES and "test" in task.rpartition(":")[2].lower() for option, task in pairwise(words)
         )
-    return (name == "go" and "-c" in words) or any(_compiled(_SKIPPED).fullmatch(word) for word in words)
+    return (name == "go" and "-c" in words) or any(compiled(_SKIPPED).fullmatch(word) for word in words)
 
 
-def ends_with_zero(words: Sequence[str]) -> bool:
-    """Whether a check ends with 0 also where it found something, or did not run at all."""
-    name = program(words)
+def is_always_zero(words: Sequence[str]) -> bool:
+    """True if a check ends with 0 also where it found something, or did not run at all."""
+    name = program_name(words)
     tells = _TELLS_WITH.get(name)
     if tells is not None and not any(word.partition("=")[0] == tells for word in words):
         return True
@@ -423,9 +414,4 @@ def ends_with_zero(words: Sequence[str]) -> bool:
     if spares is None:
         return not _SPARES.isdisjoint(words)
     joined = (f"{option}={value}" for option, value in pairwise(words))
-    return not _SPARES.isdisjoint(words) or any(_compiled(spares).fullmatch(word) for word in (*words[1:], *joined))
-
-
-@cache
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern)
+    return not _SPARES.isdisjoint(words) or any(compiled(spares).fullmatch(word) for word in (*words[1:], *joined))

@@ -1,7 +1,7 @@
-"""A shell line taken apart into simple commands, and how the exit code of each reaches the whole.
+"""Split a shell line into simple commands, with the groups and operators that join them.
 
-Not a shell: nothing is expanded, what stands in `$(…)` is kept as text, here-documents are data, and whatever cannot be
-read is left as it is. Total, and linear in the line, of which a bounded part is read.
+Nothing is expanded, `$(…)` is kept as text, here-documents are data, and what cannot be read is left as it is. Never
+raises, and takes linear time; only the beginning of a very long line is read.
 """
 
 import re
@@ -62,12 +62,12 @@ _WORDS_BEFORE: Final = frozenset({"then", "else", "do", "{", "}", "!", *_CONDITI
 _HARMLESS_FILES: Final = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "-"})
 
 
-def commands(line: str) -> tuple[SimpleCommand, ...]:
-    """The simple commands of a line in their order. Those of subshells and groups stand among the others."""
+def split_line(line: str) -> tuple[SimpleCommand, ...]:
+    """Return the simple commands of a line in order, those of subshells and groups among the others."""
     reading = _ShellReader()
     text = line[:LONGEST]
     at = 0
-    match = _token().match
+    match = compiled(_TOKEN, re.VERBOSE).match
     while at < len(text):
         token = match(text, at)
         if token is None:
@@ -105,7 +105,7 @@ class _ShellReader(Struct):
             case "double":
                 inner = piece.removeprefix("$")[1:]
                 if "$(" in inner or "`" in inner:
-                    self.inner += map(_substituted, _substitution().findall(inner))
+                    self.inner += map(_substituted, compiled(r"\$\([^()\"]*+\)?|`[^`]*+`?").findall(inner))
                 self.add(_unescaped(inner[:-1] if inner.endswith('"') and not inner.endswith('\\"') else inner))
             case "other" if piece == "`" or (piece == "$" and text[end : end + 1] == "("):
                 start, end = end, _closing(text, end, "`" if piece == "`" else ")")
@@ -225,19 +225,10 @@ def _substituted(text: str) -> str:
 
 
 def _unescaped(piece: str) -> str:
-    return _escape().sub(r"\1", piece)
+    return compiled(r"\\(.)", re.DOTALL).sub(r"\1", piece)
 
 
 @cache
-def _escape() -> re.Pattern[str]:
-    return re.compile(r"\\(.)", re.DOTALL)
-
-
-@cache
-def _substitution() -> re.Pattern[str]:
-    return re.compile(r"\$\([^()\"]*+\)?|`[^`]*+`?")
-
-
-@cache
-def _token() -> re.Pattern[str]:
-    return re.compile(_TOKEN, re.VERBOSE)
+def compiled(pattern: str, flags: int = 0) -> re.Pattern[str]:
+    """Compile a pattern at its first use: there are hundreds, and most lines need a few."""
+    return re.compile(pattern, flags)

@@ -10,6 +10,8 @@ from functools import cache
 from itertools import islice
 from typing import Final, Literal, NamedTuple
 
+from punchlist.core.checks.shell import compiled
+
 
 class Framework(NamedTuple):
     """Lines that say how a run went. `signs`: an output without any of them is none of this framework's.
@@ -512,7 +514,7 @@ _CONTROLS: Final = r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[
 
 
 class Run(NamedTuple):
-    """What is known of a run beside its output. `programs`: those that ran, none if any may have.
+    """Facts about a run besides its output. `programs`: those that ran, none if any may have.
 
     `several`: more than one of them ran, so that each summary counts. `trusted`: an exit code of 0 is theirs.
     `builds`: they are no tests, so that something built is a success though no test was run. `vouched`: whoever ran
@@ -530,7 +532,7 @@ ANY: Final = Run()
 
 
 def outcome_in_output(output: str, run: Run = ANY) -> Said | None:
-    """Failed if a summary in the output says so, else passed if one does, else empty; None if there is none.
+    """Return failed if a summary in the output says so, else passed, else empty; None if there is no summary.
 
     Where the exit code can be trusted, nothing but a framework's own summary, or a line of counts, speaks against it:
     what else looks like a failure is talk.
@@ -556,7 +558,7 @@ def outcome_in_output(output: str, run: Run = ANY) -> Said | None:
 
 def _plain(text: str) -> str:
     if "\x1b" in text:
-        text = _compiled(_CONTROLS).sub("", text)
+        text = compiled(_CONTROLS, re.MULTILINE).sub("", text)
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
@@ -572,7 +574,7 @@ def _frameworks(programs: Iterable[str]) -> tuple[Framework, ...]:
     """Those of these programs; none if one of them is not known, and so may speak as any other."""
     found: dict[int, Framework] = {}
     for program in programs:
-        places = _by_program().get(program)
+        places = _by_program_name().get(program)
         if places is None:
             return ()
         found |= {place: FRAMEWORKS[place] for place in places}
@@ -580,7 +582,7 @@ def _frameworks(programs: Iterable[str]) -> tuple[Framework, ...]:
 
 
 @cache
-def _by_program() -> dict[str, list[int]]:
+def _by_program_name() -> dict[str, list[int]]:
     found: dict[str, list[int]] = {}
     for place, framework in enumerate(FRAMEWORKS):
         for program in framework.programs.split():
@@ -609,22 +611,17 @@ def _said_by(framework: Framework, text: str, *, every: bool) -> set[_Word]:
 
 
 def _common(text: str, *, trusted: bool) -> set[_Word]:
-    """What is said in the words that most use; of failures, beside an exit code that can be trusted, nothing."""
-    for passed, total in _compiled(rf"^{_OF_ALL}[.!]?$" if trusted else _OF_ALL).findall(text):
+    """Return the outcome told in common words; with an exit status that can be trusted, never a failure."""
+    for passed, total in compiled(rf"^{_OF_ALL}[.!]?$" if trusted else _OF_ALL, re.MULTILINE).findall(text):
         if int(passed) < int(total):
             return {"failed"}
-        return {"passed"} if trusted or _compiled(_LOOSE[0][1]).search(text) is None else {"failed"}
+        return {"passed"} if trusted or compiled(_LOOSE[0][1], re.MULTILINE).search(text) is None else {"failed"}
     for word, pattern in _LOOSE[trusted:]:
-        if _compiled(pattern).search(text) is not None:
+        if compiled(pattern, re.MULTILINE).search(text) is not None:
             return {word}
     return set()
 
 
 @cache
 def _any_of(patterns: tuple[str, ...]) -> re.Pattern[str]:
-    return _compiled("|".join(f"(?:^{line})" for line in patterns))
-
-
-@cache
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.MULTILINE)
+    return re.compile("|".join(f"(?:^{line})" for line in patterns), re.MULTILINE)

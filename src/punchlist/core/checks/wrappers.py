@@ -1,17 +1,15 @@
-"""What is really run: the commands of a line without those that only run another one.
+"""Remove wrappers from the commands of a line: return the commands that are really run.
 
 `timeout 60 uv run pytest` is `pytest`; `bash -c "…"` is what its text says. A wrapper that is not known is left as it
 is, so what it runs is not seen.
 """
 
-import re
 from collections.abc import Iterator, Sequence
-from functools import cache
 from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
-from punchlist.core.checks.shell import PROCESS, SimpleCommand, commands
+from punchlist.core.checks.shell import PROCESS, SimpleCommand, compiled, split_line
 
 _DEEPEST: Final = 6
 _MOST: Final = 256
@@ -39,70 +37,51 @@ _INSIDE: Final = _wraps(
     operands=1,
 )
 WRAPPERS: Final[dict[str, Wrapper]] = {
-    "timeout": _wraps("-k --kill-after -s --signal", operands=1),
-    "gtimeout": _wraps("-k --kill-after -s --signal", operands=1),
+    **dict.fromkeys(
+        (
+            "nohup", "setsid", "command", "builtin", "unbuffer", "chronic", "rye run", "pipenv run", "hatch run",
+            "pnpx", "yarn exec", "bun x", "bundle exec", "mise exec", "mise x", "asdf exec",
+        ),
+        _wraps(),
+    ),
+    **dict.fromkeys(("timeout", "gtimeout"), _wraps("-k --kill-after -s --signal", operands=1)),
     "time": _wraps("-f -o"),
     "nice": _wraps("-n"),
     "ionice": _wraps("-c -n"),
-    "nohup": _wraps(),
-    "setsid": _wraps(),
     "stdbuf": _wraps("-i -o -e"),
     "sudo": _wraps("-u -g -C -D -h -p --user --group"),
     "doas": _wraps("-u"),
-    "command": _wraps(),
     "exec": _wraps("-a"),
-    "builtin": _wraps(),
-    "unbuffer": _wraps(),
-    "chronic": _wraps(),
     "caffeinate": _wraps("-t -w"),
     "xvfb-run": _wraps("-s -n -e -f --server-args --server-num"),
     "flock": _wraps("-w --timeout -E", operands=1),
     "taskset": _wraps(operands=1),
     "env": _wraps("-u --unset -C --chdir"),
-    "uv run": _UV,
-    "uvx": _UV,
-    "uv tool run": _UV,
+    **dict.fromkeys(("uv run", "uvx", "uv tool run"), _UV),
     "pipx run": _wraps("--spec --python"),
     "poetry run": _wraps("-C -P --directory --project"),
     "pdm run": _wraps("-p --project"),
-    "rye run": _wraps(),
-    "pipenv run": _wraps(),
-    "hatch run": _wraps(),
-    "conda run": _wraps("-n -p --name --prefix --cwd"),
-    "mamba run": _wraps("-n -p --name --prefix --cwd"),
-    "micromamba run": _wraps("-n -p --name --prefix --cwd"),
+    **dict.fromkeys(("conda run", "mamba run", "micromamba run"), _wraps("-n -p --name --prefix --cwd")),
     "pixi run": _wraps("-e --environment --manifest-path"),
-    "npx": _wraps("-p --package"),
-    "bunx": _wraps("-p --package"),
-    "pnpx": _wraps(),
+    **dict.fromkeys(("npx", "bunx", "yarn dlx"), _wraps("-p --package")),
     "npm exec": _wraps("-p --package -w --workspace --prefix"),
     "pnpm exec": _wraps("-F --filter -C --dir"),
     "pnpm dlx": _wraps("--package"),
-    "yarn exec": _wraps(),
-    "yarn dlx": _wraps("-p --package"),
-    "bun x": _wraps(),
-    "bundle exec": _wraps(),
     "coverage run": _wraps("--source --rcfile --data-file --include --omit --context --concurrency"),
     "direnv exec": _wraps(operands=1),
-    "mise exec": _wraps(),
-    "mise x": _wraps(),
-    "asdf exec": _wraps(),
     "devbox run": _wraps("-c --config"),
     "doppler run": _wraps("-p --project -c --config"),
     "xargs": _wraps("-n -P -I -d -L -s -a -E --max-args --max-procs --delimiter --arg-file"),
-    "dotenv run": _wraps("-f"),
-    "dotenvx run": _wraps("-f"),
+    **dict.fromkeys(("dotenv run", "dotenvx run"), _wraps("-f")),
     "op run": _wraps("--env-file"),
-    "docker exec": _INSIDE,
-    "docker run": _INSIDE,
-    "docker compose exec": _INSIDE,
-    "docker compose run": _INSIDE,
-    "docker-compose exec": _INSIDE,
-    "docker-compose run": _INSIDE,
-    "podman exec": _INSIDE,
-    "podman run": _INSIDE,
-    "kubectl exec": _INSIDE,
-}
+    **dict.fromkeys(
+        (
+            "docker exec", "docker run", "docker compose exec", "docker compose run", "docker-compose exec",
+            "docker-compose run", "podman exec", "podman run", "kubectl exec",
+        ),
+        _INSIDE,
+    ),
+}  # fmt: skip
 """By the words that begin it, the program without its folder."""
 
 _LETS_GO: Final = {
@@ -122,13 +101,13 @@ _SCRIPTS: Final = frozenset({"pdm run", "hatch run", "rye run", "pixi run"})
 SCRIPT_NAMES: Final = frozenset(
     {"test", "tests", "lint", "check", "checks", "types", "typecheck", "build", "ci", "cov"}
 )
-_ASSIGNMENT: Final = r"[A-Za-z_]\w*\+?=.*"
+_ASSIGNMENT: Final = r"(?s)[A-Za-z_]\w*\+?=.*"
 _PYTHON: Final = r"(?:python|pypy|py)[\d.]*(?:\.exe)?"
 
 
-def run_by(line: str | Sequence[str], depth: int = 0) -> Iterator[SimpleCommand]:
-    """The simple commands that a line, or the words of one command, really runs."""
-    given = commands(line) if isinstance(line, str) else (SimpleCommand(tuple(line)),)
+def unwrap_commands(line: str | Sequence[str], depth: int = 0) -> Iterator[SimpleCommand]:
+    """Yield the simple commands that a line, or the words of one command, really runs."""
+    given = split_line(line) if isinstance(line, str) else (SimpleCommand(tuple(line)),)
     count = 0
     for place, command in enumerate(given[:_MOST]):
         for inner in _unwrapped(command, depth, place):
@@ -138,8 +117,8 @@ def run_by(line: str | Sequence[str], depth: int = 0) -> Iterator[SimpleCommand]
             yield inner
 
 
-def program(words: Sequence[str]) -> str:
-    """The name of what the words run, without its folder."""
+def program_name(words: Sequence[str]) -> str:
+    """Return the name of the program that the words run, without its folder."""
     if not words:
         return ""
     name = words[0]
@@ -161,8 +140,8 @@ def _unwrapped(command: SimpleCommand, depth: int, place: int = 0) -> Iterator[S
     if script is None:
         yield command if words is command.words else replace(command, words=words, unsure=unsure)
         return
-    found = list(run_by(script, depth + 1))
-    group = () if program(words) == "eval" else (f"{PROCESS}{place}",)
+    found = list(unwrap_commands(script, depth + 1))
+    group = () if program_name(words) == "eval" else (f"{PROCESS}{place}",)
     for at, inner in enumerate(found):
         last = at == len(found) - 1
         yield replace(
@@ -172,37 +151,37 @@ def _unwrapped(command: SimpleCommand, depth: int, place: int = 0) -> Iterator[S
             joint=command.joint if last else inner.joint or ";",
             loose=inner.loose or command.loose or _keeps_quiet(words),
             writes=inner.writes or (last and command.writes),
-            unsure=inner.unsure or unsure or (program(words) == "ssh" and _lets_go(words)),
+            unsure=inner.unsure or unsure or (program_name(words) == "ssh" and _lets_go(words)),
         )
 
 
 def _lets_go(words: tuple[str, ...]) -> bool:
-    """Whether a wrapper, by its own words, does not wait for what it runs, or runs it only if there is a reason."""
-    options = _LETS_GO.get(program(words), "")
-    return bool(options) and any(_compiled(options).fullmatch(word) for word in words[1:])
+    """True if a wrapper, by its own words, does not wait for what it runs, or runs it only if there is a reason."""
+    options = _LETS_GO.get(program_name(words), "")
+    return bool(options) and any(compiled(options).fullmatch(word) for word in words[1:])
 
 
 def _keeps_quiet(words: tuple[str, ...]) -> bool:
-    """Whether this runs a command and does not tell how it ended: `script`, unless it is told to."""
+    """True if this runs a command and does not tell how it ended: `script`, unless it is told to."""
     told = any(
-        word == "--return" or _compiled(r"-[a-zA-Z]*e[a-zA-Z]*").fullmatch(word) is not None for word in words[1:]
+        word == "--return" or compiled(r"-[a-zA-Z]*e[a-zA-Z]*").fullmatch(word) is not None for word in words[1:]
     )
-    return program(words) == "script" and not told
+    return program_name(words) == "script" and not told
 
 
 def _without_assignments(words: tuple[str, ...]) -> tuple[str, ...]:
     at = 0
-    while at < len(words) and "=" in words[at] and _compiled(_ASSIGNMENT).fullmatch(words[at]) is not None:
+    while at < len(words) and "=" in words[at] and compiled(_ASSIGNMENT).fullmatch(words[at]) is not None:
         at += 1
     return words[at:] if at else words
 
 
 def _inner(words: tuple[str, ...]) -> tuple[str, ...] | None:
     """The words of the command that these ones run; None if they run no other."""
-    name = program(words)
+    name = program_name(words)
     if name in ("uvx", "npx", "bunx", "pnpx"):
         name = name.partition("@")[0]
-    if _compiled(_PYTHON).fullmatch(name) is not None:
+    if compiled(_PYTHON).fullmatch(name) is not None:
         return _module(words[1:], "-W -X")
     for length in (1, 2, 3):
         wrapper = WRAPPERS.get(" ".join((name, *words[1:length])))
@@ -251,7 +230,7 @@ def _unversioned(word: str) -> str:
 
 def _script(words: tuple[str, ...]) -> str | None:
     """The text that a shell is told to run."""
-    name = program(words)
+    name = program_name(words)
     if name == "nix-shell" and "--run" in words[:-1]:
         return words[words.index("--run") + 1]
     if name == "nix" and words[1:2] in (("develop",), ("shell",)):
@@ -261,7 +240,7 @@ def _script(words: tuple[str, ...]) -> str | None:
     if name == "eval":
         return " ".join(words[1:])
     if name == "script":
-        option = next((word for word in words[1:-1] if word == "--command" or _compiled(r"-\w*c").fullmatch(word)), "")
+        option = next((word for word in words[1:-1] if word == "--command" or compiled(r"-\w*c").fullmatch(word)), "")
         return words[words.index(option) + 1] if option else None
     if name in _POWERSHELLS:
         option = next((word for word in words[1:-1] if word.lower() in ("-command", "-c")), "")
@@ -272,7 +251,7 @@ def _script(words: tuple[str, ...]) -> str | None:
 
 
 def _shell_script(words: tuple[str, ...]) -> str | None:
-    """What follows `-c`, behind the settings that were given as options."""
+    """Return the text after `-c`, preceded by the settings that were given as options."""
     settings: list[str] = []
     at = 0
     while at < len(words) and words[at].startswith("-"):
@@ -287,8 +266,3 @@ def _shell_script(words: tuple[str, ...]) -> str | None:
         settings += [option] * (option == "-e")
         at += 1
     return None
-
-
-@cache
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.DOTALL)
