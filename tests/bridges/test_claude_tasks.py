@@ -265,8 +265,8 @@ class Racing(ClaudeTasks):
         super().__init__(folder)
         self._then: Callable[[], object] | None = then
 
-    def _bring(self, board: Board, list: str, folder: TaskFolder, project: str) -> TaskFilesState:
-        state = super()._bring(board, list, folder, project)
+    def _import_changes(self, board: Board, list: str, folder: TaskFolder, project: str) -> TaskFilesState:
+        state = super()._import_changes(board, list, folder, project)
         then, self._then = self._then, None
         if then is not None:
             then()

@@ -8,7 +8,7 @@ from typing import Any, Final, cast
 
 from punchlist.bridges.acp.calls import Update
 from punchlist.bridges.acp.updates import CANCELLED, Updates
-from punchlist.bridges.lists import Look, spoken
+from punchlist.bridges.lists import Look, event_text
 from punchlist.bridges.projector import Message, Projector, ProjectorOptions, RuntimeEvent
 from punchlist.core.events import Event
 from punchlist.core.grounding.fold import TURN_ENDS
@@ -98,7 +98,7 @@ class ChatFeed:
         if event.kind in TURN_ENDS and (event.session, event.agent) == self._whose:
             found.append(_DONE)
         elif event.kind == "agent.output" and (event.session, event.agent) == self._whose:
-            text = spoken(event.data)
+            text = event_text(event.data)
             found += [RuntimeEvent(type="text_delta", text=f"{text}\n\n", tag="agent_message_chunk")] if text else []
         return [message for each in found if each is not None for message in self._projector.add(each, event.at)]
 

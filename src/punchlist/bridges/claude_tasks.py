@@ -130,7 +130,7 @@ class ClaudeTasks:
             return 0
         before = _count(board, name)
         with hold_folder(found.path, patience=self._patience):
-            self._bring(board, name, found, project_of(project))
+            self._import_changes(board, name, found, project_of(project))
         return max(0, _count(board, name) - before)
 
     def import_all(self, board: Board, *, project: str | os.PathLike[str] | None = None) -> int:
@@ -154,7 +154,7 @@ class ClaudeTasks:
     def _sync(self, board: Board, list: str, folder: TaskFolder, project: str) -> None:
         """Read and write until neither side moved meanwhile: Claude Code locks a single file when it changes it."""
         for _ in range(_TURNS):
-            state = self._bring(board, list, folder, project)
+            state = self._import_changes(board, list, folder, project)
             bases = AgreedFiles(board, list, folder.path)
             try:
                 unmoved = write_files(folder, bases, state)
@@ -163,7 +163,7 @@ class ClaudeTasks:
             if unmoved and board.store.read(lambda tx: read_list_state(tx, list)).files == state.files:
                 return
 
-    def _bring(self, board: Board, list: str, folder: TaskFolder, project: str) -> TaskFilesState:
+    def _import_changes(self, board: Board, list: str, folder: TaskFolder, project: str) -> TaskFilesState:
         """Record on the board what others did to the files, and return the resulting list."""
         bases = AgreedFiles(board, list, folder.path)
         mark = max([folder.watermark(), *(there := folder.numbers())])
@@ -237,7 +237,7 @@ class ClaudeTasks:
             found = self._open(self.folder_of(list), make=False)
             if found is None:
                 return
-            seen = found.seen()
+            seen = found.signatures()
             ours = is_held(found.path)
             if ours:
                 seen = {name: state for name, state in seen.items() if name != HELD}
@@ -245,7 +245,7 @@ class ClaudeTasks:
             if known.get(found.path) == seen:
                 return
             with hold_folder(found.path, patience=self._patience):
-                (self._bring if ours else self._sync)(board, list, found, project_of(None))
+                (self._import_changes if ours else self._sync)(board, list, found, project_of(None))
             known[found.path] = seen  # as it was before we looked
         except InvalidInput as error:
             logger.debug("`%s` has no folder: %s", list, error)

@@ -70,7 +70,7 @@ class CodexFeed(_PlanFeed):
             return []
         step = codex_wire.plan_step(event.kind, event.data)
         if step is not None:
-            return self._proposed(*step, event)
+            return self._plan_messages(*step, event)
         todos = self._read_list(event)
         if todos is None:
             return []
@@ -78,7 +78,7 @@ class CodexFeed(_PlanFeed):
             return [codex_wire.plan_update(todos)]
         return [codex_wire.turn_plan_updated(todos, thread_id=self.thread_id, turn_id=self.turn)]
 
-    def _proposed(self, item: str, step: codex_wire.PlanStreamStep, event: Event) -> list[dict[str, Any]]:
+    def _plan_messages(self, item: str, step: codex_wire.PlanStreamStep, event: Event) -> list[dict[str, Any]]:
         turn = item.removesuffix(_SUFFIX) if item.endswith(_SUFFIX) else self.turn
         if self._style == "core":
             said = codex_wire.plan_event(step, thread_id=self.thread_id, turn_id=turn, item_id=item, at=event.at)

@@ -3,7 +3,8 @@
 Asked only for a report, never while an agent works; a Git that is slow or missing is no reason to fail.
 
 A repository may come from anywhere, and its configuration can name programs to run and files to read. None of them is
-run or read: see `_SAFE_SETTINGS`.
+run or read (see `_SAFE_SETTINGS`), except files of `include.path`: Git has no switch for those, so only the time is
+bounded.
 """
 
 from __future__ import annotations

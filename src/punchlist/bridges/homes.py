@@ -66,7 +66,7 @@ def find_session(session: str) -> Place | None:
     )
     for kind, pattern in patterns:
         for path in _by_time(glob.iglob(pattern)):
-            return Place(path, kind, None, _changed(path))
+            return Place(path, kind, None, _modified_at(path))
     stores = (
         ("hermes", os.path.join(_home("HERMES_HOME", ".hermes"), "state.db")),
         ("opencode", os.path.join(_opencode(), "opencode.db")),
@@ -76,7 +76,7 @@ def find_session(session: str) -> Place | None:
         if os.path.isfile(path):
             with suppress(PunchlistError):
                 if session in open_transcript(path, kind).sessions:
-                    return Place(path, kind, session, _changed(path))
+                    return Place(path, kind, session, _modified_at(path))
     return None
 
 
@@ -144,7 +144,7 @@ def _newest_of_claude(project: str, folder: str) -> Place | None:
     names = {re.sub(r"[^A-Za-z0-9]", "-", one) for one in (project, folder)}
     files = [file for one in names for file in glob.iglob(_claude(glob.escape(one), "*.jsonl"))]
     own = [file for file in _by_time(files) if not os.path.basename(file).startswith("agent-")]
-    return Place(own[0], "claude-code", None, _changed(own[0])) if own else None
+    return Place(own[0], "claude-code", None, _modified_at(own[0])) if own else None
 
 
 def _newest_file(format: str, pattern: str, project: str) -> Place | None:
@@ -156,7 +156,7 @@ def _newest_file(format: str, pattern: str, project: str) -> Place | None:
             else:
                 origin = open_transcript(path, format).origin
             if origin.agent == MAIN and _is_within(origin.cwd, project):
-                return Place(path, format, None, _changed(path))
+                return Place(path, format, None, _modified_at(path))
     return None
 
 
@@ -170,7 +170,7 @@ def _newest_in_store(format: str, path: str, project: str) -> Place | None:
             written = store.latest(session=session)
             if written is not None and _is_within(written.origin.cwd, project):
                 at = written.origin.at
-                return Place(path, format, session, _changed(path) if at is None else at.timestamp())
+                return Place(path, format, session, _modified_at(path) if at is None else at.timestamp())
     return None
 
 
@@ -179,10 +179,10 @@ def _is_within(folder: str | None, project: str) -> bool:
 
 
 def _by_time(files: Iterable[str]) -> list[str]:
-    return heapq.nlargest(_LOOKED_AT, files, key=_changed)
+    return heapq.nlargest(_LOOKED_AT, files, key=_modified_at)
 
 
-def _changed(path: str) -> float:
+def _modified_at(path: str) -> float:
     try:
         return os.stat(path).st_mtime
     except OSError:

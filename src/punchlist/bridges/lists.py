@@ -123,7 +123,7 @@ def _fold_events(todos: TodoList, events: list[Event]) -> TodoList | None:
 # Feeds: messages made from the events of a board.
 
 
-def spoken(data: Mapping[str, Any]) -> str:
+def event_text(data: Mapping[str, Any]) -> str:
     """Return the text of an event: all that is kept of it, else its one line; empty if the board keeps no texts."""
     return str(data.get("text") or data.get("preview") or "")
 

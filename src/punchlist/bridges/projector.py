@@ -270,7 +270,7 @@ class Projector:
                 messages = self._blocks(self._live.add(accepted, at))
             else:
                 self._whole += accepted
-        return messages if len(accepted) == len(text) else [*messages, *self._truncated()]
+        return messages if len(accepted) == len(text) else [*messages, *self._report_truncation()]
 
     def _separates(self, text: str) -> bool:
         between = self._options.between
@@ -278,7 +278,7 @@ class Projector:
             return False
         return not (self._tail.isspace() if between == " " else self._tail == "\n")
 
-    def _truncated(self) -> list[Message]:
+    def _report_truncation(self) -> list[Message]:
         if self._is_cut:
             return []
         self._is_cut = True

@@ -20,7 +20,7 @@ from punchlist.agent import Agent
 from punchlist.agent.overview import listened
 from punchlist.board import Board, parse_cursor
 from punchlist.bridges.changes import ListDelta, change
-from punchlist.bridges.lists import Lists, Look, looking_into, pass_on, spoken
+from punchlist.bridges.lists import Lists, Look, event_text, looking_into, pass_on
 from punchlist.core.events import Event
 from punchlist.detect import stalls
 from punchlist.detect.stalls import StallOptions, StallState
@@ -33,7 +33,7 @@ Log = Callable[[dict[str, Any]], None]
 BUFFER: Final = 4_000
 SNIPPET: Final = 220
 HEARTBEAT: Final = {"source": "acp-spawn", "intent": "event", "reason": "acp:spawn:stream"}
-"""What wakes a host that sleeps between messages, for each of them."""
+"""Wakes a host that sleeps between messages; sent with each of them."""
 
 _LONGEST_ERROR: Final = 1_000
 _MOST_ITEMS: Final = 256
@@ -390,7 +390,7 @@ class Relays:
         if event.session != self.session or event.agent is None:
             return []
         if event.kind == "agent.spawned":
-            return self._spawned(event, event.agent)
+            return self._add_child(event, event.agent)
         relay, began = self._children.get(event.agent, (None, event.at))
         if relay is None or relay.is_over:
             return []
@@ -404,7 +404,7 @@ class Relays:
             error = _find_error(event.data)
             return relay.ended(event.at, began=began) if error is None else relay.failed(event.at, error)
         if event.kind == "agent.output":
-            return relay.said(f"{spoken(event.data)} ", event.at)
+            return relay.said(f"{event_text(event.data)} ", event.at)
         if found is not None:
             return relay.progressed(describe_delta(change(found.before, found.shown)), event.at)
         if event.kind == "turn.ended":
@@ -443,7 +443,7 @@ class Relays:
             by = self._parents.get(by)
         return by == child or event.kind == "list.restored"
 
-    def _spawned(self, event: Event, parent: str) -> list[Notice]:
+    def _add_child(self, event: Event, parent: str) -> list[Notice]:
         child = str(event.data.get("child", ""))
         self._parents[child] = parent
         if parent != self.agent or not child or child in self._children or len(self._children) >= _MOST_CHILDREN:
@@ -459,8 +459,8 @@ def describe_delta(news: ListDelta) -> str:
     """Describe a change of a list, `2/5: finished “Read”, now “Writing”. `; empty if nothing moved."""
     if news.is_silent:
         return ""
-    parts = [f"finished {_quoted(text)}" for text in news.just_completed]
-    parts += [f"now {_quoted(news.just_started)}"] if news.just_started else []
+    parts = [f"finished {_quote(text)}" for text in news.just_completed]
+    parts += [f"now {_quote(news.just_started)}"] if news.just_started else []
     progress = f"{news.completed}/{news.total}"
     return f"{progress}: {', '.join(parts)}. " if parts else f"{progress}. "
 
@@ -512,8 +512,8 @@ def _find_error(data: Mapping[str, Any]) -> str | None:
         return "cancelled"
     if outcome != "failed" and not error:
         return None
-    return str(error or spoken(data))
+    return str(error or event_text(data))
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return f"“{cut(text, _LONGEST_ITEM)}”"

@@ -213,7 +213,7 @@ WATERMARK = ".highwatermark"
 _NAME = re.compile(r"([1-9]\d{0,17})\.json", re.ASCII)
 _KEYS = ("id", "subject", "description", "activeForm", "status", "owner", "blocks", "blockedBy", "metadata")
 Edges = tuple[tuple[str, ...], tuple[str, ...]]
-"""What a task blocks, and what it is blocked by."""
+"""Ids that a task blocks, and ids that block it."""
 
 NO_EDGES: Edges = ((), ())
 
@@ -328,7 +328,7 @@ class TaskFolder:
         found = [match for name in self._files.names() if (match := _NAME.fullmatch(name)) is not None]
         return sorted(int(match[1]) for match in found)
 
-    def seen(self) -> Mapping[str, FileSignature | None]:
+    def signatures(self) -> Mapping[str, FileSignature | None]:
         """Return the state of all files, and of the lock: equal states mean that nobody changed anything."""
         names = [name for name in self._files.names() if name in {WATERMARK, HELD} or _NAME.fullmatch(name)]
         return {name: self._files.signature(name) for name in names}
