@@ -231,8 +231,10 @@ class Handle:
         ctx = AgentContext(tx, self._joined(tx, now), now, self.name)
         lost = lost_reports(self.board.store).of(self.session, self.name)
         if lost:
-            ctx.add(Draft("reports.dropped", {"count": len(lost), "since": lost[0].isoformat()}))
-            ctx.remember(dropped=(*ctx.memory.dropped, (lost[0], now))[-_MOST_DROPPED:])
+            first, last = lost[0], lost[-1]
+            times = {"since": first.isoformat(), "until": last.isoformat()}
+            ctx.add(Draft("reports.dropped", {"count": len(lost), **times}))
+            ctx.remember(dropped=(*ctx.memory.dropped, (first, last))[-_MOST_DROPPED:])
             ctx.save()  # grades that are given in this transaction look at it
         self._noted = len(lost)
         return ctx

@@ -208,12 +208,8 @@ class Grounding:
         child.rests = False
 
     def _reports_dropped(self, agent: AgentKey, event: Event) -> None:
-        since = event.data.get("since")
-        try:
-            start = datetime.fromisoformat(since) if isinstance(since, str) else event.at
-        except ValueError:
-            start = event.at
-        self._agent(agent).dropped.append((start, event.at))
+        start, end = (_time(event.data.get(name)) or event.at for name in ("since", "until"))
+        self._agent(agent).dropped.append((start, end))
 
     def _put(self, agent: AgentKey, state: _Agent, before: ToolCall | None, call: ToolCall) -> None:
         if before == call:
@@ -238,6 +234,13 @@ def _move(members: dict[Subject, dict[CallKey, None]], key: CallKey, old: Subjec
         del members[old][key]
     if new is not None:
         members.setdefault(new, {})[key] = None
+
+
+def _time(value: object) -> datetime | None:
+    try:
+        return datetime.fromisoformat(value) if isinstance(value, str) else None
+    except ValueError:
+        return None
 
 
 def _lineage(agent: AgentKey, item: str, above: Mapping[AgentKey, tuple[AgentKey, Subject]]) -> list[Subject]:
