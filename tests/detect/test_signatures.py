@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from punchlist.detect.list_shapes import writes_list
-from punchlist.detect.signatures import Reading, outcome, reading, signature
+from punchlist.detect.signatures import Reading, outcome, reading, signature, writes_list
 from punchlist.dialects import dialect, dialects_of
 
 GOLDEN_READ = "read:fcd70c3cc3a31a5afa413e0119a4058f9c6e65288d5621a73ef706cb0649666b"

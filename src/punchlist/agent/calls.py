@@ -11,9 +11,8 @@ from typing import Any, cast
 import msgspec
 
 from punchlist.agent import detectors
-from punchlist.agent.context import AgentContext
 from punchlist.agent.grading import doubt, graded, judge_claims, refusal
-from punchlist.agent.handle import Handle
+from punchlist.agent.handle import AgentContext, Handle
 from punchlist.agent.plans import answer_plan_call
 from punchlist.core.apply import Applied, apply
 from punchlist.core.commands import Command, Elsewhere, Problem, Query, Repeat, Replace

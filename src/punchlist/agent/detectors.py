@@ -6,82 +6,26 @@ their findings become events.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
-from msgspec import Struct
 from msgspec.structs import replace
 
-from punchlist.agent.context import AgentContext, ancestors
-from punchlist.config import own_secrets, stall_timings
-from punchlist.core.checks import FAMILIES, Family, with_own
+from punchlist.agent.handle import AgentContext, DetectorOptions, ancestors
 from punchlist.core.events import Draft
-from punchlist.core.grounding import Watch
 from punchlist.detect import list_upkeep, loops, stalls
 from punchlist.detect.findings import FINE, Finding, Raised, Verdict, finding_of, with_entry, without_entry
-from punchlist.detect.guardrail import GuardrailOptions, Signature, after, before, guardrail_options
-from punchlist.detect.list_upkeep import StalenessOptions, staleness_options
-from punchlist.detect.loops import Finished, LoopOptions, LoopState, Started, loop_options
-from punchlist.detect.rounds import RoundOptions, ended, has_moved, places, round_options
-from punchlist.detect.settings import mapping, refused, whole
-from punchlist.detect.stalls import StallOptions, StallState, stall_options
-from punchlist.guidance.tools import OwnTools
+from punchlist.detect.guardrail import GuardrailOptions, Signature, after, before
+from punchlist.detect.list_upkeep import StalenessOptions
+from punchlist.detect.loops import Finished, LoopOptions, LoopState, Started
+from punchlist.detect.rounds import RoundOptions, ended, has_moved, places
+from punchlist.detect.stalls import StallState
 from punchlist.store import AgentRow
 from punchlist.store.memory import AgentMemory, GuardedCall, GuardrailMemory, RoundMemory
 from punchlist.store.tool_calls import CallRow
-from punchlist.text.previews import LENGTH
 
-GRADINGS = ("show", "tell", "require")
-_LONGEST_PREVIEW = 10_000
 _MOST_GUARDED = 64
 """Running calls that the guardrail remembers, the latest ones."""
-
-
-class DetectorOptions(Struct, frozen=True, kw_only=True):
-    """How an agent is watched. None is off, but for `stalls`, where the timings of the board hold."""
-
-    watch: Watch
-    loops: LoopOptions
-    staleness: StalenessOptions
-    host: OwnTools
-    stalls: StallOptions | None = None
-    guardrail: GuardrailOptions | None = None
-    rounds: RoundOptions | None = None
-
-
-def detector_options(options: Mapping[str, Any], host: OwnTools) -> DetectorOptions:
-    """Read the options of a handle; raise `ConfigInvalid` for a wrong one."""
-    grades = options.get("grades", "show")
-    if grades not in GRADINGS:
-        raise refused("grades", grades, f"use one of {', '.join(GRADINGS)}")
-    previews = min(whole("previews", options.get("previews", LENGTH), least=0), _LONGEST_PREVIEW)
-    checks, timings = options.get("checks"), options.get("stalls")
-    guardrail, rounds = options.get("guardrail"), options.get("rounds")
-    patterns = None if checks is None else with_own(_own_checks(checks))
-    return DetectorOptions(
-        watch=Watch(previews, patterns, own_secrets(options.get("redact"))),
-        loops=loop_options(options.get("loop_detection", True)),
-        staleness=staleness_options(options.get("staleness") or {}),
-        host=host,
-        stalls=None if timings is None else stall_options(timings, board_timings()),
-        guardrail=guardrail_options({} if guardrail is True else guardrail) if guardrail not in (None, False) else None,
-        rounds=round_options({} if rounds is True else rounds) if rounds not in (None, False) else None,
-    )
-
-
-def board_timings() -> StallOptions:
-    """Return the timings of agents that have none of their own."""
-    return stall_options(stall_timings())
-
-
-def _own_checks(given: Mapping[str, str]) -> dict[str, Family]:
-    found: dict[str, Family] = {}
-    for command, family in mapping("checks", given, given).items():
-        known: list[Family] = [one for one in FAMILIES if one == family]
-        if not known or not command.strip():
-            raise refused(f"checks.{command}", family, f"use one of {', '.join(FAMILIES)}")
-        found[command] = known[0]
-    return found
 
 
 def begin_watch(ctx: AgentContext, options: DetectorOptions) -> None:

@@ -3,29 +3,39 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict, TypeVar, Unpack, cast, get_args
+from weakref import WeakKeyDictionary
 
+from msgspec import Struct
 from msgspec.structs import replace
 
-from punchlist.agent.context import AgentContext, lost_reports
-from punchlist.agent.detectors import detector_options
-from punchlist.config import own_secrets, task_list, todos_offered
+from punchlist.config import own_secrets, stall_timings, task_list, todos_offered
+from punchlist.core.checks import FAMILIES, Family, with_own
 from punchlist.core.commands import Focus, Policy
-from punchlist.core.events import Draft
+from punchlist.core.events import Draft, Event
+from punchlist.core.grounding import Watch
+from punchlist.core.task import Task, TaskStatus
 from punchlist.core.todo import TodoList
+from punchlist.detect.findings import Finding
+from punchlist.detect.guardrail import GuardrailOptions, guardrail_options
+from punchlist.detect.list_upkeep import StalenessOptions, staleness_options
+from punchlist.detect.loops import LoopOptions, loop_options
+from punchlist.detect.rounds import RoundOptions, round_options
+from punchlist.detect.settings import mapping, refused, whole
+from punchlist.detect.stalls import StallOptions, stall_options
 from punchlist.dialects import dialect as dialect_named
 from punchlist.dialects.base import Dialect, Tool
 from punchlist.errors import ConfigInvalid, InvalidInput, StoreError, UnknownName
 from punchlist.guidance.settings import Rules, rules, settings_from, without_reminders
 from punchlist.guidance.tools import OwnTools
-from punchlist.store import AgentRow, Transaction
+from punchlist.store import AgentRow, Store, Transaction
+from punchlist.text.previews import LENGTH
 
 if TYPE_CHECKING:
     from punchlist.board import Board
-    from punchlist.core.task import Task
     from punchlist.dialects.base import PlanSettings
 
 Mode = Literal["execute", "plan"]
@@ -40,6 +50,62 @@ REPORT_WAIT: Final = 1.0
 
 T = TypeVar("T")
 _log = logging.getLogger("punchlist.guidance")
+
+
+GRADINGS = ("show", "tell", "require")
+_LONGEST_PREVIEW = 10_000
+
+
+class DetectorOptions(Struct, frozen=True, kw_only=True):
+    """How an agent is watched. None is off, but for `stalls`, where the timings of the board hold."""
+
+    watch: Watch
+    loops: LoopOptions
+    staleness: StalenessOptions
+    host: OwnTools
+    stalls: StallOptions | None = None
+    guardrail: GuardrailOptions | None = None
+    rounds: RoundOptions | None = None
+
+
+def detector_options(options: Mapping[str, Any], host: OwnTools) -> DetectorOptions:
+    """Read the options of a handle; raise `ConfigInvalid` for a wrong one."""
+    grades = options.get("grades", "show")
+    if grades not in GRADINGS:
+        raise refused("grades", grades, f"use one of {', '.join(GRADINGS)}")
+    previews = min(whole("previews", options.get("previews", LENGTH), least=0), _LONGEST_PREVIEW)
+    checks, timings = options.get("checks"), options.get("stalls")
+    guardrail, rounds = options.get("guardrail"), options.get("rounds")
+    patterns = None if checks is None else with_own(_own_checks(checks))
+    return DetectorOptions(
+        watch=Watch(previews, patterns, own_secrets(options.get("redact"))),
+        loops=loop_options(options.get("loop_detection", True)),
+        staleness=staleness_options(options.get("staleness") or {}),
+        host=host,
+        stalls=None if timings is None else stall_options(timings, board_timings()),
+        guardrail=guardrail_options({} if guardrail is True else guardrail) if guardrail not in (None, False) else None,
+        rounds=round_options({} if rounds is True else rounds) if rounds not in (None, False) else None,
+    )
+
+
+def board_timings() -> StallOptions:
+    """Return the timings of agents that have none of their own."""
+    return stall_options(stall_timings())
+
+
+def _own_checks(given: Mapping[str, str]) -> dict[str, Family]:
+    found: dict[str, Family] = {}
+    for command, family in mapping("checks", given, given).items():
+        known: list[Family] = [one for one in FAMILIES if one == family]
+        if not known or not command.strip():
+            raise refused(f"checks.{command}", family, f"use one of {', '.join(FAMILIES)}")
+        found[command] = known[0]
+    return found
+
+
+_OPEN = (TaskStatus.IN_PROGRESS, TaskStatus.PENDING, TaskStatus.WAITING, TaskStatus.FAILED)
+_MOST = 100
+"""The most tasks of one status that are looked at."""
 
 
 class AgentOptions(TypedDict, total=False):
@@ -100,6 +166,87 @@ class AgentOptions(TypedDict, total=False):
     checks: Mapping[str, str] | None
     complete_by_subagents: bool
     task_list: str | None
+
+
+_DEEPEST = 32
+"""Generations of agents that are looked at: a loop among parents, by whatever damage, must not hang a report."""
+
+
+class AgentContext:
+    """Carries the memory from step to step; `save` writes it, once, before the transaction is committed."""
+
+    __slots__ = ("_stored", "by", "memory", "now", "row", "tx")
+
+    def __init__(self, tx: Transaction, row: AgentRow, now: datetime, by: str) -> None:
+        self.tx = tx
+        self.row = row
+        self.now = now
+        self.by = by
+        self.load()
+
+    def load(self) -> None:
+        """Read the memory again, after others may have written it within this transaction."""
+        self.memory = self._stored = self.tx.memory.load(self.row.number)
+
+    def save(self) -> None:
+        if self.memory is not self._stored:
+            self.tx.memory.save(self.row.number, self.memory)
+            self._stored = self.memory
+
+    def remember(self, **changes: Any) -> None:
+        self.memory = replace(self.memory, **changes)
+
+    def add(self, *drafts: Draft) -> int:
+        """Append events to the log; return the number of the last one."""
+        return self.tx.add_events(self.row, drafts, by=self.by, at=self.now)
+
+    def tell(self, findings: Iterable[Finding]) -> None:
+        """Append the events of findings."""
+        drafts = [Draft(one.kind, one.data()) for one in findings]
+        if drafts:
+            self.add(*drafts)
+
+    def event(self, draft: Draft, by: str) -> Event:
+        """Return a draft as an event, for detectors that look at events."""
+        row = self.row
+        return Event(0, self.now, draft.kind, by, row.project, row.session, row.name, draft.data)
+
+
+def ancestors(tx: Transaction, row: AgentRow) -> Iterator[tuple[AgentRow, AgentRow]]:
+    """Yield the agents that started this one, the nearest first, each with the child through which it did."""
+    child = row
+    for _ in range(_DEEPEST):
+        name = None if child.parent is None else tx.memory.parent_of(child.number)
+        parent = None if name is None else tx.agent(child.session, name)
+        if parent is None:
+            return
+        yield parent, child
+        child = parent
+
+
+class LostReports:
+    """Reports that could not be recorded, until one can be: the only thing of an agent that a process keeps."""
+
+    def __init__(self) -> None:
+        self._times: dict[tuple[str, str], list[datetime]] = {}
+
+    def add(self, session: str, agent: str, at: datetime) -> None:
+        self._times.setdefault((session, agent), []).append(at)
+
+    def of(self, session: str, agent: str) -> Sequence[datetime]:
+        """Return when reports of an agent were lost that the log does not tell of yet."""
+        return self._times.get((session, agent), ())
+
+    def forget(self, session: str, agent: str, count: int) -> None:
+        del self._times.get((session, agent), [])[:count]
+
+
+_lost: WeakKeyDictionary[Store, LostReports] = WeakKeyDictionary()
+
+
+def lost_reports(store: Store) -> LostReports:
+    """Return the reports that this process could not record in a store."""
+    return _lost.setdefault(store, LostReports())
 
 
 class Handle:
@@ -207,10 +354,18 @@ class Handle:
         return self.board.store.list_at(row.number, revision)
 
     def _tasks_before(self, tx: Transaction, row: AgentRow) -> tuple[Task, ...]:
-        """The tasks that are this agent's work, as its model is reminded of them."""
-        from punchlist.agent.due_tasks import tasks_before
+        """Return the open tasks that this agent started or owns; with a task tool also unowned ones of its list.
 
-        return tasks_before(tx, row, self)
+        A subagent shares the list, and only owes what it claimed.
+        """
+        found = {each.number: each for each in tx.tasks.of_agent(row)}
+        where = tx.tasks.find_list(self.task_list) if self._dialect.layer == "tasks" else None
+        if where is not None and row.parent is None:
+            for status in _OPEN:
+                for each in tx.tasks.page(where, status=status.value, limit=_MOST):
+                    if each.agent is None and each.task.owner is None:
+                        found.setdefault(each.number, each)
+        return tuple(found[number].task for number in sorted(found))
 
     def _changed(self) -> None:
         """Tells those who observe the board that the list changed."""
@@ -244,6 +399,40 @@ class Handle:
         if self._noted:
             lost_reports(self.board.store).forget(self.session, self.name, self._noted)
             self._noted = 0
+
+    def _attempt(self, work: Callable[[AgentContext], T], otherwise: T, *, looks: bool = False) -> T:
+        """Run a step about work as it stands by now; with `looks` also as it was changed outside the board."""
+        try:
+            if looks:
+                bring_up_to_date(self)
+            return self._transact(work, settles=True)
+        except Exception:
+            return self._failed(otherwise)
+
+    def _take_report(self, work: Callable[[AgentContext], T], otherwise: T) -> T:
+        """Run a step that a host reports: where it cannot be recorded, it is dropped and counted."""
+        try:
+            return self._transact(work)
+        except Exception:
+            lost_reports(self.board.store).add(self.session, self.name, self.board.now())
+            return self._failed(otherwise)
+
+    def _transact(self, work: Callable[[AgentContext], T], *, settles: bool = False) -> T:
+        def run(tx: Transaction) -> tuple[T, list[str]]:
+            ctx = self._open(tx, self.board.now())
+            row = ctx.row
+            settled: list[str] = []
+            if settles or row.state.todos.focus is None:  # an item in focus is what a report belongs to, not a task
+                settled = settle(tx, row, ctx.now, name=self.task_list)
+            result = work(ctx)
+            ctx.save()
+            return result, settled
+
+        result, settled = self.board.store.transact(run, durable=False, wait=REPORT_WAIT)
+        self._reports_recorded()
+        for name in settled:
+            self.board.tasks_changed(name)
+        return result
 
     def _failed(self, otherwise: T) -> T:
         """Log the exception that was caught; return what to say in its place."""
@@ -325,3 +514,67 @@ def check_name(what: str, name: str) -> None:
     if not printable or not name.strip() or len(name) > _LONGEST_NAME:
         shown = repr(name)[:80]
         raise InvalidInput(problem=f"{shown} cannot name an {what}: use 1 to {_LONGEST_NAME} printable characters.")
+
+
+# Tasks and flows of an agent as they stand by now: what has come due is done before somebody looks at them.
+
+
+def settle_due_tasks(agent: Handle) -> None:
+    """To be called before the work of an agent is read, outside any transaction.
+
+    Writes what leases, timers and rests have come to, if they have; and what was done to a list of tasks that others
+    keep elsewhere, files say.
+    """
+    bring_up_to_date(agent)
+    board, now = agent.board, agent.board.now()
+    if board.store.read(lambda tx: _is_due(tx, agent, now)):
+        for name in board.store.transact(lambda tx: _settled(tx, agent, now), durable=False):
+            board.tasks_changed(name)
+
+
+def bring_up_to_date(agent: Handle) -> None:
+    """Has the list of a task tool brought up to date."""
+    if speaks(agent).layer == "tasks":
+        agent.board.tasks_wanted(agent.task_list)
+
+
+def settle(tx: Transaction, row: AgentRow, now: datetime, *, name: str) -> list[str]:
+    """Does what has come due in the lists with work of an agent, and in that of this `name`.
+
+    The names of the lists of tasks in which something happened: whoever keeps them elsewhere is to be told.
+    """
+    if not tx.has_tasks:
+        return []
+    due = tx.tasks.lists_due_of_agent(row.number, now, session=row.session, name=name)
+    if not due:
+        return []
+    from punchlist.core.task import FLOWS
+    from punchlist.tasks.work import Work
+
+    if any(each.name == FLOWS for each in due):
+        _settle_flows(tx, row, now)
+    lists = [each for each in due if each.name != FLOWS]
+    return [each.name for each in lists if Work(tx, each.name, project=each.project, now=now).settled]
+
+
+def _is_due(tx: Transaction, agent: Handle, now: datetime) -> bool:
+    row = tx.agent(agent.session, agent.name) if tx.has_tasks else None
+    if row is None:
+        return False
+    return bool(tx.tasks.lists_due_of_agent(row.number, now, session=row.session, name=agent.task_list))
+
+
+def _settled(tx: Transaction, agent: Handle, now: datetime) -> list[str]:
+    row = tx.agent(agent.session, agent.name)
+    return [] if row is None else settle(tx, row, now, name=agent.task_list)
+
+
+def _settle_flows(tx: Transaction, row: AgentRow, now: datetime) -> None:
+    """Lets flows of an agent go on whose time has come; to cancel those that are to be is the ticker's."""
+    from punchlist.core.task import FLOWS
+    from punchlist.flows.work import FlowWork
+
+    work = FlowWork(tx, now=now)
+    for each in tx.tasks.of_agent(row):
+        if each.list.name == FLOWS and each.task.status is TaskStatus.WAITING:
+            work.find(str(each.task.metadata["flow"]))

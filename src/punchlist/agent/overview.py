@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
-from punchlist.agent.detectors import board_timings
-from punchlist.agent.due_tasks import look
-from punchlist.agent.handle import Handle
+from punchlist.agent.handle import Handle, board_timings, settle_due_tasks
 from punchlist.config import project_of
 from punchlist.core import brief as briefs
 from punchlist.core.brief import Brief, Noticed
@@ -35,7 +33,7 @@ class CurrentWorks(Handle):
     @property
     def work(self) -> CurrentWork:
         """Its list, and the open tasks that it started or owns: also what failed, and what was given to its name."""
-        look(self)
+        settle_due_tasks(self)
         return self.board.store.read(self._work_in)
 
     def _work_in(self, tx: Transaction) -> CurrentWork:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import logging
 from datetime import datetime
 
-from punchlist.agent.context import AgentContext, ancestors
 from punchlist.agent.detectors import new_stall
 from punchlist.agent.edits import apply_edit
 from punchlist.agent.grading import graded, judge_claims, refusal
+from punchlist.agent.handle import AgentContext, ancestors
 from punchlist.agent.tool_reports import ToolReports, key_in_focus
 from punchlist.core.commands import Done, Edit, Target
 from punchlist.core.events import Draft

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 from msgspec.structs import replace
 
 from punchlist.agent import detectors
-from punchlist.agent.context import AgentContext
 from punchlist.agent.grading import regrade_after, regrade_items, work_on, work_on_item
+from punchlist.agent.handle import AgentContext
 from punchlist.agent.turns import Turns
 from punchlist.core.checks import running_outcome
 from punchlist.core.events import Draft
@@ -29,8 +29,7 @@ from punchlist.core.grounding import (
 from punchlist.core.grounding.tool_call import given_id, reused_id
 from punchlist.core.task import TaskStatus
 from punchlist.detect.findings import FINE, Verdict
-from punchlist.guidance.decisions import is_own
-from punchlist.guidance.tools import seen_as
+from punchlist.guidance.tools import is_own, seen_as
 from punchlist.store.tool_calls import CallRow
 from punchlist.text import repair
 from punchlist.text.arguments import as_object
@@ -38,7 +37,7 @@ from punchlist.text.previews import passage, preview
 from punchlist.text.redaction import redact
 
 if TYPE_CHECKING:
-    from punchlist.agent.detectors import DetectorOptions
+    from punchlist.agent.handle import DetectorOptions
     from punchlist.core.grounding import Tally
     from punchlist.store import Transaction
 

@@ -5,16 +5,14 @@ Each step reads the agent's memory, decides, and writes it, in one small transac
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Final
 
 from msgspec.structs import replace
 
 from punchlist.agent import detectors
-from punchlist.agent.context import AgentContext, lost_reports
-from punchlist.agent.due_tasks import bring_up_to_date, look, settle
 from punchlist.agent.grading import contradictions, regrade_after
-from punchlist.agent.handle import REPORT_WAIT, Handle, T
+from punchlist.agent.handle import AgentContext, Handle, settle_due_tasks
 from punchlist.agent.questions import take_answers
 from punchlist.core.current_work import append_tasks, find_unreachable, own_task_list
 from punchlist.core.events import Draft, Event
@@ -24,12 +22,13 @@ from punchlist.core.task import Task
 from punchlist.core.todo import ListState, TodoList
 from punchlist.detect import stalls
 from punchlist.guidance.compaction import OpenWork, block
-from punchlist.guidance.decisions import Situation, TurnDecision, after_turn, at_stop, is_own, person_spoke
+from punchlist.guidance.decisions import Situation, TurnDecision, after_turn, at_stop, person_spoke
 from punchlist.guidance.layers import PROFILES, Layer, layers, prompt
 from punchlist.guidance.ledger import Size, Spent, key_of, merged, size_of, size_of_tools
 from punchlist.guidance.memory import Memory
 from punchlist.guidance.open_work import open_tasks, open_work
 from punchlist.guidance.plan_mode import notice
+from punchlist.guidance.tools import is_own
 from punchlist.guidance.words import NOTHING_BEYOND, Beyond, Injection
 from punchlist.store import Transaction
 
@@ -125,7 +124,7 @@ class Turns(Handle):
         """
         if self.profile == "off" or not self.offered:
             return None
-        look(self)
+        settle_due_tasks(self)
         text = block(self._open_work(), self._dialect)
         if text is not None:
             self._attempt(lambda ctx: self._spend(ctx, {"compaction": size_of(text)}), None)
@@ -143,40 +142,6 @@ class Turns(Handle):
         return (*listed, *open_tasks(found, self._dialect, task_list=self.task_list)) if found else listed
 
     # Steps.
-
-    def _attempt(self, work: Callable[[AgentContext], T], otherwise: T, *, looks: bool = False) -> T:
-        """Run a step about work as it stands by now; with `looks` also as it was changed outside the board."""
-        try:
-            if looks:
-                bring_up_to_date(self)
-            return self._transact(work, settles=True)
-        except Exception:
-            return self._failed(otherwise)
-
-    def _take_report(self, work: Callable[[AgentContext], T], otherwise: T) -> T:
-        """Run a step that a host reports: where it cannot be recorded, it is dropped and counted."""
-        try:
-            return self._transact(work)
-        except Exception:
-            lost_reports(self.board.store).add(self.session, self.name, self.board.now())
-            return self._failed(otherwise)
-
-    def _transact(self, work: Callable[[AgentContext], T], *, settles: bool = False) -> T:
-        def run(tx: Transaction) -> tuple[T, list[str]]:
-            ctx = self._open(tx, self.board.now())
-            row = ctx.row
-            settled: list[str] = []
-            if settles or row.state.todos.focus is None:  # an item in focus is what a report belongs to, not a task
-                settled = settle(tx, row, ctx.now, name=self.task_list)
-            result = work(ctx)
-            ctx.save()
-            return result, settled
-
-        result, settled = self.board.store.transact(run, durable=False, wait=REPORT_WAIT)
-        self._reports_recorded()
-        for name in settled:
-            self.board.tasks_changed(name)
-        return result
 
     def _turn_over(self, ctx: AgentContext, *, asked: bool = False) -> None:
         """End a turn. With `asked` another begins, and a heartbeat is waited for, whether or not tools are reported."""

@@ -72,7 +72,7 @@ def submitted(state: StallState, at: datetime, proxies: Iterable[str] = ()) -> S
 
 def active(state: StallState, at: datetime, event: str = "") -> StallState:
     """An event came from the agent that nobody sees."""
-    return replace(_alive(state, at), active=True, last_event=shown(event))
+    return replace(_alive(state, at), active=True, last_event=event)
 
 
 def muttered(state: StallState, at: datetime) -> StallState:
@@ -128,7 +128,7 @@ def _stall(state: StallState, n: int) -> tuple[str, str]:
         said = f"{label} has produced no visible output for {n}s. It may be waiting for interactive input."
         return "silent_after_output", said
     if state.active:
-        last = f" Last ACP event: {state.last_event}." if state.last_event else ""
+        last = f" Last ACP event: {shown(state.last_event)}." if state.last_event else ""
         said = f"{label} has ACP runtime activity but no visible assistant output for {n}s.{last}"
         return "no_output", f"{said} It may be busy with a tool, or have failed before it could say so."
     if state.submitted:

@@ -22,7 +22,7 @@ from punchlist.guidance import words
 from punchlist.guidance.memory import TOLD, Memory, fingerprint
 from punchlist.guidance.settings import Rules
 from punchlist.guidance.tally import CallCounts
-from punchlist.guidance.tools import NONE, OwnTools
+from punchlist.guidance.tools import NONE, OwnTools, is_own
 from punchlist.guidance.tools import changes as changes_something
 from punchlist.guidance.words import Injection
 from punchlist.text import for_terminal
@@ -72,11 +72,6 @@ class TurnDecision(NamedTuple):
     """Texts that the budget kept back."""
     shows_list: bool = False
     """The model now sees its whole list."""
-
-
-def is_own(name: str, own: frozenset[str]) -> bool:
-    """True for a tool of ours, also after the name of a server: `mcp__punchlist__todo`."""
-    return name in own or name.rpartition("__")[2] in own
 
 
 CHECKED = frozenset({"verified", "confirmed"})

@@ -218,3 +218,8 @@ def _is_words(line: Any) -> bool:
     """True for the words of one command, as Codex sends them."""
     words = cast("list[Any]", line) if isinstance(line, list) else []
     return 0 < len(words) <= _MOST_WORDS and all(isinstance(word, str) for word in words)
+
+
+def is_own(name: str, own: frozenset[str]) -> bool:
+    """True for a tool of ours, also after the name of a server: `mcp__punchlist__todo`."""
+    return name in own or name.rpartition("__")[2] in own

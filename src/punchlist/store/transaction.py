@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Protocol, TypeVar
@@ -46,17 +45,43 @@ _DELETES = (
 class Transaction(Queries):
     """All reads and writes of one transaction. The rules are the board's; here are only the rows."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        super().__init__(connection)
-        self.history = ListHistory(self)
-        self.modes = ModeRows(self)
-        self.plans = PlanRows(self)
-        self.questions = QuestionRows(self)
-        self.tasks = TaskRows(self)
-        self.flows = FlowRows(self, self.tasks)
-        self.memory = Memories(self)
-        self.tool_calls = ToolCallRows(self)
-        self.log = LogQueries(self)
+    # The repositories hold nothing but the connection: each is made when it is asked for.
+
+    @property
+    def history(self) -> ListHistory:
+        return ListHistory(self)
+
+    @property
+    def log(self) -> LogQueries:
+        return LogQueries(self)
+
+    @property
+    def memory(self) -> Memories:
+        return Memories(self)
+
+    @property
+    def tool_calls(self) -> ToolCallRows:
+        return ToolCallRows(self)
+
+    @property
+    def modes(self) -> ModeRows:
+        return ModeRows(self)
+
+    @property
+    def plans(self) -> PlanRows:
+        return PlanRows(self)
+
+    @property
+    def questions(self) -> QuestionRows:
+        return QuestionRows(self)
+
+    @property
+    def tasks(self) -> TaskRows:
+        return TaskRows(self)
+
+    @property
+    def flows(self) -> FlowRows:
+        return FlowRows(self, self.tasks)
 
     # Agents and their lists.
 
