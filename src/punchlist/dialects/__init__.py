@@ -1,4 +1,4 @@
-"""Dialects: one file a wire tool. To add one, write its file and add its line here."""
+"""Registry of dialects: one file per wire tool. To add one, write its file and add its line here."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ REGISTRY: dict[str, str] = {
     "cursor": "punchlist.dialects.cursor",
     "crush": "punchlist.dialects.crush",
 }
-"""The name of each dialect and its module, which holds the dialect as `DIALECT`."""
+"""Name and module of each dialect; the module holds it as `DIALECT`."""
 
 
 @cache
 def dialect(name: str) -> Dialect:
-    """The dialect of that name. It is imported on first use."""
+    """Return the dialect of that name; its module is imported on first use."""
     if name not in REGISTRY:
         raise UnknownName(what="dialect", name=name, known=", ".join(REGISTRY))
     found: Dialect = import_module(REGISTRY[name]).DIALECT
@@ -44,5 +44,5 @@ def dialect(name: str) -> Dialect:
 
 
 def dialects_of(layer: Layer) -> tuple[str, ...]:
-    """The names of the dialects that write one layer, in the order of the registry."""
+    """Return the names of the dialects that write one layer, in the order of the registry."""
     return tuple(name for name in REGISTRY if dialect(name).layer == layer)

@@ -1,4 +1,4 @@
-"""How a tool is offered to a model: the JSON Schema of its input, and the longer description for small models.
+"""Describe a tool to a model: the JSON Schema of its input, and the longer description for small models.
 
 A long description says when to use the tool and when not, one focus, complete at once, both forms, and a small call to
 copy. Nothing here presses a model to use the tool more often, and nothing asks it to keep the list from anybody.
@@ -42,7 +42,7 @@ def one_of(words: Iterable[str]) -> Schema:
 def object_of(
     fields: Mapping[str, Schema], *, required: Iterable[str] | None = None, others: bool | None = None
 ) -> Schema:
-    """An object with these fields, all required unless it is said which. `others`: whether it may have more."""
+    """Return the schema of an object with these fields, all required by default. `others`: it may have more."""
     schema: Schema = {
         "type": "object",
         "properties": dict(fields),
@@ -78,10 +78,10 @@ def verbose(
     forms: tuple[str, str] | None = None,
     rules: str = "",
 ) -> str:
-    """A description of 600 to 1,500 characters. `does` is the tool in a sentence or two, `rules` what only it has.
+    """Return a description of 600 to 1,500 characters: `does` sums up the tool, `rules` adds what only it has.
 
-    `doing` and `done` are the tool's words for the two statuses; `forms` its fields for what to do and for the same
-    as being done; `several`: more than one item may be in progress.
+    `doing` and `done` are the tool's words for the two statuses; `forms` its fields for the text of an item and for
+    its form while in progress; `several`: more than one item may be in progress.
     """
     focus = (
         f"Keep at least one item {doing} while work is left, several only if they run side by side."

@@ -1,4 +1,4 @@
-"""What a dialect is: tools, a policy, a parser and a renderer. Nothing here knows a store or a clock."""
+"""The parts of a dialect: tools, a policy, a parser, a renderer, and plan tools. No store, no clock."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from punchlist.errors import ConfigInvalid
 from punchlist.text import for_prompt, repair
 
 Layer = Literal["todos", "tasks", "flows"]
-"""What the tools of a dialect write."""
+"""The kind of record that the tools of a dialect write."""
 
 IN_THREE: Mapping[Status, Status | None] = {
     Status.BLOCKED: Status.IN_PROGRESS,
     Status.FAILED: Status.IN_PROGRESS,
     Status.CANCELLED: None,
 }
-"""How a dialect with pending, in_progress and completed shows the other statuses: what waits is still being done."""
+"""Statuses as a dialect with pending, in_progress and completed shows them: blocked work is still in progress."""
 
 THREE: Mapping[str, Status] = {
     status.value: status for status in (Status.PENDING, Status.IN_PROGRESS, Status.COMPLETED)
@@ -35,27 +35,27 @@ ONE_AT_A_TIME: Mapping[Status, Status | None] = {
     Status.FAILED: Status.PENDING,
     Status.CANCELLED: None,
 }
-"""The same for a dialect that refuses a second item in progress: what it shows, it has to take back."""
+"""Statuses for a dialect that refuses a second item in progress: it must accept the list that it shows."""
 
 LOST_ONE_AT_A_TIME = ("blocked and failed show as pending", "cancelled items are not shown")
 
 
 class Reply(Struct, frozen=True):
-    """The answer to a tool call. `text` is what the model reads, `data` the structured form beside it.
-
-    `awaits` is the id of a plan on which a person has to decide before the call has its real answer.
-    """
+    """The answer to a tool call."""
 
     text: str
+    """The text that the model reads."""
     data: Any = None
+    """The structured form of the answer."""
     is_error: bool = False
     problems: tuple[Problem, ...] = ()
     shows_list: bool = False
     awaits: str | None = None
+    """Id of a plan that a person has to decide before the call has its real answer."""
 
 
 class Invalid(Struct, frozen=True):
-    """Arguments that the dialect refuses, in its own words; nothing is to be changed."""
+    """A refusal of malformed arguments, in the dialect's own words; nothing is changed."""
 
     text: str
     data: Any = None
@@ -67,22 +67,20 @@ Parsed = Command | Query | Invalid
 
 
 class Result(NamedTuple):
-    """What a call did, for the renderer.
-
-    `unseen` counts the replies since the model last saw the whole list; `behind` says that others changed the
-    list in ways that the model has not been shown. `policy` is the one that was applied; None stands for the
-    dialect's own.
-    """
+    """The effect of a call, for the renderer."""
 
     command: Command | Query
     before: TodoList
     after: TodoList
     problems: tuple[Problem, ...] = ()
     unseen: int = 0
+    """Replies since the model last saw the whole list."""
     behind: bool = False
+    """Others changed the list in ways that the model has not been shown."""
     durable: bool = True
     now: datetime | None = None
     policy: Policy | None = None
+    """The policy that was applied; None for the dialect's own."""
 
     @property
     def refusals(self) -> tuple[Problem, ...]:
@@ -105,19 +103,19 @@ class Result(NamedTuple):
 
 
 class EnterPlan(Struct, frozen=True):
-    """The model wants to plan first."""
+    """A call that enters plan mode."""
 
     reason: str | None = None
 
 
 class SubmitPlan(Struct, frozen=True):
-    """The model has a plan and wants to begin."""
+    """A call that submits a plan."""
 
     text: str
 
 
 class ResolvePlan(Struct, frozen=True):
-    """An operator decides about a plan, by its id; without a reason it is approved."""
+    """An operator's decision on a plan: a rejection with a reason, or an approval."""
 
     id: str
     rejected: str | None = None
@@ -127,7 +125,7 @@ PlanCall = EnterPlan | SubmitPlan | ResolvePlan
 
 
 class Entered(Struct, frozen=True):
-    """Plan mode is on: since when, and whether it was on before the call. `reason` is that of the call."""
+    """The effect of entering plan mode; `already`: it was on before the call."""
 
     at: datetime
     already: bool
@@ -135,7 +133,7 @@ class Entered(Struct, frozen=True):
 
 
 class Exit(Struct, frozen=True):
-    """How a submitted plan stands: waiting, decided, or too late. `required`: whether a person had to agree."""
+    """The state of a submitted plan: waiting, decided, or expired. `required`: a person had to approve it."""
 
     plan: Plan
     entered_at: datetime
@@ -144,7 +142,7 @@ class Exit(Struct, frozen=True):
 
 
 class PlanTools(Protocol):
-    """The plan tools of one dialect, with its words for all that may come of them."""
+    """The plan tools of one dialect, with its replies."""
 
     tools: tuple[Tool, ...]
     operator_tools: tuple[Tool, ...]
@@ -154,30 +152,22 @@ class PlanTools(Protocol):
     def parse(self, tool: str, args: Any) -> PlanCall | Invalid: ...
     def entered(self, entered: Entered) -> Reply: ...
     def unavailable(self) -> Reply:
-        """Plan mode is not for this agent: there is no person to approve its plan."""
+        """Reply that plan mode is not for this agent: there is no person to approve its plan."""
         ...
 
     def outside(self) -> Reply:
-        """A plan was submitted outside plan mode."""
+        """Reply that a plan was submitted outside plan mode."""
         ...
 
     def exited(self, exit: Exit) -> Reply:
-        """Any outcome of a submission, waiting too: then `Reply.awaits` is the id of the plan."""
+        """Reply to a submission; while it waits, `Reply.awaits` is the id of the plan."""
         ...
 
     def resolved(self, id: str, *, done: bool) -> Reply: ...
 
 
 class Dialect(Struct, frozen=True, kw_only=True):
-    """One wire tool, to the letter.
-
-    `refused_in_plan_mode` is the answer while plan mode is on, None where the tool may be used then too. `subagents`
-    says whether an agent that another one started has the tool, with a list of its own; `withheld_in` names contexts in
-    which nobody has it. `repairs` names what is mended in the input (see `repair.py`); `lossy` what the dialect cannot
-    express; `limits` says what there is beside the limits of the policy. `layer` is what its tools write: the agent's
-    list of todos, or another layer, which then answers (see `agent/calls.py`). `writers` are the tools that write,
-    where others only read: to use one of them counts as use, and they are named to the model.
-    """
+    """One wire tool, to the letter."""
 
     name: str
     tools: tuple[Tool, ...]
@@ -186,28 +176,33 @@ class Dialect(Struct, frozen=True, kw_only=True):
     render: Callable[[Any], Reply]
     statuses: tuple[str, ...] = tuple(THREE)
     refused_in_plan_mode: str | None = None
+    """The answer while plan mode is on; None if the tool may be used then too."""
     subagents: Literal["own_list", "withheld"] = "own_list"
+    """Subagents have the tool with a list of their own, or not at all."""
     withheld_in: frozenset[str] = frozenset()
+    """Contexts in which no agent has the tool."""
     repairs: frozenset[str] = frozenset()
+    """Repairs of the input, see `repair.py`."""
     lossy: tuple[str, ...] = ()
+    """Parts of a list that the dialect cannot express."""
     limits: tuple[str, ...] = ()
+    """Limits besides those of the policy."""
     layer: Layer = "todos"
+    """The layer that the tools write, and that answers, see `agent/calls.py`."""
     writers: tuple[str, ...] = ()
+    """Tools that write, where others only read: only their use counts, and texts for the model name them."""
     plans: PlanTools | None = None
 
     def has_tool(self, name: str) -> bool:
-        for tool in self.tools:  # noqa: SIM110 - every call asks
-            if tool.name == name:
-                return True
-        return False
+        return any(tool.name == name for tool in self.tools)
 
     def offers(self, *, subagent: bool = False, context: str | None = None) -> bool:
-        """Whether the original gives its tool to such an agent."""
+        """True if the original gives its tool to such an agent."""
         return not (subagent and self.subagents == "withheld") and context not in self.withheld_in
 
 
 def shown_items(todos: TodoList, policy: Policy) -> list[tuple[TodoItem, Status]]:
-    """The items that a dialect can show, each with the status that it shows."""
+    """Return the items that a dialect can show, each with the status that it shows."""
     return [(item, near) for item in policy.visible(todos.items) if (near := policy.shows(item.status)) is not None]
 
 
@@ -222,7 +217,7 @@ def reply_unknown_tool(tools: Iterable[Tool], name: str) -> Reply:
 
 
 class PlanSettings(Struct, frozen=True, kw_only=True):
-    """How plan tools behave on one handle. `interactive` None: unless the agent was spawned by another."""
+    """Settings of the plan tools on one handle. `interactive` None: True unless the agent is a subagent."""
 
     wire: PlanTools
     require_approval: bool
@@ -242,7 +237,7 @@ _KEYS = "require_approval, approval_timeout_secs, interactive, operator"
 
 
 def plan_settings(dialect: Dialect, wanted: bool | Mapping[str, Any], *, subagent: bool = False) -> PlanSettings | None:
-    """What was asked for; None if nothing was, or if the dialect has no such tools."""
+    """Read the option `plan_tools`; None if it is off, or if the dialect has no such tools."""
     if isinstance(wanted, Mapping):
         given = dict(wanted)
     elif wanted is True:
@@ -255,8 +250,8 @@ def plan_settings(dialect: Dialect, wanted: bool | Mapping[str, Any], *, subagen
     flags: dict[str, bool] = {}
     for key in ("require_approval", "interactive", "operator"):
         if key in given:
-            flags[key] = _flag(key, given.pop(key))
-    timeout = _seconds(given.pop("approval_timeout_secs", 86_400))
+            flags[key] = _read_flag(key, given.pop(key))
+    timeout = _read_timeout(given.pop("approval_timeout_secs", 86_400))
     if given:
         raise ConfigInvalid(name="plan_tools", value=min(map(str, given)), problem=f"known are {_KEYS}")
     return PlanSettings(
@@ -268,14 +263,14 @@ def plan_settings(dialect: Dialect, wanted: bool | Mapping[str, Any], *, subagen
     )
 
 
-def _flag(key: str, value: Any) -> bool:
+def _read_flag(key: str, value: Any) -> bool:
     if not isinstance(value, bool):
         raise ConfigInvalid(name=f"plan_tools.{key}", value=value, problem="use True or False")
     return value
 
 
-def _seconds(value: Any) -> timedelta:
-    """A second at least, as in the original."""
+def _read_timeout(value: Any) -> timedelta:
+    """Read a timeout of at least one second, as in the original."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 10**9:
         problem = "use a number of seconds below a thousand million"
         raise ConfigInvalid(name="plan_tools.approval_timeout_secs", value=value, problem=problem)
@@ -283,7 +278,7 @@ def _seconds(value: Any) -> timedelta:
 
 
 def outcome(plan: Plan, now: datetime) -> Reply:
-    """How a plan stands, in our own words: for a host whose dialect has none."""
+    """Reply with the state of a plan, in our own words: for a dialect that has none."""
     reason = for_prompt(plan.reason or "")
     match plan.state:
         case PlanState.APPROVED:

@@ -146,7 +146,7 @@ def _describe_missing_text(name: str, given: dict[str, Any], key: str) -> str:
 
 
 def shown(items: Iterable[TodoItem]) -> list[dict[str, str]]:
-    """Items as this dialect shows them, without those that it cannot show."""
+    """Return items as this dialect shows them, without those that it cannot show."""
     return [
         {"content": item.content, "status": word, "activeForm": item.active_form or item.content}
         for item in items
@@ -155,7 +155,7 @@ def shown(items: Iterable[TodoItem]) -> list[dict[str, str]]:
 
 
 def render(result: Result) -> Reply:
-    if result.problems and (refusals := result.refusals):
+    if refusals := result.refusals:
         return result.refuse("\n".join(problem.text for problem in refusals))
     written = cast("Replace", result.command)
     return result.reply(SUCCESS, _echo(result.before.items, written.entries))

@@ -55,7 +55,7 @@ TOOL = Tool(
 
 def parse(_tool: str, args: Any) -> Parsed:
     try:
-        return _read(repair(args if isinstance(args, str) else _compact(args)))
+        return _read_arguments(repair(args if isinstance(args, str) else _compact(args)))
     except SerdeError as error:
         return Invalid(f"failed to parse function arguments: {error}")
 
@@ -63,25 +63,25 @@ def parse(_tool: str, args: Any) -> Parsed:
 def _compact(args: Any) -> str:
     try:
         return json.dumps(
-            _first(args, 0), ensure_ascii=False, separators=(",", ":"), skipkeys=True, default=lambda _: None
+            _trim(args, 0), ensure_ascii=False, separators=(",", ":"), skipkeys=True, default=lambda _: None
         )
     except ValueError:  # a number of thousands of digits
         raise SerdeError("number out of range at line 1 column 1") from None
 
 
-def _first(value: Any, depth: int) -> Any:
-    """As much of the arguments as can matter: a third field is a mistake, and nothing is read five levels deep."""
+def _trim(value: Any, depth: int) -> Any:
+    """Return the part of the arguments that is read: a third field is a mistake, and no value is five levels deep."""
     if depth > 5:
         return None
     if isinstance(value, dict):
-        return {key: _first(part, depth + 1) for key, part in islice(cast("dict[Any, Any]", value).items(), 3)}
+        return {key: _trim(part, depth + 1) for key, part in islice(cast("dict[Any, Any]", value).items(), 3)}
     if isinstance(value, list):
         parts = cast("list[Any]", value)
-        return [_first(part, depth + 1) for part in (parts if depth == 1 else parts[:3])]
+        return [_trim(part, depth + 1) for part in (parts if depth == 1 else parts[:3])]
     return value
 
 
-def _read(text: str) -> Replace:
+def _read_arguments(text: str) -> Replace:
     reader = Reader(text)
 
     def status() -> str:
@@ -109,13 +109,13 @@ _CAMEL = {Status.PENDING: "pending", Status.IN_PROGRESS: "inProgress", Status.CO
 
 
 def plan_update(todos: TodoList) -> dict[str, Any]:
-    """The core event `plan_update`."""
+    """Return the core event `plan_update`."""
     plan = [{"step": item.content, "status": near.value} for item, near in shown_items(todos, POLICY)]
     return {"type": "plan_update", "explanation": todos.explanation, "plan": plan}
 
 
 def turn_plan_updated(todos: TodoList, *, thread_id: str, turn_id: str) -> dict[str, Any]:
-    """The app server's notification, with camelCase statuses; `explanation` is always there."""
+    """Return the app server's notification, with camelCase statuses; `explanation` is always there."""
     plan = [{"step": item.content, "status": _CAMEL[near]} for item, near in shown_items(todos, POLICY)]
     params = {"threadId": thread_id, "turnId": turn_id, "explanation": todos.explanation, "plan": plan}
     return {"method": "turn/plan/updated", "params": params}
@@ -133,7 +133,7 @@ class ExecItems:
         self._running: dict[str, Any] | None = None
 
     def fresh_id(self) -> str:
-        """An id from the counter that all items of the thread share."""
+        """Return an id from the counter that all items of the thread share."""
         self._next += 1
         return f"item_{self._next - 1}"
 
@@ -147,7 +147,7 @@ class ExecItems:
         return {"type": "item.started" if started else "item.updated", "item": self._running}
 
     def turn_ended(self) -> Iterator[dict[str, Any]]:
-        """What comes before the turn's own closing event, however it ended."""
+        """Yield the line before the turn's own closing event, however it ended."""
         if self._running is not None:
             yield {"type": "item.completed", "item": self._running}
             self._running = None
@@ -157,9 +157,9 @@ class ExecItems:
 
 
 def plan_step(kind: str, data: Mapping[str, Any]) -> tuple[str, PlanStreamStep] | None:
-    """The item and the step of its stream that an event of the board stands for; None if it is another event.
+    """Return the item and the step of its stream for an event of the board; None for another event.
 
-    Steps that come straight from a `PlanStream` need no such reading.
+    Steps that come directly from a `PlanStream` do not need this.
     """
     item = data.get("item")
     if not isinstance(item, str):
@@ -178,7 +178,7 @@ def plan_step(kind: str, data: Mapping[str, Any]) -> tuple[str, PlanStreamStep] 
 def plan_event(
     step: PlanStreamStep, *, thread_id: str, turn_id: str, item_id: str, at: datetime | None = None
 ) -> dict[str, Any] | None:
-    """The core event of a step: `item_started`, `plan_delta` or `item_completed`; None for visible text.
+    """Return the core event of a step: `item_started`, `plan_delta` or `item_completed`; None for visible text.
 
     With `at` a completed item carries its time, as in the records on disk.
     """
@@ -195,9 +195,9 @@ def plan_event(
 
 
 def plan_notification(step: PlanStreamStep, *, thread_id: str, turn_id: str, item_id: str) -> dict[str, Any] | None:
-    """The app server's notification of a step: `item/started`, `item/plan/delta` or `item/completed`.
+    """Return the app server's notification of a step: `item/started`, `item/plan/delta` or `item/completed`.
 
-    The pieces put together need not be the text of the completed item; that is the one that counts.
+    The deltas joined need not equal the text of the completed item; the completed text counts.
     """
     place = {"threadId": thread_id, "turnId": turn_id}
     match step.kind:

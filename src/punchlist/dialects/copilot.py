@@ -69,7 +69,7 @@ def parse(_tool: str, args: Any) -> Parsed:
     entries: list[Entry] = []
     for index, todo in enumerate(cast("list[Any]", todos)):
         fields = read_fields(todo)
-        number, title, word = _number(fields.get("id")), fields.get("title"), fields.get("status")
+        number, title, word = _read_number(fields.get("id")), fields.get("title"), fields.get("status")
         if number is None:
             return Invalid(f"Error: todoList[{index}].id must be a number")
         if not isinstance(title, str):
@@ -81,8 +81,8 @@ def parse(_tool: str, args: Any) -> Parsed:
     return Replace(tuple(entries))
 
 
-def _number(value: Any) -> float | None:
-    """A number, also as text; None for anything else, and for what JavaScript cannot count."""
+def _read_number(value: Any) -> float | None:
+    """Read a number, also as text; None for anything else, and beyond JavaScript's whole numbers."""
     if isinstance(value, str) and len(value) < 20 and value.strip().isdecimal():
         value = int(value)
     if not isinstance(value, int | float) or isinstance(value, bool) or not abs(value) < LARGEST:
@@ -100,28 +100,28 @@ def render(result: Result) -> Reply:
         return result.refuse(f"Error: {result.refusals[0].text}")
     if isinstance(result.command, Query):
         rows = rows_of(result.after)
-        return Reply(_read(rows), {"todoList": rows}, shows_list=True)
+        return Reply(_write_list(rows), {"todoList": rows}, shows_list=True)
     entries = result.entries
     rows = [
         {"id": _id(cast("str", entry.alias)), "title": entry.content, "status": _WORDS[entry.status]}
         for entry in entries
     ]
-    warnings = _warnings(rows_of(result.before), rows)
+    warnings = _find_warnings(rows_of(result.before), rows)
     text = "\n".join(["Successfully wrote todo list", *(["", *warnings] if warnings else [])])
     return result.reply(text, {"todoList": rows, "warnings": warnings})
 
 
 def rows_of(todos: TodoList) -> list[dict[str, Any]]:
-    """The list as the model writes it."""
+    """Return the list as the model writes it."""
     shown = shown_items(todos, POLICY)
     return [
         {"id": number, "title": item.content, "status": _WORDS[near]}
-        for number, (item, near) in zip(_numbers([item for item, _ in shown]), shown, strict=True)
+        for number, (item, near) in zip(_number_items([item for item, _ in shown]), shown, strict=True)
     ]
 
 
-def _numbers(items: Sequence[TodoItem]) -> list[int | float]:
-    """The number of each item: the one that the model gave, else ours, else the next that is free."""
+def _number_items(items: Sequence[TodoItem]) -> list[int | float]:
+    """Return the number of each item: the model's, else ours, else the next free one."""
     given = [_id(item.aliases["copilot"]) if "copilot" in item.aliases else None for item in items]
     taken = {number for number in given if number is not None}
     free = 1 + max([int(number) for number in taken] + [int(item.id) for item in items if item.id.isdecimal()] or [0])
@@ -137,13 +137,13 @@ def _numbers(items: Sequence[TodoItem]) -> list[int | float]:
     return numbers
 
 
-def _read(rows: list[dict[str, Any]]) -> str:
+def _write_list(rows: list[dict[str, Any]]) -> str:
     if not rows:
         return "No todo list found."
     return "\n".join(["# Todo List", "", *(f"- {_BOXES[row['status']]} {row['title']}" for row in rows)])
 
 
-def _warnings(before: list[dict[str, Any]], after: list[dict[str, Any]]) -> list[str]:
+def _find_warnings(before: list[dict[str, Any]], after: list[dict[str, Any]]) -> list[str]:
     said: list[str] = []
     if len(after) < FEW:
         said.append("Warning: Small todo list (<3 items). This task might not need a todo list.")

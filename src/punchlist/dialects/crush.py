@@ -50,17 +50,17 @@ def parse(_tool: str, args: Any) -> Parsed:
         if not isinstance(todo, dict) or not all(isinstance(value, str) for value in (content, status, form)):
             return Invalid(f"invalid parameters: todos[{index}] has a field that is no string")
         if status not in THREE:
-            return Invalid(f"invalid status {_quoted(status)} for todo {_quoted(content)}")
+            return Invalid(f"invalid status {_quote(status)} for todo {_quote(content)}")
         entries.append(Entry(sound(content), THREE[status], sound(form) or None))
     return Replace(tuple(entries))
 
 
-def _quoted(text: str) -> str:
-    """The text as Go's `%q` writes it, cut where it is long."""
-    return '"' + "".join(map(_escaped, cut(sound(text[:2000]), 1000))) + '"'
+def _quote(text: str) -> str:
+    """Quote a text as Go's `%q` does, cut where it is long."""
+    return '"' + "".join(map(_escape, cut(sound(text[:2000]), 1000))) + '"'
 
 
-def _escaped(char: str) -> str:
+def _escape(char: str) -> str:
     if char in '"\\':
         return f"\\{char}"
     if char.isprintable():
@@ -83,10 +83,10 @@ def render(result: Result) -> Reply:
         f"{counts[Status.COMPLETED]} completed"
     )
     text = f"Todo list updated successfully.\n\n{said}\n{SUCCESS}."
-    return result.reply(text, _metadata(result, entries))
+    return result.reply(text, _make_metadata(result, entries))
 
 
-def _metadata(result: Result, entries: tuple[Entry, ...]) -> dict[str, Any]:
+def _make_metadata(result: Result, entries: tuple[Entry, ...]) -> dict[str, Any]:
     before = {item.content: near for item, near in shown_items(result.before, POLICY)}
     finished = [entry.content for entry in entries if entry.status is Status.COMPLETED]
     started = [

@@ -104,7 +104,7 @@ def render(result: Result) -> Reply:
 
 
 def rows_of(todos: TodoList) -> list[dict[str, str]]:
-    """The list as the model writes it."""
+    """Return the list as the model writes it."""
     shown = shown_items(todos, POLICY)
     names = item_names([item for item, _ in shown], "cursor")
     return [

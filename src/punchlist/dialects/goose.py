@@ -50,23 +50,23 @@ def parse(_tool: str, args: Any) -> Parsed:
     content = read_fields(args).get("content")
     if not isinstance(content, str):
         return Invalid("Missing required parameter: content")
-    most = _most()
+    most = _read_limit()
     if 0 < most < len(content):
-        return Invalid(_too_large(len(content), most))
+        return Invalid(_describe_size(len(content), most))
     if len(content) > POLICY.limits.other:
-        return Invalid(_too_large(len(content), POLICY.limits.other))
+        return Invalid(_describe_size(len(content), POLICY.limits.other))
     text = sound(content)
     rows = [found for line in text.splitlines() if (found := _ROW.match(line)) is not None]
     entries = tuple(Entry(row[3].rstrip(), _MARKS.get(row[2], Status.PENDING)) for row in rows)
     return Replace(entries, explanation=text)
 
 
-def _most() -> int:
+def _read_limit() -> int:
     given = os.environ.get("GOOSE_TODO_MAX_CHARS", "")
     return int(given) if given.isdecimal() and len(given) < 20 else MOST
 
 
-def _too_large(size: int, most: int) -> str:
+def _describe_size(size: int, most: int) -> str:
     return f"Todo list too large: {size} chars (max: {most})"
 
 
@@ -78,10 +78,10 @@ def render(result: Result) -> Reply:
 
 
 def text_of(todos: TodoList) -> str:
-    """The text as it was written, its rows in the list's order and statuses, with those that came since."""
+    """Return the text as it was written, its rows in the list's order and statuses, with rows added since."""
     shown = shown_items(todos, POLICY)
     lines = (todos.explanation or "").splitlines()
-    places = _places(lines, shown)
+    places = _find_places(lines, shown)
     said: list[str] = []
     written = 0
     for line, place in zip(lines, places, strict=True):
@@ -97,8 +97,8 @@ def text_of(todos: TodoList) -> str:
     return "\n".join([*said, *(_row(item, near) for item, near in shown[written:])])
 
 
-def _places(lines: list[str], shown: list[tuple[TodoItem, Status]]) -> list[int | None]:
-    """For each line the place of its item, in rising order; None for prose, and for a row that is no item any more."""
+def _find_places(lines: list[str], shown: list[tuple[TodoItem, Status]]) -> list[int | None]:
+    """Return the place of each line's item, in rising order; None for prose and for rows without an item."""
     waiting: dict[str, list[int]] = {}
     for place, (item, _) in enumerate(shown):
         waiting.setdefault(match_key(item.content), []).append(place)

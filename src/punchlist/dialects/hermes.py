@@ -82,8 +82,8 @@ def parse(_tool: str, args: Any) -> Parsed:
             return _error("todos must be a list of objects, got unparseable string")
     if not isinstance(todos, list):
         return _error(f"todos must be a list, got {type(todos).__name__}")
-    items = _last_of_each(cast("list[Any]", todos))
-    return _merge(items) if given.get("merge") else _replace(items)
+    items = _drop_repeated(cast("list[Any]", todos))
+    return _read_merge(items) if given.get("merge") else _read_list(items)
 
 
 def _error(problem: str) -> Invalid:
@@ -91,26 +91,26 @@ def _error(problem: str) -> Invalid:
     return Invalid(json.dumps(data), data)
 
 
-def _last_of_each(todos: list[Any]) -> list[Any]:
-    """The items without those whose id comes again. No id is an id like any other; what is no object has none."""
+def _drop_repeated(todos: list[Any]) -> list[Any]:
+    """Keep the last item of each id. A missing id is an id like any other; a value that is no object has none."""
     last = {
-        _word(cast("dict[str, Any]", todo), "id") or "?" if isinstance(todo, dict) else place: place
+        _read_word(cast("dict[str, Any]", todo), "id") or "?" if isinstance(todo, dict) else place: place
         for place, todo in enumerate(todos)
     }
     return [todos[place] for place in sorted(last.values())]
 
 
-def _replace(todos: list[Any]) -> Replace:
-    """The first items, in their order; of the others only one in progress matters, which may come to stand first."""
-    entries = [_entry(todo) for todo in todos[:ITEMS]]
+def _read_list(todos: list[Any]) -> Replace:
+    """Return the first items in their order; of the rest only one in progress counts, which may become the first."""
+    entries = [_read_entry(todo) for todo in todos[:ITEMS]]
     if len(todos) > ITEMS:
-        rest = (_entry(todo) for todo in todos[ITEMS:] if isinstance(todo, dict))
+        rest = (_read_entry(todo) for todo in todos[ITEMS:] if isinstance(todo, dict))
         entries.extend(islice((entry for entry in rest if entry.status is Status.IN_PROGRESS), 1))
-    return Replace(tuple(_lead(entries)[:ITEMS]))
+    return Replace(tuple(_move_focus_first(entries)[:ITEMS]))
 
 
-def _lead(entries: list[Entry]) -> list[Entry]:
-    """The first item in progress moves before the first pending one, as core does with the stored list."""
+def _move_focus_first(entries: list[Entry]) -> list[Entry]:
+    """Move the first item in progress before the first pending one, as core does with the stored list."""
     busy = next((place for place, entry in enumerate(entries) if entry.status is Status.IN_PROGRESS), None)
     first = next((place for place, entry in enumerate(entries) if entry.status is Status.PENDING), None)
     if busy is None or first is None or first > busy:
@@ -118,16 +118,16 @@ def _lead(entries: list[Entry]) -> list[Entry]:
     return [*entries[:first], entries[busy], *entries[first:busy], *entries[busy + 1 :]]
 
 
-def _entry(todo: Any) -> Entry:
+def _read_entry(todo: Any) -> Entry:
     if not isinstance(todo, dict):
         return Entry("(invalid item)", alias="?")
     given = cast("Mapping[str, Any]", todo)
-    status = _STATUSES.get(_word(given, "status").lower(), Status.PENDING)
-    return Entry(_content(given) or _PLACEHOLDER, status, alias=_word(given, "id") or "?")
+    status = _STATUSES.get(_read_word(given, "status").lower(), Status.PENDING)
+    return Entry(_read_content(given) or _PLACEHOLDER, status, alias=_read_word(given, "id") or "?")
 
 
-def _word(given: Mapping[str, Any], key: str) -> str:
-    """The field as text, as Python writes it: null is `None`."""
+def _read_word(given: Mapping[str, Any], key: str) -> str:
+    """Return the field as text, as Python writes it: null is `None`."""
     value = given.get(key, "")
     try:
         return sound(str(value)).strip()
@@ -135,19 +135,19 @@ def _word(given: Mapping[str, Any], key: str) -> str:
         return ""
 
 
-def _content(given: Mapping[str, Any]) -> str:
-    text = _word(given, "content")
+def _read_content(given: Mapping[str, Any]) -> str:
+    text = _read_word(given, "content")
     return text if len(text) <= CHARACTERS else repair(text[: CHARACTERS - len(_TRUNCATED)]) + _TRUNCATED
 
 
-def _merge(todos: list[Any]) -> Merge:
+def _read_merge(todos: list[Any]) -> Merge:
     patches: list[Patch] = []
     for todo in todos:
         given = read_fields(todo)
-        name = _word(given, "id")
+        name = _read_word(given, "id")
         if name:
-            content = _content(given) if given.get("content") else None
-            status = _STATUSES.get(_word(given, "status").lower())
+            content = _read_content(given) if given.get("content") else None
+            status = _STATUSES.get(_read_word(given, "status").lower())
             patches.append(Patch(alias=name, content=content or None, status=status))
     return Merge(tuple(patches), placeholder=_PLACEHOLDER)
 

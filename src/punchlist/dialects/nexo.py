@@ -79,15 +79,15 @@ def parse(_tool: str, args: Any) -> Parsed:
         return Invalid("TodoWrite requires `todos` (array)")
     entries: list[Entry] = []
     for index, todo in enumerate(cast("list[Any]", todos)):
-        entry = _entry(todo)
+        entry = _read_entry(todo)
         if isinstance(entry, str):
             return Invalid(f"todo[{index}]: {entry}")
         entries.append(entry)
     return Replace(tuple(entries))
 
 
-def _entry(todo: Any) -> Entry | str:
-    """The entry, or what is wrong with it. `active_form` counts only where there is no key `activeForm`."""
+def _read_entry(todo: Any) -> Entry | str:
+    """Return the entry, or what is wrong with it. `active_form` counts only without a key `activeForm`."""
     given = read_fields(todo)
     content, status = given.get("content"), given.get("status")
     if not isinstance(content, str):
@@ -104,7 +104,7 @@ def _entry(todo: Any) -> Entry | str:
 
 def render(result: Result) -> Reply:
     if result.refusals:
-        return result.refuse(_refusal(result.refusals[0]))
+        return result.refuse(_describe_refusal(result.refusals[0]))
     written = result.entries
     data = {
         "in_progress_count": sum(entry.status is Status.IN_PROGRESS for entry in written),
@@ -120,7 +120,7 @@ def _todo(form: str, content: str, status: Status) -> dict[str, str]:
     return {"active_form": form, "content": content, "status": status.value}
 
 
-def _refusal(problem: Problem) -> str:
+def _describe_refusal(problem: Problem) -> str:
     match problem.code:
         case "too_many_items":
             return f"too many todo items: {problem.data['count']} > max {problem.data['max']}. Consolidate the list."
@@ -182,7 +182,7 @@ RESOLVE = Tool(
 
 
 class NexoPlans:
-    """nexo's plan tools. They ask for approval only when told to."""
+    """nexo's plan tools. They ask for approval only if the host requires it."""
 
     tools = (ENTER, EXIT)
     operator_tools = (RESOLVE,)
@@ -195,9 +195,9 @@ class NexoPlans:
             case "EnterPlanMode":
                 return EnterPlan(_trimmed(given.get("reason")))
             case "ExitPlanMode":
-                return _submitted(given.get("final_plan"))
+                return _read_plan(given.get("final_plan"))
             case _:
-                return _resolution(given)
+                return _read_resolution(given)
 
     def entered(self, entered: Entered) -> Reply:
         return _object(
@@ -259,7 +259,7 @@ def _unlocked(exit: Exit) -> dict[str, Any]:
     }
 
 
-def _submitted(plan: Any) -> SubmitPlan | Invalid:
+def _read_plan(plan: Any) -> SubmitPlan | Invalid:
     if not isinstance(plan, str):
         return Invalid("ExitPlanMode requires `final_plan` (string)")
     size = len(plan.encode(errors="surrogatepass"))
@@ -269,7 +269,7 @@ def _submitted(plan: Any) -> SubmitPlan | Invalid:
     return SubmitPlan(sound(plan))
 
 
-def _resolution(given: dict[str, Any]) -> ResolvePlan | Invalid:
+def _read_resolution(given: dict[str, Any]) -> ResolvePlan | Invalid:
     plan_id, decision = given.get("plan_id"), given.get("decision")
     if not isinstance(plan_id, str):
         return Invalid("plan_mode_resolve requires `plan_id`")
@@ -291,7 +291,7 @@ def _trimmed(value: Any) -> str | None:
 
 
 def _object(data: dict[str, Any]) -> Reply:
-    """A JSON object with its keys in order, as serde writes it."""
+    """Reply with a JSON object, as serde writes it."""
     return Reply(json.dumps(data, ensure_ascii=False, separators=(",", ":")), data)
 
 
@@ -307,18 +307,18 @@ def rejection(reason: str) -> str:
     )
 
 
-# What people read, and what they write.
+# Lines for people, and the line with which they decide.
 
 _DECISION = r"\s*\[plan-mode\]\s+(approve|reject)\s+plan_id=(\S+)(?:\s+reason=(.*?))?\s*\Z"
 
 
 def resolution(line: str) -> ResolvePlan | Invalid | None:
-    """What a chat message decides: `[plan-mode] approve plan_id=…`; None if it is about something else."""
+    """Read the decision in a chat message: `[plan-mode] approve plan_id=…`; None if it holds none."""
     found = re.match(_DECISION, line)
     if found is None:
         return None
     decision, plan_id, reason = found.groups()
-    return _resolution({"plan_id": plan_id, "decision": decision, "reason": reason})
+    return _read_resolution({"plan_id": plan_id, "decision": decision, "reason": reason})
 
 
 def notify_entered(at: datetime, *, reason: str | None = None, by: Literal["model", "operator"] = "model") -> str:
@@ -331,7 +331,7 @@ def notify_entered_for_danger(at: datetime, check: str) -> str:
 
 
 def notify_exited(plan: str, turn: int) -> str:
-    """`turn` is where the whole plan stands in the host's own log."""
+    """Announce the plan; `turn` is its number in the host's own log."""
     more = "…" if len(plan) > 200 else ""
     return f"[plan-mode] exited — plan: {plan[:200]}{more} (full plan in turn log #{turn})"
 

@@ -93,22 +93,22 @@ TOOL = Tool(
 
 
 class _Malformed(Exception):
-    """Arguments that the schema refuses before any operation runs."""
+    """A refusal by the schema, before any operation runs."""
 
 
 def parse(_tool: str, args: Any) -> Parsed:
     try:
-        ops = _field(args, "ops", list, "ops")
+        ops = _read_field(args, "ops", list, "ops")
         if not ops:
             raise _Malformed("ops: expected at least 1 entry")
         entries = enumerate(cast("list[Any]", ops))
-        return Edit(tuple(chain.from_iterable(_operations(f"ops[{index}]", entry) for index, entry in entries)))
+        return Edit(tuple(chain.from_iterable(_read_operations(f"ops[{index}]", entry) for index, entry in entries)))
     except _Malformed as problem:
         return Invalid(f"Invalid todo_write arguments: {problem}")
 
 
-def _field(value: Any, key: str, kind: type, path: str) -> Any:
-    """The field of an object; None when it is absent."""
+def _read_field(value: Any, key: str, kind: type, path: str) -> Any:
+    """Return the field of an object; None when it is absent."""
     if not isinstance(value, dict):
         raise _Malformed(f"{path}: expected an object, got {type_name(value)}")
     found = cast("dict[str, Any]", value).get(key)
@@ -119,12 +119,12 @@ def _field(value: Any, key: str, kind: type, path: str) -> Any:
     return found
 
 
-def _text(entry: Any, key: str, path: str) -> str:
-    return sound(_field(entry, key, str, path) or "")
+def _read_text(entry: Any, key: str, path: str) -> str:
+    return sound(_read_field(entry, key, str, path) or "")
 
 
-def _texts(entry: Any, path: str) -> tuple[Entry, ...] | None:
-    items = _field(entry, "items", list, path)
+def _read_texts(entry: Any, path: str) -> tuple[Entry, ...] | None:
+    items = _read_field(entry, "items", list, path)
     if items is None:
         return None
     if not items or any(not isinstance(text, str) for text in items):
@@ -132,19 +132,19 @@ def _texts(entry: Any, path: str) -> tuple[Entry, ...] | None:
     return tuple(Entry(sound(text)) for text in items)
 
 
-def _operations(path: str, entry: Any) -> list[Operation]:
-    """An op as operations of core; what its original refuses is refused in its turn, with its words."""
-    verb = _field(entry, "op", str, path)
+def _read_operations(path: str, entry: Any) -> list[Operation]:
+    """Return an op as operations of core; what the original refuses becomes a refusal in its words."""
+    verb = _read_field(entry, "op", str, path)
     if verb not in _VERBS:
         raise _Malformed(f"{path}.op: expected one of {', '.join(_VERBS)}")
-    task, phase, text = (_text(entry, key, path) for key in ("task", "phase", "text"))
-    groups, items = _field(entry, "list", list, path), _texts(entry, path)
+    task, phase, text = (_read_text(entry, key, path) for key in ("task", "phase", "text"))
+    groups, items = _read_field(entry, "list", list, path), _read_texts(entry, path)
     target = Target(item=task or None, phase=phase or None, by="text")
     match verb:
         case "init" if groups is None:
             return [Init(()), Refuse("Missing list for init operation")]
         case "init":
-            return [Init(_groups(groups, path))]
+            return [Init(_read_groups(groups, path))]
         case "append" if not phase:
             return [Refuse("Missing phase name for append operation")]
         case "append" if not items:
@@ -165,11 +165,11 @@ def _operations(path: str, entry: Any) -> list[Operation]:
             return [do.Remove(target)]
 
 
-def _groups(groups: Any, path: str) -> tuple[Group, ...]:
+def _read_groups(groups: Any, path: str) -> tuple[Group, ...]:
     found: list[Group] = []
     for index, group in enumerate(cast("list[Any]", groups or [])):
-        items = _texts(group, f"{path}.list[{index}]")
-        name = _field(group, "phase", str, f"{path}.list[{index}]")
+        items = _read_texts(group, f"{path}.list[{index}]")
+        name = _read_field(group, "phase", str, f"{path}.list[{index}]")
         if items is None or name is None:
             raise _Malformed(f"{path}.list[{index}]: expected phase and items")
         found.append(Group(sound(name), items))
@@ -179,7 +179,7 @@ def _groups(groups: Any, path: str) -> tuple[Group, ...]:
 _BY_ID = re.compile(r"task-[0-9]+")
 
 
-def _said(problem: Problem) -> str:
+def _describe_problem(problem: Problem) -> str:
     match problem.code:
         case "not_found":
             name = _named(problem.data["item"])
@@ -201,20 +201,20 @@ def _said(problem: Problem) -> str:
 
 
 def _named(text: str) -> str:
-    """A text of the input in an error: in full, as in the original, short of thousands of characters."""
+    """Return a text of the input for an error: in full, as in the original, up to thousands of characters."""
     return repair(cut(text, 4000))
 
 
 def render(result: Result) -> Reply:
-    errors = [_said(problem) for problem in result.refusals]
+    errors = [_describe_problem(problem) for problem in result.refusals]
     policy, now = result.policy or POLICY, result.now
     same = result.before.plan_id == result.after.plan_id
     hidden = {item.id for item in result.before.items if same and now is not None and policy.hides(item, now)}
     phases = phases_of(result.after, policy, hidden)
     details: dict[str, Any] = {"phases": phases, "storage": "session" if result.durable else "memory"}
-    if transitions := completed(phases_of(result.before, policy), phases):
+    if transitions := find_completed(phases_of(result.before, policy), phases):
         details["completedTasks"] = transitions
-    text = summary(phases, errors)
+    text = write_summary(phases, errors)
     return Reply(text, details, is_error=bool(errors), problems=result.problems, shows_list=not errors)
 
 
@@ -230,9 +230,9 @@ Phase = dict[str, Any]
 
 
 def phases_of(todos: TodoList, policy: Policy, hidden: Set[str] = frozenset()) -> list[Phase]:
-    """The list as phases with their tasks, empty phases too; items without a phase come first.
+    """Return the list as phases with their tasks, empty phases too; items without a phase come first.
 
-    `hidden` are the ids of closed tasks that are gone from the model's list, with a phase that held nothing else.
+    `hidden` are ids of closed tasks that left the model's list, with a phase that held nothing else.
     """
     tasks: dict[str | None, list[dict[str, Any]]] = {phase.id: [] for phase in todos.phases}
     left: set[str | None] = set()
@@ -258,8 +258,8 @@ def _task(item: TodoItem, status: Status) -> dict[str, Any]:
     return task
 
 
-def completed(before: list[Phase], after: list[Phase]) -> list[dict[str, str]]:
-    """Tasks that were on the list before under the same phase and text, not completed, and are completed now."""
+def find_completed(before: list[Phase], after: list[Phase]) -> list[dict[str, str]]:
+    """Return tasks that are completed now and were not before, by phase and text."""
     statuses = {(phase["name"], task["content"]): task["status"] for phase in before for task in phase["tasks"]}
     return [
         {"phase": phase["name"], "content": task["content"]}
@@ -269,8 +269,8 @@ def completed(before: list[Phase], after: list[Phase]) -> list[dict[str, str]]:
     ]
 
 
-def summary(phases: list[Phase], errors: list[str]) -> str:
-    """The text that the model reads."""
+def write_summary(phases: list[Phase], errors: list[str]) -> str:
+    """Return the text that the model reads."""
     said = [f"Errors: {'; '.join(errors)}"] if errors else []
     tasks = [(phase["name"], task) for phase in phases for task in phase["tasks"]]
     if not tasks:

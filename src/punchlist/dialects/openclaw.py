@@ -78,7 +78,7 @@ def parse(_tool: str, args: Any) -> Parsed:
 
 
 def _text(fields: dict[str, Any], key: str) -> str:
-    """The text of a field, trimmed; empty where there is none."""
+    """Return the trimmed text of a field; empty without one."""
     value = fields.get(key)
     return sound(value).strip() if isinstance(value, str) else ""
 
@@ -97,7 +97,7 @@ def render(result: Result) -> Reply:
 
 
 def plan_event(todos: TodoList) -> dict[str, Any]:
-    """The agent event that OpenClaw sends when the plan changed."""
+    """Return the agent event that OpenClaw sends when the plan changed."""
     data: dict[str, Any] = {"phase": "update", "title": "Plan updated", "source": "codex-app-server"}
     if todos.explanation:
         data["explanation"] = todos.explanation

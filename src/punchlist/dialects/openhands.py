@@ -103,7 +103,7 @@ def render(result: Result) -> Reply:
 
 
 def tasks_of(todos: TodoList) -> list[dict[str, str]]:
-    """The list as the model writes it."""
+    """Return the list as the model writes it."""
     return [_task(item.content, item.notes, near) for item, near in shown_items(todos, POLICY)]
 
 

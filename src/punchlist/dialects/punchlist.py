@@ -85,13 +85,13 @@ TOOL = Tool(
 _TEXT_NAMES = ("text", "content", "title", "step")
 _MOST_PROOFS = 16
 WIDE = 10_000
-"""Characters within which a text must show something; a longer one is refused for its length."""
+"""Characters of a text that are searched for a visible one; a longer text is refused for its length."""
 
 _VERBS = tuple(cast("dict[str, Any]", TOOL.input_schema["properties"]))
 
 
 class _Refusal(Exception):
-    """Arguments that cannot be meant; the text goes to the model."""
+    """A refusal of the arguments; the text goes to the model."""
 
 
 def parse(_tool: str, args: Any) -> Parsed:
@@ -99,58 +99,58 @@ def parse(_tool: str, args: Any) -> Parsed:
     if given is None:
         return Invalid(f"Nothing changed: the arguments are {repair.type_name(args)}, not an object.")
     try:
-        return _command({key: value for key, value in given.items() if value is not None})
+        return _read_command({key: value for key, value in given.items() if value is not None})
     except _Refusal as refusal:
         return Invalid(f"Nothing changed: {refusal}")
 
 
-def _command(given: dict[str, Any]) -> Command | Query:
+def _read_command(given: dict[str, Any]) -> Command | Query:
     unknown = [key for key in given if key not in _VERBS]
     if unknown:
         raise _Refusal(f"`{repair.key_name(unknown[0])}` is unknown; use {', '.join(_VERBS)}.")
-    view = _flag(given, "view", default=False)
-    moves_on = _flag(given, "next", default=True)
+    view = _read_flag(given, "view", default=False)
+    moves_on = _read_flag(given, "next", default=True)
     asked = {key: value for key, value in given.items() if key not in ("view", "next", "evidence")}
     if not asked:
         if "evidence" in given:
             raise _Refusal("`evidence` goes with `done`.")
         return Query()
-    written = _written(repair.from_json(given.get("set")))
+    written = _read_set(repair.from_json(given.get("set")))
     whole = None
     if isinstance(written, list):
         begin = moves_on and "start" not in given
-        whole = do.Replace(_entries("set", cast("list[Any]", written)), begin=begin)
+        whole = do.Replace(_read_entries("set", cast("list[Any]", written)), begin=begin)
         if asked.keys() == {"set"} and not view:
             return whole
-    return do.Edit(tuple(_operations(given, written, moves_on=moves_on)), view=view, first=whole)
+    return do.Edit(tuple(_read_operations(given, written, moves_on=moves_on)), view=view, first=whole)
 
 
-def _written(value: Any) -> Any:
-    """What `set` says: a list, of one if a bare item was given; or new words by id."""
+def _read_set(value: Any) -> Any:
+    """Return the value of `set`: a list, also for a bare item, or new words by id."""
     names = read_fields(value)
     bare = isinstance(value, str) or any(name in names for name in _TEXT_NAMES)
     return [value] if bare else cast("Any", value)
 
 
-def _operations(given: dict[str, Any], written: Any, *, moves_on: bool) -> Iterator[do.Operation]:
-    """The operations of one call, in this order whatever the order of the keys."""
+def _read_operations(given: dict[str, Any], written: Any, *, moves_on: bool) -> Iterator[do.Operation]:
+    """Yield the operations of one call, in this order whatever the order of the keys."""
     if "set" in given and not isinstance(written, list):
-        for item, text in _by_id("set", written):
+        for item, text in _read_by_id("set", written):
             yield do.Reword(_item(item), text)
     if "add" in given:
-        yield do.Append(_entries("add", given["add"]))
-    for item, text in _by_id("note", given.get("note")):
+        yield do.Append(_read_entries("add", given["add"]))
+    for item, text in _read_by_id("note", given.get("note")):
         yield do.Note(_item(item), text)
-    for item, text in _by_id("block", given.get("block")):
+    for item, text in _read_by_id("block", given.get("block")):
         yield do.Block(_item(item), text)
-    done = _ids("done", given.get("done"))
-    evidence = _evidence(given, done)
+    done = _read_ids("done", given.get("done"))
+    evidence = _read_evidence(given, done)
     for item in done:
         yield do.Done(_item(item), evidence, advance=moves_on and "start" not in given)
-    for item in _ids("drop", given.get("drop")):
+    for item in _read_ids("drop", given.get("drop")):
         yield do.Drop(_item(item))
     if "start" in given:
-        started = _ids("start", given["start"])
+        started = _read_ids("start", given["start"])
         if len(started) != 1:
             raise _Refusal("`start` takes one id.")
         yield do.Start(_item(started[0]))
@@ -160,7 +160,7 @@ def _item(name: str) -> Target:
     return Target(item=name, by="id")
 
 
-def _flag(given: dict[str, Any], key: str, *, default: bool) -> bool:
+def _read_flag(given: dict[str, Any], key: str, *, default: bool) -> bool:
     value = given.get(key, default)
     if isinstance(value, str) and value.casefold() in ("true", "false"):
         return value.casefold() == "true"
@@ -169,7 +169,7 @@ def _flag(given: dict[str, Any], key: str, *, default: bool) -> bool:
     return value
 
 
-def _ids(key: str, value: Any) -> list[str]:
+def _read_ids(key: str, value: Any) -> list[str]:
     value = repair.from_json(value)
     if value is None:
         return []
@@ -184,13 +184,13 @@ def _ids(key: str, value: Any) -> list[str]:
     return [cast("str", name) for name in dict.fromkeys(ids)]
 
 
-def _by_id(key: str, value: Any) -> list[tuple[str, str]]:
-    """Pairs of id and text. A bare id is taken for `block`, with no reason."""
+def _read_by_id(key: str, value: Any) -> list[tuple[str, str]]:
+    """Return pairs of id and text. `block` takes a bare id too, without a reason."""
     value = repair.from_json(value)
     if value is None:
         return []
     if key == "block" and not isinstance(value, dict):
-        return [(name, "") for name in _ids(key, value)]
+        return [(name, "") for name in _read_ids(key, value)]
     if not isinstance(value, dict):
         raise _Refusal(f"`{key}` takes {{id: text}}.")
     given = cast("dict[Any, Any]", value)
@@ -201,7 +201,7 @@ def _by_id(key: str, value: Any) -> list[tuple[str, str]]:
     return [(cast("str", name), repair_text(text)) for name, text in named]
 
 
-def _evidence(given: dict[str, Any], done: list[str]) -> tuple[Evidence, ...]:
+def _read_evidence(given: dict[str, Any], done: list[str]) -> tuple[Evidence, ...]:
     if "evidence" not in given:
         return ()
     if not done:
@@ -210,10 +210,10 @@ def _evidence(given: dict[str, Any], done: list[str]) -> tuple[Evidence, ...]:
     several = cast("list[Any]", value) if isinstance(value, list) else [value]
     if len(several) > _MOST_PROOFS:
         raise _Refusal(f"`evidence` takes up to {_MOST_PROOFS}.")
-    return tuple(map(_proof, several))
+    return tuple(map(_read_proof, several))
 
 
-def _proof(value: Any) -> Evidence:
+def _read_proof(value: Any) -> Evidence:
     kind = None
     if isinstance(value, dict):
         offered = cast("dict[str, Any]", value)
@@ -223,25 +223,25 @@ def _proof(value: Any) -> Evidence:
     return Evidence(repair_text(value), kind)
 
 
-def _entries(key: str, value: Any) -> tuple[Entry, ...]:
+def _read_entries(key: str, value: Any) -> tuple[Entry, ...]:
     value = repair.from_json(value)
     if isinstance(value, dict | str):
         value = [value]
     if not isinstance(value, list):
         raise _Refusal(f"`{key}` takes a list of items.")
-    return tuple(_entry(key, index, item) for index, item in enumerate(cast("list[Any]", value)))
+    return tuple(_read_entry(key, index, item) for index, item in enumerate(cast("list[Any]", value)))
 
 
-def _visible(key: str, index: int, text: str) -> str:
+def _check_visible(key: str, index: int, text: str) -> str:
     if text.strip() and not clean(text[:WIDE]).text.strip():
         raise _Refusal(f"`{key}[{index}]` has no text that can be seen.")
     return sound(text)
 
 
-def _entry(key: str, index: int, value: Any) -> Entry:
+def _read_entry(key: str, index: int, value: Any) -> Entry:
     given = repair.as_object(value)
     if given is None and isinstance(value, str):
-        return Entry(_visible(key, index, value), keeps=True)
+        return Entry(_check_visible(key, index, value), keeps=True)
     if given is None:
         raise _Refusal(f"`{key}[{index}]` is a text or an object with `text`.")
     text = next((given[name] for name in _TEXT_NAMES if name in given), None)
@@ -257,7 +257,7 @@ def _entry(key: str, index: int, value: Any) -> Entry:
         raise _Refusal(f"`{key}[{index}]` has an unknown status; use {known}.")
     reason = given.get("reason")
     return Entry(
-        content=_visible(key, index, text),
+        content=_check_visible(key, index, text),
         status=status,
         keeps="status" not in given or None,
         active_form=None if doing is None else repair_text(doing),
@@ -269,7 +269,7 @@ def _entry(key: str, index: int, value: Any) -> Entry:
 
 
 VIEW_AFTER = 10
-"""After so many replies without the whole list, the next one shows it."""
+"""Replies without the whole list after which the next one shows it."""
 
 MARKS = {
     Status.PENDING: "[ ]",
@@ -298,7 +298,7 @@ def render(result: Result) -> Reply:
     whole = asked or result.behind or result.unseen >= VIEW_AFTER
     lines = [problem.text for problem in result.problems]
     if not isinstance(result.command, Query):
-        lines.extend(_changes(result))
+        lines.extend(_describe_changes(result))
     done, total, _ = after.progress
     lines.extend([*render_list(after), f"{done}/{total} done"] if whole else [f"{_focus(after)} {done}/{total}"])
     shows = whole or _wrote_whole(result)
@@ -313,7 +313,7 @@ def _wrote_whole(result: Result) -> bool:
 
 
 def render_list(todos: TodoList) -> list[str]:
-    """The whole list, a line an item, phases as headings; and how many were left out."""
+    """Return the whole list, one line per item, phases as headings; then the items left out."""
     if not todos.items:
         return ["The list is empty; `set` makes one."]
     lines: list[str] = []
@@ -328,7 +328,7 @@ def render_list(todos: TodoList) -> list[str]:
     return lines
 
 
-def _changes(result: Result) -> Iterator[str]:
+def _describe_changes(result: Result) -> Iterator[str]:
     before = {item.id: item for item in result.before.items}
     if result.before.plan_id != result.after.plan_id:
         before = {}

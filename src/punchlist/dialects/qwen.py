@@ -71,7 +71,7 @@ def parse(_tool: str, args: Any) -> Parsed:
     entries: list[Entry] = []
     edges: dict[str, list[str]] = {}
     for todo in cast("list[Any]", todos):
-        problem = _problem(todo)
+        problem = _find_problem(todo)
         if problem is not None:
             return Invalid(problem)
         fields = cast("dict[str, Any]", todo)
@@ -79,14 +79,14 @@ def parse(_tool: str, args: Any) -> Parsed:
         if name in edges:
             return Invalid("Todo IDs must be unique within the array.")
         edges[name] = [sound(other) for other in others or ()]
-        blocker = None if others is None else _order(edges[name])
+        blocker = None if others is None else _describe_order(edges[name])
         word = None if others is None else json.dumps(edges[name], ensure_ascii=False)
         entries.append(Entry(sound(fields["content"]), THREE[fields["status"]], alias=name, blocker=blocker, word=word))
-    problem = _edge_problem(edges)
+    problem = _find_edge_problem(edges)
     return Replace(tuple(entries)) if problem is None else Invalid(problem)
 
 
-def _problem(todo: Any) -> str | None:
+def _find_problem(todo: Any) -> str | None:
     if not isinstance(todo, dict):
         return "Each todo must be an object."
     fields = cast("dict[str, Any]", todo)
@@ -104,7 +104,7 @@ def _problem(todo: Any) -> str | None:
     return None if extra is None else f'Unknown field "{key_name(extra)}" of a todo.'
 
 
-def _edge_problem(edges: dict[str, list[str]]) -> str | None:
+def _find_edge_problem(edges: dict[str, list[str]]) -> str | None:
     for name, others in edges.items():
         if len(set(others)) != len(others):
             return f'Todo "{name}" must not contain duplicate blockedBy references.'
@@ -127,8 +127,8 @@ def _edge_problem(edges: dict[str, list[str]]) -> str | None:
     return None if len(free) == len(edges) else "Todo dependencies must not contain a cycle."
 
 
-def _order(others: list[str]) -> Blocker:
-    """What comes first, for people to read; none takes an earlier order away."""
+def _describe_order(others: list[str]) -> Blocker:
+    """Return the order as a blocker for people to read; an empty one removes an earlier order."""
     return Blocker(f"after {', '.join(others)}") if others else Blocker()
 
 
@@ -165,26 +165,26 @@ def _todo(entry: Entry, kept: TodoItem | None, names: set[str]) -> dict[str, Any
     todo: dict[str, Any] = {"id": entry.alias, "content": entry.content, "status": entry.status.value}
     if entry.word is not None:
         todo["blockedBy"] = json.loads(entry.word)
-    elif kept is not None and (before := _before(kept, names)):
+    elif kept is not None and (before := _find_predecessors(kept, names)):
         todo["blockedBy"] = before
     return todo
 
 
-def _before(item: TodoItem, names: set[str]) -> list[str]:
-    """The ids, of those in use, that come before the item."""
+def _find_predecessors(item: TodoItem, names: set[str]) -> list[str]:
+    """Return the ids in use that come before the item."""
     if item.blocker is None or not item.blocker.is_order:
         return []
     return [name for name in item.blocker.reason.removeprefix("after ").split(", ") if name in names]
 
 
 def rows_of(todos: TodoList) -> list[dict[str, Any]]:
-    """The list as the model writes it."""
+    """Return the list as the model writes it."""
     shown = shown_items(todos, POLICY)
     names = item_names([item for item, _ in shown], "qwen")
     rows: list[dict[str, Any]] = []
     for name, (item, near) in zip(names, shown, strict=True):
         row: dict[str, Any] = {"id": name, "content": item.content, "status": near.value}
-        if before := _before(item, set(names)):
+        if before := _find_predecessors(item, set(names)):
             row["blockedBy"] = before
         rows.append(row)
     return rows

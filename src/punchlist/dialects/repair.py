@@ -1,4 +1,4 @@
-"""Input repair, shared by the dialects that allow it. Each dialect names the repairs that its original makes.
+"""Repair malformed input, for the dialects that allow it. Each dialect names the repairs that its original makes.
 
 - `json_string`: a JSON text where an array or object belongs
 - `bare_object`: one object where a list belongs
@@ -46,7 +46,7 @@ def sound(text: str) -> str:
 
 
 def from_json(value: Any) -> Any:
-    """The value of a JSON text for an array or object; anything else as it is."""
+    """Decode a JSON text of an array or object; return anything else as it is."""
     if not isinstance(value, str) or value.lstrip()[:1] not in ("[", "{"):
         return value
     try:
@@ -56,20 +56,20 @@ def from_json(value: Any) -> Any:
 
 
 def as_list(value: Any) -> Any:
-    """A list for a JSON text of one, or for a single object; anything else as it is."""
+    """Return a list for a JSON text of one, or for a single object; anything else as it is."""
     value = from_json(value)
     return [value] if isinstance(value, dict) else value
 
 
 def as_status(value: Any) -> Status | None:
-    """The status meant by any usual spelling, or None."""
+    """Return the status meant by any usual spelling, or None."""
     if not isinstance(value, str):
         return None
     return _SPELLINGS.get("".join(char for char in value.casefold() if char.isalnum()))
 
 
 def as_id(value: Any) -> str | None:
-    """An id given as text, as a number or as `#3`; None if it is nothing of the kind."""
+    """Return an id given as text, as a number or as `#3`; None for anything else."""
     if isinstance(value, bool):
         return None
     if isinstance(value, int) or (isinstance(value, float) and value.is_integer()):
@@ -80,7 +80,7 @@ def as_id(value: Any) -> str | None:
 
 
 def as_object(value: Any) -> dict[str, Any] | None:
-    """The arguments of a call as an object; None if they are none."""
+    """Return the arguments of a call as an object; None if they are not one."""
     value = from_json(value)
     return cast("dict[str, Any]", value) if isinstance(value, dict) else None
 
@@ -91,12 +91,12 @@ def read_fields(value: Any) -> dict[str, Any]:
 
 
 def key_name(key: object) -> str:
-    """A key of the input as a message names it, on one line; of one that is no text, its type."""
+    """Return a key of the input for a message, on one line; its type if it is not text."""
     return for_prompt(cut(repair(key), 80)) if isinstance(key, str) else type_name(key)
 
 
 def type_name(value: Any) -> str:
-    """The JSON name of a value's type."""
+    """Return the JSON name of a value's type."""
     names: list[tuple[type | tuple[type, ...], str]] = [
         (bool, "boolean"),
         (str, "string"),

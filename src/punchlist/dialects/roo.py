@@ -87,7 +87,7 @@ def render(result: Result) -> Reply:
 
 
 def checklist(todos: TodoList) -> str:
-    """The list as the model writes it."""
+    """Return the list as the model writes it."""
     return _rows((near, " ".join(item.content.split())) for item, near in shown_items(todos, POLICY))
 
 

@@ -1,7 +1,7 @@
-"""JSON text read as serde_json reads it into structs: from left to right, and the first mistake ends it, in its words.
+"""Read JSON text into structs as serde_json does: from left to right, up to the first mistake, with its error texts.
 
-Positions are serde's: the line, and how many bytes of it were read. A mistake at a character that was only looked at
-counts that character too (`peek`), one at an array or object that should be something else does not.
+Positions are serde's: the line, and how many bytes of it were read. A mistake at a character that was only peeked at
+counts that character too, one at an array or object of the wrong type does not.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ _UNFINISHED = re.compile(r"\.|[eE][+-]?|(?=[0-9])")
 _HEX = re.compile(r"[0-9a-fA-F]{4}")
 _NO_VALUE = "EOF while parsing a value"
 _LONGEST = 1000
-"""So much of a text from the input stands in an error; serde itself would repeat it all."""
+"""Most characters of the input in an error; serde itself would repeat it all."""
 
 
 class SerdeError(Exception):
-    """What serde would say, with the position at the end."""
+    """serde's error text, with the position at the end."""
 
 
 class Reader:
-    """A place in a JSON text. Each method reads one value there and moves behind it."""
+    """A position in a JSON text. Each method reads one value there and moves past it."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -43,7 +43,7 @@ class Reader:
         raise SerdeError(f"{problem} at line {line} column {column}")
 
     def peek(self) -> str:
-        """The next character that is no blank, not yet read; empty at the end."""
+        """Return the next character that is not whitespace, without reading it; empty at the end."""
         found = _BLANKS.match(self.text, self.at)
         self.at = found.end() if found else self.at
         return self.text[self.at : self.at + 1]
@@ -55,7 +55,7 @@ class Reader:
     # Structs, arrays and what is in them.
 
     def struct(self, name: str, fields: Mapping[str, Callable[[], Any]], required: Collection[str]) -> dict[str, Any]:
-        """The fields of a struct that allows no others: an object, or an array with the fields in their order."""
+        """Read a struct that allows no other fields: an object, or an array with the fields in their order."""
         if self.peek() == "[":
             return self._in_order(name, fields, required)
         if self.peek() != "{":
@@ -98,7 +98,7 @@ class Reader:
         return found
 
     def _key(self, *, first: bool) -> str | None:
-        """The next key of an object; None before its end."""
+        """Read the next key of an object; None before its end."""
         char = self.peek()
         if char == "}":
             return None
@@ -151,7 +151,7 @@ class Reader:
         return self.string()
 
     def variant(self, known: Sequence[str]) -> str:
-        """A variant of an enum: its name, or an object with its name and null."""
+        """Read a variant of an enum: its name, or an object with its name and null."""
         char = self.peek()
         if char not in ('"', "{"):
             self.fail("expected value" if char else _NO_VALUE, peek=True)
@@ -195,7 +195,7 @@ class Reader:
             self._escape()
 
     def _escape(self) -> None:
-        """What stands behind a backslash."""
+        """Check the escape after a backslash."""
         self.at += 1
         if self.at > len(self.text):
             self.at = len(self.text)
@@ -223,7 +223,7 @@ class Reader:
     # What is there instead.
 
     def unexpected(self, expected: str) -> NoReturn:
-        """Fails with the type of what comes next."""
+        """Fail with the type of the next value."""
         char = self.peek()
         if char and char in "ntf":
             word = {"n": "null", "t": "true", "f": "false"}[char]
@@ -267,7 +267,7 @@ class Reader:
 
 
 def _float(value: float) -> str:
-    """As serde prints it: like Python, but for the form of exponents."""
+    """Print a number as serde does: like Python, except for exponents."""
     number, _, exponent = repr(value).partition("e")
     if not exponent:
         return number
@@ -275,7 +275,7 @@ def _float(value: float) -> str:
 
 
 def _debug(text: str) -> str:
-    """A text as Rust shows it to programmers."""
+    """Quote a text as Rust's `{:?}` does."""
     text = cut(text, _LONGEST)
     plain = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t", "\0": "\\0"}
     shown = (plain.get(char) or (char if char.isprintable() else f"\\u{{{ord(char):x}}}") for char in text)

@@ -114,15 +114,15 @@ def parse(_tool: str, args: Any) -> FlowCommand | Invalid:
         match action:
             case "start":
                 return StartFlow(
-                    controller_id=_required(given, "controller_id"),
-                    goal=_required(given, "goal"),
-                    current_step=_optional(given, "current_step") or FIRST_STEP,
-                    state=_json(given, "state"),
+                    controller_id=_read_required(given, "controller_id"),
+                    goal=_read_required(given, "goal"),
+                    current_step=_read_optional(given, "current_step") or FIRST_STEP,
+                    state=_read_json(given, "state"),
                 )
             case "list_mine":
                 return ListFlows()
             case "status" | "advance" | "wait" | "finish" | "fail" | "cancel":
-                return _on_flow(action, given, _flow(given))
+                return _read_flow_action(action, given, _read_flow_id(given))
             case _:
                 known = "|".join(ACTIONS)
                 return Invalid(f"unknown action `{sound(action[:1000])}`; expected {known}", code="unknown_action")
@@ -131,24 +131,24 @@ def parse(_tool: str, args: Any) -> FlowCommand | Invalid:
 
 
 class _Refused(Exception):
-    """What is wrong with the arguments, in nexo's words."""
+    """A refusal of the arguments, in nexo's words."""
 
 
-def _on_flow(action: str, given: Mapping[str, Any], flow: str) -> OnFlow:
-    """The command. What is wrong besides the flow is said later: first it has to be there, and to be the caller's."""
+def _read_flow_action(action: str, given: Mapping[str, Any], flow: str) -> OnFlow:
+    """Return the command. Other mistakes are reported later: first the flow has to exist and be the caller's."""
     try:
         match action:
             case "advance":
                 return AdvanceFlow(
-                    flow=flow, patch=_json(given, "patch"), current_step=_optional(given, "current_step")
+                    flow=flow, patch=_read_json(given, "patch"), current_step=_read_optional(given, "current_step")
                 )
             case "wait":
-                return _waiting(given, flow)
+                return _read_wait(given, flow)
             case "finish":
-                final = (_json(given, "final_state"),) if "final_state" in given else None
+                final = (_read_json(given, "final_state"),) if "final_state" in given else None
                 return FinishFlow(flow=flow, final_state=final)
             case "fail":
-                return FailFlow(flow=flow, reason=_required(given, "reason"))
+                return FailFlow(flow=flow, reason=_read_required(given, "reason"))
             case "cancel":
                 return CancelFlow(flow=flow)
             case _:
@@ -157,16 +157,16 @@ def _on_flow(action: str, given: Mapping[str, Any], flow: str) -> OnFlow:
         return ShowFlow(flow=flow, refused=str(refused))
 
 
-def _waiting(given: Mapping[str, Any], flow: str) -> WaitFlow:
+def _read_wait(given: Mapping[str, Any], flow: str) -> WaitFlow:
     if "wait_condition" not in given:
         raise _Refused("missing `wait_condition`")
-    condition = parse_condition(_json(given, "wait_condition"))
+    condition = parse_condition(_read_json(given, "wait_condition"))
     if condition is None:
         raise _Refused(_SHAPE)
     return WaitFlow(flow=flow, condition=condition)
 
 
-def _required(given: Mapping[str, Any], key: str) -> str:
+def _read_required(given: Mapping[str, Any], key: str) -> str:
     value = given.get(key)
     if not isinstance(value, str):
         raise _Refused(f"missing or invalid `{key}`")
@@ -176,20 +176,20 @@ def _required(given: Mapping[str, Any], key: str) -> str:
     return text
 
 
-def _optional(given: Mapping[str, Any], key: str) -> str | None:
+def _read_optional(given: Mapping[str, Any], key: str) -> str | None:
     value = given.get(key)
     return sound(value).strip() or None if isinstance(value, str) else None
 
 
-def _flow(given: Mapping[str, Any]) -> str:
-    found = uuid_of(_required(given, "flow_id"))
+def _read_flow_id(given: Mapping[str, Any]) -> str:
+    found = read_uuid(_read_required(given, "flow_id"))
     if found.problem:
         raise _Refused(f"`flow_id` is not a valid UUID: {found.problem}")
     return found.text
 
 
-def _json(given: Mapping[str, Any], key: str) -> Any:
-    """The value of a key as JSON has it, an empty object where there is none. Lone surrogates are replaced."""
+def _read_json(given: Mapping[str, Any], key: str) -> Any:
+    """Return the value of a key as JSON, an empty object without the key. Lone surrogates are replaced."""
     if key not in given:
         return {}
     try:
@@ -246,7 +246,7 @@ def _envelope(flow: Flow) -> dict[str, Any]:
 
 
 def refusal(error: PunchlistError) -> str:
-    """Why something was refused, as nexo says it; ours where it has no words for it."""
+    """Return the reason of a refusal in nexo's words; in ours where it has none."""
     data = {name: str(value) for name, value in error.data.items()}
     match error:
         case FlowUnknown():
@@ -273,14 +273,14 @@ _URN = "urn:uuid:"
 
 
 class Uuid(NamedTuple):
-    """A UUID in its usual spelling; or what is wrong with the text."""
+    """A UUID in its usual spelling, or the problem with the text."""
 
     text: str
     problem: str = ""
 
 
-def uuid_of(text: str) -> Uuid:
-    """Plain, hyphenated, in braces or as a URN."""
+def read_uuid(text: str) -> Uuid:
+    """Read a UUID as Rust's `uuid` does: plain, hyphenated, in braces or as a URN, with its error texts."""
     inner, offset = text, 0
     if text.startswith("{") and text.endswith("}") and len(text) > 1:
         inner, offset = text[1:-1], 1
