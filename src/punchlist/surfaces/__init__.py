@@ -1,1 +1,1 @@
-"""What people look at in a terminal. Pure: values in, lines of styled text out; printing is the command line's."""
+"""What people see in a terminal. Pure: values in, lines of styled text out; the command line prints them."""

@@ -24,33 +24,14 @@ from punchlist.surfaces.reports import (
 from punchlist.surfaces.spans import Glyphs, Line, Span, Style, packed, shown
 from punchlist.text import cut, fit, width
 
-
-class Silent(NamedTuple):
-    """An agent that has fallen silent: which of the stalls it is, and for how long if that is known."""
-
-    session: str
-    agent: str
-    detector: str
-    silent: timedelta | None = None
-
-
-_SAID: Final = {
+_STALLS: Final = {
     "nothing_submitted": "was started{for}, and was given nothing to do",
     "no_runtime_event": "was given something to do{for}, and nothing has come from it since",
     "no_output": "has shown no sign of life{for}, and has said nothing yet; perhaps a tool still runs",
     "silent_after_output": "has shown no sign of life{for}; perhaps it waits for an answer",
     "timed_out": "has come to no end, and is no longer waited for",
 }
-_AGO: Final = frozenset({"nothing_submitted", "no_runtime_event"})
-
-
-def silence_words(who: str, silent: Silent) -> str:
-    """What is the matter with an agent of that name, as a sentence."""
-    said = _SAID.get(silent.detector, "has shown no sign of life{for}")
-    long = "" if silent.silent is None else span(silent.silent)
-    when = "" if not long else f" {long} ago" if silent.detector in _AGO else f" for {long}"
-    return f"{who} {said.replace('{for}', when)}."
-
+_SINCE: Final = frozenset({"nothing_submitted", "no_runtime_event"})
 
 _MARGIN: Final = 4
 _TEXT: Final = 80
@@ -66,10 +47,31 @@ _MOST_KNOWN: Final = 2
 
 _MOST_LINES: Final = 3
 _SESSION: Final = 16
+"""Characters of a session id that is shown whole."""
+
+_MOST_ROWS: Final = 4
+"""Rows of one section; what is beyond is counted."""
+
+
+class Silent(NamedTuple):
+    """An agent that has fallen silent: the stall that was detected, and its length if that is known."""
+
+    session: str
+    agent: str
+    detector: str
+    silent: timedelta | None = None
+
+
+def silence_words(who: str, silent: Silent) -> str:
+    """Return the stall of an agent of that name as a sentence."""
+    said = _STALLS.get(silent.detector, "has shown no sign of life{for}")
+    long = "" if silent.silent is None else span(silent.silent)
+    when = "" if not long else f" {long} ago" if silent.detector in _SINCE else f" for {long}"
+    return f"{who} {said.replace('{for}', when)}."
 
 
 class ItemRows:
-    """The items of one brief as rows of lines; who they belong to is told where there are several."""
+    """The items of one brief as rows of lines; their agents are named where there are several."""
 
     def __init__(self, entries: Iterable[ItemReport], changes: Changes, glyphs: Glyphs, columns: int) -> None:
         self._names = names({(entry.subject.session, entry.subject.agent) for entry in entries})
@@ -94,7 +96,7 @@ class ItemRows:
         return [f"{fit(text, room - width(known) - 3, mark)} {self._glyphs.dash} {known}"]
 
     def _known(self, entry: ItemReport) -> Iterator[str]:
-        """What is known of an item, the more important first."""
+        """Yield what is known of an item, the more important first."""
         owner, changed = (entry.subject.session, entry.subject.agent), self._changes.get(entry.subject)
         said = [
             entry.grade if entry.grade in ("contradicted", "asserted", "confirmed") else "",
@@ -110,22 +112,22 @@ class ItemRows:
 
 
 def names(owners: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
-    """What each of these agents, given with its session, is called: with the session where two have one name."""
+    """Return a name for each session and agent: with the session where two agents have one name."""
     known = list(owners)
     said = [agent for _, agent in known]
     return {
-        (session, agent): agent if said.count(agent) == 1 else f"{agent} in {short(session)}"
+        (session, agent): agent if said.count(agent) == 1 else f"{agent} in {_short_session(session)}"
         for session, agent in known
     }
 
 
-def short(session: str) -> str:
-    """A session as people tell it from others: of a long id the end, which is by chance."""
+def _short_session(session: str) -> str:
+    """Return the part of a session id by which people tell it from others: of a long one the end, which is random."""
     return session if len(session) <= _SESSION else session[-8:]
 
 
 def wrapped(text: str, glyphs: Glyphs, columns: int) -> Sequence[str]:
-    """A text on a few lines of that many columns with the margin of a row."""
+    """Wrap a text on a few lines of that many columns, with the margin of a row."""
     room = max(1, columns - _MARGIN) if columns else 0
     lines = list(packed([shown(text)], room, ""))
     if len(lines) <= _MOST_LINES:
@@ -134,7 +136,7 @@ def wrapped(text: str, glyphs: Glyphs, columns: int) -> Sequence[str]:
 
 
 def _fitting(parts: Iterable[str], room: int) -> str:
-    """As many parts as there is room for, none of them cut."""
+    """Return as many parts as there is room for, none of them cut."""
     kept: list[str] = []
     for part in parts:
         if width(", ".join([*kept, part])) <= room:
@@ -142,12 +144,8 @@ def _fitting(parts: Iterable[str], room: int) -> str:
     return ", ".join(kept)
 
 
-MOST: int = 4
-"""Rows of one section; what is beyond is counted."""
-
-
 class Around(Struct, frozen=True):
-    """What a brief shows beside what the log says: who waits for the reader, who is silent, and what it cost since."""
+    """What a brief shows besides the log: what waits for the reader, silent agents, and the cost since then."""
 
     questions: Sequence[str] = ()
     plans: Sequence[str] = ()
@@ -160,32 +158,31 @@ def is_empty(brief: Brief, around: Around) -> bool:
 
 
 def brief_lines(brief: Brief, around: Around, changes: Changes, glyphs: Glyphs, columns: int = 0) -> Iterator[Line]:
-    """One screen at most, of so many `columns`, if any."""
+    """Yield the lines of a brief, one screen at most; with `columns`, they fit into them."""
     if is_empty(brief, around):
         yield (Span("Nothing happened since you last looked, and nothing waits for you."),)
         return
     rows = ItemRows((*done(brief), *brief.failed, *brief.under_way), changes, glyphs, columns)
 
-    def section(name: str, found: Sequence[Sequence[str]], style: Style) -> Iterator[Line]:
-        return _section(name, found, style, glyphs)
-
     waiting = [*around.questions, *around.plans, *(_blocked(entry) for entry in brief.waiting)]
-    stalled = noticed_words(brief, around)
-    yield from section("Waiting on you", [wrapped(text, glyphs, columns) for text in waiting], "accent")
-    yield from section("Done, but not borne out", rows.of(brief.doubtful), "bad")
-    yield from section("Failed", rows.of(brief.failed), "bad")
-    yield from section("Stalled or going in circles", [wrapped(text, glyphs, columns) for text in stalled], "warning")
-    yield from section("Done and checked", rows.of(brief.verified), "good")
-    yield from section("Done, with work behind it", rows.of(brief.worked), "plain")
-    yield from section("Done, not judged", rows.of(brief.unjudged), "dim")
-    yield from section("Under way", rows.of(brief.under_way), "focus")
+    stalled = _noticed_words(brief, around)
+    yield from _section(glyphs, "Waiting on you", [wrapped(text, glyphs, columns) for text in waiting], "accent")
+    yield from _section(glyphs, "Done, but not borne out", rows.of(brief.doubtful), "bad")
+    yield from _section(glyphs, "Failed", rows.of(brief.failed), "bad")
+    yield from _section(
+        glyphs, "Stalled or going in circles", [wrapped(text, glyphs, columns) for text in stalled], "warning"
+    )
+    yield from _section(glyphs, "Done and checked", rows.of(brief.verified), "good")
+    yield from _section(glyphs, "Done, with work behind it", rows.of(brief.worked), "plain")
+    yield from _section(glyphs, "Done, not judged", rows.of(brief.unjudged), "dim")
+    yield from _section(glyphs, "Under way", rows.of(brief.under_way), "focus")
     cost = f"; the todo layer cost about {counted(around.tokens, 'token')}" if around.tokens else ""
     said = f"Work since: {', '.join(tally_words(brief.work, kinds=False))}{cost}."
     yield from ((Span(line, "dim"),) for line in packed([said], columns, ""))
 
 
-def noticed_words(brief: Brief, around: Around) -> list[str]:
-    """Who is silent now, who was, and what else detectors found; agents of one name are told apart."""
+def _noticed_words(brief: Brief, around: Around) -> list[str]:
+    """Return the agents that are or were silent and other findings, as sentences."""
     owners = {(one.session, one.agent) for one in (*around.stalls, *brief.noticed)}
     called, silent = names(owners), {(one.session, one.agent) for one in around.stalls}
     said = [silence_words(called[one.session, one.agent], one) for one in around.stalls]
@@ -199,12 +196,12 @@ def noticed_words(brief: Brief, around: Around) -> list[str]:
 
 
 def done(brief: Brief) -> tuple[ItemReport, ...]:
-    """All that was called done."""
+    """Return all items that were called done."""
     return (*brief.verified, *brief.worked, *brief.doubtful, *brief.unjudged)
 
 
 def brief_data(brief: Brief, around: Around, changes: Changes) -> dict[str, Any]:
-    """The same as JSON values."""
+    """Return a brief as JSON values."""
     parts = ("verified", "worked", "doubtful", "unjudged", "failed", "waiting", "under_way")
     called = names({(one.session, one.agent) for one in around.stalls})
     return {
@@ -230,12 +227,12 @@ def brief_data(brief: Brief, around: Around, changes: Changes) -> dict[str, Any]
     }
 
 
-def _section(name: str, rows: Sequence[Sequence[str]], style: Style, glyphs: Glyphs) -> Iterator[Line]:
-    """Rows of one or more lines each, under their name."""
+def _section(glyphs: Glyphs, name: str, rows: Sequence[Sequence[str]], style: Style) -> Iterator[Line]:
+    """Yield rows of one or more lines each, under their name."""
     if not rows:
         return
     yield (Span(f"{name} ({len(rows)})", style),)
-    kept = rows if len(rows) <= MOST else rows[: MOST - 1]
+    kept = rows if len(rows) <= _MOST_ROWS else rows[: _MOST_ROWS - 1]
     for first, *more in kept:
         yield (Span(f"  {glyphs.dot} {first}"),)
         yield from ((Span(f"    {line}", "dim"),) for line in more)

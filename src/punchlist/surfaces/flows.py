@@ -1,4 +1,4 @@
-"""Flows as lines, for a terminal."""
+"""Flows: one row each, and a card with all facts about one."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SHORT = 8
 
 
 def flow_row(flow: Flow, now: datetime, display: Display) -> Line:
-    """A flow on one line: the beginning of its id, its status, its step and its goal."""
+    """Return a flow on one line: the beginning of its id, its status, its step and its goal."""
     return cut(
         (
             Span(f"{flow.id[:_SHORT]}  ", "dim"),
@@ -46,11 +46,11 @@ def _more(flow: Flow) -> str:
         return "  to be cancelled"
     if flow.status is FlowStatus.CREATED and flow.held_by:
         return f"  after {', '.join(each[:_SHORT] for each in flow.held_by[:3])}"
-    return f"  for {waits_for(flow)}" if flow.status is FlowStatus.WAITING else ""
+    return f"  for {_condition(flow)}" if flow.status is FlowStatus.WAITING else ""
 
 
-def waits_for(flow: Flow) -> str:
-    """What a waiting flow waits for, in a few words."""
+def _condition(flow: Flow) -> str:
+    """Return the condition of a waiting flow in a few words."""
     found = parse_condition(flow.wait)
     if found is None:
         return "something of its own"
@@ -62,7 +62,7 @@ def waits_for(flow: Flow) -> str:
 def flow_card(
     flow: Flow, steps: Sequence[FlowStep], events: Sequence[Event], now: datetime, display: Display
 ) -> Iterator[Line]:
-    """All about one flow. `events` come the latest first."""
+    """Yield all facts about one flow. `events` come the latest first."""
     yield (Span(shown(flow.goal), "bold"),)
     facts = {
         "id": flow.id,
@@ -73,27 +73,21 @@ def flow_card(
         "asked by": flow.requester_origin,
         "after": ", ".join(flow.after),
         "revision": f"{flow.revision}, {ago(flow.updated_at, now)}",
-        "state": _json(flow.state),
+        "state": msgspec.json.encode(flow.state).decode(),
     }
     for name, said in facts.items():
         if said:
             yield _fact(name, said, display)
     for step in steps:
-        task = f"{step.run_id} {step.status} {step.task}"
-        yield _fact("step run", task, display)
+        yield _fact("step run", f"{step.run_id} {step.status} {step.task}", display)
     for event in events:
-        told = f"{event.at:%Y-%m-%d %H:%M:%S}  {sentence(event, display.glyphs)}"
-        yield _fact("event", told, display)
+        yield _fact("event", f"{event.at:%Y-%m-%d %H:%M:%S}  {sentence(event, display.glyphs)}", display)
 
 
 def _fact(name: str, said: str, display: Display) -> Line:
     return display.cut((Span(f"  {name:<11} ", "dim"), Span(shown(said))))
 
 
-def _json(value: Any) -> str:
-    return msgspec.json.encode(value).decode()
-
-
 def flow_data(flow: Flow) -> dict[str, Any]:
-    """A flow as JSON, for scripts."""
+    """Return a flow as JSON values."""
     return cast("dict[str, Any]", msgspec.to_builtins(flow))

@@ -1,17 +1,14 @@
-"""Lists as lines of text: rows with their boxes, phases as headings, agents below those that started them."""
+"""Todo lists as lines: rows with their boxes, phases as headings, subagents below the agents that started them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from punchlist.core.todo import Status, TodoItem, TodoList
-from punchlist.surfaces.spans import Display, Glyphs, Line, Span, Style, ago, cells, plural, shown
+from punchlist.store import ListRow
+from punchlist.surfaces.spans import Display, Glyphs, Line, Span, Style, ago, cells, plural, shown, walk_tree
 from punchlist.text import fit
-
-if TYPE_CHECKING:
-    from punchlist.store import ListRow
 
 STYLES: dict[Status, tuple[Style, Style]] = {
     Status.PENDING: ("plain", "plain"),
@@ -30,7 +27,7 @@ GRADES: dict[str, Style] = {
     "asserted": "warning",
     "contradicted": "bad",
 }
-"""The style of what was seen of a completion."""
+"""The style of each grade of a completion."""
 
 Helped = Mapping[str, Sequence[str]]
 """The subagents that are at work on an item, by its id."""
@@ -51,7 +48,7 @@ def item_line(
     remarks: bool = True,
     helpers: Sequence[str] = (),
 ) -> Line:
-    """One row: box, text (what is being done, for an item in progress), why it waits or its grade, number of notes.
+    """Return one row: box, text (the active form, for an item in progress), blocker or grade, number of notes.
 
     An item that subagents are at work on is lit up, whatever its own list says, and they are named.
     """
@@ -81,12 +78,12 @@ def _remarks(item: TodoItem, glyphs: Glyphs, helpers: Sequence[str]) -> Line:
 
 
 def at_it(helpers: Sequence[str]) -> str:
-    """Which subagents are at work on an item."""
+    """Return the subagents at work on an item, in a few words."""
     return f"{shown(helpers[0])} is at it" if len(helpers) == 1 else f"{len(helpers)} subagents are at it"
 
 
 def waiting(item: TodoItem) -> str:
-    """Why an item is blocked and on whom; empty if it is not, or does not say."""
+    """Return why an item is blocked and on whom; empty if it is not, or does not say."""
     if item.status is not Status.BLOCKED or item.blocker is None or not (item.blocker.on or item.blocker.reason):
         return ""
     waits = f"waits on {shown(item.blocker.on)}" if item.blocker.on else "waits"
@@ -94,14 +91,14 @@ def waiting(item: TodoItem) -> str:
 
 
 def graded(item: TodoItem) -> str:
-    """What was seen of a completion; empty if it is none, or nobody looked."""
+    """Return the grade of a completed item; empty if it is not completed, or nobody reported its work."""
     return shown(item.grade) if item.status is Status.COMPLETED and item.grade else ""
 
 
 def list_lines(
     todos: TodoList, display: Display, *, indent: int = 0, ids: bool = False, helped: Helped = NOBODY
 ) -> Iterator[Line]:
-    """The rows of a list, under the headings of its phases if it has any."""
+    """Yield the rows of a list, under the headings of its phases if it has any."""
     margin = Span(" " * indent)
     headed = bool(todos.phases) and [phase.name for phase in todos.phases] != [_LONE_PHASE]
     known = {phase.id for phase in todos.phases}
@@ -129,7 +126,7 @@ def board_lines(
     ids: bool = False,
     helped: Mapping[int, Helped] | None = None,
 ) -> Iterator[Line]:
-    """All lists: one alone as `3 todos:` and its rows; several by session, each agent with its `Tasks (1/3)`."""
+    """Yield all lists: one alone as `3 todos:` and its rows; several by session, each agent with its `Tasks (1/3)`."""
     helped = helped or {}
     if len(rows) == 1 and not projects:
         label = (Span(f" {shown(rows[0].label)}", "dim"),) if rows[0].label else ()
@@ -156,7 +153,7 @@ def board_lines(
 def agent_lines(
     row: ListRow, display: Display, *, indent: int = 0, ids: bool = False, helped: Helped = NOBODY
 ) -> Iterator[Line]:
-    """An agent's `Tasks (done/total)` and its rows."""
+    """Yield an agent's `Tasks (done/total)` and its rows."""
     done, total, _ = row.todos.progress
     name = (Span(" " * indent), Span(shown(row.agent), "accent"))
     label = (Span(f" ({shown(row.label)})", "dim"),) if row.label else ()
@@ -167,20 +164,12 @@ def agent_lines(
 
 
 def tree(rows: Sequence[ListRow]) -> Iterator[tuple[int, ListRow]]:
-    """Children below their parents, with their depth; who has no parent among the rows stands at the top."""
-    known = {row.number for row in rows}
-    children: dict[int | None, list[ListRow]] = {}
-    for row in rows:
-        children.setdefault(row.parent if row.parent in known else None, []).append(row)
-    waiting = [(0, row) for row in reversed(children.get(None, []))]
-    while waiting:
-        depth, row = waiting.pop()
-        yield depth, row
-        waiting.extend((depth + 1, child) for child in reversed(children.get(row.number, [])))
+    """Yield agents with their depth, subagents below the agents that started them."""
+    return walk_tree(rows, lambda row: row.number, lambda row: row.parent)
 
 
 def status_line(todos: TodoList, display: Display, helped: Helped = NOBODY) -> str:
-    """A list in one line for a status bar: what is being done, else what is next, how far it is, what is doubtful.
+    """Return a list in one line for a status bar: the item in progress, else the next, the progress, doubtful items.
 
     Subagents that are at work on items are counted.
     """
@@ -188,27 +177,25 @@ def status_line(todos: TodoList, display: Display, helped: Helped = NOBODY) -> s
     if not todos.items:
         return ""
     boxes = display.glyphs.boxes
-    pending = next((item for item in todos.items if item.status is Status.PENDING), None)
-    lit = next((item for item in todos.items if item.status is Status.PENDING and item.id in helped), None)
+    pending = [item for item in todos.items if item.status is Status.PENDING]
+    busy = todos.focus or next((item for item in pending if item.id in helped), None)
     waiting = next((item for item in todos.items if item.is_open), None)
-    if todos.focus is not None:
-        said = f"{display.glyphs.arrow} {shown(todos.focus.label)}"
-    elif lit is not None:
-        said = f"{display.glyphs.arrow} {shown(lit.label)}"
-    elif pending is not None:
-        said = f"{boxes['pending']} Next: {shown(pending.content)}"
+    if busy is not None:
+        text = f"{display.glyphs.arrow} {shown(busy.label)}"
+    elif pending:
+        text = f"{boxes['pending']} Next: {shown(pending[0].content)}"
     elif waiting is not None:
-        said = f"{boxes[waiting.status.value]} {shown(waiting.content)}"
+        text = f"{boxes[waiting.status.value]} {shown(waiting.content)}"
     else:
-        said = f"{boxes['completed']} All done"
+        text = f"{boxes['completed']} All done"
     doubtful = sum(graded(item) in DOUBTFUL for item in todos.items)
     others = len({name for names in helped.values() for name in names})
-    said_of = [
-        f"{done}/{total}",
-        f"{doubtful} doubtful" if doubtful else "",
-        plural(others, "subagent") if others else "",
-    ]
-    count = f" ({', '.join(part for part in said_of if part)})"
+    counts = [f"{done}/{total}"]
+    if doubtful:
+        counts.append(f"{doubtful} doubtful")
+    if others:
+        counts.append(plural(others, "subagent"))
+    count = f" ({', '.join(counts)})"
     if display.columns is None:
-        return said + count
-    return fit(said, display.columns - len(count), display.glyphs.ellipsis) + count
+        return text + count
+    return fit(text, display.columns - len(count), display.glyphs.ellipsis) + count

@@ -1,14 +1,12 @@
-"""Which item, phase or task a person means by a few letters of it, by the rules of oh-my-pi's `/todo` commands."""
+"""Find the item, phase or task that a few letters mean, by the rules of oh-my-pi's `/todo` commands."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from punchlist.core.task import Task
 from punchlist.core.todo import Phase, Status, TodoItem, TodoList
-
-if TYPE_CHECKING:
-    from punchlist.core.task import Task
 
 UNPHASED = "Todos"
 """The phase that a first item goes to when none is named."""
@@ -17,7 +15,7 @@ _BUSY = (Status.IN_PROGRESS, Status.PENDING)
 
 
 def tokens(text: str) -> list[str]:
-    """The words of a command: double quotes group, a backslash takes the next character as it is."""
+    """Split a command into words: double quotes group, a backslash takes the next character as it is."""
     words: list[str] = []
     word: list[str] | None = None
     grouped = False
@@ -42,9 +40,9 @@ def tokens(text: str) -> list[str]:
 
 
 def find_item(items: Sequence[TodoItem], query: str) -> TodoItem | None:
-    """The item with that id; else of that text; else the only one that holds it; of several, the only busy one.
+    """Return the item with that id; else of that text; else the only one that holds it; of several, the only busy one.
 
-    Busy is in progress or pending. Case and blanks around the query do not count.
+    Busy is in progress or pending. Case and whitespace around the query do not count.
     """
     wanted = query.strip()
     by_id = next((item for item in items if item.id == wanted.removeprefix("#")), None)
@@ -61,7 +59,7 @@ def find_item(items: Sequence[TodoItem], query: str) -> TodoItem | None:
 
 
 def find_phase(phases: Sequence[Phase], query: str) -> Phase | None:
-    """The phase of that name; else the only one that begins with it; else the only one that holds it."""
+    """Return the phase of that name; else the only one that begins with it; else the only one that holds it."""
     wanted = query.strip().lower()
     if not wanted:
         return None
@@ -86,7 +84,7 @@ class Addition(NamedTuple):
 
 
 def addition(todos: TodoList, words: Sequence[str], *, phase: str | None = None) -> Addition | None:
-    """What `append` means: one word is the task, of several the first names the phase. None if there is no task.
+    """Return what `append` adds: one word is the task, of several the first names the phase. None without a task.
 
     With `phase` given apart, all words are the task. A task without a phase goes to the last one; on an empty list
     that is a new one, `Todos`. A new phase gets its words capitalised, a task its first letter.
@@ -110,9 +108,9 @@ def _capitalised(name: str) -> str:
 
 
 def find_tasks(tasks: Sequence[Task], query: str) -> Sequence[Task]:
-    """Those that are meant: the one of that subject, else all that hold it; of several, those still open.
+    """Return the tasks of that subject, else all that hold it; of several, those still open.
 
-    One means it was found; several that the query does not tell them apart. Case and blanks around it do not count.
+    Several mean that the query does not tell them apart. Case and whitespace around it do not count.
     """
     wanted = query.strip().lower()
     if not wanted:

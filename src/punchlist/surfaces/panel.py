@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from punchlist.core.todo import Status, TodoList
+from punchlist.store import ListRow
 from punchlist.surfaces.lists import DOUBTFUL, GRADES, graded, item_line, tree, waiting
 from punchlist.surfaces.spans import Display, Glyphs, Line, Span, Style, cells, cut, padded, shown
-
-if TYPE_CHECKING:
-    from punchlist.store import ListRow
 
 _GAP = 1
 _SLIMMEST = 25
@@ -20,7 +18,7 @@ _LONGEST_CAPTION = 90
 
 
 class Frame(NamedTuple):
-    """What one picture shows. `rows` come with parents before children; `tick` turns the wheels."""
+    """The content of one picture. `rows` come with parents before children; `tick` turns the spinners."""
 
     title: str
     clock: str
@@ -32,7 +30,7 @@ class Frame(NamedTuple):
 
 
 def frame_lines(frame: Frame, display: Display, height: int) -> list[Line]:
-    """The picture, at most `height` lines of `display.columns` cells; what is older in the feed makes room first."""
+    """Return the picture, at most `height` lines of `display.columns` cells; the oldest of the feed is cut first."""
     columns = display.columns or 80
     head = [*_head(frame, display, columns), ()]
     cards = _cards(frame, display, columns, compact=False)
@@ -72,7 +70,7 @@ def _wrapped(text: str, columns: int) -> Iterator[str]:
 
 
 def _cards(frame: Frame, display: Display, columns: int, *, compact: bool) -> list[Line]:
-    """The agents at the top of the tree, each with its children in its card."""
+    """Return the agents at the top of the tree, each with its subagents in its card."""
     families: list[list[tuple[int, ListRow]]] = []
     for depth, row in tree(frame.rows):
         if depth == 0:
@@ -104,7 +102,7 @@ def _joined(parts: Sequence[Line]) -> Line:
 
 
 def _card(row: ListRow, body: list[Line], frame: Frame, glyphs: Glyphs, wide: int, height: int) -> list[Line]:
-    """A frame around the body, with the agent's name and its tool in the upper edge."""
+    """Return a frame around the body, with the agent's name and its tool in the upper edge."""
     across, down, *corners = glyphs.frame
     edge: Style = "warning" if row.mode == "plan" else "dim"
     name = cut((Span(shown(row.agent), "bold"),), wide - 6, glyphs)
@@ -137,7 +135,7 @@ def _body(
 
 
 def _turning(display: Display, tick: int) -> Display:
-    """The box of an item in progress as a wheel."""
+    """Make the box of an item in progress a spinner."""
     spinner = display.glyphs.spinner
     wheel = spinner[tick % len(spinner)].center(len(display.glyphs.boxes["pending"]))
     return display._replace(glyphs=display.glyphs._replace(boxes={**display.glyphs.boxes, "in_progress": wheel}))
@@ -156,7 +154,7 @@ def _rows(todos: TodoList, display: Display, *, compact: bool) -> Iterator[Line]
 
 
 def _child(row: ListRow, display: Display, depth: int) -> Iterator[Line]:
-    """A subagent in one or two lines: its name and count, and what it is doing."""
+    """Yield a subagent in one or two lines: its name and count, and its item in progress."""
     done, total, _ = row.todos.progress
     margin = Span("  " * (depth - 1))
     count = f" {done}/{total}" if total else " finished" if row.todos.revision else ""
@@ -167,7 +165,7 @@ def _child(row: ListRow, display: Display, depth: int) -> Iterator[Line]:
 
 
 def bar(todos: TodoList, glyphs: Glyphs, wide: int) -> Line:
-    """How much is done, as a bar and as `done/total`."""
+    """Return the progress as a bar and as `done/total`."""
     done, total, _ = todos.progress
     count = f" {done}/{total}"
     room = max(1, wide - len(count))

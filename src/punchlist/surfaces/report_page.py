@@ -1,4 +1,4 @@
-"""A report as one page of HTML: nothing is loaded, nothing runs, and every text from a board is only text."""
+"""A work report as one page of HTML: nothing is loaded, nothing runs, and every text from a board is only text."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from html import escape
 
 from punchlist.core.report import ItemReport, Report
 from punchlist.surfaces.reports import (
+    COLUMNS,
     Changes,
     beside,
     changed_words,
@@ -18,6 +19,7 @@ from punchlist.surfaces.reports import (
     file_words,
     item_words,
     span,
+    status_words,
     tally_words,
     total_words,
 )
@@ -57,11 +59,10 @@ rect.asserted { fill: var(--asserted) } rect.contradicted { fill: var(--contradi
 """
 _PLACES = re.compile(r"((?<=\w)[/_:?=]+)(?=\w)")
 _MOST_ROWS = 400
-_COLUMNS = ("item", "status", "grade", "time", "work", "files", "changes", "evidence")
 
 
 def report_page(report: Report, changes: Changes, *, title: str, now: datetime, root: str = "") -> str:
-    """The whole page. Files below `root` are named from there."""
+    """Return the whole page. Files below `root` are named from there."""
     allowed = b64encode(sha256(_STYLE.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{allowed}'; base-uri 'none'; form-action 'none'"
     parts = [
@@ -85,7 +86,7 @@ def report_page(report: Report, changes: Changes, *, title: str, now: datetime, 
 
 
 def _timeline(items: Iterable[ItemReport], now: datetime) -> Iterator[str]:
-    """A row for each item: its name, and on a common axis when it was in progress and when calls ran for it.
+    """Yield a row for each item: its name, and on a common axis when it was in progress and when calls ran for it.
 
     Places are shares of the axis, so that neither letters nor bars are scaled with the page.
     """
@@ -131,17 +132,16 @@ def _tables(items: Iterable[ItemReport], changes: Changes, root: str) -> Iterato
             owner = (of.session, of.agent)
             yield f"<h2>{_text(of.agent)}, session {_text(of.session)}</h2>"
             yield '<div class="scroll"><table><thead><tr>'
-            yield "".join(f'<th scope="col">{name}</th>' for name in _COLUMNS) + "</tr></thead><tbody>"
+            yield "".join(f'<th scope="col">{name}</th>' for name in COLUMNS) + "</tr></thead><tbody>"
         yield f"<tr>{''.join(_cells(entry, changes, root))}</tr>"
     if owner is not None:
         yield "</tbody></table></div>"
 
 
 def _cells(entry: ItemReport, changes: Changes, root: str) -> Iterator[str]:
-    status = "left out" if entry.is_gone else entry.item.status.value.replace("_", " ")
     grade = f'<span class="grade {entry.grade}">{entry.grade}</span>' if entry.grade else ""
     yield f'<td class="item" dir="auto"><div>{_breakable(entry.item.content)}</div></td>'
-    yield _cell("status", status, few=True)
+    yield _cell("status", status_words(entry), few=True)
     yield _cell("grade", grade, few=True)
     yield _cell("time", _text(span(entry.elapsed)), few=True)
     yield _cell("work", _rows(item_words(entry)))
@@ -155,7 +155,7 @@ def _cells(entry: ItemReport, changes: Changes, root: str) -> Iterator[str]:
 
 
 def _cell(name: str, inside: str, *, few: bool = False) -> str:
-    """A cell with its name, which stands before it where there is no room for columns; nothing in an empty one."""
+    """Return a cell with its name, which stands before it where there is no room for columns."""
     kind = "few" if few else "said"
     return f'<td class="{kind}" data-name="{name}"><div class="cell">{inside}</div></td>' if inside else "<td></td>"
 
@@ -165,7 +165,7 @@ def _rows(texts: Iterable[str]) -> str:
 
 
 def _breakable(text: str) -> str:
-    """A text with places at which a path or an address may go on in the next line."""
+    """Let a path or an address go on in the next line."""
     return _PLACES.sub(r"\1<wbr>", _text(text))
 
 
@@ -179,5 +179,5 @@ def _elsewhere(report: Report) -> Iterator[str]:
 
 
 def _text(text: str) -> str:
-    """A text from a board: cleaned, on one line, and nothing but text."""
+    """Return a text from a board on one line, cleaned and escaped."""
     return escape(shown(text), quote=True)

@@ -14,9 +14,23 @@ from punchlist.surfaces.lists import at_it
 from punchlist.surfaces.spans import Glyphs, Line, Span, Style, packed, shown
 from punchlist.text import fit
 
+COLUMNS = ("item", "status", "grade", "time", "work", "files", "changes", "evidence")
+MOST_FILES: Final = 8
+"""Names of files that are told of one item; what is beyond is counted."""
+
+_MOMENT: Final = timedelta(seconds=1)
+_GRADE_STYLES: dict[str | None, Style] = {
+    "verified": "good",
+    "confirmed": "good",
+    "worked": "plain",
+    "asserted": "warning",
+    "contradicted": "bad",
+}
+_IN, _DEEPER = "    ", "      "
+
 
 class Changed(NamedTuple):
-    """What version control saw of the work on an item; `shared` of its commits count for other agents too."""
+    """Changes that version control saw during the work on an item; `shared` of its commits count for others too."""
 
     commits: tuple[str, ...] = ()
     files: int = 0
@@ -29,9 +43,9 @@ Changes = Mapping[Subject, Changed]
 
 
 def report_data(report: Report, changes: Changes) -> dict[str, Any]:
-    """The whole report as JSON values."""
+    """Return the whole report as JSON values."""
     return {
-        "items": [_item(entry, changes.get(entry.subject)) for entry in report.items],
+        "items": [item_data(entry, changes.get(entry.subject)) for entry in report.items],
         "elsewhere": [
             {"session": of.session, "agent": of.agent, "item": of.item, **_work(tally)}
             for of, tally in report.elsewhere.items()
@@ -41,11 +55,7 @@ def report_data(report: Report, changes: Changes) -> dict[str, Any]:
 
 
 def item_data(entry: ItemReport, changed: Changed | None) -> dict[str, Any]:
-    """One item as JSON values."""
-    return _item(entry, changed)
-
-
-def _item(entry: ItemReport, changed: Changed | None) -> dict[str, Any]:
+    """Return one item as JSON values."""
     item, of = entry.item, entry.subject
     return {
         "session": of.session,
@@ -115,19 +125,20 @@ def _time(at: datetime | None) -> str | None:
     return None if at is None else at.isoformat()
 
 
-MOST_FILES: Final = 8
-"""Names of files that are told of one item; what is beyond is counted."""
-
-_MOMENT: Final = timedelta(seconds=1)
+# The words that all forms share.
 
 
 def beside(key: str) -> str:
-    """What work belongs to that stands beside the items."""
+    """Name the task or the focus of work that belongs to no item."""
     return "/".join(task_of(key)) if is_task(key) else key or "nothing in focus"
 
 
+def status_words(entry: ItemReport) -> str:
+    return "left out" if entry.is_gone else entry.item.status.value.replace("_", " ")
+
+
 def span(length: timedelta | None) -> str:
-    """A length of time as a person says it: `45 s`, `3 min`, `2 h 5 min`."""
+    """Return a length of time as a person says it: `45 s`, `3 min`, `2 h 5 min`."""
     if length is None:
         return ""
     seconds = int(length.total_seconds())
@@ -145,7 +156,7 @@ def counted(number: int, what: str, many: str = "") -> str:
 
 
 def call_words(tally: Tally) -> str:
-    """How many calls of which kinds: `4 calls (3 shell, 1 edit; 2 by subagents)`."""
+    """Return the number of calls by kind: `4 calls (3 shell, 1 edit; 2 by subagents)`."""
     kinds = sorted(tally.kinds.items(), key=lambda entry: -entry[1])
     names = [("other" if kind == "unknown" else kind, number) for kind, number in kinds if number]
     said = names[0][0] if len(names) == 1 else ", ".join(f"{number:,} {name}" for name, number in names)
@@ -155,7 +166,7 @@ def call_words(tally: Tally) -> str:
 
 
 def work_words(tally: Tally, *, kinds: bool = True) -> list[str]:
-    """What was seen of some work, in a few words each, but for files and checks."""
+    """Describe reported work in a few words each, without files and checks."""
     if tally.is_empty:
         return ["nothing seen"]
     said = [call_words(tally) if kinds else counted(tally.calls, "call")]
@@ -169,7 +180,7 @@ def work_words(tally: Tally, *, kinds: bool = True) -> list[str]:
 
 
 def tally_words(tally: Tally, *, kinds: bool = True) -> list[str]:
-    """All that was seen of work that is no item's."""
+    """Describe all reported work that belongs to no item."""
     check = tally.last_check
     said = [] if check is None else [f"{check.name} {check.outcome}"]
     files = [counted(len(tally.files), "file")] if tally.files else []
@@ -177,7 +188,7 @@ def tally_words(tally: Tally, *, kinds: bool = True) -> list[str]:
 
 
 def check_words(entry: ItemReport) -> str:
-    """The check that was seen last, also one that came too late."""
+    """Describe the last check, also one that came after the item was called done."""
     check = entry.last_check
     if check is None:
         return ""
@@ -185,7 +196,7 @@ def check_words(entry: ItemReport) -> str:
 
 
 def item_words(entry: ItemReport) -> list[str]:
-    """What was seen of the work on an item: who is at it and its check first."""
+    """Describe the work on an item: subagents at work and the last check first."""
     said = [at_it(entry.helpers) if entry.helpers else "", check_words(entry), *work_words(entry.tally)]
     if entry.later.calls:
         said.append(f"{entry.later.calls:,} more after it was called done")
@@ -193,26 +204,26 @@ def item_words(entry: ItemReport) -> list[str]:
 
 
 def file_words(tally: Tally, root: str = "") -> list[str]:
-    """The files that were touched; those below `root` from there."""
+    """Return the files that were touched; those below `root` from there."""
     names = [path.removeprefix(f"{root}/") if root else path for path in tally.files]
     more = len(names) - MOST_FILES
     return names if more <= 1 else [*names[:MOST_FILES], f"{more} more"]
 
 
 def evidence_words(match: Matched) -> str:
-    """Of what kind evidence is, and whether the call that it names was seen, and went well."""
+    """Return the kind of evidence, and whether the call that it names was seen, and went well."""
     return f"{match.kind}, {'held' if match.holds else 'seen' if match.is_seen else 'not seen'}"
 
 
 def change_words(changed: Changed | None) -> str:
-    """The lines that version control saw change."""
+    """Return the number of lines that version control saw change."""
     if changed is None or not (changed.files or changed.commits):
         return ""
     return f"+{changed.added:,} -{changed.removed:,} in {counted(changed.files, 'file')}"
 
 
 def changed_words(changed: Changed | None) -> str:
-    """The same, with the commits."""
+    """Return the number of changed lines and of commits."""
     said = change_words(changed)
     if changed is None or not changed.commits:
         return said
@@ -225,7 +236,7 @@ def share_words(share: Share) -> str:
 
 
 def total_words(totals: Totals) -> list[tuple[str, str]]:
-    """The totals, each with its name."""
+    """Return the totals, each with its name."""
     done = f"{totals.completed} of {totals.items - totals.cancelled} done"
     items = f"{done}, {totals.open} open" + (f", {totals.cancelled} given up" if totals.cancelled else "")
     judged = share_words(totals.honest)
@@ -242,22 +253,15 @@ def total_words(totals: Totals) -> list[tuple[str, str]]:
     ]
 
 
-GRADE_STYLES: dict[str | None, Style] = {
-    "verified": "good",
-    "confirmed": "good",
-    "worked": "plain",
-    "asserted": "warning",
-    "contradicted": "bad",
-}
-_IN, _DEEPER = "    ", "      "
+# For a terminal.
 
 
 def report_lines(
     report: Report, changes: Changes, glyphs: Glyphs, columns: int = 0, *, root: str = ""
 ) -> Iterator[Line]:
-    """Each item under the agent that it belongs to, with all that is known of it below; then the totals.
+    """Yield each item under its agent, with all that is known of it below; then the totals.
 
-    In so many `columns`, if any: only an item's text is cut. Files below `root` are named from there.
+    With `columns`, lines fit into them: only an item's text is cut. Files below `root` are named from there.
     """
     owner = None
     for entry in report.items:
@@ -267,7 +271,7 @@ def report_lines(
                 yield ()
             owner = (of.session, of.agent)
             yield (Span(shown(of.agent), "bold"), Span(f" {glyphs.dot} session {shown(of.session)}", "dim"))
-        yield item_line(entry, glyphs, columns)
+        yield _item_line(entry, glyphs, columns)
         for parts, between in _details(entry, changes, glyphs, root):
             yield from _indented(parts, between, columns)
     if report.elsewhere:
@@ -284,17 +288,17 @@ def report_lines(
             yield (Span(head, "dim"), Span(f"{'' if place == 0 else '  '}{line.removeprefix(head)}"))
 
 
-def item_line(entry: ItemReport, glyphs: Glyphs, columns: int = 0) -> Line:
-    """An item with its grade, for which there is always room."""
+def _item_line(entry: ItemReport, glyphs: Glyphs, columns: int = 0) -> Line:
+    """Return an item with its grade, for which there is always room."""
     grade = f"  {entry.grade}" if entry.grade is not None else "  left out" if entry.is_gone else ""
     text = f"  {glyphs.boxes[entry.item.status.value]} {shown(entry.item.content)}"
     if columns:
         text = fit(text, max(0, columns - len(grade)), glyphs.ellipsis)
-    return (Span(text), Span(grade, GRADE_STYLES.get(entry.grade, "dim")))
+    return (Span(text), Span(grade, _GRADE_STYLES.get(entry.grade, "dim")))
 
 
 def _details(entry: ItemReport, changes: Changes, glyphs: Glyphs, root: str) -> Iterator[tuple[list[str], str]]:
-    """What else is known of an item: groups of words, and what stands between them."""
+    """Yield what else is known of an item: groups of words, and the text between them."""
     said = [span(entry.elapsed), changed_words(changes.get(entry.subject)), *item_words(entry)]
     yield [part for part in said if part], f" {glyphs.dot} "
     files = file_words(entry.tally, root)
@@ -310,22 +314,22 @@ def _indented(parts: Iterable[str], between: str, columns: int) -> Iterator[Line
         yield (Span(f"{_IN if place == 0 else _DEEPER}{line}", "dim"),)
 
 
-_COLUMNS = ("item", "status", "grade", "time", "work", "files", "changes", "evidence")
+# As Markdown.
 
 
 def report_markdown(report: Report, changes: Changes, *, root: str = "") -> str:
-    """The whole page. Files below `root` are named from there."""
+    """Return a table for each agent, in which no text of a board is markup. Files below `root` are named from there."""
     lines = ["# Work report", ""]
     owner = None
     for entry in report.items:
         of = entry.subject
         if (of.session, of.agent) != owner:
             owner = (of.session, of.agent)
-            lines += ["", f"## {escaped(of.agent)}, session {escaped(of.session)}", ""]
-            lines += [f"| {' | '.join(_COLUMNS)} |", "|---" * len(_COLUMNS) + "|"]
+            lines += ["", f"## {_escaped(of.agent)}, session {_escaped(of.session)}", ""]
+            lines += [f"| {' | '.join(COLUMNS)} |", "|---" * len(COLUMNS) + "|"]
         cells = [
             entry.item.content,
-            "left out" if entry.is_gone else entry.item.status.value.replace("_", " "),
+            status_words(entry),
             entry.grade or "",
             span(entry.elapsed),
             ", ".join(item_words(entry)),
@@ -333,15 +337,15 @@ def report_markdown(report: Report, changes: Changes, *, root: str = "") -> str:
             changed_words(changes.get(of)),
             "; ".join(f"{match.evidence.text} ({evidence_words(match)})" for match in entry.evidence),
         ]
-        lines.append(f"| {' | '.join(escaped(cell) for cell in cells)} |")
+        lines.append(f"| {' | '.join(_escaped(cell) for cell in cells)} |")
     if report.elsewhere:
         lines += ["", "## Beside the lists", ""]
     for of, tally in report.elsewhere.items():
-        lines.append(f"- {escaped(f'{of.agent}, {beside(of.item)}')}: {escaped(', '.join(tally_words(tally)))}")
-    lines += ["", "## Totals", "", *(f"- {name}: {escaped(value)}" for name, value in total_words(report.totals))]
+        lines.append(f"- {_escaped(f'{of.agent}, {beside(of.item)}')}: {_escaped(', '.join(tally_words(tally)))}")
+    lines += ["", "## Totals", "", *(f"- {name}: {_escaped(value)}" for name, value in total_words(report.totals))]
     return "\n".join(line for place, line in enumerate(lines) if line or (place and lines[place - 1])) + "\n"
 
 
-def escaped(text: str) -> str:
-    """A text from a board as one cell of Markdown, in which nothing means anything."""
+def _escaped(text: str) -> str:
+    """Return a text from a board as one cell of Markdown without markup."""
     return "".join(f"\\{char}" if char in "\\`*_{}[]<>#|!~&" else char for char in shown(text))

@@ -42,12 +42,55 @@ _LIST_DEEDS = {
     "list.graded": "looked anew at what is done in {list}",
     "list.confirmed": "wrote {list} as it was",
 }
+_TASK_DEEDS = {
+    "task.created": "added {task}",
+    "task.changed": "changed {task}",
+    "task.linked": "made {task} wait for task {blocker}",
+    "task.unlinked": "let {task} no longer wait for task {blocker}",
+    "task.claimed": "took {task}",
+    "task.started": "started {task}",
+    "task.released": "gave {task} back",
+    "task.waiting": "put {task} aside",
+    "task.resumed": "let {task} go on",
+    "task.completed": "finished {task}",
+    "task.graded": "graded {task} anew",
+    "task.late": "came too late with {task}",
+    "task.failed": "failed at {task}",
+    "task.retrying": "failed at {task}, which will be tried again",
+    "task.reopened": "opened {task} again",
+    "task.cancel_requested": "asked to cancel {task}",
+    "task.cancelled": "cancelled {task}",
+    "task.refused": "was not allowed to finish {task}",
+    "task.deleted": "deleted {task}",
+}
+_BY_ITSELF = {
+    "task.expired": "the claim on {task} ran out",
+    "task.due": "{task} may be tried again",
+    "task.resumed": "the wait of {task} is over",
+    "task.cancelled": "{task} was cancelled, as asked",
+}
+"""Events that come with the time have no author."""
+_FLOW_DEEDS = {
+    "flow.created": "made {flow}",
+    "flow.started": "started {flow}",
+    "flow.waiting": "lets {flow} wait",
+    "flow.resumed": "goes on with {flow}",
+    "flow.finished": "finished {flow}",
+    "flow.failed": "failed at {flow}",
+    "flow.cancel_requested": "asked to cancel {flow}",
+    "flow.cancelled": "cancelled {flow}",
+    "flow.state_updated": "moved {flow} on",
+    "flow.step_observed": "saw a step of {flow}",
+    "flow.linked": "lets {flow} come after another one",
+    "flow.unlinked": "no longer lets {flow} come after another one",
+    "flow.pruned": "deleted {flow}, which ended long ago",
+}
 
 
 def sentence(event: Event, glyphs: Glyphs) -> str:
-    """What happened, without the time: `main started “Run tests”`. Unknown kinds are named as they are."""
+    """Return an event without its time: `main started “Run tests”`. Unknown kinds are named as they are."""
     if event.kind.startswith("task."):
-        return task_sentence(event, glyphs)
+        return _task_sentence(event, glyphs)
     agent = shown(event.agent or "")
     author = shown(event.by) or agent or "someone"
     other = bool(agent) and agent != author
@@ -59,9 +102,9 @@ def sentence(event: Event, glyphs: Glyphs) -> str:
     if event.kind in _PLAN_DEEDS:
         plan = f"the plan of {agent}" if other else "the plan"
         number = f"{plan} (revision {_text(event.data, 'plan_revision')})"
-        return f"{author} {_PLAN_DEEDS[event.kind].replace('{plan}', number)}{_why(event.data)}"
-    if event.kind in FLOW_DEEDS:
-        return f"{author} {flow_deed(event.kind, event.data, glyphs)}{f' for {agent}' if other else ''}"
+        return f"{author} {_PLAN_DEEDS[event.kind].replace('{plan}', number)}{_reason(event)}"
+    if event.kind in _FLOW_DEEDS:
+        return f"{author} {_flow_deed(event.kind, event.data, glyphs)}{f' for {agent}' if other else ''}"
     whose = f" for {agent}" if other and event.kind.partition(".")[0] in ("item", "list", "plan") else ""
     return f"{author} {_deed(event.kind, event.data, glyphs)}{whose}{_reason(event)}"
 
@@ -132,59 +175,29 @@ def _item_deed(kind: str, data: Mapping[str, Any], glyphs: Glyphs) -> str:
 
 
 def _reason(event: Event) -> str:
-    reason = _text(_inner(_inner(event.data, "set"), "blocker"), "reason") if event.kind == "item.blocked" else ""
-    return f": {reason}" if reason else ""
-
-
-def _why(data: Mapping[str, Any]) -> str:
+    data = event.data
+    if event.kind == "item.blocked":
+        data = _inner(_inner(data, "set"), "blocker")
+    elif event.kind not in _PLAN_DEEDS:
+        return ""
     reason = _text(data, "reason")
     return f": {reason}" if reason else ""
 
 
 def _inner(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    """What another version wrote may have another shape."""
+    """Return an inner object; another version may have written another shape."""
     value = data.get(key)
     return cast("Mapping[str, Any]", value) if isinstance(value, dict) else {}
 
 
-_DEEDS = {
-    "task.created": "added {task}",
-    "task.changed": "changed {task}",
-    "task.linked": "made {task} wait for task {blocker}",
-    "task.unlinked": "let {task} no longer wait for task {blocker}",
-    "task.claimed": "took {task}",
-    "task.started": "started {task}",
-    "task.released": "gave {task} back",
-    "task.waiting": "put {task} aside",
-    "task.resumed": "let {task} go on",
-    "task.completed": "finished {task}",
-    "task.graded": "graded {task} anew",
-    "task.late": "came too late with {task}",
-    "task.failed": "failed at {task}",
-    "task.retrying": "failed at {task}, which will be tried again",
-    "task.reopened": "opened {task} again",
-    "task.cancel_requested": "asked to cancel {task}",
-    "task.cancelled": "cancelled {task}",
-    "task.refused": "was not allowed to finish {task}",
-    "task.deleted": "deleted {task}",
-}
-_BY_ITSELF = {
-    "task.expired": "the claim on {task} ran out",
-    "task.due": "{task} may be tried again",
-    "task.resumed": "the wait of {task} is over",
-    "task.cancelled": "{task} was cancelled, as asked",
-}
-"""What happens because its time has come has no author."""
-
-
-def task_sentence(event: Event, glyphs: Glyphs) -> str:
-    """What happened to a task: `worker-1 took task 3 “Ship it”`."""
+def _task_sentence(event: Event, glyphs: Glyphs) -> str:
+    """Return an event of a task: `worker-1 took task 3 “Ship it”`."""
     by_itself = _BY_ITSELF.get(event.kind) if not event.by else None
-    template = by_itself or _DEEDS.get(event.kind) or _BY_ITSELF.get(event.kind) or shown(event.kind)
+    template = by_itself or _TASK_DEEDS.get(event.kind) or _BY_ITSELF.get(event.kind) or shown(event.kind)
     subject = str(event.data.get("subject") or "")
     task = f"task {shown(str(event.data.get('id') or ''))} {quoted(subject, glyphs)}"
     said = template.replace("{blocker}", shown(str(event.data.get("blocker") or ""))).replace("{task}", task)
-    if event.kind in _BY_ITSELF and (by_itself or event.kind not in _DEEDS):
+    if event.kind in _BY_ITSELF and (by_itself or event.kind not in _TASK_DEEDS):
         return said
     reason = shown(str(event.data.get("reason") or _failure(event) or ""))
     author = shown(event.by or event.agent or "") or "someone"
@@ -192,32 +205,15 @@ def task_sentence(event: Event, glyphs: Glyphs) -> str:
 
 
 def _failure(event: Event) -> object:
-    """Why a task failed or was given up, if the event says so."""
+    """Return why a task failed or was given up, if the event says so."""
     fields = event.data.get("set")
     return cast("dict[str, object]", fields).get("failure") if isinstance(fields, dict) else None
 
 
-FLOW_DEEDS = {
-    "flow.created": "made {flow}",
-    "flow.started": "started {flow}",
-    "flow.waiting": "lets {flow} wait",
-    "flow.resumed": "goes on with {flow}",
-    "flow.finished": "finished {flow}",
-    "flow.failed": "failed at {flow}",
-    "flow.cancel_requested": "asked to cancel {flow}",
-    "flow.cancelled": "cancelled {flow}",
-    "flow.state_updated": "moved {flow} on",
-    "flow.step_observed": "saw a step of {flow}",
-    "flow.linked": "lets {flow} come after another one",
-    "flow.unlinked": "no longer lets {flow} come after another one",
-    "flow.pruned": "deleted {flow}, which ended long ago",
-}
-
-
-def flow_deed(kind: str, data: Mapping[str, Any], glyphs: Glyphs) -> str:
-    """The deed without its author: `started the flow “Sort the inbox”`."""
+def _flow_deed(kind: str, data: Mapping[str, Any], glyphs: Glyphs) -> str:
+    """Return an event of a flow without its author: `started the flow “Sort the inbox”`."""
     flow = f"the flow {quoted(str(data.get('goal') or ''), glyphs)}"
-    said = FLOW_DEEDS[kind].replace("{flow}", flow)
+    said = _FLOW_DEEDS[kind].replace("{flow}", flow)
     match kind:
         case "flow.state_updated":
             return f"{said} to {_text(data, 'next_step')}" if data.get("next_step") else said

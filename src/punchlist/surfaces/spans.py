@@ -1,14 +1,18 @@
-"""Lines of styled text, and the words for counts and times that every surface shares."""
+"""Lines of styled text, and the words for counts and times that every surface shares.
+
+Every text from a board was written by a model: it goes through `shown` on its way to a terminal.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeVar
 
 from punchlist.text import fit, for_terminal, width
 
 Style = Literal["plain", "dim", "bold", "focus", "good", "warning", "bad", "struck", "accent"]
+_T = TypeVar("_T")
 
 
 class Span(NamedTuple):
@@ -20,7 +24,7 @@ Line = tuple[Span, ...]
 
 
 class Glyphs(NamedTuple):
-    """The signs of one character set. `boxes` has one a status; `frame` is ─ │ and the corners ╭ ╮ ╰ ╯."""
+    """The signs of one character set. `boxes` has one per status; `frame` is ─ │ and the corners ╭ ╮ ╰ ╯."""
 
     boxes: dict[str, str]
     ellipsis: str
@@ -35,15 +39,9 @@ class Glyphs(NamedTuple):
     spinner: str
 
 
+_BOXES = ("pending", "in_progress", "blocked", "completed", "failed", "cancelled")
 UNICODE = Glyphs(
-    boxes={
-        "pending": "☐",
-        "in_progress": "▸",
-        "blocked": "⊘",
-        "completed": "☒",
-        "failed": "✗",
-        "cancelled": "⊟",
-    },
+    boxes=dict(zip(_BOXES, "☐▸⊘☒✗⊟", strict=True)),
     ellipsis="…",
     quotes=("“", "”"),
     dot="·",
@@ -56,14 +54,7 @@ UNICODE = Glyphs(
     spinner="⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏",
 )
 ASCII = Glyphs(
-    boxes={
-        "pending": "[ ]",
-        "in_progress": "[>]",
-        "blocked": "[!]",
-        "completed": "[x]",
-        "failed": "[f]",
-        "cancelled": "[-]",
-    },
+    boxes=dict(zip(_BOXES, ("[ ]", "[>]", "[!]", "[x]", "[f]", "[-]"), strict=True)),
     ellipsis="...",
     quotes=('"', '"'),
     dot="-",
@@ -78,7 +69,7 @@ ASCII = Glyphs(
 
 
 class Display(NamedTuple):
-    """What the reader's terminal can show; `columns` is None where lines may be as long as they are."""
+    """What the reader's terminal can show; `columns` is None where lines may be of any length."""
 
     glyphs: Glyphs = UNICODE
     columns: int | None = None
@@ -88,7 +79,7 @@ class Display(NamedTuple):
 
 
 def shown(text: str) -> str:
-    """A text from a board as one line that a terminal can be given."""
+    """Return a text from a board as one line that is safe for a terminal."""
     return for_terminal(text)
 
 
@@ -110,7 +101,7 @@ def plain_text(lines: Iterable[Line]) -> str:
 
 
 def cut(line: Line, columns: int | None, glyphs: Glyphs) -> Line:
-    """The line, cut by cells to fit; the sign of the cut stands in the style of what it cuts."""
+    """Return the line, cut by cells to fit; the sign of the cut has the style of the span that it cuts."""
     if columns is None or cells(line) <= columns:
         return line
     kept: list[Span] = []
@@ -129,15 +120,15 @@ def cut(line: Line, columns: int | None, glyphs: Glyphs) -> Line:
 
 
 def padded(line: Line, columns: int, glyphs: Glyphs) -> Line:
-    """The line, cut or filled with blanks to just this many cells."""
+    """Return the line, cut or filled with blanks to just this many cells."""
     short = cut(line, columns, glyphs)
     return (*short, Span(" " * (columns - cells(short))))
 
 
 def packed(parts: Iterable[str], columns: int, between: str) -> Iterator[str]:
-    """Lines of so many cells at most, 0 for one line however long it is. A part is only broken if it takes a whole one.
+    """Pack short texts into as few lines as they take, of so many cells at most; 0 for one line of any length.
 
-    Nothing is left out but what stands between two parts, at the end of a line; a comma stays.
+    A part is only broken if it is wider than a line. At the end of a line `between` is left out, but for its comma.
     """
     line, comma = "", between.rstrip() if between.startswith(",") else ""
     for part in parts:
@@ -154,7 +145,7 @@ def packed(parts: Iterable[str], columns: int, between: str) -> Iterator[str]:
 
 
 def _broken(text: str, columns: int) -> list[str]:
-    """A text between its words, and within those that are too wide themselves."""
+    """Break a text between its words, and within those that are too wide themselves."""
     lines = [""]
     for word in text.split():
         longer = f"{lines[-1]} {word}" if lines[-1] else word
@@ -169,12 +160,28 @@ def _broken(text: str, columns: int) -> list[str]:
     return [line for line in lines if line] or [""]
 
 
+def walk_tree(
+    rows: Sequence[_T], key: Callable[[_T], object], parent: Callable[[_T], object]
+) -> Iterator[tuple[int, _T]]:
+    """Yield rows with their depth, children after their parent; a row whose parent is not among them is at the top."""
+    known = {key(row) for row in rows}
+    children: dict[object, list[_T]] = {}
+    for row in rows:
+        above = parent(row)
+        children.setdefault(above if above in known else None, []).append(row)
+    waiting = [(0, row) for row in reversed(children.get(None, []))]
+    while waiting:
+        depth, row = waiting.pop()
+        yield depth, row
+        waiting.extend((depth + 1, child) for child in reversed(children.get(key(row), [])))
+
+
 def plural(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def ago(at: datetime, now: datetime) -> str:
-    """How long ago, in the largest unit that fits."""
+    """Return how long ago a time was, in the largest unit that fits."""
     seconds = max(0, int((now - at).total_seconds()))
     for size, unit in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
         if seconds >= size:

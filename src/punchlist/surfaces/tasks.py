@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from punchlist.core.task import ENDED, USUAL, Task, TaskStatus, Wait
-from punchlist.surfaces.spans import Display, Glyphs, Line, Span, Style, ago, cells, cut, plural, shown
+from punchlist.surfaces.spans import Display, Glyphs, Line, Span, Style, ago, cells, plural, shown, walk_tree
 from punchlist.text import fit, for_terminal
 
 _BOXES = {TaskStatus.WAITING: "blocked"}
@@ -25,10 +25,28 @@ _STYLES: dict[TaskStatus, tuple[Style, Style]] = {
 _MOST_NAMED = 5
 _DEEPEST = 20
 """Further in, rows are not indented any more: there would be no room for what they say."""
+_LABEL = 10
+_LONGEST_VALUE = 2_000
+"""Characters of a result or a state that are shown; `--json` has all."""
+
+Edge = tuple[str, str]
+"""A blocker, and who waits for it."""
+
+_LONGEST_TITLE = 80
+_PLAIN = frozenset(" .,-_/()'!?+=:")
+_FILLS: Mapping[TaskStatus, tuple[str, str]] = {
+    TaskStatus.PENDING: ("#ffffff", "#57606a"),
+    TaskStatus.IN_PROGRESS: ("#ddf4ff", "#0969da"),
+    TaskStatus.WAITING: ("#fff8c5", "#9a6700"),
+    TaskStatus.COMPLETED: ("#dafbe1", "#1a7f37"),
+    TaskStatus.FAILED: ("#ffebe9", "#cf222e"),
+    TaskStatus.CANCELLED: ("#f6f8fa", "#8c959f"),
+}
+"""The colours of a box and of its edge."""
 
 
 class TaskColumns:
-    """What the rows of one table have in common: how wide the ids are, and whether priorities are shown."""
+    """What the rows of one table share: the width of the ids, and whether priorities are shown."""
 
     def __init__(self, tasks: Sequence[Task]) -> None:
         self.id = max((len(task.id) for task in tasks), default=1)
@@ -36,7 +54,7 @@ class TaskColumns:
 
 
 def task_line(task: Task, display: Display, now: datetime, columns: TaskColumns, *, before: str = "") -> Line:
-    """One row: box, id, priority where they differ, subject, and why it waits or who has it."""
+    """Return one row: box, id, priority where they differ, subject, and why it waits or who has it."""
     glyphs = display.glyphs
     box, style = _STYLES[task.status]
     if task.is_blocked:
@@ -52,7 +70,7 @@ def task_line(task: Task, display: Display, now: datetime, columns: TaskColumns,
     if display.columns is not None:
         room = display.columns - cells(start)
         text = fit(text, max(room - cells(rest), room // 2), glyphs.ellipsis)
-    return cut((*start, Span(text, style), *rest), display.columns, glyphs)
+    return display.cut((*start, Span(text, style), *rest))
 
 
 def _box(task: Task, glyphs: Glyphs) -> str:
@@ -72,7 +90,7 @@ def _remarks(task: Task, glyphs: Glyphs, now: datetime) -> Line:
 
 
 def standing(task: Task, now: datetime) -> str:
-    """Why a task does not move, or who moves it, or how its end was graded; empty where there is nothing to say."""
+    """Return why a task does not move, its worker, or the grade of its end; empty where there is nothing to say."""
     asked = ", to be cancelled" if task.cancel_requested and task.status not in ENDED else ""
     match task.status:
         case TaskStatus.IN_PROGRESS:
@@ -86,7 +104,7 @@ def standing(task: Task, now: datetime) -> str:
         case TaskStatus.FAILED:
             return f"failed: {shown(task.failure)}" if task.failure else "failed"
         case TaskStatus.PENDING if task.open_blockers:
-            return f"blocked by {blockers(task)}{asked}"
+            return f"blocked by {_blockers(task)}{asked}"
         case TaskStatus.PENDING if task.not_before is not None:
             return f"rests, next attempt {until(task.not_before, now)}{asked}"
         case TaskStatus.PENDING if task.owner is not None:
@@ -95,8 +113,8 @@ def standing(task: Task, now: datetime) -> str:
             return asked.removeprefix(", ")
 
 
-def blockers(task: Task) -> str:
-    """Who holds a task back; those that will not let it go by themselves with their status."""
+def _blockers(task: Task) -> str:
+    """Return the blockers of a task; those that have ended without success with their status."""
     named = [
         f"{shown(each.id)} ({each.status})" if each.status in ENDED else shown(each.id)
         for each in task.held_by[:_MOST_NAMED]
@@ -114,7 +132,7 @@ def waiting_for(wait: Wait | None, now: datetime) -> str:
 
 
 def until(at: datetime, now: datetime) -> str:
-    """How far away a time is, in the largest unit of which there are at least two, rounded."""
+    """Return how far away a time is, in the largest unit of which there are at least two, rounded."""
     seconds = (at - now).total_seconds()
     if seconds <= 0:
         return "now"
@@ -125,30 +143,21 @@ def until(at: datetime, now: datetime) -> str:
 
 
 def task_lines(tasks: Sequence[Task], display: Display, now: datetime) -> Iterator[Line]:
-    """A row for each task, those that are part of another below it."""
+    """Yield a row for each task, those that are part of another below it."""
     columns = TaskColumns(tasks)
-    known = {task.id for task in tasks}
-    below: dict[str | None, list[Task]] = {}
-    for task in tasks:
-        below.setdefault(task.parent if task.parent in known else None, []).append(task)
-    rows = [(0, task) for task in reversed(below.get(None, []))]
-    while rows:
-        depth, task = rows.pop()
-        yield task_line(task, display, now, columns, before=indent(depth, display.glyphs))
-        rows.extend((depth + 1, child) for child in reversed(below.get(task.id, [])))
+    for depth, task in walk_tree(tasks, lambda task: task.id, lambda task: task.parent):
+        yield task_line(task, display, now, columns, before=_indent(depth, display.glyphs))
 
 
-def indent(depth: int, glyphs: Glyphs) -> str:
+def _indent(depth: int, glyphs: Glyphs) -> str:
     return "" if depth == 0 else "  " * (min(depth, _DEEPEST) - 1) + f"{glyphs.branch} "
 
 
-_LABEL = 10
-_LONGEST_VALUE = 2_000
-"""Characters of a result or a state that are shown; `--json` has all."""
+# All about one task.
 
 
 def task_card(task: Task, display: Display, now: datetime) -> Iterator[Line]:
-    """The row of a task, each fact that there is about it on a line, its checklist and its description."""
+    """Yield the row of a task, each fact about it on a line, its checklist and its description."""
     yield task_line(task, display, now, TaskColumns([task]))
     for name, text in _facts(task, display.glyphs, now):
         line = (Span(f"  {name:<{_LABEL}}  ", "dim"), Span(text))
@@ -182,10 +191,10 @@ def _facts(task: Task, glyphs: Glyphs, now: datetime) -> Iterator[tuple[str, str
     yield from _numbers(task)
     for name, value in (("result", task.result), ("state", task.state or None), ("metadata", task.metadata or None)):
         if value is not None:
-            yield name, value_text(value, glyphs)
+            yield name, _value_text(value, glyphs)
     for late in task.late_results:
         by = f" by {shown(late.by)}" if late.by else ""
-        yield "late", f"{value_text(late.result, glyphs)} (fence {late.fence}{by})"
+        yield "late", f"{_value_text(late.result, glyphs)} (fence {late.fence}{by})"
     yield from _times(task, now)
 
 
@@ -193,7 +202,7 @@ def _status(task: Task, now: datetime) -> str:
     if task.is_ready:
         return "pending, ready to begin"
     if task.stuck_on:
-        return f"{task.status}, blocked by {blockers(task)}: retry that, or `tasks unblock` this"
+        return f"{task.status}, blocked by {_blockers(task)}: retry that, or `tasks unblock` this"
     why = standing(task, now)
     said = task.status.value.replace("_", " ")
     return said if not why or why.startswith(said) else f"{said}, {why}"
@@ -221,30 +230,17 @@ def _times(task: Task, now: datetime) -> Iterator[tuple[str, str]]:
         yield "lease", f"ends {until(task.lease_until, now)}"
 
 
-def value_text(value: Any, glyphs: Glyphs) -> str:
-    """A JSON value in one line."""
+def _value_text(value: Any, glyphs: Glyphs) -> str:
+    """Return a JSON value in one line."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
     return fit(shown(text), _LONGEST_VALUE, glyphs.ellipsis)
 
 
-Edge = tuple[str, str]
-"""A blocker, and who waits for it."""
-
-_LONGEST = 80
-_PLAIN = frozenset(" .,-_/()'!?+=:")
-_FILLS: Mapping[TaskStatus, tuple[str, str]] = {
-    TaskStatus.PENDING: ("#ffffff", "#57606a"),
-    TaskStatus.IN_PROGRESS: ("#ddf4ff", "#0969da"),
-    TaskStatus.WAITING: ("#fff8c5", "#9a6700"),
-    TaskStatus.COMPLETED: ("#dafbe1", "#1a7f37"),
-    TaskStatus.FAILED: ("#ffebe9", "#cf222e"),
-    TaskStatus.CANCELLED: ("#f6f8fa", "#8c959f"),
-}
-"""The colours of a box and of its edge."""
+# What waits for what: a tree, a Mermaid diagram, one for Graphviz. In a diagram a subject is escaped.
 
 
 def around(id: str, edges: Sequence[Edge]) -> set[str]:
-    """The task, all that it waits for and all that waits for it, however far."""
+    """Return the task, all that it waits for and all that waits for it, however far."""
     found = {id}
     for pairs in (edges, [(task, blocker) for blocker, task in edges]):
         nexts: dict[str, list[str]] = {}
@@ -260,22 +256,16 @@ def around(id: str, edges: Sequence[Edge]) -> set[str]:
 
 
 def graph_lines(tasks: Sequence[Task], edges: Sequence[Edge], display: Display, now: datetime) -> Iterator[Line]:
-    """A tree in the order of work: each task once, below the last of its blockers; the row names all of them."""
+    """Yield a tree in the order of work: each task once, below the last of its blockers; the row names all of them."""
     columns = TaskColumns(tasks)
-    known = {task.id: task for task in tasks}
-    under = _places(tasks, [edge for edge in edges if edge[0] in known and edge[1] in known])
-    below: dict[str | None, list[Task]] = {}
-    for task in tasks:
-        below.setdefault(under.get(task.id), []).append(task)
-    rows = [(0, task) for task in reversed(below.get(None, []))]
-    while rows:
-        depth, task = rows.pop()
-        yield task_line(task, display, now, columns, before=indent(depth, display.glyphs))
-        rows.extend((depth + 1, child) for child in reversed(below.get(task.id, [])))
+    known = {task.id for task in tasks}
+    under = _last_blockers(tasks, [edge for edge in edges if known.issuperset(edge)])
+    for depth, task in walk_tree(tasks, lambda task: task.id, lambda task: under.get(task.id)):
+        yield task_line(task, display, now, columns, before=_indent(depth, display.glyphs))
 
 
-def _places(tasks: Sequence[Task], edges: Sequence[Edge]) -> dict[str, str]:
-    """Below which of its blockers each task stands: the one that comes last when they are done in order."""
+def _last_blockers(tasks: Sequence[Task], edges: Sequence[Edge]) -> dict[str, str]:
+    """Return for each task the blocker that comes last when they are done in order."""
     after: dict[str, list[str]] = {}
     open_edges: dict[str, int] = {}
     for blocker, task in edges:
@@ -308,7 +298,7 @@ def mermaid(tasks: Sequence[Task], edges: Sequence[Edge]) -> Iterator[str]:
 
 
 def _coded(text: str) -> str:
-    """With Mermaid's own codes for everything but letters, digits and a few plain signs."""
+    """Write everything but letters, digits and a few plain signs in Mermaid's own codes."""
     return "".join(char if char.isalnum() or char in _PLAIN else f"#{ord(char)};" for char in text)
 
 
@@ -325,14 +315,14 @@ def dot(tasks: Sequence[Task], edges: Sequence[Edge]) -> Iterator[str]:
 
 
 def _quoted(text: str) -> str:
-    """Within double quotes: no end of the text, no escape of Graphviz, no entity."""
+    """Escape a text for double quotes: no end of the text, no escape of Graphviz, no entity."""
     return text.replace("\\", "\\\\").replace('"', '\\"').replace("&", "&amp;")
 
 
 def _title(task: Task) -> str:
-    return fit(for_terminal(task.subject), _LONGEST)
+    return fit(for_terminal(task.subject), _LONGEST_TITLE)
 
 
 def _number(id: str) -> str:
-    """An id is a number; whatever else a damaged row might hold has no place in a diagram."""
+    """Return an id, which is a number; anything else, from a damaged row, has no place in a diagram."""
     return id if id.isascii() and id.isdecimal() else "0"
