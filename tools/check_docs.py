@@ -1,4 +1,4 @@
-"""Runs what README.md and docs/*.md show, each block in an empty folder with a board of its own.
+"""Run what README.md and docs/*.md show, each block in an empty folder with a board of its own.
 
 - A ```python block is run, unless its fence says ```python no-run.
 - A shell block is run when its fence says so: ```sh run, or ```console run.
@@ -30,7 +30,7 @@ class Block:
 
 
 def blocks(path: Path) -> Iterator[Block]:
-    """The blocks of one file that are to be run, in order."""
+    """Return the blocks of one file that are to be run, in order."""
     text = path.read_text(encoding="utf-8")
     for fence in FENCE.finditer(text):
         language, *words = fence["info"].split() or [""]
@@ -41,12 +41,12 @@ def blocks(path: Path) -> Iterator[Block]:
 
 
 def links(text: str) -> list[str]:
-    """The files that a page links to."""
+    """Return the files that a page links to."""
     return [target.partition("#")[0] for target in LINK.findall(text) if "://" not in target and target[0] != "#"]
 
 
 def environment(folder: str) -> dict[str, str]:
-    """The caller's, but with a home and a board in `folder`, and this Python's programs first on the path."""
+    """Return the caller's environment with a home and a board in `folder`, and this Python's programs first."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PUNCHLIST_", "XDG_"))}
     return kept | {
         "HOME": folder,
@@ -56,7 +56,7 @@ def environment(folder: str) -> dict[str, str]:
 
 
 def execute(command: list[str], source: str, folder: str) -> tuple[str, str | None]:
-    """What the command printed (both streams), and what went wrong or None."""
+    """Return the output of a command (both streams), and the problem or None."""
     try:
         done = subprocess.run(
             [*command, source],
@@ -75,14 +75,14 @@ def execute(command: list[str], source: str, folder: str) -> tuple[str, str | No
 
 
 def console_steps(body: str) -> Iterator[tuple[str, str]]:
-    """Each command of a console block with the output shown for it."""
+    """Return each command of a console block with the output shown for it."""
     for step in re.split(r"^\$ ", body, flags=re.MULTILINE)[1:]:
         command, _, shown = step.partition("\n")
         yield command, shown.strip()
 
 
 def fault(block: Block) -> str | None:
-    """What went wrong in a block, or None."""
+    """Return the problem of a block, or None."""
     with tempfile.TemporaryDirectory() as folder:
         if block.language == "python":
             return execute([sys.executable, "-c"], block.body, folder)[1]

@@ -1,4 +1,4 @@
-"""Writes the pages of docs/ that say what the program itself knows: commands, settings and dialects.
+"""Write the pages of docs/ that say what the program itself knows: commands, settings and dialects.
 
 `python tools/write_docs.py` writes them; with `--check` it only says which are out of date, and fails if any is.
 """
@@ -22,7 +22,7 @@ DOCS = Path(__file__).resolve().parent.parent / "docs"
 
 
 def commands_page() -> str:
-    """Every command with its verbs and options, from the parsers themselves."""
+    """Return every command with its verbs and options, from the parsers themselves."""
     parts = ["# Commands", "", _EACH]
     for name in COMMANDS:
         parts += ["", f"## `punchlist {name}`", "", *_parser(load_parser(name))]
@@ -87,7 +87,7 @@ _DIALECTS = (
 
 
 def dialects_page() -> str:
-    """Every dialect with its tools, limits, statuses, repairs and losses, as the dialects themselves say."""
+    """Return every dialect with its tools, limits, statuses, repairs and losses, as the dialects themselves say."""
     known = {name: described(dialect(name)) for name in REGISTRY}
     tools = {name: ", ".join(f"`{tool.name}`" for tool in dialect(name).tools) for name in REGISTRY}
     parts = ["# Dialects", "", _DIALECTS, "", "| dialect | tool | statuses | limits |", "|---|---|---|---|"]
@@ -117,7 +117,7 @@ PAGES: dict[str, Callable[[], str]] = {
 
 
 def stale() -> list[str]:
-    """The pages that do not say what the program says."""
+    """Return the pages that do not say what the program says."""
     return [
         name
         for name, page in PAGES.items()

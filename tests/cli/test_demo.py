@@ -30,8 +30,8 @@ def test_into_a_pipe_it_plays_in_plain_lines(run: Run):
 
 def test_the_script_ends_with_one_item_that_waits_on_a_person():
     with Board.open("memory:") as board:
-        for step in Troupe(board, "demo").steps():
-            step.act()
+        for scene in Troupe(board, "demo").scenes():
+            scene.act()
         open_items = [item for row in board.lists(session="demo") for item in row.todos.items if item.is_open]
     assert [(item.content, item.status) for item in open_items] == [("Open a pull request", Status.BLOCKED)]
 
@@ -39,9 +39,9 @@ def test_the_script_ends_with_one_item_that_waits_on_a_person():
 def test_at_speed_1_it_takes_less_than_half_a_minute():
     with Board.open("memory:") as board:
         seconds = 0.0
-        for step in Troupe(board, "demo").steps():
-            step.act()
-            seconds += step.seconds
+        for scene in Troupe(board, "demo").scenes():
+            scene.act()
+            seconds += scene.seconds
     assert seconds < 28
 
 

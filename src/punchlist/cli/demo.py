@@ -13,19 +13,18 @@ from typing import Any, NamedTuple
 
 from punchlist.agent import Agent
 from punchlist.board import Board
-from punchlist.cli import OK
 from punchlist.cli.arguments import Parser, board_url, command_parser
 from punchlist.cli.terminal import Screen, detect_display, show
 from punchlist.core import commands as do
 from punchlist.core.commands import Target
-from punchlist.core.events import Event
 from punchlist.surfaces.lists import board_lines
 from punchlist.surfaces.panel import Frame, frame_lines
 from punchlist.surfaces.sentences import sentence
 from punchlist.surfaces.spans import Glyphs, Line, Span, Style, plain, shown
 
+PERSON = "you"
 _TITLE = "Punchlist: three agents at work"
-_BEAT = 0.1
+_FRAME_SECONDS = 0.1
 _QUIET = frozenset(
     {"agent.joined", "list.replaced", "list.edited", "list.confirmed", "list.ordered", "item.changed", "item.added"}
 )
@@ -38,8 +37,8 @@ _COLOURS: dict[str, Style] = {
 
 
 def parser() -> Parser:
-    said = "Plays a scripted run of three agents with subagents, on a board of its own in memory."
-    made = command_parser("demo", said, run=run)
+    about = "Plays a scripted run of three agents with subagents, on a board of its own in memory."
+    made = command_parser("demo", about, run=_play)
     made.add_argument("--speed", type=_speed, default=1.0, metavar="X", help="2 is twice as fast, 0 does not wait")
     return made
 
@@ -54,7 +53,7 @@ def _speed(text: str) -> float:
     return value
 
 
-def run(options: Namespace) -> int:
+def _play(options: Namespace) -> None:
     session = f"demo-{os.urandom(2).hex()}"
     with Board.open(board_url(options) or "memory:") as board:
         play = Play(board, session)
@@ -62,12 +61,11 @@ def run(options: Namespace) -> int:
             _play_live(play, options.speed)
         else:
             _play_plainly(play, options.speed)
-    show(_farewell(session if board_url(options) else None))
-    return OK
+    show(_next_steps(session if board_url(options) else None))
 
 
 class Play:
-    """The script on its way: what it shows now, and what happened so far."""
+    """A run of the script: the lists and the caption to show now, and the events that were shown."""
 
     def __init__(self, board: Board, session: str) -> None:
         self.board = board
@@ -78,29 +76,24 @@ class Play:
         self.rows = board.lists(session=session)
         self._seen = board.store.last_seq()
 
-    def perform(self, step: Scene, glyphs: Glyphs) -> list[Line]:
-        """Lets a step happen; the lines that it adds to the feed."""
-        self.caption = step.caption or self.caption
-        step.act()
+    def perform(self, scene: Scene, glyphs: Glyphs) -> list[Line]:
+        """Perform a scene and return the lines that it adds to the feed."""
+        self.caption = scene.caption or self.caption
+        scene.act()
         self.rows = self.board.lists(session=self.session)
         lines: list[Line] = []
         for event in self.board.events(self._seen):
             self._seen = event.seq
-            if event.session == self.session and _is_news(event):
-                lines.append(_news(event, glyphs))
+            by_person = event.by == PERSON
+            if event.session == self.session and (
+                event.kind not in _QUIET or (event.kind == "item.added" and by_person)
+            ):
+                style: Style = "accent" if by_person else _COLOURS.get(event.kind, "plain")
+                lines.append((Span(sentence(event, glyphs), style),))
         for agent, text in self.troupe.told:
             lines.append((Span(f"{agent} is told: "), Span(shown(text), "warning")))
         self.troupe.told.clear()
         return lines
-
-
-def _is_news(event: Event) -> bool:
-    return event.kind not in _QUIET or (event.kind == "item.added" and event.by == PERSON)
-
-
-def _news(event: Event, glyphs: Glyphs) -> Line:
-    style: Style = "accent" if event.by == PERSON else _COLOURS.get(event.kind, "plain")
-    return (Span(sentence(event, glyphs), style),)
 
 
 def _play_live(play: Play, speed: float) -> None:
@@ -113,14 +106,14 @@ def _play_live(play: Play, speed: float) -> None:
             frame = Frame(_TITLE, _clock(play.seconds), play.caption, play.rows, feed, play.troupe.tools, tick)
             screen.draw(frame_lines(frame, screen.display, screen.height - 5))
 
-        for step in play.troupe.steps():
-            news = play.perform(step, screen.display.glyphs)
+        for scene in play.troupe.scenes():
+            news = play.perform(scene, screen.display.glyphs)
             feed.extend((Span(f"{_clock(play.seconds)}  ", "dim"), *line) for line in news)
             del feed[:-40]
             draw()
-            due += step.seconds / speed if speed else 0.0
+            due += scene.seconds / speed if speed else 0.0
             while (left := due - (time.monotonic() - begun)) > 0:
-                time.sleep(min(_BEAT, left))
+                time.sleep(min(_FRAME_SECONDS, left))
                 play.seconds = time.monotonic() - begun
                 tick += 1
                 draw()
@@ -133,21 +126,20 @@ def _clock(seconds: float) -> str:
 def _play_plainly(play: Play, speed: float) -> None:
     display = detect_display()
     print(_TITLE)
-    for step in play.troupe.steps():
-        news = play.perform(step, display.glyphs)
-        if step.caption:
-            print(f"\n{step.caption}")
+    for scene in play.troupe.scenes():
+        news = play.perform(scene, display.glyphs)
+        if scene.caption:
+            print(f"\n{scene.caption}")
         for line in news:
             print(f"  {plain(line)}", flush=True)
         if speed:
-            time.sleep(step.seconds / speed)
+            time.sleep(scene.seconds / speed)
     print()
     rows = [row for row in play.rows if row.todos.items]
     show(board_lines(rows, display, now=play.board.now()))
 
 
-def _farewell(session: str | None) -> Iterator[Line]:
-    """What to try next."""
+def _next_steps(session: str | None) -> Iterator[Line]:
     narrow = (detect_display().columns or 100) < 90
     yield ()
     yield (Span(" Now with your own work:", "bold"),)
@@ -159,16 +151,16 @@ def _farewell(session: str | None) -> Iterator[Line]:
     ):
         if narrow:
             yield (Span(f"   {command}", "focus"),)
-        yield (
-            (Span(f"     {meaning}", "dim"),) if narrow else (Span(f"   {command:<40} ", "focus"), Span(meaning, "dim"))
-        )
+            yield (Span(f"     {meaning}", "dim"),)
+        else:
+            yield (Span(f"   {command:<40} ", "focus"), Span(meaning, "dim"))
 
 
-PERSON = "you"
+# The script.
 
 
 class Scene(NamedTuple):
-    """Something that happens, what to say about it (None: as before), and how many seconds to look at it."""
+    """An act, the seconds to look at it, and the caption (None: the one before)."""
 
     act: Callable[[], Any]
     seconds: float
@@ -182,16 +174,16 @@ class Troupe:
         self.builder = board.agent("builder", session=session, dialect="claude-code")
         self.tester = board.agent("tester", session=session)
         self.writer = board.agent("writer", session=session)
-        self.explorer: Agent | None = None
-        self.fuzzer: Agent | None = None
+        self.explorer: Agent  # these two are started by the script
+        self.fuzzer: Agent
         self.told: list[tuple[str, str]] = []
-        """Who was told what, beyond the events: what our own dialect mended and said."""
+        """Agents and what they were told besides the events: what our own dialect repaired and said."""
 
     @property
     def tools(self) -> dict[str, str]:
         return {agent.name: agent.dialect for agent in (self.builder, self.tester, self.writer)}
 
-    def steps(self) -> Iterator[Scene]:
+    def scenes(self) -> Iterator[Scene]:
         yield from self._plan()
         yield from self._work()
         yield from self._interrupt()
@@ -240,13 +232,14 @@ class Troupe:
 
     def _finish(self) -> Iterator[Scene]:
         yield Scene(lambda: self._todo(self.writer, done="1"), 0.5)
-        yield Scene(lambda: self._todo(self._fuzzer, done="1"), 0.5)
+        yield Scene(lambda: self._todo(self.fuzzer, done="1"), 0.5)
         yield Scene(lambda: self._builder_writes("version"), 0.5)
         yield Scene(lambda: self._todo(self.writer, done="2"), 0.5)
-        yield Scene(lambda: self._todo(self._fuzzer, done="2"), 0.5)
+        yield Scene(lambda: self._todo(self.fuzzer, done="2"), 0.5)
         yield Scene(lambda: self._todo(self.tester, done="3", evidence="pytest -q"), 0.5)
         yield Scene(lambda: self._builder_writes("request"), 0.5)
-        hold = do.Block(Target(item=self._id_of("Open a pull request"), by="id"), "your review", PERSON)
+        last = next(item.id for item in self.builder.todos.items if item.content == "Open a pull request")
+        hold = do.Block(Target(item=last, by="id"), "your review", PERSON)
         yield Scene(lambda: self._todo(self.writer, done="3"), 0.5)
         caption = "All is done but one item, and it says what it waits for. That is a punch list."
         yield Scene(lambda: self.builder.edit(hold, by=PERSON), 0.8, caption)
@@ -266,14 +259,13 @@ class Troupe:
     _EXPLORING = (("read", "Read the logs", "Reading the logs"), ("trace", "Trace the token", "Tracing the token"))
 
     def _builder_writes(self, busy: str) -> None:
-        """The whole list, as its tool wants it; `version` is the item that a person added."""
+        """Write the whole list, as its tool wants it; `version` is the item that a person added."""
         rows = list(self._BUILDING)
         if busy in ("version", "request"):
             rows.insert(3, ("version", "Bump the version", "Bumping the version"))
         self.builder.call("TodoWrite", _whole(tuple(rows), busy))
 
     def _explorer_writes(self, busy: str) -> None:
-        assert self.explorer is not None
         self.explorer.call("TodoWrite", _whole(self._EXPLORING, busy))
 
     def _spawn_explorer(self) -> None:
@@ -284,25 +276,14 @@ class Troupe:
         self.fuzzer = self.tester.spawn("fuzz", label="Fuzz the parser")
         self._todo(self.fuzzer, set=["Collect samples", "Fuzz the parser"])
 
-    @property
-    def _fuzzer(self) -> Agent:
-        assert self.fuzzer is not None
-        return self.fuzzer
-
-    def _id_of(self, content: str) -> str:
-        return next(item.id for item in self.builder.todos.items if item.content == content)
-
 
 def _whole(rows: tuple[tuple[str, str, str], ...], busy: str) -> dict[str, Any]:
-    """A list in which everything before `busy` is completed; `all` completes everything."""
+    """Return a list in which everything before `busy` is completed; `all` completes everything."""
     place = next((place for place, (name, _, _) in enumerate(rows) if name == busy), len(rows))
+    statuses = [*["completed"] * place, "in_progress", *["pending"] * len(rows)]
     return {
         "todos": [
-            {"content": content, "status": _status(at, place), "activeForm": doing}
-            for at, (_, content, doing) in enumerate(rows)
+            {"content": content, "status": status, "activeForm": doing}
+            for status, (_, content, doing) in zip(statuses, rows, strict=False)
         ]
     }
-
-
-def _status(at: int, busy: int) -> str:
-    return "completed" if at < busy else "in_progress" if at == busy else "pending"

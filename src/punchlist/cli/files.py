@@ -1,4 +1,4 @@
-"""Files that a person names: read whole, written whole or not at all, never through a link."""
+"""Files that a person names: read whole, replaced whole or not at all, never written through a link."""
 
 from __future__ import annotations
 
@@ -7,19 +7,20 @@ import sys
 
 from punchlist.errors import InvalidInput
 
-LARGEST = 16 * 1024 * 1024
+_MOST = 16 * 1024 * 1024
+"""Characters that are read of a file: far more than any list has, and less than would fill the memory."""
 
 
 def read(path: str) -> str:
-    """The text of a file, or of standard input for `-`."""
+    """Return the text of a file, or of standard input for `-`."""
     if path == "-":
-        return sys.stdin.read(LARGEST)
+        return sys.stdin.read(_MOST)
     with open(path, encoding="utf-8", errors="replace") as file:
-        return file.read(LARGEST)
+        return file.read(_MOST)
 
 
 def write_new(path: str, text: str, mode: int = 0o600) -> None:
-    """Writes a file that is not there yet, and is not reached through a link."""
+    """Write a file that is not there yet, and is not reached through a link."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
     with open(os.open(path, flags, mode), "w", encoding="utf-8", errors="replace") as file:
         file.write(text)
@@ -28,7 +29,7 @@ def write_new(path: str, text: str, mode: int = 0o600) -> None:
 
 
 def check_place(path: str) -> None:
-    """Raises if a file of that name cannot be put there."""
+    """Raise if a file of that name cannot be put there."""
     if os.path.islink(path):
         raise InvalidInput(problem=f"`{path}` is a symbolic link and is not written through; name its target instead.")
     if os.path.isdir(path):
