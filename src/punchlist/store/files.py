@@ -77,9 +77,8 @@ def open_own_file(path: str, flags: int) -> int:
     try:
         handle = os.open(path, flags, 0o600)
     except OSError as error:
-        if error.errno == errno.ELOOP:
-            raise OSError(f"`{os.path.basename(path)}` is a symbolic link") from error
-        raise
+        problem = "is a symbolic link" if error.errno == errno.ELOOP else f"cannot be opened: {error.strerror}"
+        raise OSError(error.errno, f"`{os.path.basename(path)}` {problem}") from error
     try:
         _require_own(os.fstat(handle), path)
     except BaseException:

@@ -1,18 +1,20 @@
-"""A look at a board's file from outside, for `doctor`: through SQLite, read-only, and never holding up a writer.
+"""Inspect a board's file from outside, for `doctor`: through SQLite, read-only, and never holding up a writer.
 
 The file itself is not opened here: closing it again would drop the locks of this process's connections.
 """
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Generator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from datetime import datetime
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from punchlist.store.faults import faults
+from punchlist.store.files import has_shared_memory
 from punchlist.store.lock import SidecarLock
 from punchlist.store.records import microseconds
 
@@ -59,15 +61,21 @@ def count_old_agents(path: str, before: datetime) -> int:
 
 
 @contextmanager
-def _reading(path: str) -> Generator[sqlite3.Connection]:
-    """A connection that cannot write. It is opened and closed under the board's lock, as every other one is."""
+def _locked(path: str) -> Generator[None]:
     lock = SidecarLock(f"{path}.lock", timeout=_LOCK_SECONDS)
-    with closing(lock), faults(path):
-        connection = sqlite3.connect(f"file:{quote(path)}?mode=ro", uri=True, isolation_level=None, timeout=5)
+    with closing(lock), lock.held():
+        yield
+
+
+@contextmanager
+def _reading(path: str) -> Generator[sqlite3.Connection]:
+    """Connect to a board that can only be read: by the lock only where SQLite may have to recover the file first."""
+    with faults(path):
+        uri = f"file:{quote(os.fsencode(path))}?mode=ro"
+        connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=5)
         try:
-            with lock.held():
+            with nullcontext() if has_shared_memory(path) else _locked(path):
                 connection.execute("PRAGMA schema_version").fetchone()  # only now SQLite opens the file
             yield connection
         finally:
-            with lock.held():
-                connection.close()
+            connection.close()  # needs no lock: such a connection never checkpoints

@@ -144,7 +144,10 @@ class Memories:
             rows = self._rows.all("memories_of_project", {"project": project})
         else:
             rows = self._rows.all("memories_of_board", ())
-        return [RememberedAgent(*row[:4], _decoded(row[4])) for row in rows]
+        return [
+            RememberedAgent(number, session, agent, project, _decoded(memory))
+            for number, session, agent, project, memory in rows
+        ]
 
     # Which agent was started by which, and for which item.
 
