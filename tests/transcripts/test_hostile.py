@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from punchlist.transcripts.formats import LINES, open_transcript
-from punchlist.transcripts.records import RecordTranscript
+from punchlist.transcripts.lines import RecordTranscript
 from tests.sizes import size
 from tests.transcripts.records import line, output, plan, result, save, todos, told, write
 from tests.transcripts.test_hermes import BASE

@@ -30,8 +30,7 @@ from punchlist.tasks.work import Work
 from punchlist.transcripts.claude_code import TaskReading, TaskWrite, mark
 from punchlist.transcripts.decoding import decode
 from punchlist.transcripts.formats import earlier_calls, open_transcript, sessions_of
-from punchlist.transcripts.lines import LineTranscript
-from punchlist.transcripts.records import RecordTranscript
+from punchlist.transcripts.lines import LineTranscript, RecordTranscript
 from punchlist.transcripts.values import MAIN, Transcript, TranscriptCall, Written
 
 T = TypeVar("T")

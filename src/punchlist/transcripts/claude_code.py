@@ -22,8 +22,7 @@ from punchlist.dialects.claude_code import parse
 from punchlist.dialects.claude_tasks import parse as parse_task
 from punchlist.dialects.repair import sound
 from punchlist.transcripts.decoding import call_key, moment, name, object_at, objects, path, text_of
-from punchlist.transcripts.lines import LineFormat, LineTranscript, RecordItem, TranscriptHead
-from punchlist.transcripts.records import RecordTranscript
+from punchlist.transcripts.lines import LineFormat, LineTranscript, RecordItem, RecordTranscript, TranscriptHead
 from punchlist.transcripts.reverse import Log
 from punchlist.transcripts.values import MAIN, CallOutcome, Origin, TranscriptCall
 

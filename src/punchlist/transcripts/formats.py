@@ -10,8 +10,7 @@ from typing import Any, cast
 from punchlist.errors import InvalidInput, TranscriptError, TranscriptUnknown, UnknownName
 from punchlist.transcripts import claude_code, codex, hermes, oh_my_pi, openclaw, stores, zst
 from punchlist.transcripts.decoding import decode, fields, name, object_at, record
-from punchlist.transcripts.lines import LineFormat, LineTranscript
-from punchlist.transcripts.records import RecordTranscript
+from punchlist.transcripts.lines import LineFormat, LineTranscript, RecordTranscript
 from punchlist.transcripts.reverse import Log
 from punchlist.transcripts.stores import OPENCODE, QWEN, State, StateTranscript
 from punchlist.transcripts.values import MAIN, Origin, Transcript, TranscriptCall, Written

@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 from msgspec import Struct
 from msgspec.structs import replace
 
-from punchlist.transcripts.decoding import name, record
+from punchlist.transcripts.decoding import fields, name, record
 from punchlist.transcripts.reverse import Line, Log, Needles, holds, sessions_in
 from punchlist.transcripts.values import (
     MAIN,
@@ -151,8 +151,6 @@ class RecordEntries:
 
 
 RecordItem = TranscriptCall | CallOutcome | Written | Removed
-_MOST_ANSWERING = 4096
-"""Starts of answering lines remembered before those already passed are dropped."""
 _NEAR_CALLS = 1024 * 1024
 """Bytes before a call in which earlier calls are searched."""
 
@@ -255,6 +253,156 @@ class LineReading:
         return replace(told, origin=self._complete(told.origin))
 
 
+def relevant_records(
+    lines: Iterable[tuple[int, bytes | None]], form: LineFormat, broken: set[int], *, head: int = 0
+) -> Iterator[Any]:
+    """Yield the records of lines, given with their places, that say something of a list.
+
+    A broken line comes as bytes, an unreadable one as None; their places are added to `broken`. Of other tools' calls
+    only the first after a broken line is kept: it shows that calls are no longer lost. The first `head` records are
+    kept as they are.
+    """
+    waiting = set[str]()
+    may_be_lost = True
+    for count, (place, line) in enumerate(lines):
+        is_named = line is None or count < head or form.linking is not None or holds(line, form.needles)
+        is_call = line is not None and holds(line, form.callers)
+        if not (is_named or is_call or (waiting and line is not None and holds(line, form.answers))):
+            continue
+        found = None if line is None else record(line)
+        if found is None:
+            broken.add(place)
+            may_be_lost = True
+            yield line
+            continue
+        items = list(form.read_record(found))
+        answered = {item.call_id for item in items if isinstance(item, CallOutcome)}
+        calls = [item for item in items if isinstance(item, TranscriptCall)]
+        if is_named or (calls and may_be_lost) or not waiting.isdisjoint(answered):
+            yield found
+        may_be_lost = may_be_lost and not calls
+        waiting -= answered
+        waiting.update(call.call_id for call in calls if call.call_id is not None and form.tool in (None, call.name))
+
+
+_MOST_SEARCHED = 1 << 28
+"""Bytes of broken lines that are searched for the ids of outcomes, all together: each outcome may search them all."""
+
+
+class RecordTranscript(LineReading):
+    """Records in memory, oldest first. What is no object counts as broken."""
+
+    def __init__(
+        self,
+        records: Iterable[Any],
+        form: LineFormat,
+        *,
+        source: str = "records",
+        head: TranscriptHead | None = None,
+    ) -> None:
+        self._records: list[dict[str, Any] | None] = []
+        self._torn: dict[int, Any] = {}
+        for place, entry in enumerate(records):
+            found = record(entry) if isinstance(entry, str | bytes) else fields(entry)
+            if found is None:
+                self._torn[place] = entry.encode("utf-8", "replace") if isinstance(entry, str) else entry
+            self._records.append(found)
+        sound = [found for found in self._records if found is not None]
+        super().__init__(form, source, head or form.read_head(sound[:20], sound[-20:], source))
+        self._broken = set(self._torn)
+
+    def latest(self, *, subagent: str | None = None, session: str | None = None) -> Written | None:
+        standing, pairs = ActivePlan(), self._paired()
+        for place in reversed(range(len(pairs))):
+            said, outcome = pairs[place]
+            told = self._told(said, outcome, subagent)
+            written = None if told is None else standing.judge(told)
+            if written is not None:
+                own = (said.call_id, said.name) if isinstance(said, TranscriptCall) else None
+                others = (one for one, _ in pairs[:place] if isinstance(one, TranscriptCall))
+                if own is not None and any((one.call_id, one.name) == own for one in others):
+                    return replace(written, call_id=None)
+                return written
+        return standing.nothing()
+
+    @property
+    def end(self) -> int:
+        """Number of records."""
+        return len(self._records)
+
+    def answered(self, *names: str, start: int = 0) -> Iterator[Answered]:
+        """Yield the calls of these tools, by any agent, from a record on."""
+        said = (entry for found in self._records if found is not None for entry in self._form.read_record(found))
+        outcomes = {entry.call_id: entry for entry in said if isinstance(entry, CallOutcome)}
+        for place, found in enumerate(self._records[start:], start):
+            for call in () if found is None else self._form.read_record(found):
+                if isinstance(call, TranscriptCall) and call.name in names:
+                    outcome = outcomes.get(call.call_id) if call.call_id is not None else None
+                    yield Answered(place, self._whole(call), outcome)
+
+    def lineage(self) -> Iterator[str]:
+        """Yield the ids of the conversation's sessions, latest first, some more than once."""
+        if key := self._form.session_key:
+            said = (found.get(key) for found in reversed(self._records) if found is not None)
+            yield from (session for value in said if (session := name(value)) is not None)
+        yield from self.sessions
+
+    def history(self, *, subagent: str | None = None, session: str | None = None) -> Iterator[Written]:
+        told = (self._told(said, outcome, subagent) for said, outcome in self._paired())
+        return name_once(active_lists(one for one in told if one is not None))
+
+    def _told(self, said: RecordItem, outcome: CallOutcome | None, subagent: str | None) -> Written | Removed | None:
+        if not self._is_wanted(said, subagent):
+            return None
+        if isinstance(said, TranscriptCall):
+            return self._list_of(said, outcome)
+        return self._list_of(None, said) if isinstance(said, CallOutcome) else self._by_itself(said)
+
+    def _paired(self) -> list[tuple[RecordItem, CallOutcome | None]]:
+        """Return the items of the present branch, each call with its outcome; other outcomes only of lost calls."""
+        pairs: list[tuple[RecordItem, CallOutcome | None]] = []
+        waiting: dict[str, int] = {}
+        torn: list[bytes] = []
+        left = _MOST_SEARCHED
+        may_be_lost = True
+        for place in self._places():
+            found = self._records[place]
+            if found is None:
+                entry = self._torn[place]
+                if not isinstance(entry, bytes) or holds(entry, self._form.callers):
+                    may_be_lost = True
+                    torn += [entry] if isinstance(entry, bytes) else []
+                continue
+            for said in self._form.read_record(found):
+                if not isinstance(said, CallOutcome):
+                    if isinstance(said, TranscriptCall):
+                        may_be_lost = False
+                        if said.call_id is not None:
+                            waiting[said.call_id] = len(pairs)
+                    pairs.append((said, None))
+                elif (call := waiting.pop(said.call_id, None)) is not None:
+                    pairs[call] = pairs[call][0], said
+                else:
+                    left -= sum(map(len, torn))
+                    if may_be_lost or (left >= 0 and any(id_bytes(said.call_id) in entry for entry in torn)):
+                        pairs.append((said, None))
+        return pairs
+
+    def _places(self) -> Iterable[int]:
+        linking = self._form.linking
+        if linking is None:
+            return range(len(self._records))
+        links = [
+            linking.of(found) if found is not None else _torn_link(linking, self._torn[place])
+            for place, found in enumerate(self._records)
+        ]
+        return reversed([entry.start for entry in present_branch(RecordEntries(links))])
+
+
+def _torn_link(linking: Linking, entry: Any) -> Link:
+    return (linking.at(entry) if isinstance(entry, bytes) else None) or Link()
+
+
 class LineTranscript(LineReading):
     """A plain file. The latest list is searched from the end, the history from the beginning."""
 
@@ -341,56 +489,16 @@ class LineTranscript(LineReading):
     def history(self, *, subagent: str | None = None, session: str | None = None) -> Iterator[Written]:
         """Yield every write, by its call or, where that was lost, its outcome; in a tree, of the present branch."""
         self._forget()
-        last: Written | None = None
-        for last in name_once(active_lists(self._all(subagent))):
-            yield last
-        if last is not None and self._form.callers:
-            broken = self._broken
-            newest = self.latest(subagent=subagent)
-            self._broken |= broken
-            if newest is not None and newest.call is None and newest.command != last.command:
-                yield newest  # its call was cut off before the name of the tool
-
-    def _all(self, subagent: str | None) -> Iterator[Written | Removed]:
+        form = replace(self._form, linking=None)
         with Log(self._path) as log:
-            answers = OutcomeSearch(log, self._form)
-            for start, end, found in self._forwards(log, answers.answering):
-                for said in self._form.read_record(found):
-                    told = self._told(said, subagent, answers, start, end)
-                    if told is not None:
-                        yield told
-
-    def _forwards(self, log: Log, answering: set[int]) -> Iterator[tuple[int, int, dict[str, Any]]]:
-        """Yield start, end and record, oldest first, without lines that answer a call that was read before."""
-        if self._form.linking is not None:
-            spots = [(start, end) for start, end, found in self._backwards(log) if any(self._form.read_record(found))]
-            for start, end in reversed(spots):
-                if (found := record(log.read(start, end))) is not None:
-                    yield start, end, found
-            return
-        start, may_be_lost = 0, True
-        while start < log.size:
-            # Results are looked for only where a call may be lost: at the beginning, and behind a broken line.
-            needles = self._form.needles if may_be_lost else self._form.calls or self._form.needles
-            for line in log.forwards(needles, start):
-                start = line.end + 1
-                if line.start in answering:
-                    answering.discard(line.start)
-                    continue
-                if len(answering) > _MOST_ANSWERING:
-                    answering.difference_update([place for place in answering if place < line.start])
-                found = self._record(line)
-                if found is not None:
-                    yield line.start, line.end, found
-                before = may_be_lost
-                has_call = found is not None and any(
-                    isinstance(said, TranscriptCall) for said in self._form.read_record(found)
-                )
-                may_be_lost = found is None or (before and not has_call)
-                if may_be_lost != before and self._form.calls:
-                    break
+            if self._form.linking is None:
+                words = (*form.needles, *form.callers, *form.answers)
+                lines = ((line.start, line.body) for line in log.forwards(words))
+                records = list(relevant_records(lines, form, self._broken))
             else:
-                return
+                records = [found for _, _, found in self._backwards(log)][::-1]
+        head = TranscriptHead(self.origin, self.sessions)
+        yield from RecordTranscript(records, form, source=self.source, head=head).history(subagent=subagent)
 
     @property
     def end(self) -> int:
@@ -433,8 +541,6 @@ class OutcomeSearch:
         self._log = log
         self._form = form
         self._left = 2 * log.size + WINDOW  # bytes that may still be searched
-        self.answering: set[int] = set()
-        """Starts of lines that were found to answer a call and may tell a list of their own."""
 
     def find_outcome(self, call: TranscriptCall, start: int) -> CallOutcome | None:
         """Return the outcome of a call, searched from the line after it."""
@@ -445,11 +551,7 @@ class OutcomeSearch:
             for item in self._items(line):
                 if isinstance(item, TranscriptCall | CallOutcome) and item.call_id == call.call_id:
                     self._left -= line.end - start
-                    if isinstance(item, TranscriptCall):
-                        return None
-                    if self._form.callers:
-                        self.answering.add(line.start)
-                    return item
+                    return item if isinstance(item, CallOutcome) else None
         self._left -= min(stop, self._log.size) - start
         return None
 

@@ -13,8 +13,7 @@ from punchlist.core.todo import Status
 from punchlist.dialects.openclaw import parse
 from punchlist.dialects.repair import as_status, sound
 from punchlist.transcripts.decoding import call_key, decode, fields, moment, name, object_at, objects, path
-from punchlist.transcripts.lines import LineFormat, RecordItem, TranscriptHead
-from punchlist.transcripts.records import RecordTranscript
+from punchlist.transcripts.lines import LineFormat, RecordItem, RecordTranscript, TranscriptHead
 from punchlist.transcripts.stores import read_rows
 from punchlist.transcripts.values import MAIN, CallOutcome, Origin, Removed, TranscriptCall, Written
 

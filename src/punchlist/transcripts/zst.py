@@ -12,10 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from punchlist.errors import ExtraMissing, TranscriptError
 from punchlist.transcripts.decoding import LARGEST, record
-from punchlist.transcripts.lines import LineFormat
-from punchlist.transcripts.records import RecordTranscript
-from punchlist.transcripts.reverse import holds
-from punchlist.transcripts.values import CallOutcome, TranscriptCall
+from punchlist.transcripts.lines import LineFormat, RecordTranscript, relevant_records
 
 if TYPE_CHECKING:
     import zstandard
@@ -65,27 +62,18 @@ def first(path: str, count: int = _FIRST) -> list[dict[str, Any]]:
 
 
 def _relevant(path: str, form: LineFormat) -> Iterator[Any]:
-    """Yield records of the head, with a needle, or answering a call; a broken line as bytes, damage as None."""
-    words = (b"{",) if form.linking is not None else (*form.needles, *form.callers)
-    waiting = set[str]()
     allowance = _Allowance(path, _MOST_KEPT)
-    for place, line in enumerate(lines(path)):
-        if line is None:
-            yield None
-            continue
-        is_named = place < _FIRST or holds(line, words)
-        if not is_named and not (waiting and holds(line, form.answers)):
-            continue
-        found = record(line)
-        said = [] if found is None else list(form.read_record(found))
-        answered = {one.call_id for one in said if isinstance(one, CallOutcome)}
-        if not is_named and found is not None and waiting.isdisjoint(answered):
-            continue
-        allowance.spend(len(line) + _LINE_COST)
-        yield line if found is None else found
-        waiting -= answered
-        calls = [one for one in said if isinstance(one, TranscriptCall) and form.tool in (None, one.name)]
-        waiting.update(call.call_id for call in calls if call.call_id is not None)
+    size = 0  # of the line that was read last
+
+    def numbered() -> Iterator[tuple[int, bytes | None]]:
+        nonlocal size
+        for place, line in enumerate(lines(path)):
+            size = 0 if line is None else len(line)
+            yield place, line
+
+    for entry in relevant_records(numbered(), form, set(), head=_FIRST):
+        allowance.spend(size + _LINE_COST)
+        yield entry
 
 
 def lines(path: str) -> Iterator[bytes | None]:
