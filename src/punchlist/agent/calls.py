@@ -205,7 +205,7 @@ class Calls(Handle):
         detectors.observe_list_write(ctx, events, self._detectors.staleness, self.name)
 
     def _said(self, row: AgentRow, parsed: Command | Query, applied: Applied, now: datetime) -> Reply:
-        """What the original says to that."""
+        """Render the reply in the words of the dialect."""
         state, durable = applied.state, self.board.store.durable
         before, behind = row.state.todos, state.shown is not None
         return self._dialect.render(
@@ -244,7 +244,7 @@ RECORDED = StoredCall(b"", b"")
 """Stands for a call of a transcript that is in the log, whose reply is not known."""
 
 PASSED = StoredCall(b"passed", b"")
-"""The same for one that came before a list that was restored: known as history, and not in the log yet."""
+"""Stands for a call that came before a restored list: known as history, and not in the log yet."""
 
 
 def describe_late_write(command: Replace, *, source: str, call_id: str | None) -> Draft:
@@ -259,7 +259,7 @@ def encode_call(fingerprint: bytes, reply: Reply) -> StoredCall:
 
 
 def fingerprint_of(name: str, args: Any) -> bytes:
-    """What tells one call from another: the tool with its dialect, and the arguments."""
+    """Hash the tool, its dialect and the arguments: two calls are the same if their hashes are."""
     try:
         body = _encode([name, args])
     except (TypeError, ValueError, RecursionError):

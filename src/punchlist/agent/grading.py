@@ -66,7 +66,7 @@ def claims(before: TodoList, drafts: Iterable[Draft]) -> list[Claim]:
 
 
 def graded(applied: Applied, given: Collection[tuple[Claim, str]]) -> Applied:
-    """The same change with these grades in its items and in its events, which are still its own."""
+    """Put these grades into the items and the events of a change, which nobody else holds yet."""
     if not given:
         return applied
     grades = {claim.item.id: one for claim, one in given}
@@ -136,7 +136,7 @@ def judge_claims(tx: Transaction, row: AgentRow, applied: Applied) -> list[tuple
 
 
 def refusal(given: Iterable[tuple[Claim, str]]) -> Problem | None:
-    """What is said where only completions that hold up are accepted; None if they all do."""
+    """Return the refusal where only completions that hold up are accepted; None if they all do."""
     bad = [(claim, one) for claim, one in given if one not in SOUND]
     if not bad:
         return None
@@ -148,7 +148,7 @@ def refusal(given: Iterable[tuple[Claim, str]]) -> Problem | None:
 
 
 def doubt(given: Iterable[tuple[Claim, str]]) -> Problem | None:
-    """What the model is told once of completions that nothing bears out; None if there are none."""
+    """Return the problem to tell the model of completions that nothing bears out; None if there are none."""
     bad = [(claim, one) for claim, one in given if one not in SOUND]
     if not bad:
         return None
@@ -225,7 +225,7 @@ def _write(tx: Transaction, row: AgentRow, grades: dict[str, Grade], now: dateti
 
 
 def contradictions(tx: Transaction, row: AgentRow, ids: Collection[str]) -> list[str]:
-    """Those of these items that were called done and are contradicted now: each, and by what."""
+    """Describe each of these items that was called done and is contradicted now, and by what."""
     todos, said = row.state.todos, list[str]()
     for item in todos.items:
         if item.id in ids and item.status is Status.COMPLETED and item.grade == "contradicted":

@@ -57,7 +57,7 @@ _LONGEST_PREVIEW = 10_000
 
 
 class DetectorOptions(Struct, frozen=True, kw_only=True):
-    """How an agent is watched. None is off, but for `stalls`, where the timings of the board hold."""
+    """Options of the detectors. None is off, but for `stalls`, where the timings of the board hold."""
 
     watch: Watch
     loops: LoopOptions
@@ -109,7 +109,7 @@ _MOST = 100
 
 
 class AgentOptions(TypedDict, total=False):
-    """How a handle differs from what its dialect does by itself.
+    """Options of a handle, where it differs from its dialect.
 
     `focus`: what our own dialect does with a second item in progress: `first` (keep the first), `accept` or `refuse`.
     `verbose`: offer the tools with the longer descriptions, for small models. `clear_delay`: seconds after which a
@@ -250,7 +250,7 @@ def lost_reports(store: Store) -> LostReports:
 
 
 class Handle:
-    """What a handle knows of its agent, and how it reads it."""
+    """Knows its agent, reads its row, and runs its steps in transactions."""
 
     def __init__(
         self,
@@ -309,7 +309,7 @@ class Handle:
 
     @property
     def _todo_tools(self) -> tuple[Tool, ...]:
-        """Those of them that write the list or read it, if they are offered."""
+        """The tools that write the list or read it, if they are offered."""
         tools = self._dialect.tools if self._offered else ()
         layers = self._options.get("layers")
         if layers is not None and "tool_description" not in layers:
@@ -318,7 +318,7 @@ class Handle:
 
     @property
     def offered(self) -> bool:
-        """Whether the model has the todo tool: by the setting of the project, the host's word, then the dialect's."""
+        """True if the model has the todo tool: by the setting of the project, the host's word, then the dialect's."""
         return self._offered
 
     @property

@@ -37,7 +37,7 @@ class CurrentWorks(Handle):
         return self.board.store.read(self._work_in)
 
     def _work_in(self, tx: Transaction) -> CurrentWork:
-        """The same, within a transaction."""
+        """Read todos and tasks within a transaction."""
         row = tx.agent(self.session, self.name)
         if row is None:
             return CurrentWork()
@@ -180,7 +180,7 @@ def brief(board: Board, after: int, session: str | None, project: Folder) -> Bri
 
 
 def _is_over(tx: Transaction, storm: Noticed, now: datetime) -> bool:
-    """Whether a storm has ended since by itself: nobody calls any more, and so nobody has told of its end."""
+    """True if a storm has ended by itself since: the agent calls no more, so no event told of its end."""
     row = tx.agent(storm.session, storm.agent)
     if row is None:
         return True

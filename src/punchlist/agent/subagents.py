@@ -20,7 +20,7 @@ _log = logging.getLogger("punchlist.guidance")
 
 
 class Subagents(ToolReports):
-    """What a child means for the list of its parent."""
+    """Links a child to the item of its parent that it works on."""
 
     def _lit_up(self, ctx: AgentContext, child: AgentRow) -> str:
         """Return the key of what a new child works on: the open item that its label names, else what is in focus."""

@@ -52,7 +52,7 @@ _LONGEST: Final = 200
 
 
 class SeenCall(NamedTuple):
-    """What is seen of a call before it runs. `drifts`: it changes something that the list should tell of."""
+    """A call as it is seen before it runs. `drifts`: it changes something that the list should tell of."""
 
     name: str
     arguments: Any
@@ -157,14 +157,14 @@ class ToolReports(Turns):
 
     @property
     def grounding(self) -> Mapping[str, Tally]:
-        """What was seen of the work on each item of the present list, by id; under "" that with nothing in focus.
+        """The work seen on each item of the present list, by id; under "" that with nothing in focus.
 
         That on a task is under `task:<list>/<id>`.
         """
         return self.board.store.read(self._grounding_in)
 
     def work_on(self, item: str) -> Tally:
-        """What was seen of the work on one item of the present list, that of children included."""
+        """Return the work seen on one item of the present list, that of children included."""
         return self.grounding.get(item, NOTHING)
 
     def _grounding_in(self, tx: Transaction) -> Mapping[str, Tally]:

@@ -113,7 +113,7 @@ class Turns(Handle):
 
     @property
     def prompt(self) -> str:
-        """Those of the layers that belong in the system prompt, as one text."""
+        """The layers that belong in the system prompt, as one text."""
         return prompt(self.layers)
 
     def compaction_block(self) -> str | None:
@@ -131,7 +131,7 @@ class Turns(Handle):
         return text
 
     def _open_work(self) -> tuple[OpenWork, ...]:
-        """All work that this agent still owes: on its list, and its tasks behind that."""
+        """Return the work that this agent still owes: on its list, then its tasks."""
 
         def tasks(tx: Transaction) -> tuple[Task, ...]:
             row = tx.agent(self.session, self.name) if tx.has_tasks else None

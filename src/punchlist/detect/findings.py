@@ -1,4 +1,4 @@
-"""What a detector says: one value for all of them, and the words that names and labels are put in."""
+"""Findings and verdicts: the values in which every detector says what it saw."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Level = Literal["ok", "warning", "critical"]
 
 
 class Verdict(Struct, frozen=True):
-    """What is thought of a tool call that is about to run, from the calls before it.
+    """The judgement on a tool call that is about to run, from the calls before it.
 
     `detector` names who thinks so, None when all is well; `count` is how often it has seen the like. `is_news` says
     that this is worth an event: the first of its kind is, and then one at every tenth count. `for_model` is what the

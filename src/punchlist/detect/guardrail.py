@@ -63,7 +63,7 @@ class GuardrailOptions(Struct, frozen=True, kw_only=True):
     mutating_tools: frozenset[str] = MUTATING
 
     def is_idempotent(self, tool: str, *, reads: bool = False) -> bool:
-        """Whether a tool only looks something up, as its name says or somebody knows."""
+        """True if a tool only looks something up, as its name says or the caller knows."""
         return (reads or tool in self.idempotent_tools) and tool not in self.mutating_tools
 
 
@@ -106,7 +106,7 @@ class Signature(Struct, frozen=True):
 
 
 class Decision(Struct, frozen=True):
-    """What is to be done about a call. `block` comes before it, `halt` after it; both end the turn."""
+    """The decision on a call. `block` comes before it, `halt` after it; both end the turn."""
 
     action: Action
     code: str
@@ -120,7 +120,7 @@ class Decision(Struct, frozen=True):
         return self.action in ("allow", "warn")
 
     def result(self) -> dict[str, Any]:
-        """What a blocked call returns in place of a result; as JSON it is the text of the tool message."""
+        """Return the result of a blocked call; as JSON it is the text of the tool message."""
         signature = {"tool_name": self.signature.tool_name, "args_hash": self.signature.args_hash}
         told: dict[str, Any] = {
             "action": self.action,
@@ -139,7 +139,7 @@ class Decision(Struct, frozen=True):
 
 
 class GuardrailState(Struct, frozen=True):
-    """What was counted in this turn. `failures` and `repeats` are by signature, `failing` by tool."""
+    """The counts of this turn. `failures` and `repeats` are by signature, `failing` by tool."""
 
     failures: Mapping[str, int] = field(default_factory=dict[str, int])
     failing: Mapping[str, int] = field(default_factory=dict[str, int])
@@ -156,7 +156,7 @@ def signature(tool: str, args: object) -> Signature:
 def before(
     state: GuardrailState, name: str, args: object = None, *, reads: bool = False, options: GuardrailOptions = DEFAULT
 ) -> tuple[GuardrailState, Decision]:
-    """Whether a call may run. Caps hold always; repeated calls are blocked only with `hard_stop_enabled`.
+    """Decide if a call may run. Caps hold always; repeated calls are blocked only with `hard_stop_enabled`.
 
     `reads`: the call only looks something up, although its tool is none of Hermes'.
     """
@@ -186,7 +186,7 @@ def after(
     reads: bool = False,
     options: GuardrailOptions = DEFAULT,
 ) -> tuple[GuardrailState, Decision]:
-    """What to think of a call that ran: given by its tool and arguments, or by what `before` knows it by.
+    """Judge a call that ran, given by its tool and arguments or by its signature.
 
     Without `failed` the result itself is asked, as Hermes does. A call whose result is a refusal of ours did not run,
     and counts for nothing.
@@ -236,7 +236,7 @@ def _after_failure(
 
 
 def looks_failed(tool: str, result: object) -> bool:
-    """Whether a result reads as a failure: an exit code for `terminal`, else the signs that Hermes looks for."""
+    """True if a result reads as a failure: an exit code for `terminal`, else the signs that Hermes looks for."""
     if not isinstance(result, str):
         return False
     if tool == "terminal":
@@ -263,7 +263,7 @@ def _spent(state: GuardrailState, tool: str, args: object) -> GuardrailState:
 
 
 def _spawns(args: object) -> int:
-    """How many subagents a delegation starts: one for each of its tasks; steering those that run starts none."""
+    """Count the subagents that a delegation starts: one for each of its tasks; steering those that run starts none."""
     given = fields(args)
     action = given.get("action")
     if isinstance(action, str) and action[:20].strip().lower() in _CONTROLS:

@@ -100,7 +100,7 @@ class StalenessState(Struct, frozen=True):
 
 
 class Upkeep(Struct, frozen=True):
-    """What is remembered of how an agent keeps its list, and the findings about it that still hold."""
+    """The memory of how an agent keeps its list, and the findings about it that still hold."""
 
     state: StalenessState = StalenessState()
     raised: Raised = ()

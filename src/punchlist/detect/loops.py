@@ -482,7 +482,7 @@ def _repeated(calls: Sequence[Call], tool: str, key: str, *, is_poll: bool, opti
 
 
 def _no_progress(repeats: Sequence[Call]) -> tuple[int, str]:
-    """How many of the last results are equal, and that result. Calls without a result are passed over."""
+    """Count the last results that are equal, and return that result. Calls without a result are passed over."""
     count, latest = 0, ""
     for call in reversed(repeats):
         if call.outcome is None:
@@ -511,7 +511,7 @@ def alternation(calls: Sequence[Call], key: str) -> Alternation | None:
 
 
 def _unknown(calls: Sequence[Call], tool: str, options: LoopOptions) -> Judged | None:
-    """The same tool, asked for again and again although it is not there."""
+    """Detect a tool that is asked for again and again although it does not exist."""
     missing = calls[-1].unknown_tool if calls else None
     if missing is None:
         return None

@@ -23,7 +23,7 @@ _LOOP: Final = re.compile(
 _GUARDRAIL: Final = re.compile(
     r"(?:with the same arguments it failed|it gave the same answer|this turn has (?:made|started)) \d"
 )
-"""How critical verdicts begin; those of the guardrail behind the name of the tool."""
+"""Beginnings of critical verdicts; those of the guardrail behind the name of the tool."""
 
 _NOT_RUN: Final = " was not run: "
 _HALTED: Final = " times in this turn, so the turn stops here."
@@ -31,7 +31,7 @@ _LONGEST: Final = 600
 """Characters within which a verdict has said what it is."""
 
 _ERROR: Final = "Error: "
-"""What hosts like to put in front."""
+"""Words that hosts put in front."""
 
 _SIGNS: Final = ("CRITICAL: ", "tool-loop", "guardrail", " calls in a row failed", _NOT_RUN, _HALTED)
 """One of these is in every refusal that is written as JSON."""
@@ -46,18 +46,18 @@ _DEEPEST: Final = 6
 
 
 def may_refuse(result: str) -> bool:
-    """Whether a text begins as the verdict on a loop does, or as JSON. Quick, for what is mostly neither."""
+    """True if a text begins like a verdict on a loop, or like JSON. Most results do neither."""
     return result[:1] in _OPENINGS
 
 
 def may_be_refusal(given: Mapping[str, Any], text: str) -> bool:
-    """The same for an object with that text in its content."""
+    """True if an object with that text in its content may be a verdict."""
     details = given.get("details")
     return may_refuse(text) or "error" in given or "guardrail" in given or "deniedReason" in fields(details)
 
 
 def is_refusal(result: object) -> bool:
-    """Whether a result is a verdict of ours, in whatever form. Never raises."""
+    """True if a result is a verdict of ours, in whatever form. Never raises."""
     try:
         return _refuses(result, _DEEPEST)
     except Exception:  # an object that cannot be read is no verdict

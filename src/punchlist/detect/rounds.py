@@ -58,7 +58,7 @@ def places(todos: TodoList) -> tuple[str, ...]:
 
 
 def has_moved(before: Collection[str], now: Collection[str]) -> bool:
-    """Whether an item was started, finished, given up or unblocked between these two, or a new list was begun."""
+    """True if an item was started, finished, given up or unblocked between these two, or a new list was begun."""
     known = set(before)
     for place in now:
         if place not in known:

@@ -1,4 +1,4 @@
-"""What makes two calls the same call, and two results the same result: OpenClaw's rules.
+"""Signatures of calls and results, by OpenClaw's rules: two calls are the same if their signatures are.
 
 A call that writes a todo list counts by the list's shape, because new words for the same steps are no progress. A
 result counts without what changes in every one of its kind, such as the id of a message that was sent.
@@ -19,7 +19,7 @@ from punchlist.text import repair
 from punchlist.text.arguments import as_object
 
 Reading = Literal["plain", "exec", "poll", "log", "send", "plan"]
-"""How the result of a call is read."""
+"""Ways to read the result of a call."""
 
 LONGEST = 128
 """Characters of a name or id that are kept; what is longer is kept by its beginning and its hash."""
@@ -46,7 +46,7 @@ _SEARCHED = 2000
 
 
 class Sight(NamedTuple):
-    """What a call is known by: its tool as a state keeps it, `signature`, `reading` and whether it `is_known_poll`."""
+    """The marks of a call: its tool as a state keeps it, its `signature`, its `reading`, and if it is a known poll."""
 
     tool: str
     key: str
@@ -55,7 +55,7 @@ class Sight(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What a call came to: the hash of its result, and the tool that it turned out not to be there."""
+    """The outcome of a call: the hash of its result, and the tool that turned out not to exist."""
 
     hash: str | None = None
     unknown_tool: str | None = None
@@ -90,12 +90,12 @@ def reduced(tool: str, args: object) -> object:
 
 
 def is_known_poll(tool: str, args: object) -> bool:
-    """Whether a call asks how something is getting on, so that repeating it is what it is for."""
+    """True if a call asks how something is getting on, so that it is meant to be repeated."""
     return tool == "command_status" or (tool == "process" and _action(args) in _POLLS)
 
 
 def reading(tool: str, args: object) -> Reading:
-    """How the result of this call is to be read."""
+    """Return the way to read the result of this call."""
     if tool == "exec":
         return "exec"
     if tool == "process":
@@ -110,7 +110,7 @@ def reading(tool: str, args: object) -> Reading:
 
 
 def outcome(way: Reading, result: object, *, is_error: bool) -> Outcome:
-    """What a result comes to. None, and a refusal of our own, come to nothing and are not counted."""
+    """Return the outcome of a result. None and a refusal of our own have none and are not counted."""
     if is_error:
         if is_refusal(result):
             return Outcome()
@@ -129,7 +129,7 @@ def outcome(way: Reading, result: object, *, is_error: bool) -> Outcome:
 
 
 def _facts(way: Reading, details: Mapping[str, Any], text: str) -> object:
-    """What of a result counts."""
+    """Return the part of a result that counts."""
     match way:
         case "exec":
             return _executed(details, text) or {"details": details, "text": text}
@@ -168,7 +168,7 @@ def _executed(details: Mapping[str, Any], text: str) -> object:
 
 
 def _volatile(given: Mapping[str, Any]) -> frozenset[str]:
-    """What is new in every delivery: ids of messages, times, receipts."""
+    """Return the keys that are new in every delivery: ids of messages, times, receipts."""
     return _VOLATILE_MESSAGE if _is_message(given) else _VOLATILE
 
 
@@ -195,7 +195,7 @@ def _text(result: Mapping[str, Any]) -> str:
 
 
 def _said(error: object) -> str:
-    """What an error says, as one text of bounded length."""
+    """Return the text of an error, of bounded length."""
     if isinstance(error, BaseException):
         try:
             return str(error)[: 2 * TEXT] or type(error).__name__
@@ -250,7 +250,7 @@ _JSON = re.compile(r"\s*\[\s*[{\"]")
 
 
 def writes_list(tool: str) -> bool:
-    """Whether a call of that tool may write a whole list."""
+    """True if a call of that tool may write a whole list."""
     return bool(_own_name(tool))
 
 
@@ -277,7 +277,7 @@ def plan_shape(args: Mapping[str, Any]) -> object:
 
 
 def _own_name(tool: str) -> str:
-    """What a tool is called without its server; empty if it writes no list."""
+    """Return the name of a tool without its server; empty if it writes no list."""
     return tool if tool in _LISTS else _behind_server(tool) if len(tool) <= _LONGEST else ""
 
 

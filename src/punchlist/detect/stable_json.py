@@ -218,7 +218,7 @@ def _float(value: float) -> str:
 
 
 def is_plain(value: object) -> bool:
-    """Whether a value is JSON and within the limits, so that any encoder may have it."""
+    """True if a value is JSON and within the limits, so that any encoder may have it."""
     nodes, characters = NODES, CHARACTERS
     level: list[Any] = [value]
     for _ in range(DEEPEST):

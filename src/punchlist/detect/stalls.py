@@ -41,7 +41,7 @@ def stall_options(given: object, otherwise: StallOptions = DEFAULT) -> StallOpti
 
 
 class StallState(Struct, frozen=True):
-    """How far an agent got, and when it last gave a sign of life. `label` is what it is called in a notice.
+    """The progress of an agent, and the time of its last heartbeat. `label` is what it is called in a notice.
 
     `told_as` is the detector of the stall that was told about, and is not over yet.
     """
@@ -94,7 +94,7 @@ def ended(state: StallState) -> StallState:
 
 
 def over(state: StallState, seen: str = "") -> Finding | None:
-    """What there is to say when the stall that was told about is over, by output, a new turn, or the end."""
+    """Return the finding that a stall which was told about is over, by output, a new turn, or the end."""
     if not state.told_as:
         return None
     return Finding(state.told_as, "ok", seen or f"{state.label} is no longer waited for.", subject=state.label)
@@ -122,7 +122,7 @@ def _alive(state: StallState, at: datetime) -> StallState:
 
 
 def _stall(state: StallState, n: int) -> tuple[str, str]:
-    """Which of the four it is, and what the original says of it."""
+    """Return the kind of the stall, and the sentence of the original for it."""
     label = state.label
     if state.spoke:
         said = f"{label} has produced no visible output for {n}s. It may be waiting for interactive input."

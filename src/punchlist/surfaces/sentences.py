@@ -128,6 +128,8 @@ def _deed(kind: str, data: Mapping[str, Any], glyphs: Glyphs) -> str:
             return f"is at a call of {_text(data, 'name') or 'a tool'}: {_text(data, 'preview')}"
         case "tool.failed":
             return f"ended a call of {_text(data, 'name') or 'a tool'}, which failed"
+        case "reports.dropped":
+            return f"could not have {_text(data, 'count')} reports recorded"
         case "turn.ended":
             left = data.get("abandoned")
             return f"ended a turn with {_text(data, 'abandoned')} calls still open" if left else "ended a turn"

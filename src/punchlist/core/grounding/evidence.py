@@ -50,7 +50,7 @@ class Matched(Struct, frozen=True):
 
     @property
     def holds(self) -> bool:
-        """Whether the call that it names went well: a check has to have passed."""
+        """True if the call that it names went well: a check has to have passed."""
         if self.call is None or self.call.outcome != "ok":
             return False
         return self.call.check is None or self.call.check_outcome == "passed"
@@ -136,7 +136,7 @@ def _is_anothers(call: ToolCall) -> bool:
 
 
 class Named(Struct, frozen=True):
-    """What a text names, as far as it can be told without the calls."""
+    """The things that a text names, as far as the calls are not needed to tell."""
 
     kind: Kind
     text: str
@@ -158,7 +158,7 @@ class Named(Struct, frozen=True):
 
 
 def named_in(text: str, kind: Kind) -> Named:
-    """What evidence of this kind names."""
+    """Read what evidence of this kind names."""
     text = text.strip()
     if kind == "url":
         return Named(kind, _address(redact(text)))
@@ -208,7 +208,7 @@ def _ran(call: ToolCall) -> tuple[Iterable[Words], bool]:
 
 
 def _is_same(said: Words, ran: Words) -> bool:
-    """Whether it is the same program, and one is the other with less than half of its words left out."""
+    """True if it is the same program, and one is the other with less than half of its words left out."""
     if not said or not ran or said[0] != ran[0]:
         return False
     short, long = sorted((said, ran), key=len)
@@ -217,7 +217,7 @@ def _is_same(said: Words, ran: Words) -> bool:
 
 
 def _is_same_file(said: str, written: str) -> bool:
-    """Whether one path is the end of the other, by whole names. One longer than the call's begins at the root."""
+    """True if one path is the end of the other, by whole names. One longer than the call's begins at the root."""
     if said == written or written.endswith(f"/{said}"):
         return bool(said)
     return written != "" and (said[:1] == "/" or said[1:2] == ":") and said.endswith(f"/{written}")
@@ -251,7 +251,7 @@ def _address(text: str) -> str:
 
 
 def _is_shown(arguments: Any) -> bool:
-    """Whether the preview of a shell call can be read as the call was: one line, or words that need no quotes."""
+    """True if the preview of a shell call can be read as the call was: one line, or words that need no quotes."""
     if not isinstance(arguments, Mapping):
         return not isinstance(arguments, str) or "\n" not in arguments.strip()
     fields = cast("Mapping[Any, Any]", arguments)

@@ -62,7 +62,7 @@ class _Agent:
 
 
 class Grounding:
-    """What tools really did. `add` events in the order of the log; others than runtime events are passed over."""
+    """Folds events into calls and tallies. `add` them in the order of the log; other kinds are passed over."""
 
     def __init__(self, events: Iterable[Event] = ()) -> None:
         self._agents: dict[AgentKey, _Agent] = {}
@@ -73,7 +73,7 @@ class Grounding:
             self.add(event)
 
     def add(self, event: Event) -> None:
-        """Takes in one event."""
+        """Take in one event."""
         if event.kind in REPORTS:
             self._report(AgentKey(event.session or "", event.agent or ""), event)
         elif event.kind in TURN_ENDS:
@@ -84,27 +84,27 @@ class Grounding:
             self._reports_dropped(AgentKey(event.session or "", event.agent or ""), event)
 
     def subjects(self) -> Iterable[Subject]:
-        """All that something was seen of, in the order in which it was."""
+        """Return the subjects of which anything was seen, in that order."""
         return [of for of, calls in self._work.items() if calls]
 
     def tally(self, of: Subject) -> Tally:
-        """The work of the agents themselves on this."""
+        """Count the work of the agents themselves on this."""
         return tally_of(self.calls(of))
 
     def later(self, of: Subject) -> Tally:
-        """What was seen after this was called done, with nothing else in focus."""
+        """Count what was seen after this was called done, with nothing else in focus."""
         return tally_of(self.calls_later(of))
 
     def whole(self, of: Subject) -> Tally:
-        """The work on this, that of subagents which were started for it included."""
+        """Count the work on this, that of subagents which were started for it included."""
         return combined(self.tally(of), self._work_of_children(of), as_children=True)
 
     def helpers(self, of: Subject) -> list[AgentKey]:
-        """The subagents that were started for this and are at work."""
+        """Return the subagents that were started for this and are at work."""
         return [child for child in self._children(of) if not self._agents[child].rests]
 
     def family(self, of: Subject) -> set[AgentKey]:
-        """The subagents whose work counts for this: those that were started for it, and those that they started."""
+        """Return the subagents whose work counts for this: those started for it, and those that they started."""
         found, waiting = set[AgentKey](), self._children(of)
         while waiting:
             child = waiting.pop()
@@ -119,24 +119,24 @@ class Grounding:
         return state is not None and is_within(state.dropped, start, end)
 
     def calls(self, of: Subject) -> list[ToolCall]:
-        """The calls that belong to this, in the order in which they were first heard of."""
+        """Return the calls that belong to this, in the order of their first reports."""
         return [self._call(key) for key in self._work.get(of, ())]
 
     def calls_later(self, of: Subject) -> list[ToolCall]:
-        """The calls that came after this was called done, with nothing else in focus."""
+        """Return the calls that came after this was called done, with nothing else in focus."""
         return [self._call(key) for key in self._later.get(of, ())]
 
     def calls_by(self, session: str, agent: str) -> list[ToolCall]:
-        """All calls of one agent, in the order in which they were first heard of."""
+        """Return the calls of one agent, in the order of their first reports."""
         state = self._agents.get(AgentKey(session, agent))
         return [] if state is None else list(state.calls.values())
 
     def every_call(self) -> list[ToolCall]:
-        """All calls, of whichever agent."""
+        """Return the calls of every agent."""
         return [call for state in self._agents.values() for call in state.calls.values()]
 
     def committing(self) -> list[Committing]:
-        """The calls that make commits, of whichever agent."""
+        """Return the calls that make commits, of every agent."""
         above = {child: (key, of) for key, state in self._agents.items() for of, child in state.children}
         return [
             made
@@ -146,7 +146,7 @@ class Grounding:
         ]
 
     def agents(self) -> Iterable[AgentKey]:
-        """All agents of which something was seen."""
+        """Return the agents of which anything was seen."""
         return (key for key, state in self._agents.items() if state.calls)
 
     def _agent(self, key: AgentKey) -> _Agent:
@@ -181,7 +181,7 @@ class Grounding:
         self._put(agent, state, before, call)
 
     def _turn_ended(self, agent: AgentKey, at: Moment) -> None:
-        """Calls that are still open are given up; who says later how they went is heard all the same."""
+        """Give up calls that are still open; a later end replaces that."""
         state = self._agent(agent)
         state.ends.append(at)
         state.rests = True

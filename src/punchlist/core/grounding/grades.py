@@ -57,12 +57,12 @@ def grade(tally: Tally, *, confirmed: bool = False) -> Grade:
 
 
 def _counts(end: End, passed: CheckSeen | None) -> bool:
-    """Whether work failed in the end, and no check has succeeded since."""
+    """True if work failed in the end, and no check has succeeded since."""
     return end.failed and (passed is None or end.at > passed.finished)
 
 
 def against(tally: Tally) -> str:
-    """What contradicts a completion, in a few words; empty if nothing does."""
+    """Name what contradicts a completion, in a few words; empty if nothing does."""
     failed = [one for one in tally.checks.values() if one.outcome == "failed" and not _made_good(one, tally.checks)]
     if failed:
         return f"{max(failed).name} failed"
@@ -89,7 +89,7 @@ def regrade(known: Grade | None, own: Tally, later: Tally) -> Grade:
 
 
 def stays(grade: str, call: ToolCall, *, failed: bool, later: bool) -> bool:
-    """Whether one more call that has ended cannot change a grade; with `later` it is no work on the item itself.
+    """True if one more call that has ended cannot change a grade; with `later` it is no work on the item itself.
 
     A success that is no check makes nothing of a bare assertion, and takes nothing from work; it may make a failure
     good, and what it changes has to be checked again.
@@ -100,7 +100,7 @@ def stays(grade: str, call: ToolCall, *, failed: bool, later: bool) -> bool:
 
 
 def _made_good(failed: CheckSeen, checks: Mapping[Family, CheckSeen]) -> bool:
-    """Whether a check that proves as much as this one passed after it."""
+    """True if a check that proves as much as this one passed after it."""
     return any(
         check.outcome == "passed" and check.finished > failed.finished and failed.family in _MAKES_GOOD[check.family]
         for check in checks.values()

@@ -1,4 +1,4 @@
-"""What is kept of a tool call when it begins and when it ends, as the data of its events; and the way back.
+"""Describe a tool call when it begins and when it ends, as the data of its events; and read them back.
 
 The arguments and the result themselves are not kept: their hash, a short preview without secrets, the files that an
 edit names, the places that they are about, what a command line checks and changes, and how it came out.
@@ -70,7 +70,7 @@ _PATCHED: Final = r"^(?:\*\*\* (?:Add File|Update File|Delete File|Move to): |\+
 
 
 class Watch(Struct, frozen=True):
-    """How calls are looked at. `previews` is their length in characters, 0 for none at all.
+    """Options for describing calls. `previews` is the length of previews in characters, 0 for none at all.
 
     `secrets` finds what is taken out of every text beside the secrets that are known anyway.
     """
@@ -178,7 +178,7 @@ def end_facts(
 
 
 def call_from(event: str, data: Mapping[str, Any], at: datetime | None, order: int = 0) -> ToolCall:
-    """What one runtime event says of its call. Values of a wrong type are left out."""
+    """Read a call from one runtime event. Values of a wrong type are left out."""
     moment = None if at is None else Moment(at, order)
     ends = event in _ENDS
     failed = event == "tool.failed" or data.get("is_error") is True
@@ -241,7 +241,7 @@ def command_line(arguments: Any) -> str | Sequence[str] | None:
 
 
 def _action(arguments: Any) -> Any:
-    """What a shell tool is to do: OpenAI's `local_shell` has it as an object within its arguments."""
+    """Return the action of a shell tool: OpenAI's `local_shell` has it as an object within its arguments."""
     fields = cast("Mapping[Any, Any]", arguments if isinstance(arguments, Mapping) else {})
     is_action = isinstance(fields.get("action"), Mapping) and not any(key in fields for key in _LINES)
     return fields["action"] if is_action else cast("Any", arguments)

@@ -115,7 +115,7 @@ class _Search:
                 self._add(path, line)
 
     def _look_into(self, record: Mapping[Any, Any]) -> None:
-        """What stands in a list of blocks."""
+        """Add the markers in a list of blocks."""
         content = record.get("content")
         for block in cast("list[Any]", content)[:_MOST_NODES] if isinstance(content, list) else []:
             if isinstance(block, Mapping):
@@ -144,7 +144,7 @@ class _Search:
 
 
 def _is_dict(value: object) -> bool:
-    """Whether it has no other keys than those that it tells of; another mapping may answer to more."""
+    """True for a plain dict; another mapping may answer to keys that it does not list."""
     return type(value) is dict
 
 

@@ -1,4 +1,4 @@
-"""What a tool gave back, whatever its shape: its text, its exit code, and whether the call failed.
+"""Read the result of a tool, whatever its shape: its text, its exit code, and if the call failed.
 
 Agents put these in different places: a string with the code in its first or last lines, an object with `exit_code`,
 `returncode` or `metadata`, a list of content parts, or JSON as text. With nothing of that kind nobody said how the call
@@ -45,12 +45,12 @@ _LOOSE_CODES: Final = frozenset({"code", "exit"})
 
 _HIGHEST: Final = 255
 _OF_HTTP: Final = range(200, 227)
-"""What a `code` is that tells of an answer over HTTP, as far as an exit code could be it too."""
+"""Codes of answers over HTTP that could be exit codes too."""
 
 _FAILURES: Final = frozenset({"error", "failed", "failure", "timeout", "timed_out", "cancelled", "killed", "rejected"})
 _SUCCESSES: Final = frozenset({"ok", "success", "succeeded", "passed"})
 _UNFINISHED: Final = frozenset({"running", "in_progress", "pending", "started", "background", "queued"})
-"""What the `status` of a result says."""
+"""Meanings of the `status` of a result."""
 
 _BROKEN_OFF: Final = ("interrupted", "timed_out", "timedOut", "aborted", "cancelled", "killed")
 _BEHIND: Final = ("backgroundTaskId", "background_task_id", "shellId", "bash_id")
@@ -83,7 +83,7 @@ _REFUSED: Final = (
     "[Request interrupted by user",
     "Command timed out",
 )
-"""How a text begins that tells of a call which did not come about."""
+"""Beginnings of texts that tell of a call which never ran."""
 
 
 class Result(NamedTuple):
@@ -96,7 +96,7 @@ class Result(NamedTuple):
 
 
 def read_result(result: Any, is_error: bool | None = None, *, coded: bool = False, kind: str = "") -> Result:
-    """What a result says. `is_error` is what the host said of it: True is believed, False is looked into.
+    """Read a result. `is_error` is what the host said of it: True is believed, False is looked into.
 
     None is "not told": then the result has to say so itself, by an exit code or as an object. `coded`: the host gave an
     exit code, and a text beside it says nothing of the call. `kind` is that of the tool: what a program prints, or a
@@ -174,7 +174,7 @@ def _code(value: Any, depth: int, *, strict: bool = False) -> int | None:
 
 
 def _is_of_host(value: Any) -> bool:
-    """Whether what was JSON in a text is a host's answer about a call, and not what the call brought to light."""
+    """True if JSON in a text is a host's answer about a call, and not the output of the call."""
     if not isinstance(value, Mapping):
         return False
     return any(name in value for name in _OF_HOSTS) or _code(cast("object", value), 0, strict=True) is not None
@@ -192,7 +192,7 @@ def _written_code(text: str) -> int | None:
 
 
 def _said(value: Any) -> bool | None:
-    """Whether an object says that the call went well; None if it says nothing about that.
+    """True if an object says that the call went well; None if it says nothing about that.
 
     Hermes' rule for failures: `success` or `ok` is false, or there is an `error` and no content.
     """

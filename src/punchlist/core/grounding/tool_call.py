@@ -26,7 +26,7 @@ MOST_FILES: Final = 64
 
 
 class Subject(NamedTuple):
-    """What work is counted for: an agent's item, a task, whoever works on it, or nothing (`item` is empty)."""
+    """A thing that work is counted for: an agent's item, a task, whoever works on it, or nothing (`item` is empty)."""
 
     session: str
     agent: str
@@ -55,7 +55,7 @@ def task_key(list_name: str, task_id: str) -> str:
 
 
 def is_task(key: str) -> bool:
-    """Whether a key is that of a task, and not of an item."""
+    """True if a key is that of a task, and not of an item."""
     return key.startswith(_TASK)
 
 
@@ -113,18 +113,18 @@ class ToolCall(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def is_talk(self) -> bool:
-        """Whether it neither does anything nor looks at anything: a list that is written, a thought, an `echo`."""
+        """True if it neither does anything nor looks at anything: a list that is written, a thought, an `echo`."""
         kind = self.kind
         return kind in _TALK or (kind == "shell" and not self.program and not self.changes and self.check is None)
 
     @property
     def signature(self) -> str:
-        """What a later success has to be of to make this call's failure good."""
+        """The kind of call whose later success makes this call's failure good."""
         return f"{self.name}:{self.program}" if self.program else self.name
 
 
 def joined(one: ToolCall, other: ToolCall) -> ToolCall:
-    """All that two accounts of one call say."""
+    """Join two accounts of one call."""
     if one.outcome == other.outcome and one == other:
         return one
     opened, later = _in_order(one, other)
@@ -157,7 +157,7 @@ def joined(one: ToolCall, other: ToolCall) -> ToolCall:
 
 
 def united(sets: Iterable[tuple[str, ...]], most: int) -> tuple[str, ...]:
-    """All names of several sets, sorted; of too many the first, so that the order of sets does not matter."""
+    """Unite sets of names, sorted; of too many keep the first, so that the order of sets does not matter."""
     first, *rest = sets
     if not any(rest):
         return first
@@ -270,7 +270,7 @@ class Pairing:
         return found
 
     def _known(self, report: ToolCall, at: Moment) -> _Recent | None:
-        """The same beginning, as another road told it."""
+        """Find the same beginning, as another road told it."""
         if not report.via or not report.hash:
             return None
         for entry in self.recent:
