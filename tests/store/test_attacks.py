@@ -14,6 +14,8 @@ import pytest
 from punchlist import Board
 from punchlist.errors import StoreDamaged, StoreUnavailable
 from punchlist.store.inspect import inspect
+from punchlist.store.lock import SidecarLock
+from punchlist.testing import FakeClock
 from tests.store.reporters import call, ended, reporter
 from tests.store.writers import PATIENCE, hold, operation, operations_of, start, two_way
 
@@ -173,3 +175,16 @@ def test_a_board_leaves_at_most_its_database_and_four_files(tmp_path: Path) -> N
         assert not board.store.wait(10_000, 0.001)
         assert {file.name for file in tmp_path.iterdir()} == known
     assert {file.name for file in tmp_path.iterdir()} == {"board.db", "board.db.lock", "board.db.notify"}
+
+
+def test_tasks_that_came_due_are_read_as_they_stand_while_a_stopped_process_holds_the_lock(tmp_path: Path) -> None:
+    path, clock = tmp_path / "board.db", FakeClock()
+    with Board.open(path, clock=clock) as board:
+        tasks = board.tasks("default", lease=10)
+        tasks.create("one")
+        tasks.claim("worker")
+        clock.advance(60)
+        lock = SidecarLock(f"{path}.lock")
+        with closing(lock), lock.held():
+            assert [task.status.value for task in tasks.list()] == ["in_progress"]
+        assert [task.status.value for task in tasks.list()] == ["pending"]

@@ -28,7 +28,7 @@ from punchlist.detect.settings import mapping, refused, whole
 from punchlist.detect.stalls import StallOptions, stall_options
 from punchlist.dialects import dialect as dialect_named
 from punchlist.dialects.base import Dialect, Tool
-from punchlist.errors import ConfigInvalid, InvalidInput, StoreError, UnknownName
+from punchlist.errors import ConfigInvalid, InvalidInput, StoreBusy, StoreError, UnknownName
 from punchlist.guidance.settings import Rules, rules, settings_from, without_reminders
 from punchlist.guidance.tools import OwnTools
 from punchlist.store import AgentRow, Store, Transaction
@@ -528,8 +528,9 @@ def settle_due_tasks(agent: Handle) -> None:
     bring_up_to_date(agent)
     board, now = agent.board, agent.board.now()
     if board.store.read(lambda tx: _is_due(tx, agent, now)):
-        for name in board.store.transact(lambda tx: _settled(tx, agent, now), durable=False):
-            board.tasks_changed(name)
+        with suppress(StoreBusy):  # another process holds the lock for long: a reader does not wait for it
+            for name in board.store.transact(lambda tx: _settled(tx, agent, now), durable=False, wait=REPORT_WAIT):
+                board.tasks_changed(name)
 
 
 def bring_up_to_date(agent: Handle) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import datetime
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, Protocol, TypedDict, TypeVar, Unpack, overload
@@ -11,7 +12,7 @@ from punchlist.core.events import Draft, Event
 from punchlist.core.json_values import plain_json
 from punchlist.core.task import Task, TaskStatus
 from punchlist.core.todo import TodoList
-from punchlist.errors import GateRefused, TaskError, TaskRevisionConflict, TaskUnknown
+from punchlist.errors import GateRefused, StoreBusy, TaskError, TaskRevisionConflict, TaskUnknown
 from punchlist.store import AgentRow, Store, Transaction
 from punchlist.store.task_rows import TaskListRow, TaskRow
 from punchlist.tasks.claims import Late
@@ -39,6 +40,9 @@ from punchlist.text import repair
 
 T = TypeVar("T")
 P = ParamSpec("P")
+
+_SETTLE_WAIT = 1.0
+"""Seconds that a reader waits for the lock to write what has come due."""
 
 
 class ClaimOptions(TypedDict, total=False):
@@ -119,14 +123,19 @@ class Tasks:
     # Reading.
 
     def _read(self, what: Callable[[Transaction, TaskListRow], T], nothing: T) -> T:
-        """Read the list; only if something has come due meanwhile, write that first."""
+        """Read the list; only if something has come due meanwhile, write that first.
 
-        def read(tx: Transaction) -> tuple[bool, T]:
+        If another process holds the lock for long, the list is read as it stands: a reader does not wait for it.
+        """
+
+        def read(tx: Transaction, *, as_it_stands: bool = False) -> tuple[bool, T]:
             known = tx.tasks.named(self.name, now)
             if known is None:
                 return False, nothing
             where, due = known
-            return (True, nothing) if due else (False, what(tx, where))
+            if due and not as_it_stands:
+                return True, nothing
+            return False, what(tx, where)
 
         def settle(tx: Transaction) -> None:
             Work(tx, self.name, project=self._project, now=now)
@@ -135,8 +144,9 @@ class Tasks:
         now = self.board.now()
         due, found = self.board.store.read(read)
         if due:
-            self.board.change_tasks(self.name, lambda: self.board.store.transact(settle))
-            due, found = self.board.store.read(read)
+            with suppress(StoreBusy):
+                self.board.change_tasks(self.name, lambda: self.board.store.transact(settle, wait=_SETTLE_WAIT))
+            _, found = self.board.store.read(lambda tx: read(tx, as_it_stands=True))
         return found
 
     def get(self, id: str) -> Task:
