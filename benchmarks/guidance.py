@@ -15,11 +15,10 @@ from benchmarks.report import Must, Row
 from benchmarks.scale import Scale
 from punchlist import Board
 from punchlist.dialects import dialect
-from punchlist.guidance.decisions import Situation, after_turn
-from punchlist.guidance.ledger import size_of_json
+from punchlist.guidance.decisions import Situation, decide_after_turn
+from punchlist.guidance.ledger import CallCounts, count_call, size_of_json
 from punchlist.guidance.memory import Memory
 from punchlist.guidance.settings import GuidanceSettings, rules
-from punchlist.guidance.tally import CallCounts, after_call
 
 NOTE = (
     "The decision is the best of many rounds, after so many turns in which nothing was due; its ratio is to that after "
@@ -56,12 +55,12 @@ def _decisions(scale: Scale) -> Iterator[Row]:
     for past in _PAST:
         memory = Memory()
         for _ in range(scale.count(past, least=10) if past > 10 else past):
-            memory = after_turn(memory, seen, found).memory
+            memory = decide_after_turn(memory, seen, found).memory
         memories[f"{past:,}"] = memory
     each = scale.count(2_000, least=50)
 
     def best(memory: Memory) -> float:
-        return seconds_each(lambda: after_turn(memory, seen, found), each)
+        return seconds_each(lambda: decide_after_turn(memory, seen, found), each)
 
     taken = interleaved(
         scale.count(40, least=3), {past: lambda memory=memory: best(memory) for past, memory in memories.items()}
@@ -113,7 +112,7 @@ def _tally(scale: Scale) -> Row:
 
     def once() -> None:
         nonlocal counts
-        counts = after_call(counts, "claude-code/quiet", size_of_json(args), reply, wrote=True)
+        counts = count_call(counts, "claude-code/quiet", size_of_json(args), reply, wrote=True)
 
     rounds = scale.count(40, least=3)
     micro = min(seconds_each(once, scale.count(2_000, least=50)) for _ in range(rounds)) * 1e6

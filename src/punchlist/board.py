@@ -217,15 +217,14 @@ class Board(Observed):
 
     def costs(self, *, project: Folder = None, session: str | None = None) -> Sequence[AgentCost]:
         """What the layer itself cost, by agent, dialect and profile: of a session, of a project, or of everything."""
-        from punchlist.guidance.ledger import AgentCost
-        from punchlist.guidance.tally import costs_of
+        from punchlist.guidance.ledger import AgentCost, list_costs
 
         where = None if project is None else project_of(project)
         agents = self.store.read(lambda tx: tx.memory.all(project=where, session=session))
         return [
             AgentCost(one.session, one.agent, cost)
             for one in agents
-            for cost in costs_of(one.memory.counts, one.memory.spent)
+            for cost in list_costs(one.memory.counts, one.memory.spent)
         ]
 
     # What waits on a person.

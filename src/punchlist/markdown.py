@@ -1,9 +1,8 @@
-"""Checklists to text and back, by a named set of markers.
+"""Write checklists as Markdown text and read them back, by a named set of markers.
 
-Agents disagree about checkboxes: `[-]` is in progress to one and cancelled to another. So nothing is guessed: a
-marker means what the named set says. No set writes ids, times, parents, priorities, active forms or evidence; what
-else a set loses stands in its description. Texts are cleaned on both ways, and a content or a name is one line: its
-line breaks are written as a space.
+Agents disagree about checkboxes: `[-]` is in progress to one and cancelled to another. So the named set decides what a
+marker means. No set writes ids, times, parents, priorities, active forms or evidence; its description says what else
+it loses. Texts are cleaned in both directions, and a content or a name is one line: line breaks become a space.
 """
 
 from __future__ import annotations
@@ -37,29 +36,32 @@ _UNSHOWN = {Status.BLOCKED: Status.IN_PROGRESS, Status.FAILED: Status.IN_PROGRES
 
 
 class MarkerSet(Struct, frozen=True, kw_only=True):
-    """How one agent writes and reads a checklist.
-
-    `written` says how each status is written, in the order in which an error names them; `policy.shown` maps the
-    others to the nearest, or to None: left out. `read` maps what stands between the brackets. `item` is a pattern up
-    to where the content begins; its last group that takes part is the marker. `heading` and `bullet` stand before a
-    phase name (or a title) and before a box. `unphased` is the phase of items that have none, `note_break` the line
-    between two notes (None: no notes), `comments` whether a blocker is written behind its item.
-    """
+    """The checklist format of one agent."""
 
     description: str
     written: Mapping[Status, str]
+    """The marker of each status, in the order in which an error names them."""
     read: Mapping[str, Status]
+    """The status of each text between the brackets."""
     item: str
+    """Pattern of a line up to the content; its last group that takes part is the marker."""
     bullet: str = "- "
+    """Text before a box."""
     headings: Literal["phases", "title", "none"] = "none"
     heading: str = "# "
+    """Text before a phase name or a title."""
     unphased: str | None = None
+    """Phase of items that have none."""
     empty: str = ""
     note_break: str | None = None
+    """Line between two notes; None: no notes."""
     comments: bool = False
+    """A blocker is written after its item."""
     continued: bool = False
+    """An indented line continues the item above it."""
     unknown_lines: Literal["error", "ignore"] = "error"
     policy: Policy = field(default_factory=Policy)
+    """`policy.shown` maps statuses without a marker to the nearest, or to None: left out."""
 
 
 _PENDING = {" ": Status.PENDING, "": Status.PENDING}
@@ -144,32 +146,32 @@ MARKERS: Mapping[str, MarkerSet] = {
 }
 
 
-def _set_named(name: str) -> MarkerSet:
+def _find_set(name: str) -> MarkerSet:
     if name not in MARKERS:
         raise UnknownName(what="marker set", name=name, known=", ".join(MARKERS))
     return MARKERS[name]
 
 
 def dumps(todos: TodoList, markers: str = "oh-my-pi") -> str:
-    """The list as text, phase by phase; items without a phase come first. Raises `UnknownName` for an unknown set."""
-    chosen = _set_named(markers)
+    """Write the list as text, phase by phase, items without a phase first. Raises `UnknownName` for an unknown set."""
+    chosen = _find_set(markers)
     lines: list[str] = []
     if chosen.headings == "title" and todos.explanation:
-        lines.append(chosen.heading + _written_line(todos.explanation))
-    for name, items in _groups(todos):
+        lines.append(chosen.heading + _write_line(todos.explanation))
+    for name, items in _group_items(todos):
         if chosen.headings == "phases":
             if lines:
                 lines.append("")
             title = chosen.unphased if name is None else name
             if title is not None:
-                lines.append(chosen.heading + _written_line(title))
+                lines.append(chosen.heading + _write_line(title))
         for item in items:
-            lines.extend(_written_item(item, chosen))
+            lines.extend(_write_item(item, chosen))
     return "\n".join(lines) + "\n" if lines else chosen.empty
 
 
-def _groups(todos: TodoList) -> Iterator[tuple[str | None, list[TodoItem]]]:
-    """Items by phase, in the order of the phases; a phase that only items name comes behind them."""
+def _group_items(todos: TodoList) -> Iterator[tuple[str | None, list[TodoItem]]]:
+    """Yield items by phase, in the order of the phases; a phase that only items name comes after them."""
     groups: dict[str, tuple[str, list[TodoItem]]] = {phase.id: (phase.name, []) for phase in todos.phases}
     by_name: dict[str, list[TodoItem]] = {}
     for name, items in groups.values():
@@ -192,13 +194,13 @@ def _groups(todos: TodoList) -> Iterator[tuple[str | None, list[TodoItem]]]:
     yield from unnamed
 
 
-def _written_item(item: TodoItem, chosen: MarkerSet) -> Iterator[str]:
+def _write_item(item: TodoItem, chosen: MarkerSet) -> Iterator[str]:
     status = chosen.policy.shows(item.status)
     if status is None:
         return
-    content = _written_line(item.content)
+    content = _write_line(item.content)
     if chosen.comments:
-        content = _escaped(content, "<(?=!--)") + _written_blocker(item)
+        content = _escape(content, "<(?=!--)") + _write_blocker(item)
     yield f"{chosen.bullet}[{chosen.written[status]}] {content}"
     if chosen.note_break is None:
         return
@@ -210,47 +212,47 @@ def _written_item(item: TodoItem, chosen: MarkerSet) -> Iterator[str]:
             yield f"  > {line}" if line else "  >"
 
 
-def _written_blocker(item: TodoItem) -> str:
+def _write_blocker(item: TodoItem) -> str:
     if item.status is not Status.BLOCKED or item.blocker is None:
         return ""
     said = (("blocked", item.blocker.reason), ("waits on", item.blocker.on or ""))
-    texts = ((key, _escaped(_line(text), "[<>]")) for key, text in said)
+    texts = ((key, _escape(_line(text), "[<>]")) for key, text in said)
     return "".join(f" <!-- {key}: {text} -->" for key, text in texts if text)
 
 
 def _line(text: str) -> str:
-    """The text as one clean line without blanks around it; a run of line breaks is one space."""
+    """Return the text as one clean, trimmed line; a run of line breaks becomes one space."""
     return re.sub("\n+", " ", clean(text).text).strip(_BLANKS)
 
 
-def _written_line(text: str) -> str:
+def _write_line(text: str) -> str:
     return _line(text) or _NO_TEXT
 
 
-def _escaped(text: str, special: str) -> str:
-    """The text without what would begin or end a comment, by the entities that `_unescaped` takes back."""
+def _escape(text: str, special: str) -> str:
+    """Replace what would begin or end a comment by entities, which `_unescape` reverses."""
     entities = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
     return re.sub(f"&(?=(?:amp|lt|gt);)|{special}", lambda found: entities[found[0]], text)
 
 
-def _unescaped(text: str) -> str:
+def _unescape(text: str) -> str:
     characters = {"amp": "&", "lt": "<", "gt": ">"}
     return re.sub("&(amp|lt|gt);", lambda found: characters[found[1]], text)
 
 
 def loads(text: str, markers: str = "oh-my-pi") -> tuple[TodoList, list[str]]:
-    """The list that a text holds, and what could not be read, by line number from 1.
+    """Read a list from text; return it with the lines that could not be read, by number from 1.
 
-    Never fails but with `UnknownName` for an unknown set. Items and phases are numbered anew, and have no times.
+    Raises only `UnknownName`, for an unknown set. Items and phases get new numbers and no times.
     """
-    reader = _Reader(_set_named(markers))
+    reader = _Reader(_find_set(markers))
     for number, line in enumerate(re.split("\r?\n", repair(text)), start=1):
         reader.read(number, line)
     return reader.finish(), reader.errors
 
 
-class _Reading(Struct):
-    """An item while its lines come in; `phase` is an index, or None."""
+class _ItemLines(Struct):
+    """An item whose lines are being read; `phase` is an index, or None."""
 
     contents: list[str]
     status: Status
@@ -260,7 +262,7 @@ class _Reading(Struct):
 
 
 class _Reader:
-    """Takes a text line by line."""
+    """Reads a text line by line."""
 
     def __init__(self, chosen: MarkerSet) -> None:
         self.errors: list[str] = []
@@ -269,8 +271,8 @@ class _Reader:
         self._heading_start = re.compile(f"#{{1,6}}{_BLANK}+")
         self._quote = re.compile(f"{_BLANK}*>{_BLANK}?([^{_ENDS}]*)")
         self._phases: list[str] = []
-        self._items: list[_Reading] = []
-        self._current: _Reading | None = None
+        self._items: list[_ItemLines] = []
+        self._current: _ItemLines | None = None
         self._note: list[str] = []
         self._title: str | None = None
 
@@ -330,13 +332,13 @@ class _Reader:
         blocker = None
         if self._set.comments:
             content, blocker = _split_blocker(content) if status is Status.BLOCKED else (content, None)
-            content = _unescaped(content)
-        self._current = _Reading([content], status, len(self._phases) - 1 if self._phases else None, blocker)
+            content = _unescape(content)
+        self._current = _ItemLines([content], status, len(self._phases) - 1 if self._phases else None, blocker)
         self._items.append(self._current)
         return True
 
     def _read_other(self, raw: str, line: str) -> bool:
-        """Whether the line continues the item above it, or is the title."""
+        """Read a line that continues the item above it, or the title; False for another line."""
         text = _line(line)
         if self._set.continued and self._current is not None and raw[0] in _BLANKS and text:
             self._current.contents.append(text)
@@ -350,7 +352,7 @@ class _Reader:
         self._leave_item()
         phases = tuple(Phase(f"f{number}", name) for number, name in enumerate(self._phases, start=1))
         todos = TodoList(
-            items=tuple(_item(number, item, phases) for number, item in enumerate(self._items, start=1)),
+            items=tuple(_make_item(number, item, phases) for number, item in enumerate(self._items, start=1)),
             phases=phases,
             plan_id="p1",
             explanation=self._title,
@@ -361,7 +363,7 @@ class _Reader:
         return replace(todos, items=tuple(timeless))
 
 
-def _item(number: int, reading: _Reading, phases: tuple[Phase, ...]) -> TodoItem:
+def _make_item(number: int, reading: _ItemLines, phases: tuple[Phase, ...]) -> TodoItem:
     phase = None if reading.phase is None else phases[reading.phase]
     return TodoItem(
         id=str(number),
@@ -375,7 +377,7 @@ def _item(number: int, reading: _Reading, phases: tuple[Phase, ...]) -> TodoItem
 
 
 def _rest(line: str, start: re.Match[str] | None) -> str:
-    """What stands behind the start of a line, clean; empty if there is no start, or a line end in the middle."""
+    """Return the clean text after the start of a line; empty without a start, or with a line end within."""
     if start is None:
         return ""
     rest = line[start.end() :]
@@ -383,7 +385,7 @@ def _rest(line: str, start: re.Match[str] | None) -> str:
 
 
 def _split_blocker(content: str) -> tuple[str, Blocker | None]:
-    """A content and the blocker from the comments behind it; each key once, so that the time stays linear."""
+    """Split a content from the blocker in the comments after it; each key counts once, so the time is linear."""
     said: dict[str, str] = {}
     while content.endswith("-->"):
         start = content.rfind("<!--")
@@ -391,7 +393,7 @@ def _split_blocker(content: str) -> tuple[str, Blocker | None]:
         before = content[: max(start, 0)].rstrip(_BLANKS)
         if not (before and colon and key in {"blocked", "waits on"} and key not in said):
             break
-        said[key] = _unescaped(text.strip(_BLANKS))
+        said[key] = _unescape(text.strip(_BLANKS))
         content = before
     if not any(said.values()):
         return content, None

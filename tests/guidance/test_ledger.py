@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from punchlist import Board
-from punchlist.guidance.ledger import NOTHING, Cost, Size, size_of, size_of_json, summed
+from punchlist.guidance.ledger import NOTHING, Cost, Size, size_of, size_of_json, sum_costs
 from tests.dialects.boards import write, written
 from tests.guidance.talk import talk, turns
 from tests.text.hostile import hostile_texts
@@ -122,7 +122,7 @@ def test_costs_can_be_asked_for_by_session_and_project(tmp_path: object) -> None
         assert [row.session for row in board.costs()] == ["a", "b", "c"]
         assert [row.session for row in board.costs(session="b")] == ["b"]
         assert [row.session for row in board.costs(project=f"{tmp_path}/one")] == ["a", "b"]
-        (total,) = summed(row.cost for row in board.costs())
+        (total,) = sum_costs(row.cost for row in board.costs())
         assert total.calls.arguments.count == 3
 
 

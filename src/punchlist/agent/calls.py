@@ -23,8 +23,7 @@ from punchlist.core.task import TaskCommand
 from punchlist.core.todo import ListState
 from punchlist.dialects.base import Invalid, Reply, Result, reply_invalid, reply_unknown_tool
 from punchlist.flows.model_calls import FlowModelCall
-from punchlist.guidance.ledger import Size, key_of, size_of_json
-from punchlist.guidance.tally import after_call
+from punchlist.guidance.ledger import Size, cost_key, count_call, size_of_json
 from punchlist.store import AgentRow, Transaction
 from punchlist.store.agents import StoredCall
 from punchlist.tasks.model_calls import TaskModelCall
@@ -143,9 +142,9 @@ class Calls(Handle):
     ) -> None:
         """Add a call to the ledger; one that wrote the list has events, another says so."""
         completed = sum(kind == "item.completed" for kind, _ in events)
-        counts = after_call(
+        counts = count_call(
             ctx.memory.counts,
-            key_of(self.dialect, self.profile),
+            cost_key(self.dialect, self.profile),
             arguments,
             reply,
             wrote=wrote or bool(events),

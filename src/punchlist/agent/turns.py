@@ -22,9 +22,9 @@ from punchlist.core.task import Task
 from punchlist.core.todo import ListState, TodoList
 from punchlist.detect import stalls
 from punchlist.guidance.compaction import OpenWork, block
-from punchlist.guidance.decisions import Situation, TurnDecision, after_turn, at_stop, person_spoke
+from punchlist.guidance.decisions import Situation, TurnDecision, decide_after_turn, decide_at_stop, start_prompt
 from punchlist.guidance.layers import PROFILES, Layer, layers, prompt
-from punchlist.guidance.ledger import Size, Spent, key_of, merged, size_of, size_of_tools
+from punchlist.guidance.ledger import Size, Spent, cost_key, merge_sizes, size_of, size_of_tools
 from punchlist.guidance.memory import Memory
 from punchlist.guidance.open_work import open_tasks, open_work
 from punchlist.guidance.plan_mode import notice
@@ -51,7 +51,7 @@ class Turns(Handle):
 
         def work(ctx: AgentContext) -> None:
             self._turn_over(ctx, asked=True)
-            ctx.remember(guidance=person_spoke(ctx.memory.guidance))
+            ctx.remember(guidance=start_prompt(ctx.memory.guidance))
 
         self._attempt(work, None)
 
@@ -68,7 +68,7 @@ class Turns(Handle):
                 detectors.end_round(ctx, self._detectors.rounds)
             others = ctx.memory.guidance.others
             memory = self._hear(ctx, ctx.memory.guidance)
-            outcome = self._with_answers(ctx, after_turn(memory, self._seen(ctx, tools), self._rules))
+            outcome = self._with_answers(ctx, decide_after_turn(memory, self._seen(ctx, tools), self._rules))
             others = max(sum(not is_own(name, self._tool_names) for name in tools), others)
             self._tell(ctx, outcome)
             self._account(ctx, outcome, turn=size_of_tools(self.tools), others=others, own=bool(tools) and not others)
@@ -88,7 +88,7 @@ class Turns(Handle):
             memory = ctx.memory.guidance
             outcome = self._with_answers(ctx, TurnDecision(memory))
             if not outcome.said:
-                outcome = at_stop(memory, self._seen(ctx), self._rules, last_text=text, background=background)
+                outcome = decide_at_stop(memory, self._seen(ctx), self._rules, last_text=text, background=background)
             if not outcome.said and not background:
                 self._turn_over(ctx)
             if outcome.memory is memory and not outcome.said:
@@ -239,7 +239,7 @@ class Turns(Handle):
         ctx.remember(guidance=outcome.memory)
         injections: dict[str, Size] = {}
         for one in outcome.said:
-            injections = merged(injections, {one.kind: size_of(one.text)})
+            injections = merge_sizes(injections, {one.kind: size_of(one.text)})
         spent = Spent(
             turns=int(turn is not None),
             others=others,
@@ -252,7 +252,7 @@ class Turns(Handle):
 
     def _spend(self, ctx: AgentContext, injections: dict[str, Size], more: Spent = _NOTHING_SPENT) -> None:
         """Add texts that were handed out to the ledger."""
-        key, spent = key_of(self.dialect, self.profile), ctx.memory.spent
+        key, spent = cost_key(self.dialect, self.profile), ctx.memory.spent
         total = spent.get(key, _NOTHING_SPENT) + replace(more, injections=injections)
         ctx.remember(spent={**spent, key: total})
 

@@ -9,7 +9,7 @@ from typing import Any
 from punchlist.cli import FAILED, OK, complain
 from punchlist.cli.arguments import Parser, command_parser, here, open_board
 from punchlist.cli.terminal import detect_display, show, show_json
-from punchlist.guidance.ledger import NOTHING, Cost, Size, summed
+from punchlist.guidance.ledger import NOTHING, Cost, Size, sum_costs
 from punchlist.surfaces.spans import Line, Span, plural, shown
 
 _EXAMPLES = """\
@@ -39,7 +39,7 @@ def _show(options: Namespace) -> int:
     with open_board(options) as board:
         project = None if options.session else here(options)
         rows = board.costs(project=project, session=options.session)
-    costs = summed(row.cost for row in rows)
+    costs = sum_costs(row.cost for row in rows)
     if options.compare:
         return _compare(costs, *options.compare, as_json=options.json)
     if options.json:

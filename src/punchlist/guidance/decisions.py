@@ -19,9 +19,9 @@ from punchlist.core.commands import Policy
 from punchlist.core.todo import Status, TodoItem, TodoList
 from punchlist.dialects.base import shown_items
 from punchlist.guidance import words
+from punchlist.guidance.ledger import CallCounts
 from punchlist.guidance.memory import TOLD, Memory, fingerprint
 from punchlist.guidance.settings import Rules
-from punchlist.guidance.tally import CallCounts
 from punchlist.guidance.tools import NONE, OwnTools, is_own
 from punchlist.guidance.tools import changes as changes_something
 from punchlist.guidance.words import Injection
@@ -78,7 +78,7 @@ CHECKED = frozenset({"verified", "confirmed"})
 """Grades of a completion that a person or a check has confirmed."""
 
 
-def after_turn(memory: Memory, seen: Situation, rules: Rules) -> TurnDecision:
+def decide_after_turn(memory: Memory, seen: Situation, rules: Rules) -> TurnDecision:
     """Decide what to say after one assistant message."""
     before, memory = memory, _count_turn(memory, seen)
     if not rules.speaks or not seen.offered:
@@ -235,7 +235,7 @@ def _count_reminder(memory: Memory) -> Memory:
     )
 
 
-def at_stop(memory: Memory, seen: Situation, rules: Rules, *, last_text: str, background: int) -> TurnDecision:
+def decide_at_stop(memory: Memory, seen: Situation, rules: Rules, *, last_text: str, background: int) -> TurnDecision:
     """Decide what to say to a model that is about to stop: nothing if it may, and never twice about one state."""
     if not rules.speaks or not seen.offered or seen.planning or background > 0 or memory.stops >= rules.stop_tries:
         return TurnDecision(memory)
@@ -264,7 +264,7 @@ def can_go_on(items: words.Shown) -> bool:
     )
 
 
-def person_spoke(memory: Memory) -> Memory:
+def start_prompt(memory: Memory) -> Memory:
     """Reset the counters of a prompt: the person has written a new one."""
     return replace(memory, prompt_reminders=0, stops=0, stopped_at=0, rounds=0, hinted=False)
 

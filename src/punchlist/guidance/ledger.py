@@ -1,4 +1,4 @@
-"""What the layer itself costs: bytes and estimated tokens, by dialect and profile. Small values that add up.
+"""Count the cost of Punchlist itself: bytes and estimated tokens, by dialect and profile.
 
 Two halves, because a call must not write more than its list: a `Tally` (`tally.py`) goes with the list of an agent and
 is counted by its calls; a `Spent` goes with what guidance remembers and is counted by its turns. The estimate is a
@@ -12,14 +12,14 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from punchlist.dialects.base import Tool
+from punchlist.dialects.base import Reply, Tool
 
 _encode = msgspec.json.Encoder().encode
 _WIDE = bytes(range(128, 256))
 
 
 class Size(msgspec.Struct, frozen=True, array_like=True):
-    """So many texts of so many bytes in UTF-8, `wide` of them not ASCII."""
+    """Number of texts and their bytes in UTF-8, `wide` of them not ASCII."""
 
     count: int = 0
     bytes: int = 0
@@ -27,7 +27,6 @@ class Size(msgspec.Struct, frozen=True, array_like=True):
 
     @property
     def tokens(self) -> int:
-        """The estimate."""
         return round((self.bytes - self.wide) / 4 + self.wide / 3)
 
     def __add__(self, other: Size) -> Size:
@@ -49,7 +48,7 @@ def size_of_bytes(body: bytes) -> Size:
 
 
 def size_of_json(value: Any) -> Size:
-    """The size of a value as the JSON that a model wrote; what cannot be JSON counts as nothing."""
+    """Return the size of a value as the JSON that a model wrote; a value that cannot be JSON has no bytes."""
     try:
         return size_of_bytes(_encode(value))
     except (TypeError, ValueError, RecursionError, OverflowError):
@@ -57,35 +56,35 @@ def size_of_json(value: Any) -> Size:
 
 
 def size_of_tools(tools: Iterable[Tool]) -> Size:
-    """What a request carries for the tools: name, description and schema."""
+    """Return the size of the tools in a request: names, descriptions and schemas."""
     sizes = (size_of_json([tool.name, tool.description, tool.input_schema]) for tool in tools)
     total = sum(sizes, NOTHING)
     return total if total.count == 0 else Size(1, total.bytes, total.wide)
 
 
-class Calls(msgspec.Struct, frozen=True, array_like=True):
-    """The calls in one dialect and profile: what the model wrote, what it read, how many were refused."""
+class CallCost(msgspec.Struct, frozen=True, array_like=True):
+    """Cost of the calls in one dialect and profile: arguments written, replies read, calls refused."""
 
     arguments: Size = NOTHING
     replies: Size = NOTHING
     refused: int = 0
 
-    def __add__(self, other: Calls) -> Calls:
-        return Calls(self.arguments + other.arguments, self.replies + other.replies, self.refused + other.refused)
+    def __add__(self, other: CallCost) -> CallCost:
+        return CallCost(self.arguments + other.arguments, self.replies + other.replies, self.refused + other.refused)
 
 
 class Spent(msgspec.Struct, frozen=True, array_like=True):
-    """What turns in one dialect and profile cost.
-
-    `others` counts calls of tools that are not ours. `own_turns` had no other tool than ours; `caused` are turns
-    that only happened because the model was kept from stopping. `withheld` counts what the budget kept back.
-    """
+    """Cost of the turns in one dialect and profile. Stored by position: add fields at the end only."""
 
     turns: int = 0
     others: int = 0
+    """Calls of tools that are not ours."""
     own_turns: int = 0
+    """Turns with no other tool than ours."""
     caused: int = 0
+    """Turns that only happened because the model was kept from stopping."""
     withheld: int = 0
+    """Texts that the budget kept back."""
     descriptions: Size = NOTHING
     injections: dict[str, Size] = {}
 
@@ -97,20 +96,20 @@ class Spent(msgspec.Struct, frozen=True, array_like=True):
             self.caused + other.caused,
             self.withheld + other.withheld,
             self.descriptions + other.descriptions,
-            merged(self.injections, other.injections),
+            merge_sizes(self.injections, other.injections),
         )
 
 
-def merged(one: Mapping[str, Size], other: Mapping[str, Size]) -> dict[str, Size]:
+def merge_sizes(one: Mapping[str, Size], other: Mapping[str, Size]) -> dict[str, Size]:
     return {kind: one.get(kind, NOTHING) + other.get(kind, NOTHING) for kind in dict.fromkeys((*one, *other))}
 
 
 class Cost(msgspec.Struct, frozen=True):
-    """All that one dialect and profile cost some agents."""
+    """Cost of one dialect and profile, for one agent or several."""
 
     dialect: str
     profile: str
-    calls: Calls = Calls()
+    calls: CallCost = CallCost()
     spent: Spent = Spent()
 
     def __add__(self, other: Cost) -> Cost:
@@ -118,7 +117,7 @@ class Cost(msgspec.Struct, frozen=True):
 
     @property
     def tokens(self) -> int:
-        """Everything that the layer put before a model or had it write, as an estimate."""
+        """Estimated tokens that a model read or wrote because of Punchlist."""
         return self.total.tokens
 
     @property
@@ -128,28 +127,91 @@ class Cost(msgspec.Struct, frozen=True):
 
     @property
     def share(self) -> float:
-        """Our part of all tool calls that were seen; 0 when there were none."""
+        """Our share of all tool calls seen; 0 when there were none."""
         ours = self.calls.arguments.count
         every = ours + self.spent.others
         return ours / every if every else 0.0
 
 
 class AgentCost(NamedTuple):
-    """What one dialect and profile cost one agent."""
+    """Cost of one dialect and profile for one agent."""
 
     session: str
     agent: str
     cost: Cost
 
 
-def key_of(dialect: str, profile: str) -> str:
+def cost_key(dialect: str, profile: str) -> str:
     return f"{dialect}/{profile}"
 
 
-def summed(costs: Iterable[Cost]) -> list[Cost]:
-    """The same added up: one entry for each dialect and profile, the dearest first."""
+def sum_costs(costs: Iterable[Cost]) -> list[Cost]:
+    """Add up costs: one entry for each dialect and profile, the most expensive first."""
     total: dict[tuple[str, str], Cost] = {}
     for cost in costs:
         key = (cost.dialect, cost.profile)
         total[key] = total[key] + cost if key in total else cost
     return sorted(total.values(), key=lambda cost: (-cost.tokens, cost.dialect, cost.profile))
+
+
+_TEXT = 300
+"""Most characters of a failure or a note that are stored."""
+
+_OURS = frozenset({"cleaned", "omitted", "graded"})
+"""Problems that no original knows, so that its reply cannot say them."""
+
+
+class CallCounts(msgspec.Struct, frozen=True, array_like=True):
+    """Counters of one agent's calls of the todo tool. Stored by position: add fields at the end only."""
+
+    calls: int = 0
+    writes: int = 0
+    """Accepted writes."""
+    failures: int = 0
+    failure: str = ""
+    """Reply to the last failed call; empty once a write was accepted."""
+    noted: int = 0
+    """Calls with something to say beyond the reply."""
+    notes: tuple[str, ...] = ()
+    """The notes of the last of them."""
+    batch: int = 0
+    """Items that one write completed, when there were several."""
+    batch_write: int = 0
+    """The number of that write."""
+    costs: dict[str, CallCost] = {}
+
+
+_NO_CALLS = CallCost()
+
+
+def count_call(
+    tally: CallCounts,
+    key: str,
+    arguments: Size,
+    reply: Reply,
+    *,
+    wrote: bool,
+    completed: int = 0,
+    foreign: bool = True,
+) -> CallCounts:
+    """Add one call. `foreign`: the dialect's reply cannot say what we add to it."""
+    calls, failed = tally.costs.get(key, _NO_CALLS), reply.is_error
+    cost = CallCost(calls.arguments + arguments, calls.replies + size_of(reply.text), calls.refused + failed)
+    noted, notes = tally.noted, tally.notes
+    if foreign and reply.problems:
+        new = tuple(problem.text[:_TEXT] for problem in reply.problems if problem.code in _OURS)
+        noted, notes = (noted + 1, new) if new else (noted, notes)
+    writes = tally.writes + wrote
+    batch, batch_write = (completed, writes) if completed > 1 else (tally.batch, tally.batch_write)
+    failure = reply.text[:_TEXT] if failed else "" if wrote else tally.failure
+    failures, costs = tally.failures + failed, {**tally.costs, key: cost}
+    return CallCounts(tally.calls + 1, writes, failures, failure, noted, notes, batch, batch_write, costs)
+
+
+def list_costs(tally: CallCounts, spent: Mapping[str, Spent]) -> list[Cost]:
+    """Return the costs of one agent, by dialect and profile."""
+    found: list[Cost] = []
+    for key in dict.fromkeys((*tally.costs, *spent)):
+        dialect, _, profile = key.partition("/")
+        found.append(Cost(dialect, profile, tally.costs.get(key, CallCost()), spent.get(key, Spent())))
+    return found

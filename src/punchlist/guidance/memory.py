@@ -1,4 +1,4 @@
-"""What guidance remembers of an agent: a record whose size does not grow with the conversation."""
+"""The memory of guidance about one agent: a record whose size does not grow with the conversation."""
 
 from __future__ import annotations
 
@@ -9,60 +9,66 @@ import msgspec
 from punchlist.core.todo import TodoList
 
 TOLD = 64
-"""The most states that are remembered as told, the latest ones."""
+"""States remembered as told, the latest ones: enough for a session, and a bounded record."""
 
 
 class Memory(msgspec.Struct, frozen=True, array_like=True):
-    """Counters and marks. Fields are only ever added at the end: the record is stored by position.
-
-    `used` is the number of turns before the message that last used our tool, so that `turns - used` counts that
-    message too, as Claude Code counts. `named`: the last turn named our tool. `rounds` counts turns with tools since
-    our tool was used. `changes` counts what was changed since the last write; `reported`: the host reports each tool
-    call, so that `tools_used` need not be counted. `calls` to `batch` say how much of the tally was seen. `revision`
-    is the one that the model was told of, `told` are fingerprints of states that it was reminded of. `planned` counts
-    turns in plan mode. `others` counts calls of other tools since the last turn. `drifted` is how often the list was
-    written when drift was last spoken of. `entered` says in which stay in plan mode `planned` was counted.
-    `finding` is what detectors saw and the model is still to hear, a line for each; `found` is the last event that was
-    looked at for that, and `heard` what it was told of that still holds. `regraded` is the revision up to which grades
-    that changed were looked at, and `tasks_regraded` the event up to which those of tasks were.
-    """
+    """Counters and marks of one agent. Stored by position: add fields at the end only."""
 
     turns: int = 0
     used: int = 0
+    """Turns before the message that last used our tool: `turns - used` counts that message, as Claude Code does."""
     named: bool = False
+    """The last turn named our tool."""
     reminded: int = 0
     rounds: int = 0
+    """Turns with tools since our tool was used."""
     changes: int = 0
+    """Changing calls since the last write."""
     reported: bool = False
+    """The host reports each tool call, so `tools_used` is not counted."""
     others: int = 0
+    """Calls of other tools since the last turn."""
     calls: int = 0
+    """From here to `batch`: the part of `CallCounts` that was seen."""
     writes: int = 0
     failures: int = 0
     noted: int = 0
     batch: int = 0
     revision: int = 0
+    """Revision of the list that the model was told of."""
     told: tuple[int, ...] = ()
+    """Fingerprints of states that it was reminded of."""
     hinted: bool = False
     prompt_reminders: int = 0
     session_reminders: int = 0
     stops: int = 0
     stopped_at: int = 0
+    """Fingerprint of the open items at the last stop."""
     planned: int = 0
+    """Turns in plan mode."""
     turn_characters: int = 0
     turn_injections: int = 0
     session_characters: int = 0
     session_injections: int = 0
     drifted: int = -1
+    """Writes so far when drift was last spoken of."""
     entered: str = ""
+    """The stay in plan mode that `planned` counts."""
     finding: str = ""
+    """Findings that the model has not been told yet, one per line."""
     found: int = 0
+    """Last event that was searched for findings."""
     heard: tuple[str, ...] = ()
+    """Findings that the model was told and that still hold."""
     regraded: int = 0
+    """Revision up to which changed grades were searched."""
     tasks_regraded: int = 0
+    """Event up to which changed grades of tasks were searched."""
 
 
 def fingerprint(todos: TodoList, *, unfinished: bool = False) -> int:
-    """A number for what a list says, or for what is unfinished of it; never 0, which stands for none."""
+    """Return a number for the content of a list, or of its open items; never 0, which stands for none."""
     items = todos.open_items if unfinished else todos.items
     said = "\x00".join(f"{item.id}\x01{item.status}\x01{item.content}" for item in items)
     digest = blake2b(f"{todos.plan_id}\x00{said}".encode("utf-8", "replace"), digest_size=7).digest()

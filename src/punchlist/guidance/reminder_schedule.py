@@ -12,7 +12,7 @@ from punchlist.guidance.words import Place, Role
 
 
 class ReminderSchedule(Struct, frozen=True, kw_only=True):
-    """When to remind, and of what. A turn is one assistant message."""
+    """A rule for reminders: their moments and contents. A turn is one assistant message."""
 
     after: int | None = None
     """Turns since the tool was used until a reminder is due; None for never."""

@@ -133,7 +133,8 @@ def _classify(name: str, args: Any, own: OwnTools) -> Kind:
     word = _normalize(name)
     if word in own.reading:
         return "read"
-    found = _BY_NAME.get(word) or ("outbound" if isinstance(name, str) and "." in name else "unknown")
+    is_service = isinstance(name, str) and "." in name  # pyright: ignore[reportUnnecessaryIsInstance]
+    found = _BY_NAME.get(word) or ("outbound" if is_service else "unknown")
     if word in own.changing:
         return "edit" if found in ("unknown", "read", "talk") else found
     view = _VIEWS.get(word)

@@ -17,9 +17,8 @@ from punchlist.detect.list_upkeep import Upkeep
 from punchlist.detect.loops import Call, Guard
 from punchlist.detect.rounds import RoundState
 from punchlist.detect.stalls import StallOptions, StallState
-from punchlist.guidance.ledger import Spent
+from punchlist.guidance.ledger import CallCounts, Spent
 from punchlist.guidance.memory import Memory
-from punchlist.guidance.tally import CallCounts
 from punchlist.store import records
 from punchlist.store.queries import Queries
 from punchlist.store.records import RowDamaged
