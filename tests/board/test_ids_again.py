@@ -7,6 +7,7 @@ import pytest
 from punchlist import Agent, Board
 from punchlist.core.grounding import Grounding
 from punchlist.core.grounding.tool_call import reused_id
+from punchlist.testing import FakeClock
 
 
 def _turn(agent: Agent, *calls: tuple[str, str, int]) -> None:
@@ -115,6 +116,22 @@ def test_ids_in_use_again_that_are_remembered_are_few() -> None:
         reused = board.store.read(lambda tx: tx.memory.load(row.number)).reused
         assert list(reused) == [f"{number}" for number in range(64, 128)]
         assert _begun(board) == 256
+
+
+def test_the_same_call_under_the_same_id_is_another_one_a_while_later() -> None:
+    clock = FakeClock()
+    with Board.open("memory:", clock=clock) as board:
+        agent = board.agent("main", session="s", profile="off")
+        agent.call("todo", {"set": ["A"]})
+        for result, code in (("1 failed in 1s", 1), ("1 failed in 1s", 1), ("4 passed in 1s", 0)):
+            for _ in range(2):
+                _turn(agent, ("pytest", result, code))
+                clock.advance(seconds=2)
+            clock.advance(seconds=4)
+        assert _begun(board) == 3
+        assert (agent.work_on("1").calls, agent.work_on("1").failures) == (3, 2)
+        agent.call("todo", {"done": "1"})
+        assert agent.todos.items[0].grade == board.report(session="s").items[0].grade == "verified"
 
 
 def test_the_id_of_a_call_under_one_in_use_again_tells_calls_apart() -> None:
