@@ -1,21 +1,20 @@
-"""`TaskCreate`, `TaskGet`, `TaskUpdate`, `TaskList` of Claude Code 2.1: one call a task, ids given by the list.
+"""`TaskCreate`, `TaskGet`, `TaskUpdate`, `TaskList` of Claude Code 2.1: one call per task, ids given by the list.
 
-They write the durable tasks of the session (`session:<id>`), which all its agents share; another list by the option
-`task_list`. Lost in this dialect: `waiting` and `failed` show as `pending`, cancelled tasks are not shown; priority,
+They write the durable tasks of the session (`session:<id>`), which all its agents share; the option `task_list` names
+another list. Lost in this dialect: `waiting` and `failed` show as `pending`, cancelled tasks are not shown; priority,
 labels, checklist, parents, leases and results stay in our state and are neither shown nor touched.
 
-Where Claude Code's own behaviour is not on record, we chose: `TaskList` puts an owner in round brackets behind the
-subject; `TaskGet` is a line a field, further lines of a description indented, so that no text can pass for a field;
+Where Claude Code's own behaviour is not on record, we chose: `TaskList` puts an owner in round brackets after the
+subject; `TaskGet` has one line per field, further lines of a description indented, so that no text passes for a field;
 `TaskGet` of an unknown id answers `Task not found` with a null task and is no error, `TaskUpdate` of one is; an empty
-owner gives the task back. `updatedFields` names what really changed, and `metadata` whenever it is sent. Of a
-malformed `TaskCreate` we mend input that is JSON text or wrapped in `task` or `tasks`, `title`, `content` or `name` in
-place of `subject`, nulls, and a missing description.
+owner releases the task. `updatedFields` names what really changed, and `metadata` whenever it is sent. Of a malformed
+`TaskCreate` we repair input that is JSON text or wrapped in `task` or `tasks`, `title`, `content` or `name` in place of
+`subject`, nulls, and a missing description.
 
-Where we are stricter, a call is refused with the reason: what is blocked can be neither started nor completed, what
-another agent has or is to have is not started, who lost its claim to another completes nothing, no task can wait for
-itself, for an unknown one or in a circle, a subject is not blank. A refused update writes nothing, but what came too
-late is kept beside the task.
-Finished tasks stay: nothing is deleted after five seconds.
+Where we are stricter, a call is refused with the reason: a blocked task can be neither started nor completed; a task
+that another agent owns is not started; an agent that lost its claim to another completes nothing; no task can wait for
+itself, for an unknown one or in a cycle; a subject is not blank. A refused update writes nothing, but a late result is
+stored with the task. Finished tasks stay: nothing is deleted after five seconds.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """`update_plan` of Codex (main of 2026-08-22): any number of steps in progress, unknown fields refused.
 
-The tool is refused in Plan mode before its arguments are read. No limits on count or length; empty steps pass. Its
-arguments are a JSON text in the original; given as an object, they are read as its compact text. A payload that is no
-function's (`update_plan handler received unsupported payload`) cannot reach us: `call` only takes arguments.
+The tool is refused in Plan mode before its arguments are read. It has no limits on count or length; empty steps pass.
+The original's arguments are a JSON text; arguments given as an object are read as its compact text. A payload that is
+no function's (`update_plan handler received unsupported payload`) cannot reach us: `call` only takes arguments.
 """
 
 from __future__ import annotations

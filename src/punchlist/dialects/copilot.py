@@ -1,9 +1,9 @@
 """`manage_todo_list` of VS Code's Copilot: numeric ids, hyphens in statuses, warnings instead of limits.
 
 The host may read with `operation: "read"`, which the schema does not show. As in the original, changes are counted
-place by place, and those of a first list count too. Of its errors only the missing list is published; ids given as
-text and usual spellings of a status are mended, what else is wrong with an item is named. An item of another dialect
-has our id for its number, or the next free one where that is taken.
+place by place, and those of a first list count too. Of its errors only the missing list is published: ids given as
+text and usual spellings of a status are repaired, other mistakes in an item are named. An item of another dialect has
+our id as its number, or the next free one where that is taken.
 """
 
 from __future__ import annotations

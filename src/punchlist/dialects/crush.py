@@ -1,7 +1,7 @@
-"""`todos` of crush: the whole list, counts as reply, and what just changed as metadata for a user interface.
+"""`todos` of crush: the whole list, counts as reply, and the latest changes as metadata for a user interface.
 
-What is missing in an item is an empty text, as in Go; a missing list is refused, lest a slip clears it. Go's own
-errors about types are not published; ours say which item. An empty active form shows as the content.
+A missing field of an item is an empty text, as in Go; a missing list is refused, so that a slip does not clear it. Go's
+own errors about types are not published; ours name the item. An empty active form shows as the content.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""`todo_write` of Cursor 2.0: replace, or merge by id, where what is left undefined stays.
+"""`todo_write` of Cursor 2.0: replace the list, or merge by id, where fields left out stay.
 
-Its replies and errors are not published: ours say in a line what was done or is wrong, and mend what usually goes
-wrong. Two items are the least for a new list; a merge may name a single one. `dependencies`, which 1.2 had, are
-ignored as in 2.0. A merge that names an unknown id without a text makes an item of that name.
+Its replies and errors are not published: ours say in one line what was done or is wrong, and usual mistakes are
+repaired. A new list has at least two items; a merge may name a single one. `dependencies`, which 1.2 had, are ignored
+as in 2.0. A merge that names an unknown id without a text makes an item of that name.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""`TodoWrite` as gencode's proposal has it: 20 items, 500 characters, one in progress, the rendered list as reply.
+"""`TodoWrite` of gencode's proposal: 20 items, 500 characters, one in progress, the rendered list as reply.
 
-The proposal leaves the text of an over-limit error to its schema library; ours says the same in plain words.
+The proposal leaves the text of an over-limit error to its schema library; ours says it in plain words.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 The text is kept whole as the list's explanation. Its checklist rows become items: `[ ]` pending, `[x]` completed,
 `[>]` and `[/]` in progress; `[-]` and `[~]` mean different things to different tools and count as pending. `text_of`
-is what goose puts before its model: the text with its rows as the list has them by now. The original's setting
+is the text that goose puts before its model: its rows updated to the present list. The original's setting
 `$GOOSE_TODO_MAX_CHARS` counts here too; with 0 only our own limit of 100,000 characters is left.
 """
 

@@ -1,8 +1,8 @@
 """`write_todos` of LangChain's TodoListMiddleware: three statuses, several may be in progress, a Python repr as reply.
 
 The original refuses several calls in one model turn. Only a host sees turns, so that check is the host's; `PARALLEL`
-is what it has to answer each of those calls. What its tool node says about bad arguments depends on its host and is
-not published; ours names the field.
+is its answer to each of those calls. The errors of its tool node depend on its host and are not published; ours name
+the field.
 """
 
 from __future__ import annotations

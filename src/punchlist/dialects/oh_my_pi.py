@@ -2,7 +2,7 @@
 
 A mistake in one operation is reported and the others still apply; one task is in progress after each call. Blocked and
 failed items show as pending, cancelled ones as `abandoned`. Active forms, priorities and parents are not shown.
-Closed tasks leave the model's list after a while (`CLEAR_DELAY`), never the person's view.
+Closed tasks leave the model's list after a delay (`CLEAR_DELAY`), never the person's view.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""`update_plan` of OpenClaw (main of 2026-06-25): like Codex's tool, but one step in progress is enforced.
+"""`update_plan` of OpenClaw (main of 2026-06-25): like Codex's tool, but only one step may be in progress.
 
-Texts are trimmed, as its reader of parameters does. The reply has no text: what counts is in its details.
+Texts are trimmed, as its reader of parameters does. The reply has no text: its details hold the plan.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """`todowrite` of opencode: status and priority are free strings; the reply is the list as it was sent.
 
-A status that we do not know counts as pending, and the reply still says what was sent; usual spellings are known.
-Its schema library's errors are not published beyond "expected array, received string", so ours say which field in
-that manner; a write that core refuses answers as its v2 core does. Sub-agents are not offered the tool unless their
-rules name it, and a third equal call asks a person: both are the host's to keep.
+An unknown status counts as pending, and the reply still shows what was sent; usual spellings are known. Its schema
+library's errors are not published beyond "expected array, received string", so ours name the field in that manner; a
+write that core refuses answers as its v2 core does. Two rules are the host's: subagents are not offered the tool unless
+their rules name it, and a third equal call asks a person.
 """
 
 from __future__ import annotations

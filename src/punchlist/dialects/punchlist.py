@@ -1,7 +1,7 @@
-"""Our own tool, `todo`: several small changes in one call, by short id, all or nothing.
+"""`todo`, our own tool: several small changes in one call, by short id, all or nothing.
 
-A reply shows what changed, the focus and done/total; the whole list when asked for, or after ten replies without
-it. It makes every repair that `repair.py` knows, and says what it mended. Nothing is lost in this dialect.
+A reply shows the changes, the focus and done/total; the whole list when asked for, or after ten replies without it.
+It makes every repair that `repair.py` knows, and says what it repaired. Nothing is lost in this dialect.
 """
 
 from __future__ import annotations

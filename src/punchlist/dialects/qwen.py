@@ -1,10 +1,10 @@
 """`todo_write` of qwen-code: ids, and `blockedBy` between them.
 
-What an item is to be begun after is kept as its blocker. As in the original, an item that leaves `blockedBy` out
-keeps what it had, and an empty one takes it away; ids that left the list are forgotten there. The original's reply
-also orders the model not to tell the user of the list; that sentence is left out here, as in every text that we put
-before a model. Unknown parameters are refused, beside the unknown fields that the schema refuses. Hooks that may
-block a creation or a completion are the host's.
+The order between items is stored as a blocker. As in the original, an item that leaves `blockedBy` out keeps its order,
+and an empty one removes it; ids that left the list are forgotten there. The original's reply also orders the model not
+to tell the user of the list; that sentence is left out here, as in every text that we put before a model. Unknown
+parameters are refused, like the unknown fields that the schema refuses. Hooks that may block a creation or a completion
+are the host's.
 """
 
 from __future__ import annotations

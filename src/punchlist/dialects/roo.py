@@ -1,10 +1,10 @@
 """`update_todo_list` of Roo Code: one Markdown checklist as a string, `[-]` and `[~]` for in progress.
 
-Lines that are no checklist rows are dropped without a word, as in the original. Its error speaks of JSON too, so a
-JSON array of items is taken, with the original's checks of an item. Its ids change with the status, so they are no
-identity and we do not use them. The original lets a person edit the list before it counts, and then shows the edited
-one; ours does so when others changed the list since the model last saw it. A person who declines the write is the
-host's to ask; `DECLINED` is what it answers. Blanks around and line breaks within a row are not told apart.
+Lines that are no checklist rows are dropped silently, as in the original. Its error mentions JSON too, so a JSON array
+of items is accepted, with the original's checks of an item. Its ids change with the status, so they identify nothing
+and we do not use them. The original lets a person edit the list before it counts, and then shows the edited one; ours
+does so when others changed the list since the model last saw it. The host asks a person who may decline the write;
+`DECLINED` is its answer then. Whitespace around and line breaks within a row make no difference.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """`taskflow` of nexo-rs (head of 2026-05-04): durable flows in named steps, eight actions, a JSON object as reply.
 
-A flow belongs to the agent and session that started it; other sessions are refused. A time that has come is over for
-whoever looks next: no engine has to tick. Lost in this dialect: which flows come before a flow, and the steps that were
-seen of it. Where a text holds characters that are no text (escapes, lone surrogates), the state holds it without them.
-Beyond what nexo says: the words behind `is not a valid UUID:` are those of its library as far as we know them; texts
-of more than 100,000 characters and states of more than a million bytes are `invalid data`.
+A flow belongs to the agent and session that started it; other sessions are refused. A timer that is due has ended for
+the next reader: no engine has to tick. Lost in this dialect: the flows that come before a flow, and its recorded steps.
+Characters that are no text (escapes, lone surrogates) are removed from the state. Beyond nexo's own words: the text
+after `is not a valid UUID:` is its library's as far as we know it; texts of more than 100,000 characters and states of
+more than a million bytes are `invalid data`.
 """
 
 from __future__ import annotations
