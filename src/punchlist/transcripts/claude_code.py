@@ -187,8 +187,8 @@ def task_write(call: TranscriptCall, outcome: CallOutcome) -> TaskWrite | None:
 
 
 def _succeeded(outcome: CallOutcome) -> bool:
-    said = object_at(outcome.data).get("success")
-    return said if isinstance(said, bool) else _UPDATED.match(outcome.text) is not None
+    success = object_at(outcome.data).get("success")
+    return success if isinstance(success, bool) else _UPDATED.match(outcome.text) is not None
 
 
 def mark(path: str, place: int) -> bytes | None:

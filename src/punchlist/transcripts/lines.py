@@ -312,18 +312,18 @@ class RecordTranscript(LineReading):
         self._broken = set(self._torn)
 
     def latest(self, *, subagent: str | None = None, session: str | None = None) -> Written | None:
-        standing, pairs = ActivePlan(), self._paired()
+        active, pairs = ActivePlan(), self._paired()
         for place in reversed(range(len(pairs))):
-            said, outcome = pairs[place]
-            told = self._told(said, outcome, subagent)
-            written = None if told is None else standing.judge(told)
+            item, outcome = pairs[place]
+            told = self._read_item(item, outcome, subagent)
+            written = None if told is None else active.judge(told)
             if written is not None:
-                own = (said.call_id, said.name) if isinstance(said, TranscriptCall) else None
+                own = (item.call_id, item.name) if isinstance(item, TranscriptCall) else None
                 others = (one for one, _ in pairs[:place] if isinstance(one, TranscriptCall))
                 if own is not None and any((one.call_id, one.name) == own for one in others):
                     return replace(written, call_id=None)
                 return written
-        return standing.nothing()
+        return active.nothing()
 
     @property
     def end(self) -> int:
@@ -332,8 +332,8 @@ class RecordTranscript(LineReading):
 
     def answered(self, *names: str, start: int = 0) -> Iterator[Answered]:
         """Yield the calls of these tools, by any agent, from a record on."""
-        said = (entry for found in self._records if found is not None for entry in self._form.read_record(found))
-        outcomes = {entry.call_id: entry for entry in said if isinstance(entry, CallOutcome)}
+        items = (item for found in self._records if found is not None for item in self._form.read_record(found))
+        outcomes = {item.call_id: item for item in items if isinstance(item, CallOutcome)}
         for place, found in enumerate(self._records[start:], start):
             for call in () if found is None else self._form.read_record(found):
                 if isinstance(call, TranscriptCall) and call.name in names:
@@ -343,20 +343,22 @@ class RecordTranscript(LineReading):
     def lineage(self) -> Iterator[str]:
         """Yield the ids of the conversation's sessions, latest first, some more than once."""
         if key := self._form.session_key:
-            said = (found.get(key) for found in reversed(self._records) if found is not None)
-            yield from (session for value in said if (session := name(value)) is not None)
+            given = (found.get(key) for found in reversed(self._records) if found is not None)
+            yield from (session for value in given if (session := name(value)) is not None)
         yield from self.sessions
 
     def history(self, *, subagent: str | None = None, session: str | None = None) -> Iterator[Written]:
-        told = (self._told(said, outcome, subagent) for said, outcome in self._paired())
+        told = (self._read_item(item, outcome, subagent) for item, outcome in self._paired())
         return name_once(active_lists(one for one in told if one is not None))
 
-    def _told(self, said: RecordItem, outcome: CallOutcome | None, subagent: str | None) -> Written | Removed | None:
-        if not self._is_wanted(said, subagent):
+    def _read_item(
+        self, item: RecordItem, outcome: CallOutcome | None, subagent: str | None
+    ) -> Written | Removed | None:
+        if not self._is_wanted(item, subagent):
             return None
-        if isinstance(said, TranscriptCall):
-            return self._list_of(said, outcome)
-        return self._list_of(None, said) if isinstance(said, CallOutcome) else self._by_itself(said)
+        if isinstance(item, TranscriptCall):
+            return self._list_of(item, outcome)
+        return self._list_of(None, item) if isinstance(item, CallOutcome) else self._by_itself(item)
 
     def _paired(self) -> list[tuple[RecordItem, CallOutcome | None]]:
         """Return the items of the present branch, each call with its outcome; other outcomes only of lost calls."""
@@ -373,19 +375,19 @@ class RecordTranscript(LineReading):
                     may_be_lost = True
                     torn += [entry] if isinstance(entry, bytes) else []
                 continue
-            for said in self._form.read_record(found):
-                if not isinstance(said, CallOutcome):
-                    if isinstance(said, TranscriptCall):
+            for item in self._form.read_record(found):
+                if not isinstance(item, CallOutcome):
+                    if isinstance(item, TranscriptCall):
                         may_be_lost = False
-                        if said.call_id is not None:
-                            waiting[said.call_id] = len(pairs)
-                    pairs.append((said, None))
-                elif (call := waiting.pop(said.call_id, None)) is not None:
-                    pairs[call] = pairs[call][0], said
+                        if item.call_id is not None:
+                            waiting[item.call_id] = len(pairs)
+                    pairs.append((item, None))
+                elif (call := waiting.pop(item.call_id, None)) is not None:
+                    pairs[call] = pairs[call][0], item
                 else:
                     left -= sum(map(len, torn))
-                    if may_be_lost or (left >= 0 and any(id_bytes(said.call_id) in entry for entry in torn)):
-                        pairs.append((said, None))
+                    if may_be_lost or (left >= 0 and any(id_bytes(item.call_id) in entry for entry in torn)):
+                        pairs.append((item, None))
         return pairs
 
     def _places(self) -> Iterable[int]:
@@ -427,20 +429,20 @@ class LineTranscript(LineReading):
 
     def latest(self, *, subagent: str | None = None, session: str | None = None) -> Written | None:
         self._forget()
-        standing = ActivePlan()
+        active = ActivePlan()
         with Log(self._path) as log:
-            answers = OutcomeSearch(log, self._form)
+            search = OutcomeSearch(log, self._form)
             for start, end, found in self._backwards(log):
-                for said in reversed(list(self._form.read_record(found))):
-                    told = self._told(said, subagent, answers, start, end)
-                    written = None if told is None else standing.judge(told)
+                for item in reversed(list(self._form.read_record(found))):
+                    told = self._read_item(item, subagent, search, start, end)
+                    written = None if told is None else active.judge(told)
                     if written is None:
                         continue
                     self._last = end  # with the call itself
-                    if written.call is not None and answers.is_reused(written.call, start):
+                    if written.call is not None and search.is_reused(written.call, start):
                         return replace(written, call_id=None)
                     return written
-        return standing.nothing()
+        return active.nothing()
 
     def _backwards(self, log: Log) -> Iterator[tuple[int, int, dict[str, Any]]]:
         """Yield start, end and record of the lines of the present branch that may tell of a list, newest first."""
@@ -456,18 +458,18 @@ class LineTranscript(LineReading):
             if entry.body is not None:
                 yield entry.start, entry.end, entry.body
 
-    def _told(
-        self, said: RecordItem, subagent: str | None, answers: OutcomeSearch, start: int, end: int
+    def _read_item(
+        self, item: RecordItem, subagent: str | None, search: OutcomeSearch, start: int, end: int
     ) -> Written | Removed | None:
         """Return what an item of the line from `start` to `end` says of the list of the agent meant."""
-        if not self._is_wanted(said, subagent):
+        if not self._is_wanted(item, subagent):
             return None
-        if isinstance(said, TranscriptCall):
-            return self._list_of(said, answers.find_outcome(said, end + 1))
-        if isinstance(said, CallOutcome):
-            written = self._list_of(None, said)
-            return written if written is not None and answers.is_orphan(said, start) else None
-        return self._by_itself(said)
+        if isinstance(item, TranscriptCall):
+            return self._list_of(item, search.find_outcome(item, end + 1))
+        if isinstance(item, CallOutcome):
+            written = self._list_of(None, item)
+            return written if written is not None and search.is_orphan(item, start) else None
+        return self._by_itself(item)
 
     def lineage(self) -> Iterator[str]:
         """Yield the ids of the conversation's sessions, latest first, some more than once."""
@@ -482,9 +484,9 @@ class LineTranscript(LineReading):
         with Log(self._path) as log:
             for line in log.backwards(needles, self._last, self._last - _NEAR_CALLS):
                 found = None if line.body is None else record(line.body)
-                for said in reversed([] if found is None else list(self._form.read_record(found))):
-                    if isinstance(said, TranscriptCall) and self._is_by(said, subagent):
-                        yield said
+                for item in reversed([] if found is None else list(self._form.read_record(found))):
+                    if isinstance(item, TranscriptCall) and self._is_by(item, subagent):
+                        yield item
 
     def history(self, *, subagent: str | None = None, session: str | None = None) -> Iterator[Written]:
         """Yield every write, by its call or, where that was lost, its outcome; in a tree, of the present branch."""
@@ -510,12 +512,12 @@ class LineTranscript(LineReading):
         self._forget()
         words = tuple(f'"{tool}"'.encode() for tool in names)
         with Log(self._path) as log:
-            answers = OutcomeSearch(log, self._form)
+            search = OutcomeSearch(log, self._form)
             for line in log.forwards(words, start, self.end):
                 found = self._record(line)
-                for said in () if found is None else self._form.read_record(found):
-                    if isinstance(said, TranscriptCall) and said.name in names:
-                        yield Answered(line.start, self._whole(said), answers.find_outcome(said, line.end + 1))
+                for item in () if found is None else self._form.read_record(found):
+                    if isinstance(item, TranscriptCall) and item.name in names:
+                        yield Answered(line.start, self._whole(item), search.find_outcome(item, line.end + 1))
 
 
 WINDOW = 32 * 1024 * 1024
