@@ -61,6 +61,7 @@ _WHEN = (
 )
 _ITEMS = "Write short items that can be checked, each one piece of work, in the order in which they are to be done."
 _WHOLE = "Each call sends the whole list: an item that is left out is taken off."
+_FORMS = "Give both forms of each text: {} says what to do (Run the tests), {} what is being done (Running the tests)."
 _HONEST = (
     "While tests fail or something is missing, it stays open; add an item for what stands in the way, and take off "
     "what is no longer needed."
@@ -94,15 +95,8 @@ def verbose(
         _ITEMS,
         *([_WHOLE] if whole else []),
         f"{focus} Make it {done} as soon as it is really done, before the next one, not several at the end. {_HONEST}",
-        *([_both(*forms)] if forms is not None else []),
+        *([_FORMS.format(*forms)] if forms is not None else []),
         *([rules] if rules else []),
         f"For example: {json.dumps(example, ensure_ascii=False)}",
     ]
     return "\n".join(parts)
-
-
-def _both(content: str, form: str) -> str:
-    return (
-        f"Give both forms of each text: {content} says what to do (Run the tests), "
-        f"{form} what is being done (Running the tests)."
-    )

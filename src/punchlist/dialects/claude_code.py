@@ -157,18 +157,11 @@ def shown(items: Iterable[TodoItem]) -> list[dict[str, str]]:
 def render(result: Result) -> Reply:
     if refusals := result.refusals:
         return result.refuse("\n".join(problem.text for problem in refusals))
-    written = cast("Replace", result.command)
-    return result.reply(SUCCESS, _echo(result.before.items, written.entries))
-
-
-def _echo(before: Iterable[TodoItem], written: Iterable[Entry]) -> dict[str, Any]:
-    return {
-        "oldTodos": shown(before),
-        "newTodos": [
-            {"content": entry.content, "status": entry.status.value, "activeForm": entry.active_form}
-            for entry in written
-        ],
-    }
+    new = [
+        {"content": entry.content, "status": entry.status.value, "activeForm": entry.active_form}
+        for entry in result.entries
+    ]
+    return result.reply(SUCCESS, {"oldTodos": shown(result.before.items), "newTodos": new})
 
 
 # Plan mode: `EnterPlanMode` and `ExitPlanMode`. Known, and kept: the names; that entering only reads while leaving does

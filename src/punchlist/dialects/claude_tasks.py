@@ -315,9 +315,10 @@ def _got(task: Task | None) -> Reply:
     status = None if task is None else SHOWN[task.status]
     if task is None or status is None:
         return Reply(NOT_FOUND, {"task": None})
+    edges = (("Blocked by", task.blocked_by), ("Blocks", task.blocks))
     lines = [f"Task #{task.id}: {_line(task.subject)}", f"Status: {status}"]
     lines.append("Description: " + "\n  ".join(clean(task.description).text.splitlines()))
-    lines += [f"{name}: {_numbers(ids)}" for name, ids in _edges(task) if ids]
+    lines += [f"{name}: {_numbers(ids)}" for name, ids in edges if ids]
     shown = {
         "id": task.id,
         "subject": task.subject,
@@ -327,10 +328,6 @@ def _got(task: Task | None) -> Reply:
         "blockedBy": list(task.blocked_by),
     }
     return Reply("\n".join(lines), {"task": shown})
-
-
-def _edges(task: Task) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    return ("Blocked by", task.blocked_by), ("Blocks", task.blocks)
 
 
 def _listed(tasks: tuple[Task, ...]) -> Reply:

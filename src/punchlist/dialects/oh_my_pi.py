@@ -119,10 +119,6 @@ def _read_field(value: Any, key: str, kind: type, path: str) -> Any:
     return found
 
 
-def _read_text(entry: Any, key: str, path: str) -> str:
-    return sound(_read_field(entry, key, str, path) or "")
-
-
 def _read_texts(entry: Any, path: str) -> tuple[Entry, ...] | None:
     items = _read_field(entry, "items", list, path)
     if items is None:
@@ -137,7 +133,7 @@ def _read_operations(path: str, entry: Any) -> list[Operation]:
     verb = _read_field(entry, "op", str, path)
     if verb not in _VERBS:
         raise _Malformed(f"{path}.op: expected one of {', '.join(_VERBS)}")
-    task, phase, text = (_read_text(entry, key, path) for key in ("task", "phase", "text"))
+    task, phase, text = (sound(_read_field(entry, key, str, path) or "") for key in ("task", "phase", "text"))
     groups, items = _read_field(entry, "list", list, path), _read_texts(entry, path)
     target = Target(item=task or None, phase=phase or None, by="text")
     match verb:

@@ -264,10 +264,6 @@ def _branch(args: list[str]) -> bool:
 _FINDS: Final = _names("-delete -exec -execdir -ok -okdir -fprint -fprint0 -fprintf -fls")
 
 
-def _find(args: list[str]) -> bool:
-    return _FINDS.isdisjoint(args)
-
-
 _SED_OPTIONS = re.compile(r"-[nErsuz]+|--quiet|--silent|--regexp-extended|--posix|--null-data|--separate")
 _SED_SCRIPT = re.compile(r"-[nErsuz]*e")
 _SED_WHERE = r"(?:\d+|\$|/(?:[^/\\\n]|\\.)*/)"
@@ -323,10 +319,6 @@ def _operands(args: list[str]) -> int:
     return sum(not arg.startswith("-") for arg in args)
 
 
-def _date(args: list[str]) -> bool:
-    return without("--set", short="s")(args) and not any(arg.isdecimal() for arg in args)
-
-
 def _tar(args: list[str]) -> bool:
     return (
         bool(args)
@@ -336,7 +328,7 @@ def _tar(args: list[str]) -> bool:
 
 
 FORMS: dict[str, Callable[[list[str]], bool]] = {
-    "find": _find,
+    "find": _FINDS.isdisjoint,
     "fd": without("--exec", "--exec-batch", short="xX"),
     "fdfind": without("--exec", "--exec-batch", short="xX"),
     "rg": without("--pre", "--hostname-bin"),
@@ -356,7 +348,7 @@ FORMS: dict[str, Callable[[list[str]], bool]] = {
     "xxd": lambda args: _operands(args) <= 1 and without(short="r")(args),
     "tree": without("--output", short="oR"),
     "file": without("--compile", short="C"),
-    "date": _date,
+    "date": lambda args: without("--set", short="s")(args) and not any(arg.isdecimal() for arg in args),
     "hostname": lambda args: not _operands(args) and without("--file", short="Fb")(args),
     "yq": without("--inplace", "--in-place", "--split-exp", short="is"),
     "tar": _tar,
@@ -405,7 +397,8 @@ def _reads(words: list[str], depth: int) -> bool:
     while at < len(words) and words[at] in _SKIPPED:
         at += 1
     while at < len(words) and (set_to := _ASSIGNMENT.fullmatch(words[at])) is not None:
-        if not _harmless(set_to[1], set_to[2]):
+        is_pager = set_to[1] in _PAGERS and set_to[2] == "cat"
+        if not is_pager and _HARMLESS.fullmatch(set_to[1]) is None:
             return False
         at += 1
     if at == len(words):
@@ -429,10 +422,6 @@ def _reads(words: list[str], depth: int) -> bool:
         return bool(args) and not logs and (args[0] in verbs or " ".join(args[:2]) in verbs)
     form = FORMS.get(name)
     return form is not None and form(args)
-
-
-def _harmless(name: str, value: str) -> bool:
-    return _HARMLESS.fullmatch(name) is not None or (name in _PAGERS and value == "cat")
 
 
 # Commands that run another one.

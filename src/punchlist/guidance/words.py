@@ -71,8 +71,9 @@ NOTHING_BEYOND = Beyond()
 
 
 def remind_unused(tool: str, turns: int, items: Shown, *, limit: int = ROOM) -> str:
+    ago = "1 turn" if turns == 1 else f"{turns} turns"
     then = "If the list no longer says what you do, bring it up to date; if it does, carry on."
-    return _write_list(f"`{tool}` was last used {_turns(turns)} ago. {then}", items, limit)
+    return _write_list(f"`{tool}` was last used {ago} ago. {then}", items, limit)
 
 
 def remind_update(tool: str, *, limit: int = ROOM) -> str:
@@ -186,7 +187,3 @@ def _write_rows(items: Shown, *, phases: bool) -> list[str]:
 
 def _write_fenced(said: str, rows: Iterable[str]) -> str:
     return fence(rows, note=f"{FROM}: {said}")
-
-
-def _turns(count: int) -> str:
-    return "1 turn" if count == 1 else f"{count} turns"
