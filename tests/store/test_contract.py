@@ -14,7 +14,7 @@ from tests.store.contracts.work import WorkContract
 
 
 class TestOnDisk(StoreContract, WorkContract):
-    histories = size(200, 10_000)
+    histories = size(60, 10_000)
     folder: Path
 
     @pytest.fixture(autouse=True)

@@ -156,7 +156,7 @@ def _points(few: tuple[int, ...]) -> Iterator[int]:
 @pytest.mark.parametrize("call", CALLS)
 def test_killed_at_any_write_the_list_is_as_before_or_as_after(template: Path, tmp_path: Path, call: str) -> None:
     outcomes: list[str] = []
-    for number in _points((1, 2, 8, 9, 10, 11, 12, 13, 14, 15, 16, 18, 24)):
+    for number in _points((1, 2, 9, 11, 13, 15, 18, 24)):
         path, said = _run(template, tmp_path, call, f"signal=KILL:when={number}")
         if said is None:
             break

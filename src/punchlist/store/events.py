@@ -58,7 +58,7 @@ def in_order(after: int, rows: list[Any]) -> list[Event]:
 
 
 class ListHistory:
-    """What the log tells of one list."""
+    """Reads the history of one list from the log."""
 
     def __init__(self, queries: Queries) -> None:
         self._queries = queries

@@ -1,4 +1,4 @@
-"""SQLite's errors as ours: with a code, the file, and what to do next."""
+"""Map errors of SQLite and of the system to ours: with a code, the file, and what to do next."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _UNREADABLE = "Could not decode to UTF-8"
 
 
 def fault(error: sqlite3.Error, path: str, *, seconds: float = 30) -> StoreError:
-    """The error to raise instead of one of SQLite's. `seconds` is how long a lock was waited for."""
+    """Return the error to raise instead of one of SQLite's. `seconds` is the time that a lock was waited for."""
     code: int | None = getattr(error, "sqlite_errorcode", None)
     problem = str(error)
     if isinstance(error, RowDamaged) or _UNREADABLE in problem:
@@ -47,7 +47,7 @@ def fault(error: sqlite3.Error, path: str, *, seconds: float = 30) -> StoreError
 
 
 def os_fault(error: OSError, path: str) -> StoreError:
-    """The error to raise instead of one of the system's, about a file of the board."""
+    """Return the error to raise instead of one of the system's, about a file of the board."""
     problem = error.strerror or str(error)
     match error.errno:
         case errno.ENOSPC | errno.EDQUOT:
@@ -60,7 +60,7 @@ def os_fault(error: OSError, path: str) -> StoreError:
 
 @contextmanager
 def faults(path: str) -> Generator[None]:
-    """Raises our errors for SQLite's and for those of the system."""
+    """Raise our errors for SQLite's and for those of the system."""
     try:
         yield
     except sqlite3.Error as error:

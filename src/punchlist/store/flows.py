@@ -1,4 +1,4 @@
-"""Flows as rows: each is a task of a list of their own, and a row beside it for what a task does not have."""
+"""Flows as rows: each is a task of a list of their own, with a row next to it for what a task does not have."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _BACK = {task: flow for flow, task in _STATUSES.items()}
 
 
 class FlowRow(NamedTuple):
-    """A flow, and the task that it is kept as. `session` is that of the agent that it belongs to, if it is one."""
+    """A flow, and the task that it is stored as. `session` is that of the agent that owns it, if an agent does."""
 
     task: TaskRow
     session: str | None
@@ -44,7 +44,7 @@ class FlowRow(NamedTuple):
 
 
 class FlowRows:
-    """Reads and writes of flows, over the rows of one connection."""
+    """Reads and writes flows, within one transaction."""
 
     def __init__(self, queries: Queries, tasks: TaskRows) -> None:
         self._queries = queries
@@ -57,19 +57,24 @@ class FlowRows:
         return None if row is None else self._loaded(row)
 
     def like(self, beginning: str, *, limit: int = 10) -> Sequence[str]:
-        values = {"id": beginning, "upto": f"{beginning}g", "limit": limit}  # no digit of an id comes behind f
+        """Return the ids that begin so."""
+        values = {"id": beginning, "upto": f"{beginning}g", "limit": limit}  # no digit of an id comes after f
         return [row[1] for row in self._queries.all("flows_like", values)]
 
     def of_owner(self, owner: str) -> Sequence[FlowRow]:
+        """Return the flows of an owner, the newest first."""
         return self._all("flows_of_owner", {"owner": owner})
 
     def of_status(self, status: FlowStatus) -> Sequence[FlowRow]:
+        """Return the flows of a status, those that changed longest ago first."""
         return self._all("flows_of_status", {"status": status.value})
 
     def page(self, *, limit: int) -> Sequence[FlowRow]:
+        """Return the newest flows of the board."""
         return self._all("flows_of_board", {"limit": limit})
 
     def ended_before(self, before: datetime, *, limit: int) -> Sequence[FlowRow]:
+        """Return flows that ended before a time and that no open flow comes after."""
         values = {"before": records.microseconds(before), "limit": limit}
         found = [row for end in sorted(TERMINAL) for row in self._all("flows_ended_before", {"status": end, **values})]
         return found[:limit]
@@ -105,6 +110,10 @@ class FlowRows:
         return FlowRow(task, session, flow)
 
     def save(self, row: FlowRow, flow: Flow) -> tuple[FlowRow, Sequence[str]]:
+        """Replace a flow; return its row, and the ids of flows that may begin now that it is finished.
+
+        Raise `FlowRevisionMismatch` if another process changed it since it was read.
+        """
         before = row.task
         task = _task_of(flow, before.task)
         moved = task.status is not before.task.status
@@ -126,12 +135,14 @@ class FlowRows:
         self._queries.run("delete_flow", {"task": row.task.number})
 
     def move(self, source: str, target: str) -> None:
+        """Rename the session of flows; they stay with the same agents."""
         for number, name, owner, *_ in self._queries.all("flows_of_session", {"session": source}):
             new = owner.removesuffix(source) + target
             total = records.checksum(f"{number} {name}", new.encode())
             self._queries.run("move_flow", {"owner": new, "session": target, "sum": total, "task": number})
 
     def link(self, row: FlowRow, before: FlowRow) -> bool:
+        """Make one flow come after another; False if it did. Raise `FlowCycle`."""
         try:
             return self._tasks.add_edge(row.task, before.task)
         except CycleRefused as error:
@@ -148,6 +159,7 @@ class FlowRows:
         self._tasks.add_events(row.task, drafts, by=by, at=at, agent=row.task.agent)
 
     def events(self, row: FlowRow, *, limit: int) -> Sequence[Event]:
+        """Return the events of a flow, the latest first."""
         values = {"list": row.task.list.number, "task": int(row.task.task.id), "limit": limit}
         return in_order(0, self._queries.all("last_events_of_task", values)[::-1])[::-1]
 
@@ -170,7 +182,7 @@ def _read_step(flow: int, row: Any) -> FlowStep:
 
 
 def _task_of(flow: Flow, known: Task | None, *, by: str = "", name: str | None = None) -> Task:
-    """The task that the flow is now, from the one that it was. What only flows have is in its metadata."""
+    """Return the task that stores the flow, from the one that did before. Fields of flows go into its metadata."""
     told: dict[str, Any] = {
         "flow": flow.id,
         "controller_id": flow.controller_id,
@@ -197,7 +209,7 @@ def _task_of(flow: Flow, known: Task | None, *, by: str = "", name: str | None =
 
 
 def _wait_of(flow: Flow) -> Wait | None:
-    """What it waits for in the words of tasks, so that timers come due; None for what says nothing."""
+    """Return the wait of a flow as one of a task, so that timers come due; None for a condition that says nothing."""
     found = parse_condition(flow.wait)
     if found is None:
         return None

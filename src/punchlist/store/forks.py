@@ -1,4 +1,4 @@
-"""What becomes of open stores when the process forks.
+"""Prepare open stores for a fork of the process.
 
 SQLite keeps what it knows of a file's locks for the whole process, and a child inherits that knowledge without the
 locks: it would write to a file that others take for unused. So every connection is closed before a fork, and both
@@ -44,7 +44,7 @@ _registry = _Registry()
 
 
 def follow_forks(store: Forking) -> None:
-    """The store is told of each fork from now on, as long as it lives."""
+    """Tell the store of each fork from now on, as long as it lives."""
     if not _registry.registered and hasattr(os, "register_at_fork"):
         _registry.registered = True
         os.register_at_fork(
@@ -54,7 +54,7 @@ def follow_forks(store: Forking) -> None:
 
 
 def never_close(*inherited: object) -> None:
-    """Keeps connections of the parent's from being closed in a child, not even at its end: that would write."""
+    """Keep a parent's connections from being closed in a child, even at its end: closing one writes to the file."""
     import ctypes
 
     for connection in inherited:

@@ -22,7 +22,7 @@ _LOCK_SECONDS = 5.0
 
 
 class Inspection(NamedTuple):
-    """What is in the file. `problems` are SQLite's own words about damage; none if all is well."""
+    """Counts of a board's rows, and SQLite's own words about damage in `problems`; none if all is well."""
 
     format: int
     journal: str
@@ -33,7 +33,7 @@ class Inspection(NamedTuple):
 
 
 def inspect(path: str) -> Inspection:
-    """Counts what is there and checks the pages. Raises a `StoreError` if the file cannot be read as a board."""
+    """Count rows and check the pages. Raise a `StoreError` if the file cannot be read as a board."""
     with _reading(path) as connection:
 
         def one(statement: str) -> Any:
@@ -51,7 +51,7 @@ def inspect(path: str) -> Inspection:
 
 
 def count_old_agents(path: str, before: datetime) -> int:
-    """How many agents belong to sessions that nobody wrote to since."""
+    """Count the agents of sessions that nobody wrote to since."""
     statement = (
         "SELECT count(*) FROM agents WHERE session IN "
         "(SELECT session FROM agents GROUP BY session HAVING max(updated_at) < ?)"

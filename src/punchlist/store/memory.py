@@ -78,10 +78,10 @@ class AgentMemory(msgspec.Struct, frozen=True, omit_defaults=True):
 
     guidance: Memory = Memory()
     spent: Mapping[str, Spent] = {}
-    """What turns cost, by dialect and profile."""
+    """The cost of turns, by dialect and profile."""
 
     ids: int = 0
-    """How many ids were made up, for calls that have none."""
+    """The number of ids that were made up, for calls that have none."""
 
     reused: Mapping[str, str] = {}
     """Ids that the host uses again, each with that of the call which began under it last."""

@@ -19,7 +19,7 @@ _question = Record(Question)
 
 
 class PlanRow(NamedTuple):
-    """A plan, and whose it is."""
+    """A plan, and the agent that it belongs to."""
 
     session: str
     agent: str
@@ -29,7 +29,7 @@ class PlanRow(NamedTuple):
 
 
 class QuestionRow(NamedTuple):
-    """An open question, and whose it is."""
+    """An open question, and the agent that asks it."""
 
     session: str
     agent: str
@@ -39,7 +39,7 @@ class QuestionRow(NamedTuple):
 
 
 class PlanRows:
-    """Reads and writes plans within a transaction."""
+    """Reads and writes plans, within one transaction. `agent` is the store's number of an agent."""
 
     def __init__(self, queries: Queries) -> None:
         self._queries = queries
@@ -59,6 +59,7 @@ class PlanRows:
         return [_found(row) for row in self._queries.all("proposed_plans", {"limit": limit})]
 
     def latest(self, project: str | None, *, limit: int = 1000) -> Sequence[PlanRow]:
+        """Return the latest revision of each agent's plan, of a project or, for None, of the board."""
         return [_found(row) for row in self._queries.all("latest_plans", {"project": project, "limit": limit})]
 
     def save(self, agent: int, plan: Plan, *, at: datetime) -> None:
@@ -77,7 +78,7 @@ def _found(row: Any) -> PlanRow:
 
 
 class QuestionRows:
-    """Reads and writes questions within a transaction."""
+    """Reads and writes questions, within one transaction. An item has at most one that is open."""
 
     def __init__(self, queries: Queries) -> None:
         self._queries = queries
@@ -98,6 +99,7 @@ class QuestionRows:
         ]
 
     def ask(self, agent: int, question: Question, *, at: datetime) -> None:
+        """Write an open question, in place of one that the item asks already."""
         row = self._latest(agent, question.item, question.plan_id)
         if row is not None and row[1] == "open":
             number = row[0]
@@ -117,10 +119,12 @@ class QuestionRows:
         self._queries.run("touch_agent", {"agent": agent, "at": microseconds(at)})
 
     def answered(self, agent: int) -> Sequence[Question]:
+        """Return the answers that the agent was not told yet, the oldest first."""
         found = self._queries.all("answered_questions", {"agent": agent})
         return [_question.read(_head(agent, number), total, body) for number, total, body in found]
 
     def take(self, agent: int) -> Sequence[Question]:
+        """Return these answers, and note that the agent was told."""
         answered = self.answered(agent)
         if answered:
             self._queries.run("answers_told", {"agent": agent})
@@ -132,13 +136,13 @@ def _head(agent: int, number: int) -> str:
 
 
 class ModeRows:
-    """Reads and writes modes within a transaction."""
+    """Reads and writes the modes of agents, within one transaction."""
 
     def __init__(self, queries: Queries) -> None:
         self._queries = queries
 
     def entered(self, agent: int) -> dict[str, Any] | None:
-        """What was said when the agent entered its mode; None if nothing was."""
+        """Return the reason that was given when the agent entered its mode, with its time; None if none was."""
         row = self._queries.one("find_mode", {"agent": agent})
         if row is None or row[1] is None:
             return None

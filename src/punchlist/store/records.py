@@ -35,7 +35,7 @@ def moment(at: int) -> datetime:
 
 
 def checksum(head: str, body: bytes | bytearray, more: bytes | None = None) -> int:
-    """A number that tells a damaged row from one that was written so; SQLite has none for its pages.
+    """Return a number that tells a damaged row from one that was written so; SQLite has none for its pages.
 
     It takes four bytes in a row, not six, because it is negative as often as not.
     """
@@ -44,17 +44,12 @@ def checksum(head: str, body: bytes | bytearray, more: bytes | None = None) -> i
 
 
 def seal(body: bytes) -> bytes:
-    """The bytes with a checksum of four bytes behind them."""
+    """Return the bytes with a checksum of four bytes after them."""
     return body + crc32(body).to_bytes(4)
 
 
-def sealed(body: bytes | None) -> bytes | None:
-    """The same, if there is anything to seal."""
-    return None if body is None else seal(body)
-
-
 def unsealed(sealed_body: Any) -> bytes | None:
-    """The bytes that were sealed; `ValueError` if they are others now."""
+    """Return the bytes that were sealed; raise `ValueError` if they were changed."""
     if sealed_body is None:
         return None
     body: bytes = sealed_body[:-4]
@@ -68,7 +63,7 @@ class RowDamaged(sqlite3.DatabaseError):
 
 
 def readable(convert: Callable[[Any], T], row: Any) -> T:
-    """What becomes of a row. Whatever goes wrong there, the row is not what was written."""
+    """Convert a row. Whatever error that raises, the row is not what was written."""
     try:
         return convert(row)
     except _UNREADABLE_ROW as error:
@@ -76,7 +71,7 @@ def readable(convert: Callable[[Any], T], row: Any) -> T:
 
 
 def check_row(total: int | None, head: str, body: bytes, more: bytes | None = None) -> None:
-    """Compares a row with its checksum, if it has one."""
+    """Raise `RowDamaged` unless a row agrees with its checksum, if it has one."""
     if total is not None and checksum(head, body, more) != total:
         raise RowDamaged("a row is not what was written")
 
@@ -110,13 +105,13 @@ def decode_data(body: bytes) -> dict[str, Any]:
 
 
 class Record(Generic[T]):
-    """Writes and reads records of one type. `head` is what else the row says, so that no row passes for another."""
+    """Writes and reads records of one type. `head` is the row's key, so that no row passes for another."""
 
     def __init__(self, kind: type[T]) -> None:
         self._decode = msgspec.json.Decoder(kind).decode
 
     def written(self, head: str, value: T) -> tuple[int, bytes]:
-        """The checksum and the body of a row."""
+        """Return the checksum and the body of a row."""
         body = encode(value)
         return checksum(head, body), body
 

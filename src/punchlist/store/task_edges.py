@@ -1,8 +1,8 @@
-"""Who waits for whom: edges, how many of them hold a task back, and the rank that makes circles easy to find.
+"""Edges between tasks: blockers, counts of open ones, and the rank that makes cycles cheap to find.
 
-Every task has a higher rank than its blockers. An edge that runs forward in rank closes no circle, so adding it looks
+Every task has a higher rank than its blockers. An edge that runs forward in rank closes no cycle, so adding it looks
 at nothing else. One that runs backward is looked into from both ends in turn, until one end is exhausted: then there
-is no circle, and that end, the smaller one, is moved. Where both ends are large, the database walks one of them.
+is no cycle, and that end, the smaller one, is moved. Where both ends are large, the database walks one of them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from punchlist.errors import CycleRefused
 from punchlist.store.queries import Queries
 
 _STEPS = 64
-"""So many tasks are looked at one by one before the database does it in one go."""
+"""The search visits so many tasks one by one before the database does the rest in one statement."""
 
 _MOST_NAMED = 12
 _POLICIES: tuple[RunsAfter, ...] = ("completed", "ended")
@@ -28,7 +28,7 @@ class Edges:
         self._queries = queries
 
     def add(self, task: int, blocker: int, *, holding: bool) -> bool:
-        """False if the edge was there. `holding` says that the blocker is not done yet."""
+        """Add an edge; False if it was there. `holding`: the blocker is not done yet."""
         if self._queries.one("find_edge", (task, blocker)) is not None:
             return False
         self._admit(task, blocker)
@@ -46,7 +46,7 @@ class Edges:
         return True
 
     def shift(self, blocker: int, before: TaskStatus, after: TaskStatus | None) -> list[str]:
-        """Counts a blocker's new status (None: it is gone) for those who wait for it; who has none left to wait for."""
+        """Count a blocker's new status (None: deleted) for its dependents; return those with no open blocker left."""
         free: list[int] = []
         for policy in _POLICIES:
             by = (after is not None and is_holding(after, policy)) - is_holding(before, policy)
@@ -56,13 +56,13 @@ class Edges:
                 free += [task for task, left, status in rows if not left and by < 0 and status == "pending"]
         return [str(task) for task in sorted(free)]
 
-    # Ranks and circles.
+    # Ranks and cycles.
 
     def _rank(self, task: int) -> int:
         return self._queries.one("rank_of_task", (task,))[0]
 
     def _admit(self, task: int, blocker: int) -> None:
-        """Makes sure that the blocker ranks below the task; raises if that cannot be."""
+        """Rank the blocker below the task; raise `CycleRefused` if that cannot be."""
         if task == blocker:
             raise self._refusal([task])
         low, high = self._rank(task), self._rank(blocker)
@@ -82,7 +82,7 @@ class Edges:
         self._move(True, task, high + 1, low - 1)
 
     def _search(self, task: int, blocker: int) -> None:
-        """Raises if the blocker waits for the task, however many tasks lie between."""
+        """Raise if the blocker waits for the task, however many tasks lie between."""
         via: dict[int, int] = dict(self._queries.all("way_forward", {"task": task}))
         if blocker in via:
             way = [blocker]
@@ -91,7 +91,7 @@ class Edges:
             raise self._refusal(way)
 
     def _move(self, up: bool, start: int, above: int, below: int) -> None:
-        """Gives a task a rank on the far side of an edge, and moves on whoever is in the way."""
+        """Give a task a rank on the far side of an edge, and move the tasks that are in the way."""
         query, step = ("dependents_upto", 1) if up else ("blockers_from", -1)
         todo = {start: above if up else below}
         while todo:
@@ -115,7 +115,7 @@ class Edges:
 
 
 def _ends(way: list[int]) -> list[int]:
-    """The way, or its two ends if it is long."""
+    """Return the way, or its two ends if it is long."""
     half = _MOST_NAMED // 2
     return way if len(way) <= _MOST_NAMED else [*way[:half], *way[-half:]]
 
@@ -135,7 +135,7 @@ class Side:
         return not self._open
 
     def step(self, other: Side) -> int | None:
-        """Looks at one more task; the task at which the two searches meet, if they do."""
+        """Visit one more task; return the task at which the two searches meet, if they do."""
         number = self._open.pop()
         for neighbour, _ in self._queries.all(self._query, (number, self._bound)):
             if neighbour not in self.via:
@@ -146,7 +146,7 @@ class Side:
         return None
 
     def way(self, meeting: int) -> Iterator[int]:
-        """From where they met back to where this side began."""
+        """Return the tasks from where the searches met back to the start of this side."""
         at: int | None = meeting
         while at is not None:
             yield at

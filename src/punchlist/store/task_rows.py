@@ -17,7 +17,7 @@ SECOND = 1_000_000
 
 
 class TaskListRow(NamedTuple):
-    """A list of tasks. `number` is the store's own key; `session` is whose it is, if it is one of a session."""
+    """A list of tasks. `number` is the store's own key; `session` is set if it is the list of a session."""
 
     number: int
     name: str
@@ -38,7 +38,7 @@ class TaskRow(NamedTuple):
 
 
 class Reservation(NamedTuple):
-    """What a live claim has reserved. `number` and `agent` are the store's own keys."""
+    """The patterns of files that a live claim has reserved. `number` and `agent` are the store's own keys."""
 
     number: int
     list: str
@@ -49,7 +49,7 @@ class Reservation(NamedTuple):
 
 
 class Body(msgspec.Struct, omit_defaults=True):
-    """What no query asks for. What holds its default is left out."""
+    """The fields that no query asks for. Those that hold their default are left out."""
 
     subject: str
     description: str = ""
@@ -106,7 +106,7 @@ def _moment(at: int | None) -> datetime | None:
 
 
 def due(task: Task) -> int | None:
-    """When something happens to the task by itself. One to be cancelled that nobody works on is due at once."""
+    """Return when something happens to the task by itself. One to be cancelled that nobody works on is due at once."""
     match task.status:
         case TaskStatus.IN_PROGRESS:
             return _at(task.lease_until)
@@ -133,7 +133,7 @@ def head(where: int, id: int) -> str:
 
 
 def values_of(task: Task, where: int, id: int) -> tuple[tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]]:
-    """The columns of a task in three parts: before `agent` and `parent`, behind them, and the last ones."""
+    """Return the columns of a task in three parts: before `agent` and `parent`, after them, and the last ones."""
     wait = task.wait if task.status is TaskStatus.WAITING else None
     body = _body(task)
     topic, correlation_id = (None, None) if wait is None else (wait.topic, wait.correlation_id)
@@ -158,7 +158,7 @@ def task_of(
     blocks: tuple[str, ...],
     below: Progress | None,
 ) -> Task:
-    """The task of a row, with what its neighbours say; `below` is the progress of its children, if it has any."""
+    """Return the task of a row with its neighbours; `below` is the progress of its children, if it has any."""
     (
         _, where, place, status, priority, owner, _, _, _, _, open_blockers, runs_after, due_at, lease, fence, attempts,
         cancel_requested, reserved, created_at, started_at, finished_at, updated_at, revision, total, blob,

@@ -32,7 +32,7 @@ from punchlist.store.task_rows import (
 )
 
 _GAPS = 4
-"""Where fewer than one of so many tasks are on a page, their edges are read one by one, else those of the range."""
+"""If a page holds fewer than one of so many tasks of its range, edges are read task by task, else for the range."""
 
 _EVERYTHING = 2**62
 _NEVER = datetime.max.replace(tzinfo=UTC)
@@ -40,7 +40,7 @@ _BLOCKING = {status.value: status for status in TaskStatus}
 
 
 class TaskRows:
-    """Reads and writes of tasks, over the rows of one connection."""
+    """Reads and writes tasks, within one transaction."""
 
     def __init__(self, queries: Queries) -> None:
         self._queries = queries
@@ -49,6 +49,7 @@ class TaskRows:
     # Lists.
 
     def named(self, name: str, now: datetime) -> tuple[TaskListRow, bool] | None:
+        """Return a list, and True if anything in it has come due."""
         row = self._queries.one("find_task_list", {"name": name, "now": records.microseconds(now)})
         return None if row is None else (TaskListRow(*row[:4]), bool(row[4]))
 
@@ -79,6 +80,7 @@ class TaskRows:
     # Tasks.
 
     def find(self, where: TaskListRow, id: int, *, alone: bool = False) -> TaskRow | None:
+        """Return a task; `alone` without the names of its neighbours, of which it may have thousands."""
         row = self._queries.one("task_by_id", (where.number, id))
         if row is None:
             return None
@@ -140,6 +142,7 @@ class TaskRows:
         return share(done, total)
 
     def add(self, where: TaskListRow, task: Task, *, parent: TaskRow | None, agent: int | None) -> TaskRow:
+        """Add a task, without edges, under the next id of the list, which is never given again."""
         (place,) = self._queries.one("next_task_id", {"list": where.number})
         first, middle, last = values_of(task, where.number, place)
         above = None if parent is None else parent.number
@@ -152,6 +155,7 @@ class TaskRows:
         return TaskRow(number, where, place, above, agent, 0, replace(task, list=where.name, id=str(place)))
 
     def skip_ids(self, where: TaskListRow, id: int) -> bool:
+        """Give the next task this id; False if it was given before, and nothing changes."""
         return self._queries.one("skip_task_ids", {"list": where.number, "id": id}) is not None
 
     def next_id(self, where: TaskListRow) -> int:
@@ -159,6 +163,7 @@ class TaskRows:
         return found
 
     def save(self, row: TaskRow, task: Task, *, parent: int | None, agent: int | None) -> TaskRow:
+        """Write a changed task; raise `TaskRevisionConflict` if it was changed since it was read."""
         first, middle, last = values_of(task, row.list.number, int(task.id))
         before = row.task
         values = (*first, agent, parent, *middle, *last, row.number, before.revision)
@@ -174,7 +179,7 @@ class TaskRows:
         return TaskRow(row.number, row.list, row.rank, parent, agent, row.children, task)
 
     def tell_dependents(self, row: TaskRow, task: Task) -> Sequence[str]:
-        """Counts a new status for those who wait for the task; the ids of those who need no longer wait."""
+        """Count a task's new status for its dependents; return the ids of those that have no open blocker left."""
         return self._edges.shift(row.number, row.task.status, task.status) if row.task.blocks else []
 
     def _label(self, number: int, before: tuple[str, ...], after: tuple[str, ...]) -> None:
@@ -189,7 +194,7 @@ class TaskRows:
         self._queries.run("save_lease", {"lease": lease_of(task), "until": until, "task": row.number})
 
     def delete(self, row: TaskRow) -> Sequence[str]:
-        """Takes it away with its edges, once nothing lies below it. Who need no longer wait for it."""
+        """Delete a task that has no children, with its edges; return the ids of tasks that no longer wait for it."""
         free = self._edges.shift(row.number, row.task.status, None) if row.task.blocks else []
         self._queries.run("delete_edges", {"task": row.number})
         self._queries.run("delete_labels", {"task": row.number})
@@ -201,7 +206,7 @@ class TaskRows:
         return free
 
     def move_children(self, row: TaskRow, *, at: datetime) -> Sequence[TaskRow]:
-        """Puts all that lies below a task below its parent, each under its next revision; as they were before."""
+        """Move a task's children to its parent, each under its next revision; return them as they were before."""
         if not row.children:
             return []
         children = self.children(row)
@@ -209,9 +214,11 @@ class TaskRows:
         return children
 
     def save_worked(self, row: TaskRow, agent: int) -> None:
+        """Note the agent whose list is worked under a task."""
         self._queries.run("save_task_todos", {"task": row.number, "agent": agent})
 
     def worked_by(self, row: TaskRow) -> tuple[str, str] | None:
+        """Return the present session and the name of the agent whose list is worked under a task."""
         return self._queries.one("agent_of_task_todos", {"task": row.number})
 
     def children(self, row: TaskRow) -> Sequence[TaskRow]:
@@ -243,6 +250,7 @@ class TaskRows:
         label: str | None = None,
         reserve: tuple[str, ...] = (),
     ) -> Sequence[TaskRow]:
+        """Claim the first ready tasks, those assigned to this worker before others, each in one statement."""
         values: dict[str, Any] = {
             "list": where.number,
             "owner": owner,
@@ -274,6 +282,8 @@ class TaskRows:
         return sorted(self._all(where, "tasks_waiting_for", values), key=lambda row: int(row.task.id))
 
     def of_agent(self, agent: AgentRow) -> Sequence[TaskRow]:
+        """Return the open tasks of an agent, those of its session's list that bear its name, and those of its project's
+        lists that were assigned to its name and nobody works on yet; in the order in which they were started."""
         values = {"agent": agent.number, "session": agent.session, "project": agent.project, "owner": agent.name}
         rows = [self.get(number) for (number,) in self._queries.all("tasks_of_agent", values)]
         return sorted(rows, key=lambda row: (row.task.started_at or _NEVER, row.number))
@@ -292,6 +302,7 @@ class TaskRows:
     # Edges.
 
     def add_edge(self, task: TaskRow, blocker: TaskRow) -> bool:
+        """Add an edge; False if it was there. Raise `CycleRefused` with the path if it would close a cycle."""
         holding = is_holding(blocker.task.status, task.task.runs_after)
         return self._edges.add(task.number, blocker.number, holding=holding)
 
@@ -300,10 +311,12 @@ class TaskRows:
         return self._edges.remove(task.number, blocker.number, holding=holding)
 
     def edges(self, where: TaskListRow) -> Sequence[tuple[str, str]]:
+        """Return all edges of a list: a blocker and the task that waits for it."""
         rows = self._queries.all("edges_of_list", {"list": where.number})
         return [(str(blocker), str(task)) for task, blocker, _ in rows]
 
     def rebuild(self) -> int:
+        """Count again all that is stored as a count; return how many were wrong."""
         wrong = [number for (number,) in self._queries.all("wrong_open_blockers", {"limit": _EVERYTHING})]
         for number in wrong:
             self._queries.run("set_open_blockers", {"task": number})
@@ -342,6 +355,7 @@ class TaskRows:
         self._queries.run("add_signal", {**values, "at": records.microseconds(at), "sum": total, "payload": body})
 
     def take_signal(self, where: TaskListRow, topic: str, correlation_id: str) -> tuple[Any] | None:
+        """Remove the oldest kept event of that name and return its payload; None if there is none."""
         values = {"list": where.number, "topic": topic, "correlation_id": correlation_id}
         row = self._queries.one("find_signal", values)
         if row is None:
@@ -352,6 +366,7 @@ class TaskRows:
         return (msgspec.json.decode(payload),)
 
     def reading(self, where: TaskListRow, source: str) -> tuple[int, bytes] | None:
+        """Return how far a transcript was read, and the text before that place."""
         row = self._queries.one("find_reading", {"list": where.number, "source": source})
         if row is None:
             return None
