@@ -28,7 +28,7 @@ class Late(NamedTuple):
     error: TaskError
 
 
-class Claim(NamedTuple):
+class ClaimRecord(NamedTuple):
     """A task as it was claimed, and when. Tasks that were claimed together have that moment in common."""
 
     task: Task
@@ -118,7 +118,7 @@ class Ownership:
                 yield event.kind, task
 
     def check_reservable(
-        self, patterns: tuple[str, ...], project: str, now: datetime, claim: Claim | None = None
+        self, patterns: tuple[str, ...], project: str, now: datetime, claim: ClaimRecord | None = None
     ) -> None:
         """Raise if another claim has reserved what might be the same file, in any list of the project.
 
@@ -131,7 +131,7 @@ class Ownership:
                     said = f"`{theirs[0]}` by `{taken.owner}` for task `{taken.id}` of `{taken.list}`"
                     raise ReservationRefused(pattern=pattern, conflicts=said, task=taken.id, owner=taken.owner)
 
-    def _is_own(self, taken: Reservation, claim: Claim | None) -> bool:
+    def _is_own(self, taken: Reservation, claim: ClaimRecord | None) -> bool:
         if taken.number in self.claimed:
             return True
         if self._agent is not None and taken.agent is not None:
@@ -141,14 +141,14 @@ class Ownership:
         other = self.find_claim(self._tasks.get(taken.number))
         return other is not None and other.at == claim.at
 
-    def find_claim(self, row: TaskRow) -> Claim | None:
+    def find_claim(self, row: TaskRow) -> ClaimRecord | None:
         """Return the claim under the present fence of a task, as far as it is still on record."""
         task: Task | None = None
-        claim: Claim | None = None
+        claim: ClaimRecord | None = None
         for event in self._tasks.history(row.list, int(row.task.id)):
             task = fold_task(task, event.kind, event.data, event.at)
             if event.kind == "task.claimed" and task is not None and task.fence == row.task.fence:
-                claim = Claim(task, event.at if claim is None else claim.at)
+                claim = ClaimRecord(task, event.at if claim is None else claim.at)
         return claim
 
 

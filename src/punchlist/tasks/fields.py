@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypedDict, cast, get_args
 
@@ -98,26 +98,14 @@ def check_known(given: Mapping[str, Any], known: type) -> None:
 def describe_task(task: Task, given: Mapping[str, Any]) -> Task:
     """Return the task with the words and settings given; status, owner, parent and edges are set elsewhere."""
     cleaner = Cleaner()
-    new: dict[str, Any] = {}
-    if "subject" in given:
-        new["subject"] = text("subject", given["subject"], cleaner, blank=False)
-    if "description" in given:
-        new["description"] = text("description", given["description"], cleaner)
-    if "active_form" in given:
-        form = given["active_form"]
-        new["active_form"] = None if form is None else text("active_form", form, cleaner) or None
-    if "priority" in given:
-        new["priority"] = _priority(given["priority"])
-    if "labels" in given:
-        new["labels"] = _labels(given["labels"], cleaner)
-    if "checklist" in given:
-        new["checklist"] = _checklist(given["checklist"], cleaner)
+    new = {name: parse(given[name], cleaner) for name, parse in _PARSERS.items() if name in given}
     if "state" in given:
         new["state"] = check_json_size("state", merge_state(task.state, plain_json("state", given["state"])))
     if "metadata" in given:
-        patch = _object("metadata", given["metadata"])
-        new["metadata"] = check_json_size("metadata", merge_metadata(task.metadata, patch))
-    new.update(_settings(given))
+        patch = plain_json("metadata", given["metadata"])
+        if not isinstance(patch, dict):
+            raise InvalidInput(problem="The `metadata` of a task is an object.")
+        new["metadata"] = check_json_size("metadata", merge_metadata(task.metadata, cast("dict[str, Any]", patch)))
     task = replace(task, **new)
     for name in ("checked", "unchecked"):
         if name in given:
@@ -171,13 +159,6 @@ def list_name(name: str) -> str:
     return name_of("name of a list", name, longest=_LONGEST_LIST)
 
 
-def _object(what: str, value: Any) -> dict[str, Any]:
-    found = plain_json(what, value)
-    if not isinstance(found, dict):
-        raise InvalidInput(problem=f"The `{what}` of a task is an object.")
-    return cast("dict[str, Any]", found)
-
-
 def _priority(value: Any) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not FIRST <= value <= LAST:
         raise InvalidInput(problem=f"A priority is a number from {FIRST}, which comes first, to {LAST}.")
@@ -223,28 +204,42 @@ def _ticked(task: Task, wanted: Any, *, done: bool) -> tuple[ChecklistLine, ...]
     return tuple(checks)
 
 
-def _settings(given: Mapping[str, Any]) -> dict[str, Any]:
-    new: dict[str, Any] = {}
-    if "max_attempts" in given:
-        most = given["max_attempts"]
-        if most is not None and (not isinstance(most, int) or isinstance(most, bool) or not 1 <= most <= 10**6):
-            raise InvalidInput(problem="`max_attempts` is a number from 1 to a million, or None for no limit.")
-        new["max_attempts"] = most
-    if "backoff" in given:
-        rest = given["backoff"]
-        if not isinstance(rest, int | float) or isinstance(rest, bool) or not 0 <= rest <= 86_400:
-            raise InvalidInput(problem="`backoff` is a number of seconds, from 0 to a day.")
-        new["backoff"] = float(rest)
-    if "not_before" in given:
-        when = given["not_before"]
-        if when is not None and (not isinstance(when, datetime) or when.tzinfo is None):
-            raise InvalidInput(problem="`not_before` is a time with a time zone, or None.")
-        new["not_before"] = when
-    if "runs_after" in given:
-        if given["runs_after"] not in get_args(RunsAfter):
-            raise InvalidInput(problem="`runs_after` is `completed` or `ended`.")
-        new["runs_after"] = given["runs_after"]
-    return new
+def _max_attempts(value: Any) -> int | None:
+    if value is not None and (not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= 10**6):
+        raise InvalidInput(problem="`max_attempts` is a number from 1 to a million, or None for no limit.")
+    return value
+
+
+def _backoff(value: Any) -> float:
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= 86_400:
+        raise InvalidInput(problem="`backoff` is a number of seconds, from 0 to a day.")
+    return float(value)
+
+
+def _not_before(value: Any) -> datetime | None:
+    if value is not None and (not isinstance(value, datetime) or value.tzinfo is None):
+        raise InvalidInput(problem="`not_before` is a time with a time zone, or None.")
+    return value
+
+
+def _runs_after(value: Any) -> RunsAfter:
+    if value not in get_args(RunsAfter):
+        raise InvalidInput(problem="`runs_after` is `completed` or `ended`.")
+    return value
+
+
+_PARSERS: Mapping[str, Callable[[Any, Cleaner], Any]] = {
+    "subject": lambda value, cleaner: text("subject", value, cleaner, blank=False),
+    "description": lambda value, cleaner: text("description", value, cleaner),
+    "active_form": lambda value, cleaner: None if value is None else text("active_form", value, cleaner) or None,
+    "labels": _labels,
+    "checklist": _checklist,
+    "priority": lambda value, _: _priority(value),
+    "max_attempts": lambda value, _: _max_attempts(value),
+    "backoff": lambda value, _: _backoff(value),
+    "not_before": lambda value, _: _not_before(value),
+    "runs_after": lambda value, _: _runs_after(value),
+}
 
 
 def parse_status(word: Any) -> TaskStatus:
