@@ -10,8 +10,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from punchlist.clock import Clock, SteadyClock, system_clock
+from punchlist.config import Folder, gate_commands, project_of, session_id
 from punchlist.config import durability as configured_durability
-from punchlist.config import gate_commands, project_of, session_id
 from punchlist.config import lease as configured_lease
 from punchlist.core.events import Draft, Event, parse_cursor
 from punchlist.errors import SessionExists, SessionUnknown, StoreClosed
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from punchlist.tasks import Tasks
     from punchlist.tasks.gates import Check, Gate
 
-Folder = str | os.PathLike[str] | None
 _PAGE = 1000
 _BREATH = 0.005
 """Seconds from one look of a follower to the next: on a busy board it takes several events at a time."""
@@ -81,7 +80,7 @@ class Board(Observed):
         session: str | None = None,
         dialect: str = "punchlist",
         profile: str = "quiet",
-        project: str | os.PathLike[str] | None = None,
+        project: Folder = None,
         **options: Unpack[AgentOptions],
     ) -> Agent:
         """A handle on one agent's list. Handles of one name and session, in whatever dialects, share the list.
@@ -99,7 +98,7 @@ class Board(Observed):
         session: str | None = None,
         dialect: str = "punchlist",
         profile: str = "quiet",
-        project: str | os.PathLike[str] | None = None,
+        project: Folder = None,
         **options: Unpack[AgentOptions],
     ) -> Agent:
         """The same, without a word to those who observe the board: does no I/O."""
@@ -113,7 +112,7 @@ class Board(Observed):
         self,
         list: str | None = None,
         *,
-        project: str | os.PathLike[str] | None = None,
+        project: Folder = None,
         agent: Handle | None = None,
         by: str = "",
         lease: float | None = None,
@@ -211,7 +210,7 @@ class Board(Observed):
         where = None if project is None else project_of(project)
         return self.store.lists(project=where, session=session, limit=limit)
 
-    def sessions(self, *, project: str | os.PathLike[str] | None = None, limit: int = 50) -> Sequence[SessionRow]:
+    def sessions(self, *, project: Folder = None, limit: int = 50) -> Sequence[SessionRow]:
         where = None if project is None else project_of(project)
         return self.store.sessions(project=where, limit=limit)
 
@@ -229,7 +228,7 @@ class Board(Observed):
 
     # What waits on a person.
 
-    def plans(self, *, project: str | os.PathLike[str] | None = None, waiting: bool = True) -> Sequence[PlanRow]:
+    def plans(self, *, project: Folder = None, waiting: bool = True) -> Sequence[PlanRow]:
         """The plans that wait for a decision, and whose they are; the one that waits longest comes first.
 
         Without `waiting` the latest plan of each agent, whatever became of it; who was last at work comes first.
@@ -241,7 +240,7 @@ class Board(Observed):
             return self.store.read(lambda tx: tx.plans.latest(where))
         return waiting_plans(self.store, self.now(), where)
 
-    def questions(self, *, project: str | os.PathLike[str] | None = None) -> Sequence[QuestionRow]:
+    def questions(self, *, project: Folder = None) -> Sequence[QuestionRow]:
         """What open items ask of people, the oldest question first."""
         from punchlist.agent.questions import open_questions
 

@@ -41,6 +41,9 @@ SETTINGS: dict[str, str] = {
 """Every variable that this program reads, and what it means."""
 
 
+Folder = str | os.PathLike[str] | None
+"""A folder as callers give it; None is the working directory, or every folder."""
+
 _UNITS = {"h": "hours", "d": "days", "w": "weeks"}
 
 
@@ -135,7 +138,7 @@ def session_id(given: str | None = None) -> str:
     return given or os.environ.get("PUNCHLIST_SESSION") or os.urandom(6).hex()
 
 
-def project_of(folder: str | os.PathLike[str] | None = None) -> str:
+def project_of(folder: Folder = None) -> str:
     """The git root that holds the folder (the working directory by default), else the folder itself."""
     start: str = os.path.realpath(os.getcwd() if folder is None else os.path.expanduser(os.fspath(folder)))
     at = start

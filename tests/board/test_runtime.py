@@ -17,8 +17,13 @@ from punchlist.agent import AgentOptions
 from punchlist.agent.grading import work_on
 from punchlist.core.grounding import Grounding, Subject
 from punchlist.errors import ConfigInvalid
+from punchlist.store import Store
 from punchlist.testing import FakeClock
 from tests.sizes import size
+
+
+def _store(agent: Agent) -> Store:
+    return agent.board.store
 
 
 @contextmanager
@@ -228,7 +233,7 @@ def test_what_is_remembered_does_not_grow_with_the_calls() -> None:
             agent.tool_finished(f"done-{number:05}", result="ok")
             row = agent.board.store.agent("s1", "main")
             assert row is not None
-            memory = agent.board.store.read(lambda tx, row=row: tx.memory.load(row.number))
+            memory = _store(agent).read(lambda tx, row=row: tx.memory.load(row.number))
             sizes.append(len(msgspec.msgpack.encode(memory)))
         assert max(sizes) <= sizes[10] + 64
 
@@ -277,14 +282,12 @@ def test_the_tallies_that_are_kept_are_those_of_the_log(data: st.DataObject) -> 
         log = Grounding(agent.board.events())
         row = agent.board.store.agent("s1", "main")
         assert row is not None
-        keys = {of.item for of in log.subjects()} | set(
-            agent.board.store.read(lambda tx: tx.tool_calls.items(row.number))
-        )
+        keys = {of.item for of in log.subjects()} | set(_store(agent).read(lambda tx: tx.tool_calls.items(row.number)))
         for key in keys:
             theirs = log.tally(Subject("s1", "main", key))
             if not key:
                 continue  # ends whose beginning nobody told of count for nothing until it is
-            ours = agent.board.store.read(lambda tx, key=key: work_on(tx, row.number, key))
+            ours = _store(agent).read(lambda tx, key=key: work_on(tx, row.number, key))
             assert (ours.calls, ours.running, ours.abandoned, ours.failures) == (
                 theirs.calls,
                 theirs.running,

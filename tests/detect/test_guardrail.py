@@ -44,10 +44,10 @@ def codes(decisions: list[Decision]) -> list[tuple[str, str, int]]:
 @pytest.mark.requirement("guardrail.defaults")
 def test_the_defaults_are_the_originals() -> None:
     assert (DEFAULT.warnings_enabled, DEFAULT.hard_stop_enabled) == (True, False)
-    assert (DEFAULT.exact_failure_warn_after, DEFAULT.same_tool_failure_warn_after) == (2, 3)
-    assert (DEFAULT.no_progress_warn_after, DEFAULT.no_progress_block_after) == (2, 5)
-    assert (DEFAULT.exact_failure_block_after, DEFAULT.same_tool_failure_halt_after) == (5, 8)
-    assert (DEFAULT.max_web_searches, DEFAULT.max_subagents) == (50, 50)
+    assert (DEFAULT.warn_after.exact_failure, DEFAULT.warn_after.same_tool_failure) == (2, 3)
+    assert (DEFAULT.warn_after.idempotent_no_progress, DEFAULT.hard_stop_after.idempotent_no_progress) == (2, 5)
+    assert (DEFAULT.hard_stop_after.exact_failure, DEFAULT.hard_stop_after.same_tool_failure) == (5, 8)
+    assert (DEFAULT.loop_caps.max_web_searches, DEFAULT.loop_caps.max_subagents) == (50, 50)
 
 
 @pytest.mark.requirement("guardrail.signature")
@@ -246,6 +246,6 @@ def test_all_settings_can_be_set() -> None:
             "hard_stop_after": {"exact_failure": 17, "same_tool_failure": 18, "idempotent_no_progress": 19},
         }
     )
-    assert (options.exact_failure_warn_after, options.same_tool_failure_warn_after) == (7, 8)
-    assert (options.no_progress_warn_after, options.no_progress_block_after) == (9, 19)
-    assert (options.exact_failure_block_after, options.same_tool_failure_halt_after) == (17, 18)
+    assert (options.warn_after.exact_failure, options.warn_after.same_tool_failure) == (7, 8)
+    assert (options.warn_after.idempotent_no_progress, options.hard_stop_after.idempotent_no_progress) == (9, 19)
+    assert (options.hard_stop_after.exact_failure, options.hard_stop_after.same_tool_failure) == (17, 18)

@@ -6,7 +6,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 
-from punchlist import Agent, Reply, Task
+from punchlist import Agent, Board, Reply, Task
 from tests.dialects.boards import memory_board
 
 
@@ -15,8 +15,8 @@ class Desk:
 
     def __init__(self, agent: Agent) -> None:
         self.agent = agent
-        self.board = agent.board
-        self.tasks = agent.board.tasks(agent.task_list)
+        self.board: Board = agent.board
+        self.tasks = self.board.tasks(agent.task_list)
 
     def create(self, *subjects: str, **fields: Any) -> list[str]:
         """New tasks; their ids."""

@@ -11,12 +11,17 @@ import pytest
 from punchlist import Agent, Board, aio
 from punchlist.detect.findings import Verdict
 from punchlist.errors import StoreDamaged
+from punchlist.store import Store
 from punchlist.store.memory import NEW
 from punchlist.store.sqlite import SqliteStore
 from punchlist.testing import FaultyStore
 from tests.dialects.boards import write
 from tests.guidance.talk import do, kinds, spoken, talk, turns
 from tests.store.contracts.checks import in_threads
+
+
+def _store(agent: Agent) -> Store:
+    return agent.board.store
 
 
 def _tools(board: Board) -> list[tuple[str, dict[str, object]]]:
@@ -163,7 +168,7 @@ def test_what_is_remembered_does_not_grow_with_the_conversation() -> None:
             agent.user_turn()
             row = agent.board.store.agent("s1", "main")
             assert row is not None
-            memory = agent.board.store.read(lambda tx, number=row.number: tx.memory.load(number))
+            memory = _store(agent).read(lambda tx, number=row.number: tx.memory.load(number))
             sizes.append(len(msgspec.msgpack.encode(memory)))
         assert max(sizes) < 2_500
         assert sizes[-1] - sizes[5] < 150
@@ -175,7 +180,7 @@ def test_a_pruned_agent_leaves_nothing_behind() -> None:
         row = agent.board.store.agent("s1", "main")
         assert row is not None
         assert agent.board.prune(agent.board.now().replace(year=agent.board.now().year + 1)) == 1
-        assert agent.board.store.read(lambda tx: tx.memory.load(row.number)) == NEW
+        assert _store(agent).read(lambda tx: tx.memory.load(row.number)) == NEW
         assert list(agent.board.costs()) == []
 
 

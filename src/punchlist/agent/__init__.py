@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from punchlist.agent.calls import Calls
 from punchlist.agent.edits import Edits
-from punchlist.agent.handle import PROFILES, AgentOptions, Mode, check_name
+from punchlist.agent.handle import PROFILES, Mode, check_name
 from punchlist.agent.overview import CurrentWorks
 from punchlist.agent.plans import Plans
 from punchlist.agent.questions import Questions
 from punchlist.agent.recovery import Recovery
 from punchlist.agent.subagents import Subagents
 from punchlist.core.events import Draft
+from punchlist.options import AgentOptions
 from punchlist.store import Transaction
 
 __all__ = ["PROFILES", "Agent", "AgentOptions", "Mode"]
@@ -18,9 +19,6 @@ __all__ = ["PROFILES", "Agent", "AgentOptions", "Mode"]
 
 class Agent(Calls, Edits, Subagents, Plans, Questions, CurrentWorks, Recovery):
     """One agent of one session. Nothing is written before its first change; until then its list is empty."""
-
-    def _changed(self) -> None:
-        self.board.changed(self)
 
     def spawn(
         self,
@@ -43,7 +41,7 @@ class Agent(Calls, Edits, Subagents, Plans, Questions, CurrentWorks, Recovery):
             label = redact(label, self._policy.secrets)
 
         def work(tx: Transaction) -> str:
-            now = self.board.now()
+            now = self._board.now()
             ctx = self._open(tx, now)
             row = ctx.row
             self._called(ctx)
@@ -65,11 +63,11 @@ class Agent(Calls, Edits, Subagents, Plans, Questions, CurrentWorks, Recovery):
             ctx.save()
             return free
 
-        child = self.board.store.transact(work)
+        child = self._board.store.transact(work)
         denied = False if self._options.get("offered") is False else None
         options = self._options.copy()
         options.update(subagent=True, offered=denied if offered is None else offered)
-        return self.board.agent(
+        return self._board.agent(
             child,
             session=self.session,
             dialect=dialect or self.dialect,

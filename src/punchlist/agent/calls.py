@@ -59,7 +59,7 @@ class Calls(Handle):
 
         def work(tx: Transaction) -> Reply:
             nonlocal changed
-            now = self.board.now()
+            now = self._board.now()
             ctx = self._open(tx, now)
             row = ctx.row
             self._called(ctx)
@@ -77,10 +77,10 @@ class Calls(Handle):
             ctx.save()
             return reply
 
-        transact = partial(self.board.store.transact, work, durable=durable)
+        transact = partial(self._board.store.transact, work, durable=durable)
         while True:
             try:
-                reply = transact() if task_list is None else self.board.change_tasks(task_list, transact)
+                reply = transact() if task_list is None else self._board.change_tasks(task_list, transact)
                 break
             except Repeat as repeat:
                 repeat.meanwhile()
@@ -111,13 +111,13 @@ class Calls(Handle):
                 )
                 return self._accounted(flow_call.decide, arguments), parsed.reads, None
             if parsed.reads:
-                self.board.tasks_wanted(self.task_list)
+                self._board.tasks_wanted(self.task_list)
             task_call = TaskModelCall(
                 cast("TaskCommand", parsed),
                 self.task_list,
                 by=self.name,
                 grades=self._grading,
-                gates=self.board.gates,
+                gates=self._board.gates,
                 render=self._dialect.render,
             )
             return self._accounted(task_call.decide, arguments), parsed.reads, None if parsed.reads else self.task_list
@@ -191,7 +191,7 @@ class Calls(Handle):
         if events:
             self._wrote(ctx, events)
         else:
-            detectors.observe_list_call(ctx, self._detectors.staleness)
+            detectors.observe_list_call(ctx, self._settings.staleness)
         return reply, state.todos is not row.state.todos
 
     def _wrote(self, ctx: AgentContext, events: Sequence[Draft]) -> None:
@@ -201,11 +201,11 @@ class Calls(Handle):
             plans = [draft.data["plan_id"] for draft in events if draft.kind == "plan.started"]
             plan_id = plans[-1] if plans else ctx.row.state.todos.plan_id
             ctx.remember(done=item_key(plan_id, done[-1]))
-        detectors.observe_list_write(ctx, events, self._detectors.staleness, self.name)
+        detectors.observe_list_write(ctx, events, self._settings.staleness, self.name)
 
     def _said(self, row: AgentRow, parsed: Command | Query, applied: Applied, now: datetime) -> Reply:
         """Render the reply in the words of the dialect."""
-        state, durable = applied.state, self.board.store.durable
+        state, durable = applied.state, self._board.store.durable
         before, behind = row.state.todos, state.shown is not None
         return self._dialect.render(
             Result(parsed, before, state.todos, applied.problems, row.unseen, behind, durable, now, self._policy)
@@ -235,7 +235,7 @@ class Calls(Handle):
         refused = Draft("list.refused", {"code": code, "problem": problem[:500]})
         self._count(ctx, arguments, reply)
         ctx.add(refused)
-        detectors.observe_list_write(ctx, [refused], self._detectors.staleness, self.name)
+        detectors.observe_list_write(ctx, [refused], self._settings.staleness, self.name)
         return reply
 
 

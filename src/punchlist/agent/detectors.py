@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from punchlist.agent.handle import AgentContext, DetectorOptions, ancestors
+from punchlist.agent.handle import AgentContext, ancestors
 from punchlist.core.events import Draft
 from punchlist.detect import list_upkeep, loops, stalls
 from punchlist.detect.findings import FINE, Finding, Raised, Verdict, finding_of, with_entry, without_entry
@@ -20,6 +20,7 @@ from punchlist.detect.list_upkeep import StalenessOptions
 from punchlist.detect.loops import Finished, LoopOptions, LoopState, Started
 from punchlist.detect.rounds import RoundOptions, ended, has_moved, places
 from punchlist.detect.stalls import StallState
+from punchlist.options import AgentSettings
 from punchlist.store import AgentRow
 from punchlist.store.memory import AgentMemory, GuardedCall, GuardrailMemory, RoundMemory
 from punchlist.store.tool_calls import CallRow
@@ -28,7 +29,7 @@ _MOST_GUARDED = 64
 """Running calls that the guardrail remembers, the latest ones."""
 
 
-def begin_watch(ctx: AgentContext, options: DetectorOptions) -> None:
+def begin_watch(ctx: AgentContext, options: AgentSettings) -> None:
     """Mark an agent as one whose tool calls are reported, and those that started it: its work is theirs."""
     if ctx.memory.watched:
         return
@@ -39,7 +40,7 @@ def begin_watch(ctx: AgentContext, options: DetectorOptions) -> None:
             ctx.tx.memory.save(parent.number, _watched(known, parent, ctx, options))
 
 
-def _watched(memory: AgentMemory, row: AgentRow, ctx: AgentContext, options: DetectorOptions) -> AgentMemory:
+def _watched(memory: AgentMemory, row: AgentRow, ctx: AgentContext, options: AgentSettings) -> AgentMemory:
     state = list_upkeep.synced(memory.upkeep.state, row.state.todos, ctx.now)
     return replace(
         memory,
@@ -134,7 +135,7 @@ def new_stall(ctx_row: AgentRow, ctx: AgentContext) -> StallState:
     return stalls.watched(ctx.now, ctx_row.label or ctx_row.name)
 
 
-def keep_stall_options(ctx: AgentContext, options: DetectorOptions) -> None:
+def keep_stall_options(ctx: AgentContext, options: AgentSettings) -> None:
     """Remember the timings with the agent, for whoever looks for silence without knowing its handle."""
     if options.stalls is not None and options.stalls != ctx.memory.stall_options:
         ctx.remember(stall_options=options.stalls)
@@ -293,7 +294,7 @@ def end_round(ctx: AgentContext, options: RoundOptions) -> None:
     ctx.remember(rounds=RoundMemory(state, places=stand, raised=raised))
 
 
-def begin_turn(ctx: AgentContext, options: DetectorOptions) -> None:
+def begin_turn(ctx: AgentContext, options: AgentSettings) -> None:
     """Begin counting again in the guardrail and in rounds, since the person spoke."""
     guardrail, rounds = ctx.memory.guardrail, ctx.memory.rounds
     if options.guardrail is not None and guardrail is not None:

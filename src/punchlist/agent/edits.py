@@ -115,7 +115,7 @@ class Edits(Handle):
         """With `claims` what is called done is graded: a person's word confirms it."""
 
         def work(tx: Transaction) -> Applied:
-            now = self.board.now()
+            now = self._board.now()
             row = self._joined(tx, now, active=by == self.name)
             if within is not None:
                 within[:] = [(tx, row)]
@@ -126,7 +126,7 @@ class Edits(Handle):
             tx.add_events(row, applied.events, by=by, at=now)
             return applied
 
-        applied = self.board.store.transact(work)
+        applied = self._board.store.transact(work)
         self._changed()
         return applied.state.todos
 

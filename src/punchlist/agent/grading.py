@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from datetime import datetime
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from punchlist.agent.handle import ancestors
 from punchlist.core.apply import Applied
 from punchlist.core.commands import Problem
-from punchlist.core.events import Draft, decode_item, draft_header, with_fields
+from punchlist.core.events import Draft, Event, decode_item, draft_header, with_fields
 from punchlist.core.grounding import (
     NOTHING,
     SOUND,
     Grade,
     Tally,
     ToolCall,
-    against,
     combined,
     completion_before,
     grade,
@@ -27,22 +26,25 @@ from punchlist.core.grounding import (
     item_key,
     match_evidence,
     regrade,
-    tally_of,
+    task_key,
+    task_of,
     with_unclaimed,
 )
 from punchlist.core.grounding.fold import is_within
 from punchlist.core.grounding.grades import stays
+from punchlist.core.task import TaskStatus
 from punchlist.core.todo import ListState, Status, TodoItem, TodoList
 from punchlist.store import AgentRow, Transaction
-from punchlist.text import cut, for_prompt
-
-CALLS_LOOKED_AT: Final = 4000
-"""The latest calls among which evidence is looked for."""
-
-UNSOUND: Final = {
-    "asserted": "no work on it was seen",
-    "contradicted": "the last that was seen of it failed",
-}
+from punchlist.tasks.grading import (
+    CALLS_LOOKED_AT,
+    UNSOUND,
+    contradicted,
+    named_item,
+    work_after,
+    work_on,
+    work_on_task,
+)
+from punchlist.tasks.work import Work
 
 
 class Claim(NamedTuple):
@@ -80,24 +82,6 @@ def graded(applied: Applied, given: Collection[tuple[Claim, str]]) -> Applied:
 
 
 # The work on an item, as the rows of its calls tell.
-
-
-def work_on(tx: Transaction, agent: int, key: str) -> Tally:
-    """Count the work of an agent on an item or a task, with that of children who were started for it."""
-    own = tally_of(tx.tool_calls.of_item(agent, key))
-    waiting, seen, found = list(tx.memory.children_for(agent, key)), set[int](), list[Tally]()
-    while waiting:
-        child = waiting.pop()
-        if child not in seen:
-            seen.add(child)
-            found.append(tally_of(call for call in tx.tool_calls.of_agent(child) if call.started is not None))
-            waiting.extend(tx.memory.children_of(child))
-    return combined(own, found, as_children=True)
-
-
-def work_after(tx: Transaction, agent: int, key: str) -> Tally:
-    """Count what was seen after an item was called done, with nothing else in focus."""
-    return tally_of(tx.tool_calls.after_item(agent, key))
 
 
 def work_on_item(tx: Transaction, row: AgentRow, plan_id: str, item: TodoItem) -> Tally:
@@ -194,9 +178,21 @@ def regrade_items(tx: Transaction, row: AgentRow, keys: Collection[str] | None, 
     if changed:
         _write(tx, row, changed, now)
     if keys is None or any(map(is_task, keys)):
-        from punchlist.tasks.grading import regraded_tasks  # only for those who work on tasks
+        _regrade_tasks(tx, row, keys, now)
 
-        regraded_tasks(tx, row, keys, now)
+
+def _regrade_tasks(tx: Transaction, agent: AgentRow, keys: Collection[str] | None, now: datetime) -> None:
+    """Look again at completed tasks on which an agent worked: at those of these keys, or at all."""
+    for key in filter(is_task, tx.tool_calls.items(agent.number) if keys is None else keys):
+        name, number = task_of(key)
+        work = Work(tx, name, project=agent.project, now=now, by="punchlist")
+        row = work.find(number)
+        if row is None or row.task.status is not TaskStatus.COMPLETED or row.task.grade in (None, "confirmed"):
+            continue
+        own = work_on_task(tx, {agent.number, row.agent}, key, row.task)
+        found = regrade(None, own, work_after(tx, agent.number, key))
+        if found != row.task.grade:
+            work.write(row, replace(row.task, grade=found), "task.graded", whose=row.agent)
 
 
 def _regrade_above(tx: Transaction, row: AgentRow, now: datetime) -> None:
@@ -235,15 +231,17 @@ def contradictions(tx: Transaction, row: AgentRow, ids: Collection[str]) -> list
     return said
 
 
-def contradicted(id: str, text: str, work: Tally) -> str:
-    """An item or a task that was called done, and what speaks against it."""
-    why = against(work) or UNSOUND["contradicted"]
-    return f"{named_item(id, text)} was called done, and what was seen since contradicts it: {why}."
-
-
-def named_item(id: str, text: str) -> str:
-    """An item or a task, as the model is reminded of it."""
-    return f"{id} {for_prompt(cut(text, 80))}"
+def task_contradictions(tx: Transaction, agent: AgentRow, found: Iterable[Event], now: datetime) -> list[str]:
+    """Return a sentence for each task of these events that was called done and is contradicted now."""
+    said: list[str] = []
+    for name, number in dict.fromkeys((event.data["list"], event.data["id"]) for event in found):
+        row = Work(tx, name, project=agent.project, now=now).find(number)
+        if row is None or row.task.status is not TaskStatus.COMPLETED or row.task.grade != "contradicted":
+            continue
+        key = task_key(name, number)
+        own = work_on_task(tx, {agent.number, row.agent}, key, row.task)
+        said.append(contradicted(number, row.task.subject, combined(own, [work_after(tx, agent.number, key)])))
+    return said
 
 
 def _listed(bad: Iterable[tuple[Claim, str]]) -> str:

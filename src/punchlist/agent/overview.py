@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from punchlist.agent.handle import Handle, board_timings, settle_due_tasks
-from punchlist.config import project_of
+from punchlist.agent.handle import AgentBoard, Handle
+from punchlist.config import Folder, project_of
+from punchlist.config import lease as configured_lease
 from punchlist.core import brief as briefs
 from punchlist.core.brief import Brief, Noticed
 from punchlist.core.current_work import CurrentWork
@@ -18,13 +19,11 @@ from punchlist.core.report import Report, Reporting
 from punchlist.detect.findings import Finding
 from punchlist.detect.list_upkeep import STORM
 from punchlist.detect.stalls import StallOptions, StallState, check, over
+from punchlist.flows import Flows
+from punchlist.options import board_timings
 from punchlist.store import Store, Transaction
 from punchlist.store.memory import ChildRow, RememberedAgent
-
-if TYPE_CHECKING:
-    from punchlist.board import Board, Folder
-    from punchlist.flows import Flows
-    from punchlist.tasks import Tasks
+from punchlist.tasks import Tasks
 
 
 class CurrentWorks(Handle):
@@ -33,8 +32,8 @@ class CurrentWorks(Handle):
     @property
     def work(self) -> CurrentWork:
         """Its list, and the open tasks that it started or owns: also what failed, and what was given to its name."""
-        settle_due_tasks(self)
-        return self.board.store.read(self._work_in)
+        self._settle_due_tasks()
+        return self._board.store.read(self._work_in)
 
     def _work_in(self, tx: Transaction) -> CurrentWork:
         """Read todos and tasks within a transaction."""
@@ -45,11 +44,12 @@ class CurrentWorks(Handle):
 
     def tasks(self, list: str | None = None, *, lease: float | None = None) -> Tasks:
         """A list of tasks in this agent's name, by default the project's. Its activity keeps its claims alive."""
-        return self.board.tasks(list, project=self._project, agent=self, lease=lease)
+        name = f"project:{self._project}" if list is None else list
+        return Tasks(self._board, name, project=self._project, agent=self, lease=configured_lease(lease))
 
     def flows(self) -> Flows:
         """The flows of the board, in this agent's name: new ones belong to it and its session."""
-        return self.board.flows(agent=self)
+        return Flows(self._board, agent=self)
 
 
 # Silence.
@@ -165,11 +165,11 @@ def _helped(tx: Transaction, session: str, name: str, busy: Mapping[int, ChildRo
 # Reports and briefs: folds of the log of a session, of a project, or of the whole board.
 
 
-def report(board: Board, session: str | None, project: Folder) -> Report:
+def report(board: AgentBoard, session: str | None, project: Folder) -> Report:
     return Reporting(_log(board, session, project)).report(board.now())
 
 
-def brief(board: Board, after: int, session: str | None, project: Folder) -> Brief:
+def brief(board: AgentBoard, after: int, session: str | None, project: Folder) -> Brief:
     now = board.now()
     found = briefs.write_brief(_log(board, session, project), after=after, now=now)
     storms = [one for one in found.noticed if one.detector == STORM]
@@ -188,7 +188,7 @@ def _is_over(tx: Transaction, storm: Noticed, now: datetime) -> bool:
     return until is None or until < now
 
 
-def _log(board: Board, session: str | None, project: Folder) -> Iterator[Event]:
+def _log(board: AgentBoard, session: str | None, project: Folder) -> Iterator[Event]:
     """The events of the agents of a session or a project, or all events."""
     if session is None and project is None:
         yield from board.events()

@@ -52,7 +52,7 @@ class Plans(Handle):
             row = tx.agent(self.session, self.name)
             return None if row is None or row.mode != "plan" else load_plan_mode(tx, row, moment(row.recent))
 
-        return self.board.store.read(read)
+        return self._board.store.read(read)
 
     def enter_plan_mode(
         self, reason: str | None = None, *, by: str | None = None, because: Because | None = None
@@ -68,20 +68,20 @@ class Plans(Handle):
             raise InvalidInput(problem=f"`{wanted}` is no reason for plan mode: use one of {', '.join(known)}.")
 
         def work(tx: Transaction) -> PlanMode:
-            now = self.board.now()
+            now = self._board.now()
             row = self._joined(tx, now)
             if row.mode == "plan":
                 return load_plan_mode(tx, row, moment(row.recent))
             return enter_plan_mode(tx, row, wanted, reason, by=by or self.name, now=now)
 
-        return self.board.store.transact(work)
+        return self._board.store.transact(work)
 
     def exit_plan_mode(self, *, by: str | None = None) -> None:
         def work(tx: Transaction) -> None:
-            now = self.board.now()
+            now = self._board.now()
             leave_plan_mode(tx, self._joined(tx, now), by=by or self.name, now=now)
 
-        self.board.store.transact(work)
+        self._board.store.transact(work)
 
     def permits(self, tool: str, args: Any = None) -> Refusal | None:
         """Return None if the agent may call this tool now, else the answer to a call that plan mode refuses.
@@ -117,10 +117,10 @@ class Plans(Handle):
         def work(tx: Transaction) -> None:
             row = tx.agent(self.session, self.name)
             if row is not None:
-                tx.add_events(row, [draft], by=self.name, at=self.board.now())
+                tx.add_events(row, [draft], by=self.name, at=self._board.now())
 
         with suppress(StoreError):  # a full disk is no reason to leave the host without an answer
-            self.board.store.transact(work, durable=False)
+            self._board.store.transact(work, durable=False)
 
     # The plan and its decision.
 
@@ -128,13 +128,13 @@ class Plans(Handle):
     def plan(self) -> Plan | None:
         """The latest revision of the plan, decided or not; None if there was none."""
         row = self._row()
-        return None if row is None else self.board.store.read(lambda tx: tx.plans.current(row.number))
+        return None if row is None else self._board.store.read(lambda tx: tx.plans.current(row.number))
 
     @property
     def plans(self) -> tuple[Plan, ...]:
         """All revisions, the oldest first."""
         row = self._row()
-        return () if row is None else tuple(self.board.store.read(lambda tx: tx.plans.history(row.number)))
+        return () if row is None else tuple(self._board.store.read(lambda tx: tx.plans.history(row.number)))
 
     def propose_plan(self, text: str, *, by: str | None = None, timeout: float | None = None) -> Plan:
         """Put a plan before a person. An earlier one that is still open is superseded; the same text stays as it is.
@@ -184,13 +184,13 @@ class Plans(Handle):
         check_name("author", by)
 
         def work(tx: Transaction) -> Plan:
-            now = self.board.now()
+            now = self._board.now()
             row = self._joined(tx, now)
             decision = decide(tx, row, now)
             save_decision(tx, row, decision, by=by, now=now, todos=todos)
             return decision.plan
 
-        return self.board.store.transact(work)
+        return self._board.store.transact(work)
 
     def wait_for_plan(self, id: str | None = None, *, timeout: float | None = None) -> Plan:
         """Return the plan once it is decided, superseded or expired; or as it stands after `timeout` seconds.
@@ -200,12 +200,12 @@ class Plans(Handle):
         """
         ends = None if timeout is None else monotonic() + timeout
         while True:
-            seen = self.board.store.last_seq()
+            seen = self._board.store.last_seq()
             plan = self._plan_of(id)
-            left = seconds_left(plan, self.board.now(), None if ends is None else ends - monotonic())
+            left = seconds_left(plan, self._board.now(), None if ends is None else ends - monotonic())
             if left is not None and left <= 0:
                 return plan
-            self.board.store.wait(seen, left)
+            self._board.store.wait(seen, left)
 
     def _plan_of(self, id: str | None) -> Plan:
         found = self.plan if id is None else next((plan for plan in self.plans if plan.id == id), None)
@@ -215,7 +215,7 @@ class Plans(Handle):
 
     def plan_reply(self, plan: Plan) -> Reply:
         """Return how a plan stands as the answer to the call that submitted it, in the words of the dialect."""
-        now = self.board.now()
+        now = self._board.now()
         if self._planning is None:
             return outcome(plan, now)
         since = plan.entered_at or plan.proposed_at or now
@@ -272,7 +272,7 @@ class Plans(Handle):
         starts = any(step.kind == "started" for step in steps)
 
         def work(tx: Transaction) -> None:
-            now = self.board.now()
+            now = self._board.now()
             row = self._joined(tx, now)
             plan = tx.plans.current(row.number)
             if starts:
@@ -282,11 +282,11 @@ class Plans(Handle):
             if plan is not None and plan.state is PlanState.DRAFTING and plan.item == stream.item:
                 tx.add_events(row, [draft_delta(plan, piece) for piece in pieces], by=self.name, at=now)
 
-        self.board.store.transact(work, durable=starts)
+        self._board.store.transact(work, durable=starts)
 
     def _drop(self, stream: PlanStream) -> None:
         def work(tx: Transaction) -> None:
-            now = self.board.now()
+            now = self._board.now()
             row = self._joined(tx, now)
             dropped = drop(tx.plans.history(row.number), stream.item)
             if dropped is not None:
@@ -295,7 +295,7 @@ class Plans(Handle):
                     tx.plans.save(row.number, dropped.back, at=now)
                 tx.add_events(row, dropped.events, by=self.name, at=now)
 
-        self.board.store.transact(work)
+        self._board.store.transact(work)
 
     def _propose(self, stream: PlanStream, text: str) -> Plan:
         plan_id = str(uuid4())

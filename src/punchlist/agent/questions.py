@@ -37,7 +37,7 @@ class Questions(Handle):
             raise InvalidInput(problem="A question needs a text.")
 
         def work(tx: Transaction) -> Question:
-            now = self.board.now()
+            now = self._board.now()
             row = self._joined(tx, now)
             found = _find_item(row.state.todos, item)
             if found is None and self._is_task(tx, row, item):
@@ -68,7 +68,7 @@ class Questions(Handle):
             tx.add_events(row, [Draft("question.asked", data)], by=self.name, at=now)
             return made
 
-        made = self.board.store.transact(work)
+        made = self._board.store.transact(work)
         self._changed()
         return made
 
@@ -89,7 +89,7 @@ class Questions(Handle):
             raise InvalidInput(problem="An answer needs a text.")
 
         def work(tx: Transaction) -> Question:
-            now = self.board.now()
+            now = self._board.now()
             row = tx.agent(self.session, self.name)
             if row is None:
                 raise NotAsked(item=item)
@@ -106,7 +106,7 @@ class Questions(Handle):
             tx.add_events(row, [Draft("question.answered", data)], by=by, at=now)
             return answered
 
-        answered = self.board.store.transact(work)
+        answered = self._board.store.transact(work)
         self._changed()
         return answered
 
@@ -116,9 +116,9 @@ class Questions(Handle):
         It is given once: the caller puts it before the model.
         """
         row = self._row()
-        if row is None or not self.board.store.read(lambda tx: tx.questions.answered(row.number)):
+        if row is None or not self._board.store.read(lambda tx: tx.questions.answered(row.number)):
             return None
-        return self.board.store.transact(lambda tx: take_answers(tx, row))
+        return self._board.store.transact(lambda tx: take_answers(tx, row))
 
 
 def take_answers(tx: Transaction, row: AgentRow) -> str | None:

@@ -91,7 +91,7 @@ class Recovery(Handle):
         """
         if self._dialect.layer == "tasks":
             count = self.restore_tasks(records_or_path, format)
-            return count > 0 or self.board.store.read(lambda tx: tx.tasks.find_list(self.task_list) is not None)
+            return count > 0 or self._board.store.read(lambda tx: tx.tasks.find_list(self.task_list) is not None)
         transcript = open_transcript(records_or_path, format)
         conversation = self._conversation(transcript, session)
         written = transcript.latest(subagent=subagent, session=conversation)
@@ -114,7 +114,7 @@ class Recovery(Handle):
 
         def work(tx: Transaction) -> bool:
             nonlocal changed, before
-            now = self.board.now()
+            now = self._board.now()
             row = tx.agent(self.session, self.name)
             base = self._base(tx, row, transcript, past)
             state, before, events, taken = base.state, base.session, base.events, bool(base.events)
@@ -141,11 +141,11 @@ class Recovery(Handle):
                     tx.save_call(row, key, calls[key], at=now)
             return taken
 
-        taken = self.board.store.transact(work)
+        taken = self._board.store.transact(work)
         if changed:
             self._changed()
         if before is not None:
-            self.board.adopt(before, self.session, by=author)
+            self._board.adopt(before, self.session, by=author)
         return taken
 
     def _past(self, transcript: Transcript, written: Written | None) -> _Past:
@@ -199,7 +199,7 @@ class Recovery(Handle):
         call, dialect = written.call, dialect_named(transcript.dialect)
         if call is None or not dialect.has_tool(call.name):
             return RECORDED
-        todos, after, durable = before.todos, applied.state.todos, self.board.store.durable
+        todos, after, durable = before.todos, applied.state.todos, self._board.store.durable
         result = Result(written.command, todos, after, applied.problems, durable=durable, now=at)
         return encode_call(_fingerprint(dialect.name, call), dialect.render(result))
 
@@ -273,14 +273,14 @@ class Recovery(Handle):
         done = count = 0
         while done < len(writes):
             rest = writes[done:]
-            seen, new = self.board.store.transact(lambda tx, rest=rest: step(tx, rest), durable=durable)
+            seen, new = self._board.store.transact(lambda tx, rest=rest: step(tx, rest), durable=durable)
             done += seen
             count += new
         return count
 
     def _record(self, tx: Transaction, writes: Sequence[Written], transcript: Transcript) -> tuple[int, int]:
         ends = time.monotonic() + SLICE
-        now = self.board.now()
+        now = self._board.now()
         row = self._joined(tx, min(writes[0].origin.at or now, now))
         last, state = tx.history.last_write(row), row.state
         since = None if last is None else last.at
@@ -349,7 +349,7 @@ class Recovery(Handle):
             count += self._transact_in_slices(batch, self._replay_tasks)
         self._save_reading(source, reading)
         if count:
-            self.board.tasks_changed(self.task_list)
+            self._board.tasks_changed(self.task_list)
         return count
 
     def _read_before(self, source: str) -> int:
@@ -359,7 +359,7 @@ class Recovery(Handle):
             where = tx.tasks.find_list(self.task_list)
             return None if where is None else tx.tasks.reading(where, source)
 
-        found = self.board.store.read(known) if os.path.isabs(source) else None
+        found = self._board.store.read(known) if os.path.isabs(source) else None
         if found is None or mark(source, found[0]) != found[1]:
             return 0
         return found[0]
@@ -372,10 +372,10 @@ class Recovery(Handle):
             if where is not None and stands is not None:
                 tx.tasks.save_reading(where, source, reading.end, stands)
 
-        self.board.store.transact(save, durable=False)  # if it is lost, the file is read again
+        self._board.store.transact(save, durable=False)  # if it is lost, the file is read again
 
     def _replay_tasks(self, tx: Transaction, writes: Sequence[TaskWrite]) -> tuple[int, int]:
-        ends, now = time.monotonic() + SLICE, self.board.now()
+        ends, now = time.monotonic() + SLICE, self._board.now()
         row = self._joined(tx, min(writes[0].call.origin.at or now, now), active=False)
         seen = new = 0
         for write in writes:

@@ -25,7 +25,7 @@ class Subagents(ToolReports):
     def _lit_up(self, ctx: AgentContext, child: AgentRow) -> str:
         """Return the key of what a new child works on: the open item that its label names, else what is in focus."""
         tx, row = ctx.tx, ctx.row
-        begun = AgentMemory(awaited=True, stall=new_stall(child, ctx), stall_options=self._detectors.stalls)
+        begun = AgentMemory(awaited=True, stall=new_stall(child, ctx), stall_options=self._settings.stalls)
         tx.memory.save(child.number, begun)
         item = _named(row, child.label) or key_in_focus(ctx)
         tx.memory.save_started_for(child.number, item)
@@ -33,15 +33,15 @@ class Subagents(ToolReports):
 
     def _finished_as_child(self, outcome: str) -> None:
         """Completes the item that this agent was started for, if that was asked for."""
-        if outcome != "completed" or not self._options.get("complete_by_subagents"):
+        if outcome != "completed" or not self._settings.complete_by_subagents:
             return
         try:
-            parent = self.board.store.transact(lambda tx: self._complete(tx, self.board.now()))
+            parent = self._board.store.transact(lambda tx: self._complete(tx, self._board.now()))
         except Exception:
             _log.exception("the item that %s in session %s was started for is not completed", self.name, self.session)
             return
         if parent is not None:
-            self.board.changed(self.board.handle(parent, session=self.session, project=self._project))
+            self._board.changed(self._board.handle(parent, session=self.session, project=self._project))
 
     def _complete(self, tx: Transaction, now: datetime) -> str | None:
         """The name of the parent whose item is completed now, graded by what was seen of it; None if there is none."""

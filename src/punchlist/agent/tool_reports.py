@@ -37,8 +37,8 @@ from punchlist.text.previews import passage, preview
 from punchlist.text.redaction import redact
 
 if TYPE_CHECKING:
-    from punchlist.agent.handle import DetectorOptions
     from punchlist.core.grounding import Tally
+    from punchlist.options import AgentSettings
     from punchlist.store import Transaction
 
 SAME_CALL: Final = timedelta(seconds=5)
@@ -74,11 +74,11 @@ class ToolReports(Turns):
             seen = self._describe(short(name), args)
         except Exception:
             return self._failed(FINE)
-        return self._take_report(lambda ctx: _record_start(ctx, seen, short(call_id or ""), self._detectors), FINE)
+        return self._take_report(lambda ctx: _record_start(ctx, seen, short(call_id or ""), self._settings), FINE)
 
     def tool_updated(self, call_id: str | None, text: str, *, name: str = "") -> None:
         """A tool call that still runs says something. `name` is needed only for a call that has no id."""
-        said, watch = as_text(text), self._detectors.watch
+        said, watch = as_text(text), self._settings.watch
         shown = preview(said, watch.previews, own=watch.secrets)
         self._attempt(lambda ctx: _record_update(ctx, short(call_id or ""), short(name), said, shown), None)
 
@@ -117,7 +117,7 @@ class ToolReports(Turns):
         def work(ctx: AgentContext) -> None:
             row = _find_ending(ctx, short(call_id or ""), short(name))
             if row is not None:
-                _record_end(ctx, row, result, kind, self._detectors, failed=failed, exit_code=exit_code)
+                _record_end(ctx, row, result, kind, self._settings, failed=failed, exit_code=exit_code)
 
         self._take_report(work, None)
 
@@ -127,7 +127,7 @@ class ToolReports(Turns):
         data = {"characters": len(said), **self._shown(said)}
 
         def work(ctx: AgentContext) -> None:
-            detectors.begin_watch(ctx, self._detectors)
+            detectors.begin_watch(ctx, self._settings)
             ctx.add(Draft("agent.output", _without_empty(data)))
             detectors.output_is_alive(ctx)
 
@@ -143,7 +143,7 @@ class ToolReports(Turns):
         data = {"outcome": outcome, **self._shown(as_text(text))}
 
         def work(ctx: AgentContext) -> None:
-            detectors.begin_watch(ctx, self._detectors)
+            detectors.begin_watch(ctx, self._settings)
             self._end_turn(ctx, Draft("agent.finished", _without_empty(data)))
 
         self._attempt(work, None)
@@ -151,7 +151,7 @@ class ToolReports(Turns):
 
     def compacted(self) -> None:
         """The agent's context was compacted: whether it now does again what it did before is watched closely."""
-        options = self._detectors.loops
+        options = self._settings.loops
         if options.enabled and options.compaction_window:
             self._attempt(lambda ctx: detectors.watch_compaction(ctx, options), None)
 
@@ -161,7 +161,7 @@ class ToolReports(Turns):
 
         That on a task is under `task:<list>/<id>`.
         """
-        return self.board.store.read(self._grounding_in)
+        return self._board.store.read(self._grounding_in)
 
     def work_on(self, item: str) -> Tally:
         """Return the work seen on one item of the present list, that of children included."""
@@ -179,7 +179,7 @@ class ToolReports(Turns):
 
     def _describe(self, name: str, arguments: Any) -> SeenCall:
         """Describe a call that begins; needs no transaction. For the loop detector its arguments stay as given."""
-        options, read = self._detectors, as_object(arguments)
+        options, read = self._settings, as_object(arguments)
         is_ours = is_own(name, self._tool_names)
         kind, drifts, touches = ("todo", False, False) if is_ours else seen_as(name, read, options.host)
         facts = start_facts(name, read, kind=kind, changes=touches, watch=options.watch)
@@ -187,7 +187,7 @@ class ToolReports(Turns):
 
     def _shown(self, text: str) -> dict[str, Any]:
         """Return what is kept of a text that people see: a line, and all of it where that is more."""
-        watch = self._detectors.watch
+        watch = self._settings.watch
         if not watch.previews:
             return {}
         line, whole = preview(text, watch.previews, own=watch.secrets), passage(text, own=watch.secrets)
@@ -200,7 +200,7 @@ class ToolReports(Turns):
 # A call begins.
 
 
-def _record_start(ctx: AgentContext, seen: SeenCall, call_id: str, options: DetectorOptions) -> Verdict:
+def _record_start(ctx: AgentContext, seen: SeenCall, call_id: str, options: AgentSettings) -> Verdict:
     """Record that a call begins, and judge it. The same call again is judged again and recorded once."""
     detectors.begin_watch(ctx, options)
     call_id, known = _find_beginning(ctx, call_id, seen.facts)
@@ -320,7 +320,7 @@ def _record_end(
     row: CallRow,
     result: Any,
     kind: str,
-    options: DetectorOptions,
+    options: AgentSettings,
     *,
     failed: bool | None,
     exit_code: int | None,

@@ -11,8 +11,8 @@ from typing import Final
 from msgspec.structs import replace
 
 from punchlist.agent import detectors
-from punchlist.agent.grading import contradictions, regrade_after
-from punchlist.agent.handle import AgentContext, Handle, settle_due_tasks
+from punchlist.agent.grading import contradictions, regrade_after, task_contradictions
+from punchlist.agent.handle import AgentContext, Handle
 from punchlist.agent.questions import take_answers
 from punchlist.core.current_work import append_tasks, find_unreachable, own_task_list
 from punchlist.core.events import Draft, Event
@@ -64,8 +64,8 @@ class Turns(Handle):
         def work(ctx: AgentContext) -> list[Injection]:
             tools = _names(tools_used)
             self._assistant_spoke(ctx)
-            if self._detectors.rounds is not None:
-                detectors.end_round(ctx, self._detectors.rounds)
+            if self._settings.rounds is not None:
+                detectors.end_round(ctx, self._settings.rounds)
             others = ctx.memory.guidance.others
             memory = self._hear(ctx, ctx.memory.guidance)
             outcome = self._with_answers(ctx, decide_after_turn(memory, self._seen(ctx, tools), self._rules))
@@ -107,9 +107,9 @@ class Turns(Handle):
 
         Empty where the tool is not offered and in the profile `off`.
         """
-        names = self._options.get("layers")
+        names = self._settings.layers
         wanted = PROFILES[self.profile] if names is None or self.profile == "off" else names
-        return layers(self._todo_tools, wanted, verbose=self._options.get("verbose", False))
+        return layers(self._todo_tools, wanted, verbose=self._settings.verbose)
 
     @property
     def prompt(self) -> str:
@@ -124,7 +124,7 @@ class Turns(Handle):
         """
         if self.profile == "off" or not self.offered:
             return None
-        settle_due_tasks(self)
+        self._settle_due_tasks()
         text = block(self._open_work(), self._dialect)
         if text is not None:
             self._attempt(lambda ctx: self._spend(ctx, {"compaction": size_of(text)}), None)
@@ -138,7 +138,7 @@ class Turns(Handle):
             return () if row is None else self._tasks_before(tx, row)
 
         listed = open_work(self.todos, self._dialect)
-        found = self.board.store.read(tasks)
+        found = self._board.store.read(tasks)
         return (*listed, *open_tasks(found, self._dialect, task_list=self.task_list)) if found else listed
 
     # Steps.
@@ -160,8 +160,8 @@ class Turns(Handle):
         detectors.end_stall(ctx, stall)
         detectors.end_storm(ctx)
         if asked:
-            detectors.keep_stall_options(ctx, self._detectors)
-            detectors.begin_turn(ctx, self._detectors)
+            detectors.keep_stall_options(ctx, self._settings)
+            detectors.begin_turn(ctx, self._settings)
             detectors.begin_run(ctx)
         left_open = tx.tool_calls.open(number)
         if has_gone_on or left_open:
@@ -278,9 +278,7 @@ class Turns(Handle):
         if tx.has_tasks:
             changed, upto = tx.log.regraded_tasks(row.number, memory.tasks_regraded)
             if changed:
-                from punchlist.tasks.grading import contradictions as of_tasks
-
-                said += of_tasks(tx, row, changed, ctx.now)
+                said += task_contradictions(tx, row, changed, ctx.now)
             memory = replace(memory, tasks_regraded=upto)
         if not said:
             return memory

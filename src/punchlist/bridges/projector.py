@@ -8,11 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime, timedelta
-from typing import Any, Final, Literal, NamedTuple, cast, get_args
+from typing import Any, Final, Literal, NamedTuple
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
-from punchlist.detect.settings import flag, mapping, refused, whole
+from punchlist.core.options import parse_options
 from punchlist.text import clean, cut, repair
 
 # Options, with OpenClaw's defaults and bounds.
@@ -41,10 +42,9 @@ _BOUNDS: Final = {
     "idle_milliseconds": (0, 5_000),
     "chunk_characters": (50, 4_000),
 }
-_KNOWN: Final = ("delivery", "separator", "suppress_repeats", "tags", *_BOUNDS)
 
 
-class ProjectorOptions(Struct, frozen=True, kw_only=True):
+class ProjectorOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Options of the projector. `delivery`: at the end of a turn, or live. `separator` stands for hidden tool calls.
 
     `output_characters` limits the text of one turn, `update_characters` one line about a tool or a status,
@@ -72,25 +72,10 @@ class ProjectorOptions(Struct, frozen=True, kw_only=True):
 
 def projector_options(given: object) -> ProjectorOptions:
     """Check a person's options. A number out of bounds becomes the nearest within, as in the original."""
-    options = dict(mapping("projector", given, _KNOWN))
-    for name, choices in (("delivery", get_args(Delivery)), ("separator", get_args(Separator))):
-        if name in options and options[name] not in choices:
-            raise refused(f"projector.{name}", options[name], f"use one of {', '.join(choices)}")
-    for name, (least, most) in _BOUNDS.items():
-        if name in options:
-            options[name] = max(least, min(most, whole(f"projector.{name}", options[name], least=-(1 << 31))))
-    if "suppress_repeats" in options:
-        flag("projector.suppress_repeats", options["suppress_repeats"])
-    if "tags" in options:
-        options["tags"] = _tags(options["tags"])
-    return ProjectorOptions(**options)
-
-
-def _tags(given: Any) -> dict[str, bool]:
-    if not isinstance(given, Mapping):
-        raise refused("projector.tags", given, "use a mapping of tags to true or false")
-    tags = cast("Mapping[Any, Any]", given)
-    return {str(tag): flag(f"projector.tags.{tag}", shown) for tag, shown in tags.items()}
+    found = parse_options(ProjectorOptions, given, "projector")
+    return replace(
+        found, **{name: max(least, min(most, getattr(found, name))) for name, (least, most) in _BOUNDS.items()}
+    )
 
 
 # Live text and long text, cut into messages.

@@ -14,9 +14,9 @@ from typing import Any, Literal, cast
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from punchlist.core.options import Count, CountOrOff, parse_options
 from punchlist.detect.findings import Finding, Level, shown, with_entry, without_entry
 from punchlist.detect.refusals import is_refusal
-from punchlist.detect.settings import flag, mapping, whole
 from punchlist.detect.signatures import kept
 from punchlist.detect.stable_json import CHARACTERS, digest, fields, is_plain
 
@@ -46,19 +46,37 @@ MUTATING = frozenset(
 """Tools that change something: repeating them is never taken for a loop of reads."""
 
 
-class GuardrailOptions(Struct, frozen=True, kw_only=True):
-    """When the guardrail speaks, and when it stops a call. A cap of 0 is none."""
+class WarnAfter(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Counts from which the guardrail warns."""
+
+    exact_failure: Count = 2
+    same_tool_failure: Count = 3
+    idempotent_no_progress: Count = 2
+
+
+class HardStopAfter(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Counts from which the guardrail stops a call."""
+
+    exact_failure: Count = 5
+    same_tool_failure: Count = 8
+    idempotent_no_progress: Count = 5
+
+
+class LoopCaps(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The most calls of a turn; 0 is no cap."""
+
+    max_web_searches: CountOrOff = 50
+    max_subagents: CountOrOff = 50
+
+
+class GuardrailOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """When the guardrail warns, and when it stops a call, in Hermes' form."""
 
     warnings_enabled: bool = True
     hard_stop_enabled: bool = False
-    exact_failure_warn_after: int = 2
-    same_tool_failure_warn_after: int = 3
-    no_progress_warn_after: int = 2
-    exact_failure_block_after: int = 5
-    same_tool_failure_halt_after: int = 8
-    no_progress_block_after: int = 5
-    max_web_searches: int = 50
-    max_subagents: int = 50
+    warn_after: WarnAfter = WarnAfter()
+    hard_stop_after: HardStopAfter = HardStopAfter()
+    loop_caps: LoopCaps = LoopCaps()
     idempotent_tools: frozenset[str] = IDEMPOTENT
     mutating_tools: frozenset[str] = MUTATING
 
@@ -69,33 +87,10 @@ class GuardrailOptions(Struct, frozen=True, kw_only=True):
 
 DEFAULT = GuardrailOptions()
 
-_NAME = "tool_loop_guardrails"
-_FLAGS = ("warnings_enabled", "hard_stop_enabled")
-_SECTIONS = {
-    "warn_after": {
-        "exact_failure": "exact_failure_warn_after",
-        "same_tool_failure": "same_tool_failure_warn_after",
-        "idempotent_no_progress": "no_progress_warn_after",
-    },
-    "hard_stop_after": {
-        "exact_failure": "exact_failure_block_after",
-        "same_tool_failure": "same_tool_failure_halt_after",
-        "idempotent_no_progress": "no_progress_block_after",
-    },
-    "loop_caps": {"max_web_searches": "max_web_searches", "max_subagents": "max_subagents"},
-}
-
 
 def guardrail_options(given: object) -> GuardrailOptions:
-    """The options in Hermes' form: two switches, and the sections `warn_after`, `hard_stop_after` and `loop_caps`."""
-    options = mapping(_NAME, given, (*_FLAGS, *_SECTIONS))
-    found: dict[str, Any] = {name: flag(f"{_NAME}.{name}", options[name]) for name in _FLAGS if name in options}
-    for section, names in _SECTIONS.items():
-        if section in options:
-            least = 0 if section == "loop_caps" else 1
-            for name, value in mapping(f"{_NAME}.{section}", options[section], names).items():
-                found[names[name]] = whole(f"{_NAME}.{section}.{name}", value, least=least)
-    return GuardrailOptions(**found)
+    """Return the options in Hermes' form: two switches, and sections `warn_after`, `hard_stop_after`, `loop_caps`."""
+    return parse_options(GuardrailOptions, given, "tool_loop_guardrails", hidden=("idempotent_tools", "mutating_tools"))
 
 
 class Signature(Struct, frozen=True):
@@ -168,10 +163,13 @@ def before(
     if options.hard_stop_enabled:
         key = _key(mark)
         failed = state.failures.get(key, 0)
-        if failed >= options.exact_failure_block_after:
+        if failed >= options.hard_stop_after.exact_failure:
             return state, _decided("block", "repeated_exact_failure_block", mark, failed)
         _, repeated = state.repeats.get(key, ("", 0))
-        if options.is_idempotent(mark.tool_name, reads=reads) and repeated >= options.no_progress_block_after:
+        if (
+            options.is_idempotent(mark.tool_name, reads=reads)
+            and repeated >= options.hard_stop_after.idempotent_no_progress
+        ):
             return state, _decided("block", "idempotent_no_progress_block", mark, repeated)
     return state, _allowed(mark)
 
@@ -210,7 +208,7 @@ def after(
     state = replace(
         state, failures=failures, failing=failing, repeats=with_entry(repeats, key, (result_hash, count), _MOST)
     )
-    if options.warnings_enabled and count >= options.no_progress_warn_after:
+    if options.warnings_enabled and count >= options.warn_after.idempotent_no_progress:
         return state, _decided("warn", "idempotent_no_progress_warning", mark, count)
     return state, _allowed(mark, count)
 
@@ -226,11 +224,11 @@ def _after_failure(
         failing=with_entry(state.failing, tool, same, _MOST),
         repeats=without_entry(state.repeats, key),
     )
-    if options.hard_stop_enabled and same >= options.same_tool_failure_halt_after:
+    if options.hard_stop_enabled and same >= options.hard_stop_after.same_tool_failure:
         return state, _decided("halt", "same_tool_failure_halt", mark, same)
-    if options.warnings_enabled and exact >= options.exact_failure_warn_after:
+    if options.warnings_enabled and exact >= options.warn_after.exact_failure:
         return state, _decided("warn", "repeated_exact_failure_warning", mark, exact)
-    if options.warnings_enabled and same >= options.same_tool_failure_warn_after:
+    if options.warnings_enabled and same >= options.warn_after.same_tool_failure:
         return state, _decided("warn", "same_tool_failure_warning", mark, same)
     return state, _allowed(mark, exact)
 
@@ -247,10 +245,10 @@ def looks_failed(tool: str, result: object) -> bool:
 
 
 def _over_cap(state: GuardrailState, mark: Signature, args: object, options: GuardrailOptions) -> Decision | None:
-    if mark.tool_name == "web_search" and 0 < options.max_web_searches <= state.searches:
-        return _decided("block", "loop_web_search_cap", mark, state.searches, options.max_web_searches)
-    if mark.tool_name == "delegate_task" and 0 < options.max_subagents <= state.subagents and _spawns(args):
-        return _decided("block", "loop_subagent_cap", mark, state.subagents, options.max_subagents)
+    if mark.tool_name == "web_search" and 0 < options.loop_caps.max_web_searches <= state.searches:
+        return _decided("block", "loop_web_search_cap", mark, state.searches, options.loop_caps.max_web_searches)
+    if mark.tool_name == "delegate_task" and 0 < options.loop_caps.max_subagents <= state.subagents and _spawns(args):
+        return _decided("block", "loop_subagent_cap", mark, state.subagents, options.loop_caps.max_subagents)
     return None
 
 

@@ -10,15 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from punchlist.core.events import Event
+from punchlist.core.options import CountOrOff, Seconds, parse_options
 from punchlist.core.todo import Status, TodoList
 from punchlist.detect.findings import Finding, Raised, shown, with_entry, without_entry
-from punchlist.detect.settings import mapping, seconds, whole
 from punchlist.detect.signatures import kept
 from punchlist.detect.stable_json import fields
 
@@ -43,30 +43,25 @@ _CLOSED = frozenset({"completed", "cancelled"})
 _MOST_ITEMS = 512
 _MOST_ACTIVE = 32
 
-_SECONDS = ("stale_after", "storm_seconds")
-_COUNTS = ("stale_calls", "churn_writes", "bounces", "storm_calls")
 
-
-class StalenessOptions(NamedTuple):
+class StalenessOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Seconds and counts from which on there is something to say. A count of 0 switches its detector off."""
 
-    stale_after: float = 30 * 60.0
-    stale_calls: int = 20
-    churn_writes: int = 5
-    bounces: int = 3
-    storm_calls: int = 10
-    storm_seconds: float = 60.0
+    stale_after: Seconds = 30 * 60.0
+    stale_calls: CountOrOff = 20
+    churn_writes: CountOrOff = 5
+    bounces: CountOrOff = 3
+    storm_calls: CountOrOff = 10
+    storm_seconds: Seconds = 60.0
 
 
 DEFAULT = StalenessOptions()
 
 
 def staleness_options(given: object) -> StalenessOptions:
-    options = mapping("staleness", given, (*_SECONDS, *_COUNTS))
-    times = {name: seconds(f"staleness.{name}", options[name]) for name in _SECONDS if name in options}
-    counts = {name: whole(f"staleness.{name}", options[name], least=0) for name in _COUNTS if name in options}
-    found: dict[str, Any] = {**times, **counts}
-    return StalenessOptions(**found)
+    """Return the options that a person gave; a time below 0 is 0."""
+    found = parse_options(StalenessOptions, given, "staleness")
+    return replace(found, stale_after=max(0.0, found.stale_after), storm_seconds=max(0.0, found.storm_seconds))
 
 
 class Seen(NamedTuple):

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
-from typing import Any, NamedTuple
+from itertools import pairwise
+from typing import Any, NamedTuple, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from punchlist.core.options import Count, CountOrOff, invalid_option, parse_options
 from punchlist.detect.findings import FINE, Level, Verdict, shown
 from punchlist.detect.refusals import is_refusal
-from punchlist.detect.settings import flag, mapping, refused, whole
 from punchlist.detect.signatures import Outcome, Reading, Sight, kept, outcome, sight
 
 DETECTORS = ("generic_repeat", "known_poll_no_progress", "ping_pong")
@@ -34,7 +35,7 @@ _UNKEPT = 48
 """Hex digits of a hash that are dropped: 16 of 64 tell calls apart as well, and the state is stored each time."""
 
 
-class LoopOptions(Struct, frozen=True, kw_only=True):
+class LoopOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Thresholds from which a repeated call is a loop: OpenClaw's, with its defaults, and three of our own.
 
     Ours: `count_blocked` (a call judged critical counts as one more repetition, so that a blocked loop reaches the
@@ -44,15 +45,15 @@ class LoopOptions(Struct, frozen=True, kw_only=True):
     """
 
     enabled: bool = True
-    history_size: int = 30
-    warning_threshold: int = 10
-    critical_threshold: int = 20
-    global_threshold: int = 30
-    unknown_tool_threshold: int = 10
+    history_size: Count = 30
+    warning_threshold: Count = 10
+    critical_threshold: Count = 20
+    global_threshold: Count = 30
+    unknown_tool_threshold: Count = 10
     count_blocked: bool = False
     tell_model: bool = False
-    error_threshold: int = 0
-    compaction_window: int = 3
+    error_threshold: CountOrOff = 0
+    compaction_window: CountOrOff = 3
     detectors: frozenset[str] = frozenset(DETECTORS)
 
 
@@ -61,9 +62,12 @@ OFF = LoopOptions(enabled=False)
 
 _NAME = "loop_detection"
 _THRESHOLDS = ("warning_threshold", "critical_threshold", "global_threshold")
-_COUNTS = ("history_size", *_THRESHOLDS, "unknown_tool_threshold")
-_OFF_AT_ZERO = ("error_threshold", "compaction_window")
-_FLAGS = ("count_blocked", "tell_model")
+
+
+class _Switches(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    generic_repeat: bool = True
+    known_poll_no_progress: bool = True
+    ping_pong: bool = True
 
 
 def loop_options(given: object = True) -> LoopOptions:
@@ -73,33 +77,24 @@ def loop_options(given: object = True) -> LoopOptions:
     """
     if isinstance(given, bool):
         return DEFAULT if given else OFF
-    options = mapping(_NAME, given, (*_COUNTS, *_OFF_AT_ZERO, *_FLAGS, "detectors"))
-    found: dict[str, Any] = {
-        **{name: whole(f"{_NAME}.{name}", options[name]) for name in _COUNTS if name in options},
-        **{name: whole(f"{_NAME}.{name}", options[name], least=0) for name in _OFF_AT_ZERO if name in options},
-        **{name: flag(f"{_NAME}.{name}", options[name]) for name in _FLAGS if name in options},
-    }
-    if "detectors" in options:
-        wanted = mapping(f"{_NAME}.detectors", options["detectors"], DETECTORS)
-        off = {name for name, value in wanted.items() if not flag(f"{_NAME}.detectors.{name}", value)}
-        found["detectors"] = frozenset(DETECTORS) - off
-    return LoopOptions(**{**found, **_raise_thresholds(found)})
+    options, switches = given, _Switches()
+    if isinstance(given, Mapping) and "detectors" in given:
+        options = dict(cast("Mapping[str, Any]", given))
+        switches = parse_options(_Switches, options.pop("detectors"), f"{_NAME}.detectors")
+    found = parse_options(LoopOptions, options, _NAME, hidden=("enabled",))
+    found = replace(found, detectors=frozenset(name for name in DETECTORS if getattr(switches, name)))
+    return _raise_thresholds(found, cast("Mapping[str, Any]", given))
 
 
-def _raise_thresholds(found: Mapping[str, Any]) -> dict[str, Any]:
+def _raise_thresholds(options: LoopOptions, given: Mapping[str, Any]) -> LoopOptions:
     """Move up thresholds that are not above the one before them; refuse that where both were given."""
-    moved: dict[str, Any] = {}
-    below = found.get(_THRESHOLDS[0], DEFAULT.warning_threshold)
-    below_name = _THRESHOLDS[0]
-    for name in _THRESHOLDS[1:]:
-        value = found.get(name, getattr(DEFAULT, name))
+    for before, name in pairwise(_THRESHOLDS):
+        below, value = getattr(options, before), getattr(options, name)
         if value <= below:
-            if name in found and below_name in found:
-                raise refused(f"{_NAME}.{name}", value, f"it has to be above `{below_name}`, which is {below}")
-            value = below + 1
-            moved[name] = value
-        below, below_name = value, name
-    return moved
+            if name in given and before in given:
+                raise invalid_option(f"{_NAME}.{name}", value, f"it has to be above `{before}`, which is {below}")
+            options = replace(options, **{name: below + 1})
+    return options
 
 
 class Call(NamedTuple):

@@ -10,9 +10,9 @@ from collections.abc import Collection
 
 from msgspec import Struct
 
+from punchlist.core.options import Count, CountOrOff, parse_options
 from punchlist.core.todo import TodoList
 from punchlist.detect.findings import Finding
-from punchlist.detect.settings import mapping, whole
 
 PROGRESS = frozenset({"plan.started", "item.started", "item.completed", "item.cancelled", "item.unblocked"})
 """The kinds of events that make a round a good one."""
@@ -22,11 +22,11 @@ _MOST_ITEMS = 512
 _ON = frozenset({"in_progress", "completed", "cancelled"})
 
 
-class RoundOptions(Struct, frozen=True, kw_only=True):
+class RoundOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`max_stalls` as in the original. `max_rounds` ends it all; 0 for no end."""
 
-    max_stalls: int = 3
-    max_rounds: int = 0
+    max_stalls: Count = 3
+    max_rounds: CountOrOff = 0
 
 
 DEFAULT = RoundOptions()
@@ -45,11 +45,7 @@ class RoundState(Struct, frozen=True):
 
 
 def round_options(given: object) -> RoundOptions:
-    options = mapping("rounds", given, ("max_stalls", "max_rounds"))
-    return RoundOptions(
-        max_stalls=whole("rounds.max_stalls", options.get("max_stalls", DEFAULT.max_stalls)),
-        max_rounds=whole("rounds.max_rounds", options.get("max_rounds", DEFAULT.max_rounds), least=0),
-    )
+    return parse_options(RoundOptions, given, "rounds")
 
 
 def places(todos: TodoList) -> tuple[str, ...]:

@@ -9,23 +9,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
+from typing import Any, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from punchlist.core.options import Seconds, parse_options
 from punchlist.detect.findings import Finding, shown
-from punchlist.detect.settings import mapping, seconds
 from punchlist.text import cut
 
 LONGEST_LABEL = 40
 
 
-class StallOptions(Struct, frozen=True, kw_only=True):
+class StallOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """In seconds. `notice_after` of silence there is a notice, 0 for none; after `lifetime` nobody watches any more."""
 
-    notice_after: float = 60.0
-    poll_every: float = 15.0
-    lifetime: float = 6 * 60 * 60.0
+    notice_after: Seconds = 60.0
+    poll_every: Seconds = 15.0
+    lifetime: Seconds = 6 * 60 * 60.0
 
 
 DEFAULT = StallOptions()
@@ -34,10 +35,8 @@ _LEAST = {"notice_after": 0.0, "poll_every": 0.25, "lifetime": 1.0}
 
 def stall_options(given: object, otherwise: StallOptions = DEFAULT) -> StallOptions:
     """The options that a person gave. A time that is too short is the shortest there is, as in the original."""
-    options = mapping("stalls", given, _LEAST)
-    return replace(
-        otherwise, **{name: seconds(f"stalls.{name}", value, least=_LEAST[name]) for name, value in options.items()}
-    )
+    found = parse_options(StallOptions, given, "stalls")
+    return replace(otherwise, **{name: max(_LEAST[name], getattr(found, name)) for name in cast("Any", given)})
 
 
 class StallState(Struct, frozen=True):

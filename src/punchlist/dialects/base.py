@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Annotated, Any, Literal, NamedTuple, Protocol
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from punchlist.core.approval import Plan, PlanState
 from punchlist.core.commands import Command, Elsewhere, Entry, Policy, Problem, Query, Replace
+from punchlist.core.options import parse_options
 from punchlist.core.todo import Status, TodoItem, TodoList
 from punchlist.dialects.advice import Tool
-from punchlist.errors import ConfigInvalid
 from punchlist.text import for_prompt, repair
 
 Layer = Literal["todos", "tasks", "flows"]
@@ -233,48 +233,32 @@ class PlanSettings(Struct, frozen=True, kw_only=True):
         return any(tool.name == name for tool in self.tools)
 
 
-_KEYS = "require_approval, approval_timeout_secs, interactive, operator"
+class PlanToolOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Options of plan tools, as a host gives them; None leaves one to the dialect."""
+
+    enabled: bool = True
+    require_approval: bool | None = None
+    approval_timeout_secs: Annotated[float, Meta(ge=0, lt=10**9)] = 86_400
+    interactive: bool | None = None
+    operator: bool = False
 
 
 def plan_settings(dialect: Dialect, wanted: bool | Mapping[str, Any], *, subagent: bool = False) -> PlanSettings | None:
-    """Read the option `plan_tools`; None if it is off, or if the dialect has no such tools."""
-    if isinstance(wanted, Mapping):
-        given = dict(wanted)
-    elif wanted is True:
-        given = dict[str, Any]()
-    else:
-        raise ConfigInvalid(name="plan_tools", value=wanted, problem=f"use True, False or a mapping with {_KEYS}")
-    if given.pop("enabled", True) is False or dialect.plans is None:
+    """Return how plan tools behave; None if they are not wanted, or if the dialect has none."""
+    if wanted is False:
         return None
+    options = parse_options(PlanToolOptions, {} if wanted is True else wanted, "plan_tools")
     wire = dialect.plans
-    flags: dict[str, bool] = {}
-    for key in ("require_approval", "interactive", "operator"):
-        if key in given:
-            flags[key] = _read_flag(key, given.pop(key))
-    timeout = _read_timeout(given.pop("approval_timeout_secs", 86_400))
-    if given:
-        raise ConfigInvalid(name="plan_tools", value=min(map(str, given)), problem=f"known are {_KEYS}")
+    if wire is None or not options.enabled:
+        return None
+    interactive = False if subagent and options.interactive is None else options.interactive
     return PlanSettings(
         wire=wire,
-        require_approval=flags.get("require_approval", wire.require_approval),
-        timeout=timeout,
-        interactive=flags.get("interactive", False if subagent else None),
-        operator=flags.get("operator", False),
+        require_approval=wire.require_approval if options.require_approval is None else options.require_approval,
+        timeout=timedelta(seconds=max(options.approval_timeout_secs, 1)),  # a second at least, as in the original
+        interactive=interactive,
+        operator=options.operator,
     )
-
-
-def _read_flag(key: str, value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise ConfigInvalid(name=f"plan_tools.{key}", value=value, problem="use True or False")
-    return value
-
-
-def _read_timeout(value: Any) -> timedelta:
-    """Read a timeout of at least one second, as in the original."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 10**9:
-        problem = "use a number of seconds below a thousand million"
-        raise ConfigInvalid(name="plan_tools.approval_timeout_secs", value=value, problem=problem)
-    return timedelta(seconds=max(value, 1))
 
 
 def outcome(plan: Plan, now: datetime) -> Reply:

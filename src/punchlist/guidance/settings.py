@@ -3,37 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, get_type_hints
+from typing import Annotated, Any
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 from msgspec.structs import asdict, replace
 
-from punchlist.errors import ConfigInvalid
+from punchlist.core.options import invalid_option, parse_options
 from punchlist.guidance.reminder_schedule import NEVER, SCHEDULES, ReminderSchedule
 
 MOST = 1_000_000_000
+Amount = Annotated[int, Meta(ge=0, le=MOST)]
 
 
-class GuidanceSettings(Struct, frozen=True, kw_only=True):
+class GuidanceSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Settings by name, see `MEANINGS`; None leaves one to the profile. The profile `off` overrides them all."""
 
     rhythm: str | None = None
-    remind_after: int | None = None
-    remind_again: int | None = None
-    drift_after: int | None = None
-    reminders_per_prompt: int | None = None
-    reminders_per_session: int | None = None
-    stop_tries: int | None = None
-    verify_after: int | None = None
+    remind_after: Amount | None = None
+    remind_again: Amount | None = None
+    drift_after: Amount | None = None
+    reminders_per_prompt: Amount | None = None
+    reminders_per_session: Amount | None = None
+    stop_tries: Amount | None = None
+    verify_after: Amount | None = None
     tell_changes: bool | None = None
     tell_failures: bool | None = None
     tell_problems: bool | None = None
     tell_findings: bool | None = None
-    plan_notice_every: int | None = None
-    turn_characters: int | None = None
-    turn_injections: int | None = None
-    session_characters: int | None = None
-    session_injections: int | None = None
+    plan_notice_every: Amount | None = None
+    turn_characters: Amount | None = None
+    turn_injections: Amount | None = None
+    session_characters: Amount | None = None
+    session_injections: Amount | None = None
 
 
 MEANINGS: Mapping[str, str] = {
@@ -125,27 +126,8 @@ def without_reminders(found: Rules) -> Rules:
 
 
 def settings_from(given: Mapping[str, Any] | None) -> GuidanceSettings:
-    """Read settings from a mapping. Raises `ConfigInvalid` for an unknown name or a wrong value."""
-    if not given:
-        return GuidanceSettings()
-    if not isinstance(given, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ConfigInvalid(name="guidance", value=given, problem="use a mapping of its parts")
-    types = get_type_hints(GuidanceSettings)
-    for name, value in given.items():
-        if name not in types:
-            raise ConfigInvalid(name="guidance", value=name, problem=f"its parts are {', '.join(types)}")
-        problem = _find_problem(types[name], value)
-        if problem:
-            raise ConfigInvalid(name=f"guidance.{name}", value=value, problem=problem)
-    return GuidanceSettings(**given)
-
-
-def _find_problem(kind: Any, value: Any) -> str:
-    if value is None:
-        return ""
-    if kind == bool | None:
-        return "" if isinstance(value, bool) else "use True or False"
-    if kind == int | None:
-        whole = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST
-        return "" if whole else "use a whole number from 0 up"
-    return "" if isinstance(value, str) and value in SCHEDULES else f"use one of {', '.join(SCHEDULES)}"
+    """Read settings from a mapping; raise `ConfigInvalid` for an unknown name or a wrong value."""
+    found = parse_options(GuidanceSettings, given or {}, "guidance")
+    if found.rhythm is not None and found.rhythm not in SCHEDULES:
+        raise invalid_option("guidance.rhythm", found.rhythm, f"use one of {', '.join(SCHEDULES)}")
+    return found

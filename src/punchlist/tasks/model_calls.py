@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import assert_never
 
@@ -32,7 +32,7 @@ class TaskModelCall:
         *,
         by: str,
         grades: str,
-        gates: tuple[Gate, ...],
+        gates: Sequence[Gate],
         render: Callable[[TaskResult], Reply],
     ) -> None:
         self._command = command

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from punchlist.core import task_rules as rules
 from punchlist.core.commands import Cleaner, Problem
 from punchlist.core.events import Draft
+from punchlist.core.grounding import task_key
 from punchlist.core.json_values import check_json_size, plain_json
 from punchlist.core.task import ENDED, Task, TaskStatus, draft_change, draft_creation, fold_task, own_progress
 from punchlist.errors import (
@@ -42,6 +43,7 @@ from punchlist.tasks.fields import (
     parse_status,
     text,
 )
+from punchlist.tasks.grading import grade_task
 from punchlist.tasks.queries import number_of, with_list_ticks
 from punchlist.text import repair
 
@@ -174,12 +176,15 @@ class Work:
         if self.is_person(fence):
             return replace(after, grade="confirmed")
         worker = row.agent if self.agent is None else self.agent.number
-        is_reported = worker is not None and self.tx.memory.load(worker).watched
-        if worker is None or (self.grades == "show" and not is_reported):
+        memory = None if worker is None else self.tx.memory.load(worker)
+        if worker is None or memory is None or (self.grades == "show" and not memory.watched):
             return after  # no host reported the worker's tool calls
-        from punchlist.tasks.grading import graded
-
-        return graded(self, row, after, worker)
+        after, doubt = grade_task(self.tx, after, {worker, row.agent}, self.grades)
+        if doubt is not None:
+            self.doubts.append(doubt)
+        if memory.watched:
+            self.tx.memory.save(worker, replace(memory, done=task_key(after.list, after.id)))
+        return after
 
     def tell(self, row: TaskRow, *drafts: Draft, by: str | None = None, whose: int | None = None) -> None:
         """Add events about a task."""

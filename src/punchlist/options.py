@@ -1,0 +1,166 @@
+"""The options of an agent's handle: keywords as a host gives them, and one tree of checked settings."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any, Final, Literal, TypedDict, cast, get_args
+
+from msgspec import Struct
+
+from punchlist.config import own_secrets, stall_timings
+from punchlist.core.checks import FAMILIES, with_own
+from punchlist.core.commands import Focus
+from punchlist.core.grounding import Watch
+from punchlist.core.options import invalid_option
+from punchlist.detect.guardrail import GuardrailOptions, guardrail_options
+from punchlist.detect.list_upkeep import StalenessOptions, staleness_options
+from punchlist.detect.loops import LoopOptions, loop_options
+from punchlist.detect.rounds import RoundOptions, round_options
+from punchlist.detect.stalls import StallOptions, stall_options
+from punchlist.dialects.base import Dialect, PlanSettings, plan_settings
+from punchlist.guidance.layers import known as known_layers
+from punchlist.guidance.settings import GuidanceSettings, settings_from
+from punchlist.guidance.tools import OwnTools
+from punchlist.text.previews import LENGTH
+
+Grading = Literal["show", "tell", "require"]
+_LONGEST_PREVIEW: Final = 10_000
+
+
+class AgentOptions(TypedDict, total=False):
+    """How a handle differs from what its dialect does by itself.
+
+    `focus`: what our own dialect does with a second item in progress: `first` (keep the first), `accept` or `refuse`.
+    `verbose`: offer the tools with the longer descriptions, for small models. `clear_delay`: seconds after which a
+    closed task leaves the model's list in oh-my-pi; below 0 never.
+
+    `offered`: whether the model has the tool, whatever its dialect says; None to go by the dialect. `context`: what the
+    agent is about just now (`commit`, `pull_request`, `yield`, …); in some the dialect's original takes the tool away.
+    `subagent`: another agent started this one; `spawn` says so by itself. `reading_tools`, `changing_tools`: names of
+    the host's own tools, for plan mode and for counting changes. `layers`: which pieces about the tool a model is to be
+    given, in place of those of the profile (see `guidance/layers.py`).
+
+    `guidance`: where what is put before the model differs from the profile; a mapping with any fields of
+    `punchlist.guidance.settings.GuidanceSettings`.
+
+    `task_list`: the list of tasks that a task tool writes; by default `$CLAUDE_CODE_TASK_LIST_ID`, else that of the
+    session, `session:<id>`.
+
+    `plan_tools`: offer the tools of plan mode, in the dialects that have them; a mapping says how: `require_approval`,
+    `approval_timeout_secs`, `interactive`, `operator`.
+
+    `grades`: what becomes of a completion that nothing seen bears out: `show` (its grade shows, the default), `tell`
+    (the model is told once) or `require` (it is not accepted). `previews`: the most characters that are kept of what a
+    tool was given or gave back, 0 for none. `redact`: regular expressions of what is secret beside what is known to be;
+    they are tried on every report, so they had better be quick. `checks`: commands that are checks, each with its
+    family: `test`, `build`, `lint` or `probe`. `complete_by_subagents`: a child that finishes well, and whose label
+    names an open item, completes it; otherwise its work is only counted for that item.
+
+    What detectors look for (see docs/detectors.md): `loop_detection`, True, False or a mapping of
+    `punchlist.detect.loops`; `staleness`, a mapping about how the list is kept; `stalls`, after how many seconds
+    of silence there is a notice (`notice_after`), and how long anybody listens (`lifetime`). Off unless asked for:
+    `guardrail`, True or a mapping in the form of Hermes' `tool_loop_guardrails`; `rounds`, True or a mapping with
+    `max_stalls` and `max_rounds`, to count assistant messages that bring nothing.
+    """
+
+    focus: str | None
+    verbose: bool
+    clear_delay: float
+    offered: bool | None
+    context: str | None
+    subagent: bool
+    reading_tools: Collection[str]
+    changing_tools: Collection[str]
+    layers: Collection[str] | None
+    guidance: Mapping[str, Any] | None
+    plan_tools: bool | Mapping[str, Any]
+    grades: str
+    loop_detection: bool | Mapping[str, Any]
+    staleness: Mapping[str, Any] | None
+    stalls: Mapping[str, float] | None
+    guardrail: bool | Mapping[str, Any]
+    rounds: bool | Mapping[str, int]
+    previews: int
+    redact: Collection[str]
+    checks: Mapping[str, str] | None
+    complete_by_subagents: bool
+    task_list: str | None
+
+
+class AgentSettings(Struct, frozen=True, kw_only=True):
+    """The options of one handle, checked and with their defaults. None is off, or left to the dialect or the board."""
+
+    focus: Focus | None = None
+    verbose: bool = False
+    clear_delay: float | None = None
+    offered: bool | None = None
+    context: str | None = None
+    subagent: bool = False
+    host: OwnTools
+    layers: frozenset[str] | None = None
+    guidance: GuidanceSettings
+    plan_tools: PlanSettings | None = None
+    grades: Grading = "show"
+    watch: Watch
+    loops: LoopOptions
+    staleness: StalenessOptions
+    stalls: StallOptions | None = None
+    guardrail: GuardrailOptions | None = None
+    rounds: RoundOptions | None = None
+    complete_by_subagents: bool = False
+    task_list: str | None = None
+
+
+def read_options(given: AgentOptions, dialect: Dialect) -> AgentSettings:
+    """Return the settings of a handle; raise `ConfigInvalid`, naming the option that is wrong."""
+    unknown = given.keys() - AgentOptions.__annotations__.keys()
+    if unknown:
+        raise TypeError(f"an agent has no option {min(unknown)!r}")
+    layers, timings = given.get("layers"), given.get("stalls")
+    guardrail, rounds = given.get("guardrail"), given.get("rounds")
+    delay, subagent = given.get("clear_delay"), bool(given.get("subagent"))
+    return AgentSettings(
+        focus=cast("Focus | None", _one_of("focus", given.get("focus"), (None, *get_args(Focus)))),
+        verbose=bool(given.get("verbose")),
+        clear_delay=None if delay is None else float(delay),
+        offered=given.get("offered"),
+        context=given.get("context"),
+        subagent=subagent,
+        host=OwnTools.named(given.get("reading_tools", ()), given.get("changing_tools", ())),
+        layers=None if layers is None else known_layers(layers),
+        guidance=settings_from(given.get("guidance")),
+        plan_tools=plan_settings(dialect, given.get("plan_tools", False), subagent=subagent),
+        grades=cast("Grading", _one_of("grades", given.get("grades", "show"), get_args(Grading))),
+        watch=_read_watch(given),
+        loops=loop_options(given.get("loop_detection", True)),
+        staleness=staleness_options(given.get("staleness") or {}),
+        stalls=None if timings is None else stall_options(timings, board_timings()),
+        guardrail=None if guardrail in (None, False) else guardrail_options({} if guardrail is True else guardrail),
+        rounds=None if rounds in (None, False) else round_options({} if rounds is True else rounds),
+        complete_by_subagents=bool(given.get("complete_by_subagents")),
+        task_list=given.get("task_list"),
+    )
+
+
+def board_timings() -> StallOptions:
+    """Return the timings of agents that have none of their own."""
+    return stall_options(stall_timings())
+
+
+def _read_watch(given: AgentOptions) -> Watch:
+    previews, checks = given.get("previews", LENGTH), given.get("checks")
+    if not isinstance(previews, int) or isinstance(previews, bool) or previews < 0:  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise invalid_option("previews", previews, "use a whole number from 0")
+    if checks is not None and not isinstance(checks, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise invalid_option("checks", checks, "use a mapping of commands to families")
+    for command, family in (checks or {}).items():
+        _one_of(f"checks.{command}", family, FAMILIES if command.strip() else ())
+    patterns = None if checks is None else with_own(cast("Any", checks))
+    return Watch(min(previews, _LONGEST_PREVIEW), patterns, own_secrets(given.get("redact")))
+
+
+def _one_of(name: str, value: Any, known: Collection[Any]) -> Any:
+    if value not in known:
+        words = ", ".join(one for one in known if one)
+        raise invalid_option(name, value, f"use one of {words}" if words else "a command is not blank")
+    return value
