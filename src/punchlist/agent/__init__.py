@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from punchlist.agent.calls import Calls
 from punchlist.agent.edits import Edits
-from punchlist.agent.handle import PROFILES, Mode, check_name
+from punchlist.agent.handle import PROFILES, AgentContext, Mode, check_name
 from punchlist.agent.overview import CurrentWorks
 from punchlist.agent.plans import Plans
 from punchlist.agent.questions import Questions
@@ -12,7 +12,6 @@ from punchlist.agent.recovery import Recovery
 from punchlist.agent.subagents import Subagents
 from punchlist.core.events import Draft
 from punchlist.options import AgentOptions
-from punchlist.store import Transaction
 
 __all__ = ["PROFILES", "Agent", "AgentOptions", "Mode"]
 
@@ -40,13 +39,10 @@ class Agent(Calls, Edits, Subagents, Plans, Questions, CurrentWorks, Recovery):
 
             label = redact(label, self._policy.secrets)
 
-        def work(tx: Transaction) -> str:
-            now = self._board.now()
-            ctx = self._open(tx, now)
-            row = ctx.row
+        def work(ctx: AgentContext) -> str:
+            tx, row, now = ctx.tx, ctx.row, ctx.now
             self._called(ctx)
             if id is not None and (known := tx.spawned(self.session, row.number, id)) is not None:
-                ctx.save()
                 return known
             taken = tx.names(self.session)
             number = 1
@@ -60,10 +56,9 @@ class Agent(Calls, Edits, Subagents, Plans, Questions, CurrentWorks, Recovery):
             )
             item = self._lit_up(ctx, made)
             ctx.add(Draft("agent.spawned", {"child": free, "label": label} | ({"item": item} if item else {})))
-            ctx.save()
             return free
 
-        child = self._board.store.transact(work)
+        child = self._run(work)
         denied = False if self._options.get("offered") is False else None
         options = self._options.copy()
         options.update(subagent=True, offered=denied if offered is None else offered)

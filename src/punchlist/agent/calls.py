@@ -57,34 +57,28 @@ class Calls(Handle):
         durable = call_id is not None or not reads  # a read leaves nothing but a count
         changed = False
 
-        def work(tx: Transaction) -> Reply:
+        def work(ctx: AgentContext) -> Reply:
             nonlocal changed
-            now = self._board.now()
-            ctx = self._open(tx, now)
-            row = ctx.row
+            tx, row, now = ctx.tx, ctx.row, ctx.now
             self._called(ctx)
             if call_id is not None and (stored := tx.call(row, call_id)) is not None:
                 if stored.reply or not self._dialect.has_tool(name):
-                    ctx.save()
                     return _replayed(stored, fingerprint, call_id)
                 reply = self._seen_late(tx, row, stored, (name, args, call_id), now)
                 tx.save_call(row, call_id, encode_call(fingerprint, reply), at=now)
-                ctx.save()
                 return reply
             reply, changed = decide(ctx)
             if call_id is not None:
                 tx.save_call(row, call_id, encode_call(fingerprint, reply), at=now)
-            ctx.save()
             return reply
 
-        transact = partial(self._board.store.transact, work, durable=durable)
+        transact = partial(self._run, work, durable=durable)
         while True:
             try:
                 reply = transact() if task_list is None else self._board.change_tasks(task_list, transact)
                 break
             except Repeat as repeat:
                 repeat.meanwhile()
-        self._reports_recorded()
         if changed and self._dialect.layer == "todos":
             self._changed()
         return reply

@@ -162,7 +162,6 @@ class Handle:
         self.profile = profile
         self._project = project
         self._alive_at: datetime | None = None
-        self._noted = 0
         self._dialect = dialect_named(dialect)
         self._options = options
         self._settings = read_options(options, self._dialect)
@@ -287,24 +286,23 @@ class Handle:
             tx.renew(row, now)
         return row
 
-    def _open(self, tx: Transaction, now: datetime) -> AgentContext:
-        """Return the agent in a transaction of its own reports and calls, with the reports noted that were lost."""
-        ctx = AgentContext(tx, self._joined(tx, now), now, self.name)
-        lost = lost_reports(self._board.store).of(self.session, self.name)
-        if lost:
-            first, last = lost[0], lost[-1]
-            times = {"since": first.isoformat(), "until": last.isoformat()}
-            ctx.add(Draft("reports.dropped", {"count": len(lost), **times}))
-            ctx.remember(dropped=(*ctx.memory.dropped, (first, last))[-_MOST_DROPPED:])
-            ctx.save()  # grades that are given in this transaction look at it
-        self._noted = len(lost)
-        return ctx
+    def _run(self, work: Callable[[AgentContext], T], *, durable: bool = True, wait: float | None = None) -> T:
+        """Run work on this agent in one transaction, with its memory; note the reports that were lost before."""
+        lost = tuple(lost_reports(self._board.store).of(self.session, self.name))
 
-    def _reports_recorded(self) -> None:
-        """Forget the lost reports that the last transaction has noted; to be called once it is committed."""
-        if self._noted:
-            lost_reports(self._board.store).forget(self.session, self.name, self._noted)
-            self._noted = 0
+        def run(tx: Transaction) -> T:
+            now = self._board.now()
+            ctx = AgentContext(tx, self._joined(tx, now), now, self.name)
+            if lost:
+                _note_lost(ctx, lost)
+            result = work(ctx)
+            ctx.save()
+            return result
+
+        result = self._board.store.transact(run, durable=durable, wait=wait)
+        if lost:  # only now that it is committed
+            lost_reports(self._board.store).forget(self.session, self.name, len(lost))
+        return result
 
     def _attempt(self, work: Callable[[AgentContext], T], otherwise: T, *, looks: bool = False) -> T:
         """Run a step about work as it stands by now; with `looks` also as it was changed outside the board."""
@@ -324,18 +322,16 @@ class Handle:
             return self._failed(otherwise)
 
     def _transact(self, work: Callable[[AgentContext], T], *, settles: bool = False) -> T:
-        def run(tx: Transaction) -> tuple[T, list[str]]:
-            ctx = self._open(tx, self._board.now())
-            row = ctx.row
-            settled: list[str] = []
-            if settles or row.state.todos.focus is None:  # an item in focus is what a report belongs to, not a task
-                settled = settle(tx, row, ctx.now, name=self.task_list)
-            result = work(ctx)
-            ctx.save()
-            return result, settled
+        settled: list[str] = []
 
-        result, settled = self._board.store.transact(run, durable=False, wait=REPORT_WAIT)
-        self._reports_recorded()
+        def run(ctx: AgentContext) -> T:
+            row = ctx.row
+            settled.clear()
+            if settles or row.state.todos.focus is None:  # an item in focus is what a report belongs to, not a task
+                settled.extend(settle(ctx.tx, row, ctx.now, name=self.task_list))
+            return work(ctx)
+
+        result = self._run(run, durable=False, wait=REPORT_WAIT)
         for name in settled:
             self._board.tasks_changed(name)
         return result
@@ -359,6 +355,15 @@ class Handle:
 
         with suppress(StoreError):  # whoever calls has nothing to write
             self._board.store.transact(work, durable=False, wait=REPORT_WAIT)
+
+
+def _note_lost(ctx: AgentContext, lost: Sequence[datetime]) -> None:
+    """Record that reports were dropped, and when: nothing seen says nothing about that time."""
+    first, last = lost[0], lost[-1]
+    times = {"since": first.isoformat(), "until": last.isoformat()}
+    ctx.add(Draft("reports.dropped", {"count": len(lost), **times}))
+    ctx.remember(dropped=(*ctx.memory.dropped, (first, last))[-_MOST_DROPPED:])
+    ctx.save()  # grades that are given in this transaction look at it
 
 
 def _policy(dialect: Dialect, settings: AgentSettings) -> Policy:

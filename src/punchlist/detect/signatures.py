@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from functools import lru_cache
 from itertools import islice
 from typing import Any, Literal, NamedTuple, cast
 
@@ -281,7 +280,6 @@ def _own_name(tool: str) -> str:
     return tool if tool in _LISTS else _behind_server(tool) if len(tool) <= _LONGEST else ""
 
 
-@lru_cache(maxsize=512)
 def _behind_server(tool: str) -> str:
     name = _BETWEEN.split(tool)[-1]
     if name in _LISTS:

@@ -10,7 +10,6 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from functools import cache, lru_cache
 from hashlib import blake2b
 from itertools import islice
 from typing import Any, Final, cast
@@ -66,7 +65,10 @@ _PATCHES: Final = ("patch", "input", "diff", "patch_text", "patchText")
 _KNOWN: Final = frozenset((*_PATHS, *_PATH_LISTS, *_PATCHES))
 _LONGEST_PATH: Final = 240
 _WINDOW: Final = 262_144
-_PATCHED: Final = r"^(?:\*\*\* (?:Add File|Update File|Delete File|Move to): |\+\+\+ b/|--- a/)([^\t\n]{1,1000})"
+_PATCHED: Final = re.compile(
+    r"^(?:\*\*\* (?:Add File|Update File|Delete File|Move to): |\+\+\+ b/|--- a/)([^\t\n]{1,1000})",
+    re.MULTILINE,
+)
 
 
 class Watch(Struct, frozen=True):
@@ -311,15 +313,8 @@ def _short(text: Any) -> str:
 
 
 def _plain(text: Any, watch: Watch) -> str:
-    """A name without secrets: a mistyped command line may begin with one."""
-    if type(text) is str and len(text) <= _LONGEST_NAME:
-        return _plain_name(text, watch.secrets)
+    """Return a name without secrets: a mistyped command line may begin with one."""
     return redact(_short(text), watch.secrets)
-
-
-@lru_cache(maxsize=256)
-def _plain_name(name: str, secrets: re.Pattern[str] | None) -> str:
-    return redact(_short(name), secrets)
 
 
 def named_files(arguments: Any) -> tuple[str, ...]:
@@ -357,7 +352,7 @@ def _files(arguments: Any, depth: int) -> Iterator[str]:
 
 
 def _patched(patch: str) -> Iterator[str]:
-    for match in _named().finditer(patch[:_WINDOW]):
+    for match in _PATCHED.finditer(patch[:_WINDOW]):
         yield _shown(match[1])
 
 
@@ -365,11 +360,6 @@ def _shown(path: str) -> str:
     if len(path) <= _LONGEST_PATH and is_plain(path, lines=False):
         return path.strip()
     return cut(clean(path[: 4 * _LONGEST_PATH], lines=False).text.strip(), _LONGEST_PATH)
-
-
-@cache
-def _named() -> re.Pattern[str]:
-    return re.compile(_PATCHED, re.MULTILINE)
 
 
 def _type(value: object) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from functools import cache
 from math import floor, isfinite
 from typing import Any, Final, cast
 
@@ -31,6 +30,8 @@ _LONGEST_PATH: Final = 4_096
 _WINDOW: Final = 262_144
 """Characters of one text that are searched for markers."""
 
+_ESCAPE: Final = re.compile(rb"%([0-9A-Fa-f]{2})")
+_MARKER: Final = re.compile(r"^(?:FILE|MEDIA):(.+)$", re.MULTILINE)
 _MOST_KEPT: Final = 16
 _LONGEST_KEPT: Final = 240
 
@@ -127,7 +128,7 @@ class _Search:
     def _markers(self, text: str) -> None:
         if "FILE:" not in text and "MEDIA:" not in text:
             return
-        for marker in _marker().finditer(text[:_WINDOW]):
+        for marker in _MARKER.finditer(text[:_WINDOW]):
             if len(self.places) < _MOST_NODES:
                 self._add(marker[1], None)
 
@@ -174,14 +175,4 @@ def _address_path(address: str) -> str:
     """The path of a `file://` address, with what it has as percent signs."""
     _, slash, rest = address[len("file://") :].partition("/")
     plain = (slash + rest).partition("?")[0].partition("#")[0].encode("utf-8", "replace")
-    return _escape().sub(lambda found: bytes([int(found[1], 16)]), plain).decode("utf-8", "replace")
-
-
-@cache
-def _escape() -> re.Pattern[bytes]:
-    return re.compile(rb"%([0-9A-Fa-f]{2})")
-
-
-@cache
-def _marker() -> re.Pattern[str]:
-    return re.compile(r"^(?:FILE|MEDIA):(.+)$", re.MULTILINE)
+    return _ESCAPE.sub(lambda found: bytes([int(found[1], 16)]), plain).decode("utf-8", "replace")
