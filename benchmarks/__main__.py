@@ -18,6 +18,7 @@ NAMES = (
     "dialects",
     "startup",
     "reading",
+    "briefs",
     "follow",
     "bytes",
     "identity",

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from punchlist.agent.handle import Handle
     from punchlist.agent.overview import Helpers, Stall
     from punchlist.core.brief import Brief
+    from punchlist.core.overview import AgentOverview
     from punchlist.core.report import Report
     from punchlist.flows import Flows
     from punchlist.guidance.ledger import AgentCost
@@ -273,15 +274,34 @@ class Board(Observed):
 
     def report(self, *, session: str | None = None, project: Folder = None) -> Report:
         """For each item time, work, grade and evidence, and the totals: of a session, a project, or of everything."""
-        from punchlist.agent.overview import report
+        from punchlist.agent.briefs import report
 
         return report(self, session, project)
 
     def brief(self, after: int | str = 0, *, session: str | None = None, project: Folder = None) -> Brief:
         """What somebody has to know who has seen all events up to `after`; `brief.until` is where to go on."""
-        from punchlist.agent.overview import brief
+        from punchlist.agent.briefs import brief
 
         return brief(self, parse_cursor(after), session, project)
+
+    def overview(self, *, project: Folder = None) -> Sequence[AgentOverview]:
+        """Return one row per agent: its state, list and last call. Those that wait on a person come first."""
+        from punchlist.agent.briefs import overview
+
+        return overview(self, project)
+
+    def rebuild_overviews(self) -> int:
+        """Make the rows that `overview` and `brief` read anew, from the log; return how many agents there are."""
+
+        def rebuild(tx: Transaction) -> int:
+            rows = tx.overviews.all()
+            for row in rows:
+                found = tx.agent(row.session, row.agent)
+                if found is not None:
+                    tx.overviews.rebuild(row.number, found.state.todos, tx.log.of_agent(row.number))
+            return len(rows)
+
+        return self.store.transact(rebuild)
 
     # Sessions as a whole.
 

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from punchlist.agent.handle import AgentBoard, Handle
-from punchlist.config import Folder, project_of
+from punchlist.agent.handle import Handle
 from punchlist.config import lease as configured_lease
-from punchlist.core import brief as briefs
-from punchlist.core.brief import Brief, Noticed
 from punchlist.core.current_work import CurrentWork
-from punchlist.core.events import Draft, Event
-from punchlist.core.report import Report, Reporting
+from punchlist.core.events import Draft
 from punchlist.detect.findings import Finding
-from punchlist.detect.list_upkeep import STORM
 from punchlist.detect.stalls import StallOptions, StallState, check, over
 from punchlist.flows import Flows
 from punchlist.options import board_timings
@@ -160,40 +155,3 @@ def _helped(tx: Transaction, session: str, name: str, busy: Mapping[int, ChildRo
         if item is not None and item.is_open and child in busy:
             found[item.id] = (*found.get(item.id, ()), busy[child].name)
     return found
-
-
-# Reports and briefs: folds of the log of a session, of a project, or of the whole board.
-
-
-def report(board: AgentBoard, session: str | None, project: Folder) -> Report:
-    return Reporting(_log(board, session, project)).report(board.now())
-
-
-def brief(board: AgentBoard, after: int, session: str | None, project: Folder) -> Brief:
-    now = board.now()
-    found = briefs.write_brief(_log(board, session, project), after=after, now=now)
-    storms = [one for one in found.noticed if one.detector == STORM]
-    if not storms:
-        return found
-    over = board.store.read(lambda tx: [one for one in storms if _is_over(tx, one, now)])
-    return replace(found, noticed=tuple(one for one in found.noticed if one not in over))
-
-
-def _is_over(tx: Transaction, storm: Noticed, now: datetime) -> bool:
-    """True if a storm has ended by itself since: the agent calls no more, so no event told of its end."""
-    row = tx.agent(storm.session, storm.agent)
-    if row is None:
-        return True
-    until = tx.memory.load(row.number).upkeep.state.storm_until
-    return until is None or until < now
-
-
-def _log(board: AgentBoard, session: str | None, project: Folder) -> Iterator[Event]:
-    """The events of the agents of a session or a project, or all events."""
-    if session is None and project is None:
-        yield from board.events()
-        return
-    where, cursor = None if project is None else project_of(project), 0
-    while page := board.store.read(lambda tx, after=cursor: tx.log.page(session, where, after)):
-        yield from page
-        cursor = page[-1].seq

@@ -134,7 +134,7 @@ def _brief(options: Namespace) -> int:
         spent = sum(row.cost.tokens for row in board.costs(project=project))
         around = _find_around(board, project, max(0, spent - spent_before))
         items = (*done(found), *found.failed, *found.under_way)
-        code = _tell(found, around, _find_changes(board, items, found.report.committing), options)
+        code = _tell(found, around, _find_changes(board, items, None), options)
         if code == OK and not options.keep and found.until > after:
 
             def save_marks(tx: Transaction) -> None:

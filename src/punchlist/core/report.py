@@ -10,48 +10,23 @@ agents whose tool calls nobody reported are not judged, and counted apart.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple, cast
+from functools import partial
+from typing import Any, NamedTuple, Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from punchlist.core.events import Event, fold
+from punchlist.core.events import Event
 from punchlist.core.grounding.evidence import Matched, completion_before, grounded_by, match_evidence, with_unclaimed
-from punchlist.core.grounding.fold import Committing, Grounding
+from punchlist.core.grounding.fold import AgentKey, Committing, Grounding
 from punchlist.core.grounding.grades import GRADES, SOUND, Grade, regrade
 from punchlist.core.grounding.tally import NOTHING, CheckSeen, Tally, combined, latest, work_during
-from punchlist.core.grounding.tool_call import Subject, task_subject, todo_subject
+from punchlist.core.grounding.tool_call import Subject, ToolCall, task_subject, todo_subject
+from punchlist.core.overview import KeptItem, Stint, as_new, extend_stints, find_item_id, fold_item
 from punchlist.core.task import Task, TaskStatus, fold_task
-from punchlist.core.todo import Blocker, Status, TodoItem, TodoList
-
-
-class Stint(NamedTuple):
-    """A time in which something was in progress; `end` is None while it lasts."""
-
-    start: datetime
-    end: datetime | None = None
-
-
-class Stints:
-    """The stints of items and tasks, folded from the log."""
-
-    def __init__(self) -> None:
-        self._known: dict[Subject, list[Stint]] = {}
-
-    def add(self, of: Subject, status: Status | None, at: datetime) -> None:
-        """Add a status from that time on; None if the item is no longer there."""
-        known = self._known.get(of)
-        lasting = known[-1] if known and known[-1].end is None else None
-        if status is Status.IN_PROGRESS:
-            if lasting is None:
-                self._known.setdefault(of, []).append(Stint(at))
-        elif known and lasting is not None:
-            known[-1] = Stint(lasting.start, max(at, lasting.start))
-
-    def of(self, subject: Subject) -> tuple[Stint, ...]:
-        return tuple(self._known.get(subject, ()))
+from punchlist.core.todo import Blocker, Status, TodoItem
 
 
 def sum_stints(stints: tuple[Stint, ...], now: datetime) -> timedelta | None:
@@ -81,6 +56,7 @@ class TaskEntry(Struct, frozen=True):
     worker: tuple[str, str] = ("", "")
     is_gone: bool = False
     touched: int = 0
+    stints: tuple[Stint, ...] = ()
 
     @property
     def is_work(self) -> bool:
@@ -108,23 +84,26 @@ class TaskEntry(Struct, frozen=True):
 class TaskBooks:
     """Tasks as a report needs them, folded from the log."""
 
-    def __init__(self) -> None:
+    def __init__(self, events: Iterable[Event] = ()) -> None:
         self.entries: dict[Subject, TaskEntry] = {}
+        for event in events:
+            self.add(event)
 
-    def add(self, event: Event) -> Subject | None:
-        """Add an event and return the task that it is about, if any."""
+    def add(self, event: Event) -> None:
+        """Add an event that may be about a task."""
         name, number, subject = (event.data.get(part) for part in ("list", "id", "subject"))
         if not (isinstance(name, str) and isinstance(number, str) and isinstance(subject, str)):
-            return None
+            return
         of = task_subject(name, number)
         known = self.entries.get(of) or TaskEntry(Task(list=name, id=number, subject=subject))
         worker = (event.session or "", event.agent) if event.agent else known.worker
         if event.kind == "task.deleted":
             gone = known.task.status not in (TaskStatus.COMPLETED, TaskStatus.CANCELLED)
-            self.entries[of] = replace(known, is_gone=gone, touched=event.seq)
-            return of
-        self.entries[of] = TaskEntry(_folded(known.task, event), worker, touched=event.seq)
-        return of
+            stints = extend_stints(known.stints, known.item.status, event.at)
+            self.entries[of] = replace(known, is_gone=gone, touched=event.seq, stints=stints)
+            return
+        entry = TaskEntry(_folded(known.task, event), worker, touched=event.seq)
+        self.entries[of] = replace(entry, stints=extend_stints(known.stints, entry.item.status, event.at))
 
 
 def _folded(task: Task, event: Event) -> Task:
@@ -222,37 +201,118 @@ class Report(Struct, frozen=True):
     committing: tuple[Committing, ...] = ()
 
 
+class WorkSource(Protocol):
+    """The calls that were seen, from which items are judged: folded from the log, or read from the rows of a store."""
+
+    def calls(self, of: Subject) -> Sequence[ToolCall]: ...
+    def calls_by(self, session: str, agent: str) -> Sequence[ToolCall]: ...
+    def has_calls(self, session: str, agent: str) -> bool: ...
+    def has_dropped(self, of: Subject, start: datetime | None, end: datetime | None) -> bool: ...
+    def helpers(self, of: Subject) -> Sequence[AgentKey]: ...
+    def later(self, of: Subject) -> Tally: ...
+    def whole(self, of: Subject) -> Tally: ...
+
+
+def report_item(
+    of: Subject, kept: KeptItem, work: WorkSource, beside: Callable[[], Iterable[TodoItem]], now: datetime
+) -> ItemReport:
+    """Report an item of a list. `beside` gives the items of its plan."""
+    item, tally, later = kept.item, work.whole(of), work.later(of)
+    unclaimed = item.status is Status.COMPLETED and item.started_at is None and tally.is_empty
+    calls = work.calls_by(of.session, of.agent) if item.evidence or unclaimed else ()
+    if unclaimed:
+        tally = with_unclaimed(tally, item, calls, since=completion_before(item, beside()))
+    evidence = match_evidence(item.evidence, calls, until=item.finished_at)
+    grade: Grade | None = None
+    if item.status is Status.COMPLETED:
+        grade = _grade(item.grade)
+        if grade == "confirmed" or work.has_calls(of.session, of.agent) or not tally.is_empty:
+            own = grounded_by(tally, evidence, item=of.item, since=item.created_at)
+            grade = regrade(grade, own, later)
+            start = item.started_at or item.created_at
+            if grade == "asserted" and work.has_dropped(of, start, item.finished_at):
+                grade = None  # its reports may have been among those that were lost
+    stints = kept.stints or _known_stints(item)
+    return ItemReport(
+        subject=of,
+        item=item,
+        tally=tally,
+        later=later,
+        grade=grade,
+        evidence=evidence,
+        elapsed=sum_stints(stints, now),
+        is_gone=kept.is_gone,
+        touched=kept.touched,
+        commands=_commands(work, of),
+        stints=stints,
+        helpers=_helpers(work, of, item),
+    )
+
+
+def report_task(of: Subject, entry: TaskEntry, work: WorkSource, now: datetime) -> ItemReport:
+    """Report a task, under the name of the agent that worked on it last."""
+    worker, item, tally, later = entry.worker, entry.item, work.whole(of), work.later(of)
+    if tally.is_empty and item.status is Status.COMPLETED:
+        tally = work_during(work.calls_by(*worker), item.started_at, item.finished_at)
+    grade: Grade | None = None
+    if item.status is Status.COMPLETED:
+        grade = _grade(item.grade)
+        watched = work.has_calls(*worker) or not tally.is_empty
+        if watched and grade != "confirmed":
+            grade = regrade(grade, tally, later)
+    stints = entry.stints or _known_stints(item)
+    return ItemReport(
+        subject=Subject(*worker, of.item),
+        item=item,
+        tally=tally,
+        later=later,
+        grade=grade,
+        evidence=(),
+        elapsed=sum_stints(stints, now),
+        is_gone=entry.is_gone,
+        touched=entry.touched,
+        commands=_commands(work, of),
+        stints=stints,
+        helpers=_helpers(work, of, item),
+    )
+
+
+def _helpers(work: WorkSource, of: Subject, item: TodoItem) -> tuple[str, ...]:
+    return tuple(child.name for child in work.helpers(of)) if item.is_open else ()
+
+
+def _commands(work: WorkSource, of: Subject) -> tuple[str, ...]:
+    return tuple(call.preview for call in work.calls(of) if call.changes and call.kind == "shell")
+
+
 class Reporting:
     """Fold events in the order of the log, of any number of sessions, and report at any time."""
 
     def __init__(self, events: Iterable[Event] = ()) -> None:
         self.work = Grounding()
-        self.items: dict[Subject, TodoItem] = {}
-        self._gone: set[Subject] = set()
-        self._touched: dict[Subject, int] = {}
-        self._lists: dict[tuple[str, str], TodoList] = {}
+        self.items: dict[Subject, KeptItem] = {}
+        self._plans: dict[tuple[str, str], str] = {}
+        self._latest: dict[Subject, Subject] = {}
         self._tasks = TaskBooks()
-        self._stints = Stints()
         for event in events:
             self.add(event)
 
     def add(self, event: Event) -> None:
         """Add one event."""
         self.work.add(event)
-        if event.kind.startswith(("item.", "list.", "plan.started")) and event.kind != "list.refused":
-            self._list_event(event)
+        if event.kind.startswith("item."):
+            self._add_item_event(event)
+        elif event.kind == "plan.started":
+            self._plans[event.session or "", event.agent or ""] = str(event.data.get("plan_id"))
         elif event.kind.startswith("task."):
-            of = self._tasks.add(event)
-            if of is not None:
-                self._stints.add(of, self._tasks.entries[of].item.status, event.at)
+            self._tasks.add(event)
 
     def report(self, now: datetime) -> Report:
         """Return the report as of now."""
-        seen = {(agent.session, agent.name) for agent in self.work.agents()}
-        items = [self._item(of, item, seen, now) for of, item in self.items.items()]
+        items = [report_item(of, kept, self.work, partial(self._beside, of), now) for of, kept in self.items.items()]
         worked = {of for of in self.work.subjects() if not self.work.whole(of).is_empty}
         tasks = {of: entry for of, entry in self._tasks.entries.items() if entry.is_work or of in worked}
-        items.extend(self._task(of, entry, seen, now) for of, entry in tasks.items())
+        items.extend(report_task(of, entry, self.work, now) for of, entry in tasks.items())
         elsewhere = self._elsewhere({*self.items, *tasks})
         return Report(tuple(items), elsewhere, self._totals(tuple(items)), tuple(self.work.committing()))
 
@@ -262,103 +322,31 @@ class Reporting:
         found = (of for of in self.work.subjects() if of not in shown)
         return {of: self.work.whole(of) for of in found if of.item or (of.session, of.agent) not in counted}
 
-    def _task(self, of: Subject, entry: TaskEntry, seen: set[tuple[str, str]], now: datetime) -> ItemReport:
-        """Report a task, under the name of the agent that worked on it last."""
-        worker, item, tally, later = entry.worker, entry.item, self.work.whole(of), self.work.later(of)
-        if tally.is_empty and item.status is Status.COMPLETED:
-            tally = work_during(self.work.calls_by(*worker), item.started_at, item.finished_at)
-        grade: Grade | None = None
-        if item.status is Status.COMPLETED:
-            known = _grade(item.grade)
-            watched = worker in seen or not tally.is_empty
-            grade = regrade(known, tally, later) if watched and known != "confirmed" else known
-        named = Subject(*worker, of.item)
-        stints = self._stints.of(of) or _known_stints(item)
-        time, commands = sum_stints(stints, now), self._commands(of)
-        return ItemReport(
-            named,
-            item,
-            tally,
-            later,
-            grade,
-            (),
-            time,
-            entry.is_gone,
-            entry.touched,
-            commands,
-            stints,
-            self._helpers(of, item),
-        )
-
-    def _helpers(self, of: Subject, item: TodoItem) -> tuple[str, ...]:
-        return tuple(child.name for child in self.work.helpers(of)) if item.is_open else ()
-
-    def _commands(self, of: Subject) -> tuple[str, ...]:
-        return tuple(call.preview for call in self.work.calls(of) if call.changes and call.kind == "shell")
-
-    def _list_event(self, event: Event) -> None:
+    def _add_item_event(self, event: Event) -> None:
         owner = (event.session or "", event.agent or "")
-        known = self._lists.get(owner, TodoList())
-        try:
-            todos = self._lists[owner] = fold(known, event.kind, event.data)
-        except (LookupError, StopIteration, TypeError, ValueError):
-            return  # of a log whose beginning is missing, or of a later version
-        item_id = _item_id(event)
+        item_id = find_item_id(event.kind, event.data)
         if not item_id:
             return
-        of = todo_subject(*owner, todos.plan_id, item_id)
-        self._touched[of] = event.seq
-        item = next((item for item in (*todos.items, *todos.omitted) if item.id == item_id), None)
-        left = event.kind in ("item.removed", "item.omitted")
-        self._stints.add(of, None if item is None or left else item.status, event.at)
-        if item is not None:
-            self.items[of] = item
-        if left and of in self.items and self.items[of].is_open:
-            self._gone.add(of)
-        else:
-            self._gone.discard(of)
+        of = todo_subject(*owner, self._plans.get(owner, "p0"), item_id)
+        known = self.items.get(of)
+        if known is None and event.kind == "item.restored":
+            known = self._find_omitted(Subject(*owner, item_id))
+        kept = fold_item(known, event.kind, event.data, event.at, event.seq)
+        if kept is not None:
+            self.items[of] = kept
+            self._latest[Subject(*owner, item_id)] = of
 
-    def _item(self, of: Subject, item: TodoItem, seen: set[tuple[str, str]], now: datetime) -> ItemReport:
-        tally, later = self.work.whole(of), self.work.later(of)
-        unclaimed = item.status is Status.COMPLETED and item.started_at is None and tally.is_empty
-        calls = self.work.calls_by(of.session, of.agent) if item.evidence or unclaimed else []
-        if unclaimed:
-            tally = with_unclaimed(tally, item, calls, since=completion_before(item, self._beside(of)))
-        evidence = match_evidence(item.evidence, calls, until=item.finished_at)
-        grade: Grade | None = None
-        if item.status is Status.COMPLETED:
-            known = _grade(item.grade)
-            if known == "confirmed" or (of.session, of.agent) in seen or not tally.is_empty:
-                own = grounded_by(tally, evidence, item=of.item, since=item.created_at)
-                grade = regrade(known, own, later)
-                start = item.started_at or item.created_at
-                if grade == "asserted" and self.work.has_dropped(of, start, item.finished_at):
-                    grade = None  # its reports may have been among those that were lost
-            else:
-                grade = known
-        stints, touched = self._stints.of(of) or _known_stints(item), self._touched.get(of, 0)
-        time, commands = sum_stints(stints, now), self._commands(of)
-        return ItemReport(
-            of,
-            item,
-            tally,
-            later,
-            grade,
-            evidence,
-            time,
-            of in self._gone,
-            touched,
-            commands,
-            stints,
-            self._helpers(of, item),
-        )
+    def _find_omitted(self, named: Subject) -> KeptItem | None:
+        """Return an item that an earlier plan left out, as new: it comes back under the present plan."""
+        of = self._latest.get(named)
+        return None if of is None else as_new(self.items[of])
 
     def _beside(self, of: Subject) -> Iterable[TodoItem]:
         """Return the items of the same plan."""
         plan = of.item.partition("/")[0]
         return (
-            item
-            for other, item in self.items.items()
+            kept.item
+            for other, kept in self.items.items()
             if (other.session, other.agent, other.item.partition("/")[0]) == (of.session, of.agent, plan)
         )
 
@@ -375,16 +363,6 @@ class Reporting:
             failures=everything.failures,
             active=everything.active,
         )
-
-
-def _item_id(event: Event) -> str:
-    if not event.kind.startswith("item."):
-        return ""
-    given: Any = event.data.get("item")
-    found: Any = event.data.get("id") or (
-        cast("Mapping[str, Any]", given).get("id") if isinstance(given, Mapping) else ""
-    )
-    return found if isinstance(found, str) else ""
 
 
 def _grade(name: str | None) -> Grade | None:

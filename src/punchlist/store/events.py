@@ -10,6 +10,7 @@ from punchlist.core.events import Draft, Event, fold
 from punchlist.core.todo import TodoList
 from punchlist.store import records
 from punchlist.store.agents import AgentRow, LastWrite, whole_head
+from punchlist.store.overviews import OverviewRows
 from punchlist.store.queries import Queries
 from punchlist.store.records import RowDamaged, check_row, readable
 
@@ -28,12 +29,16 @@ def append_events(
 ) -> int:
     """Append events and return the number of the last one. `task` is the list and the id of the task they are about."""
     now, seq = records.microseconds(at), queries.one("last_seq")[0]
+    added: list[tuple[int, str, dict[str, Any]]] = []
     for kind, data in drafts:
         seq += 1
         revision = None if task is not None or kind in _UNNUMBERED else data.get("revision")
         body = records.encode(data)
         total = records.checksum(event_head(seq, now, kind, by, agent, revision, 1), body)
         queries.run("add_event", (seq, now, kind, by, agent, revision, total, body, *(task or (None, None))))
+        added.append((seq, kind, data))
+    if agent is not None and added:
+        OverviewRows(queries).add_events(agent, added, at)
     return seq
 
 
@@ -140,6 +145,14 @@ class LogQueries:
         name = "log_of_project" if session is None else "log_of_session"
         values = {"session": session, "project": project, "after": after, "limit": limit}
         return in_order(0, self._rows.all(name, values))
+
+    def of_agent(self, agent: int) -> Sequence[Event]:
+        """Return all events of an agent, in order."""
+        return in_order(0, self._rows.all("log_of_agent", (agent,)))
+
+    def of_task(self, task_list: int, task: int) -> Sequence[Event]:
+        """Return all events about a task, in order."""
+        return in_order(0, self._rows.all("events_of_one_task", (task_list, task)))
 
     def findings(self, agent: int, after: int) -> tuple[Sequence[Event], int]:
         """Return the findings about an agent after a cursor, raised and cleared, and the cursor to go on from."""

@@ -92,6 +92,18 @@ class ToolCallRows:
         """Return the latest calls of an agent, oldest first."""
         return [_call(agent, *row) for row in reversed(self._rows.all("tool_calls_of_agent", (agent, limit)))]
 
+    def has_any(self, agent: int) -> bool:
+        """True if any call of an agent was reported."""
+        return self._rows.one("any_tool_call", (agent,)) is not None
+
+    def of_task(self, key: str) -> list[tuple[int, ToolCall]]:
+        """Return the calls of all agents that belong to a task, each with its agent, oldest first."""
+        return [(row[0], _call(*row)) for row in self._rows.all("tool_calls_of_task", (key,))]
+
+    def after_task(self, key: str) -> list[tuple[int, ToolCall]]:
+        """Return the calls of all agents made after a task was called done, each with its agent, oldest first."""
+        return [(row[0], _call(*row)) for row in self._rows.all("tool_calls_after_task", (key,))]
+
     def items(self, agent: int) -> Sequence[str]:
         """Return the keys of all items and tasks that calls of an agent belong to, or came after."""
         return [key for (key,) in self._rows.all("items_of_tool_calls", {"agent": agent})]

@@ -25,6 +25,7 @@ from punchlist.store.agents import (
 from punchlist.store.events import ListHistory, LogQueries, append_events, in_order
 from punchlist.store.flows import FlowRows
 from punchlist.store.memory import Memories
+from punchlist.store.overviews import OverviewRows
 from punchlist.store.plans import ModeRows, PlanRows, QuestionRows
 from punchlist.store.queries import Queries
 from punchlist.store.records import check_row, readable
@@ -37,7 +38,8 @@ MINUTE = 60_000_000
 """Microseconds after which an agent's place among the recent ones is written again: its indexes change no oftener."""
 
 _DELETES = (
-    "delete_events", "delete_snapshots", "delete_calls", "delete_list", "delete_tool_calls", "delete_plans",
+    "delete_events", "delete_snapshots", "delete_calls", "delete_list", "delete_tool_calls", "delete_overview",
+    "delete_kept_items", "delete_plans",
     "delete_questions", "delete_agent",
 )  # fmt: skip
 
@@ -82,6 +84,10 @@ class Transaction(Queries):
     @property
     def flows(self) -> FlowRows:
         return FlowRows(self, self.tasks)
+
+    @property
+    def overviews(self) -> OverviewRows:
+        return OverviewRows(self)
 
     # Agents and their lists.
 
@@ -150,6 +156,7 @@ class Transaction(Queries):
             self.run("save_whole", (number, records.checksum(whole_head(number, base), whole), whole))
             if revision % SNAPSHOT_EVERY == 0:
                 self._add_snapshot(number, revision, whole)
+        self.overviews.save_list(number, todos)
         shown = records.encode_shown(state)
         total = records.checksum(row_head(number, agent.name, revision, base), since or b"", shown)
         self.run("save_list", (revision, unseen, now, base, total, since, shown, number))

@@ -131,6 +131,11 @@ class Grounding:
         state = self._agents.get(AgentKey(session, agent))
         return [] if state is None else list(state.calls.values())
 
+    def has_calls(self, session: str, agent: str) -> bool:
+        """True if any call of the agent was reported."""
+        state = self._agents.get(AgentKey(session, agent))
+        return state is not None and bool(state.calls)
+
     def every_call(self) -> list[ToolCall]:
         """Return the calls of every agent."""
         return [call for state in self._agents.values() for call in state.calls.values()]

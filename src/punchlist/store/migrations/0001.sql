@@ -119,6 +119,32 @@ CREATE INDEX open_calls ON tool_calls (agent, seq) WHERE outcome IN ('running', 
 
 CREATE INDEX loop_window ON tool_calls (agent, loop_seq) WHERE loop_seq IS NOT NULL;
 
+CREATE INDEX calls_of_task ON tool_calls (item) WHERE item LIKE 'task:%';
+
+CREATE INDEX calls_after_task ON tool_calls (after_item) WHERE after_item LIKE 'task:%';
+
+-- Read models, written with the events that they follow from; `doctor` can rebuild them. One row per agent: what its
+-- events tell of it, and its list in short.
+CREATE TABLE overviews (
+    agent INTEGER PRIMARY KEY,
+    activity BLOB,
+    list BLOB
+);
+
+-- Every item that a list ever had. `touched` is the last event about it; `is_gone`: it left its list while open.
+CREATE TABLE kept_items (
+    agent INTEGER NOT NULL,
+    plan TEXT NOT NULL,
+    id TEXT NOT NULL,
+    touched INTEGER NOT NULL,
+    status TEXT NOT NULL,
+    is_gone INTEGER NOT NULL,
+    body BLOB NOT NULL,
+    PRIMARY KEY (agent, plan, id)
+) WITHOUT ROWID;
+
+CREATE INDEX items_standing ON kept_items (agent) WHERE is_gone = 0 AND status IN ('in_progress', 'blocked', 'failed');
+
 -- The event up to which a reader of the log has come, by what it reads for.
 CREATE TABLE marks (
     name TEXT PRIMARY KEY,

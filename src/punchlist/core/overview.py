@@ -1,0 +1,245 @@
+"""Read models: what a person wants to see of each agent and item, kept up to date event by event.
+
+The store keeps these values as rows and changes them in the transaction that appends the events. Folding the whole
+log gives the same values: `report.py` does so, and `doctor` rebuilds the rows that way.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Container, Mapping
+from datetime import datetime, timedelta
+from typing import Any, Final, Literal, NamedTuple, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from punchlist.core.events import decode_item, with_fields
+from punchlist.core.grounding.fold import REPORTS, TURN_ENDS
+from punchlist.core.todo import Status, TodoItem, TodoList
+
+STALLS: Final = frozenset({"nothing_submitted", "no_runtime_event", "no_output", "silent_after_output", "timed_out"})
+"""Detectors of silence, which output ends, and the end of a turn."""
+
+WATCHED: Final = timedelta(hours=6)
+"""A silence is repeated for so long: afterwards nobody waits for its end."""
+
+_RESUMED: Final = "resumed"
+_OVER: Final = "timed_out"
+
+AgentState = Literal["new", "working", "idle", "finished"]
+
+
+# Items.
+
+
+class Stint(NamedTuple):
+    """A time in which something was in progress; `end` is None while it lasts."""
+
+    start: datetime
+    end: datetime | None = None
+
+
+def extend_stints(stints: tuple[Stint, ...], status: Status | None, at: datetime) -> tuple[Stint, ...]:
+    """Return the stints after a change of status; None if the item is no longer there."""
+    lasting = stints[-1] if stints and stints[-1].end is None else None
+    if status is Status.IN_PROGRESS:
+        return stints if lasting is not None else (*stints, Stint(at))
+    if lasting is None:
+        return stints
+    return (*stints[:-1], Stint(lasting.start, max(at, lasting.start)))
+
+
+class KeptItem(Struct, frozen=True, omit_defaults=True):
+    """An item of a list, also once the list has it no more. `first` and `touched` are its first and last event.
+
+    `is_gone`: it was taken off its list, or left out, while open.
+    """
+
+    item: TodoItem
+    first: int
+    touched: int
+    is_gone: bool = False
+    stints: tuple[Stint, ...] = ()
+
+
+def find_item_id(kind: str, data: Mapping[str, Any]) -> str:
+    """Return the id of the item that an event is about; empty if it is about none."""
+    if not kind.startswith("item."):
+        return ""
+    given: Any = data.get("item")
+    found: Any = data.get("id")
+    if not found and isinstance(given, Mapping):
+        found = cast("Mapping[str, Any]", given).get("id")
+    return found if isinstance(found, str) else ""
+
+
+def fold_item(known: KeptItem | None, kind: str, data: Mapping[str, Any], at: datetime, seq: int) -> KeptItem | None:
+    """Return an item after one more of its events; None if the log does not tell what it is."""
+    left = kind in ("item.removed", "item.omitted")
+    try:
+        if data.get("item"):
+            item = decode_item(data["item"])
+        elif known is None:
+            return None
+        else:
+            item = with_fields(known.item, data.get("set", {}))
+    except (LookupError, TypeError, ValueError):
+        return known  # of a later version
+    if known is None or not known.first:
+        known = KeptItem(item, seq, seq)
+    stints = extend_stints(known.stints, None if left else item.status, at)
+    return replace(known, item=item, touched=seq, is_gone=left and item.is_open, stints=stints)
+
+
+def as_new(kept: KeptItem) -> KeptItem:
+    """Return an item that comes back under another plan: what it is, without what happened to it under the old one."""
+    return replace(kept, first=0, stints=())
+
+
+# Agents.
+
+
+class OpenFinding(Struct, frozen=True):
+    """A finding that holds. `seq` is its event, `first` the one from which on it held."""
+
+    detector: str
+    seen: str
+    subject: str
+    at: datetime
+    seq: int
+    first: int
+
+
+class LastCall(Struct, frozen=True):
+    """The latest tool call that was reported of an agent."""
+
+    name: str
+    preview: str = ""
+    outcome: Literal["running", "ok", "failed"] = "running"
+    at: datetime | None = None
+
+
+class Activity(Struct, frozen=True, omit_defaults=True):
+    """What the events of one agent tell of it, beside its list.
+
+    `rests`: its turn is over, and it has begun no call since. `heard` is the last report on a tool call, `ended` the
+    last end of a turn.
+    """
+
+    plan_id: str = "p0"
+    state: AgentState = "new"
+    rests: bool = False
+    heard: int = 0
+    ended: int = 0
+    findings: tuple[OpenFinding, ...] = ()
+    last_call: LastCall | None = None
+    seq: int = 0
+    at: datetime | None = None
+
+    def find_news(self, after: int, now: datetime) -> tuple[OpenFinding, ...]:
+        """Return the findings after the event `after`, and earlier ones that still matter."""
+        return tuple(one for one in self.findings if one.seq > after or self._matters(one, after, now))
+
+    def _matters(self, one: OpenFinding, after: int, now: datetime) -> bool:
+        """True if a known finding is worth repeating: a lasting silence, or an agent still in the same turn."""
+        if one.detector in STALLS:
+            return one.detector != _OVER and now - one.at < WATCHED
+        return self.heard > after and self.ended < one.seq
+
+
+NO_ACTIVITY: Final = Activity()
+
+
+def fold_activity(known: Activity, kind: str, data: Mapping[str, Any], at: datetime, seq: int) -> Activity:
+    """Return the activity of an agent after one more of its events."""
+    known = replace(known, seq=seq, at=at)
+    if kind in REPORTS:
+        return _add_report(known, kind, data, at, seq)
+    if kind in TURN_ENDS:
+        is_turn = kind == "turn.ended"
+        # An agent that has finished is neither stalled nor looping; the end of a turn ends silences only.
+        findings = _without(known.findings, STALLS if is_turn else None)
+        return replace(known, state="idle" if is_turn else "finished", rests=True, ended=seq, findings=findings)
+    if kind in ("finding.raised", "finding.cleared"):
+        return replace(known, findings=_fold_findings(known.findings, kind, data, at, seq))
+    if kind == "plan.started" and isinstance(plan := data.get("plan_id"), str):
+        return replace(known, plan_id=plan)
+    if kind.startswith("list.") or kind == "agent.output":
+        return replace(known, state="working" if known.state == "new" else known.state)
+    return known
+
+
+def _add_report(known: Activity, kind: str, data: Mapping[str, Any], at: datetime, seq: int) -> Activity:
+    call = known.last_call
+    name = str(data.get("name") or ("" if call is None else call.name))
+    if kind == "tool.started":
+        call = LastCall(name, str(data.get("preview", "")), "running", at)
+        return replace(known, state="working", rests=False, heard=seq, last_call=call)
+    if kind == "tool.updated":
+        return replace(known, heard=seq)
+    failed = kind == "tool.failed" or bool(data.get("is_error"))
+    preview = call.preview if call is not None and call.name == name else ""
+    return replace(known, heard=seq, last_call=LastCall(name, preview, "failed" if failed else "ok", at))
+
+
+def _fold_findings(
+    known: tuple[OpenFinding, ...], kind: str, data: Mapping[str, Any], at: datetime, seq: int
+) -> tuple[OpenFinding, ...]:
+    detector, seen, subject = (str(data.get(name, "")) for name in ("detector", "seen", "subject"))
+    if kind == "finding.cleared":
+        if detector == _RESUMED:
+            return _without(known, STALLS)
+        return tuple(one for one in known if (one.detector, one.subject) != (detector, subject))
+    if detector in STALLS:
+        known = _without(known, STALLS)  # one silence, however far it has come
+    found = OpenFinding(detector, seen, subject, at, seq, seq)
+    for place, one in enumerate(known):
+        if (one.detector, one.subject) == (detector, subject):
+            return (*known[:place], replace(found, first=one.first), *known[place + 1 :])
+    return (*known, found)
+
+
+def _without(known: tuple[OpenFinding, ...], detectors: Container[str] | None) -> tuple[OpenFinding, ...]:
+    """Drop the findings of these detectors, or all."""
+    if detectors is None:
+        return ()
+    return tuple(one for one in known if one.detector not in detectors)
+
+
+# Lists, and the row for a person.
+
+
+class ListSummary(Struct, frozen=True, omit_defaults=True):
+    """A list in numbers: items by status, completed ones by grade, and the item in focus."""
+
+    focus: str | None = None
+    counts: Mapping[str, int] = {}
+    grades: Mapping[str, int] = {}
+
+
+def summarise_list(todos: TodoList) -> ListSummary:
+    """Count the items of a list."""
+    focus = todos.focus
+    counts = Counter(item.status.value for item in todos.items)
+    grades = Counter(item.grade for item in todos.items if item.grade is not None)
+    return ListSummary(None if focus is None else focus.label, dict(counts), dict(grades))
+
+
+class AgentOverview(Struct, frozen=True, kw_only=True):
+    """The row of one agent, for a person who looks at all of them.
+
+    `waits` says what waits on a person: questions and plans. `findings` are those of detectors that hold.
+    """
+
+    project: str
+    session: str
+    agent: str
+    state: AgentState
+    focus: str | None = None
+    counts: Mapping[str, int] = {}
+    grades: Mapping[str, int] = {}
+    last_call: LastCall | None = None
+    waits: tuple[str, ...] = ()
+    findings: tuple[OpenFinding, ...] = ()
+    at: datetime | None = None

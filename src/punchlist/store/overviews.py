@@ -1,0 +1,183 @@
+"""Read models as rows: the activity and the list of each agent in short, and every item that a list ever had.
+
+They change in the transaction that appends the events, and can be rebuilt from the log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+
+import msgspec
+
+from punchlist.core.events import Event
+from punchlist.core.overview import (
+    NO_ACTIVITY,
+    Activity,
+    KeptItem,
+    ListSummary,
+    as_new,
+    find_item_id,
+    fold_activity,
+    fold_item,
+    summarise_list,
+)
+from punchlist.core.todo import TodoList
+from punchlist.store import records
+from punchlist.store.queries import Queries
+from punchlist.store.records import RowDamaged
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode_activity = msgspec.msgpack.Decoder(Activity).decode
+_decode_summary = msgspec.msgpack.Decoder(ListSummary).decode
+_decode_item = msgspec.msgpack.Decoder(KeptItem).decode
+
+
+class OverviewRow(NamedTuple):
+    """An agent with its read models; `started_for` is the key of the item that its parent started it for."""
+
+    number: int
+    session: str
+    agent: str
+    project: str
+    parent: int | None
+    started_for: str
+    activity: Activity
+    list: ListSummary
+
+
+class KeptRow(NamedTuple):
+    """An item, with its agent and the plan that it belongs to."""
+
+    agent: int
+    plan: str
+    kept: KeptItem
+
+
+class LoggedFact(NamedTuple):
+    """An event without its data; `task` is the list and the id of the task that it is about."""
+
+    seq: int
+    kind: str
+    agent: int | None
+    task: tuple[int, int] | None
+
+
+class OverviewRows:
+    """Reads and writes read models, within one transaction."""
+
+    def __init__(self, rows: Queries) -> None:
+        self._rows = rows
+
+    def add_events(self, agent: int, events: Iterable[tuple[int, str, dict[str, Any]]], at: datetime) -> None:
+        """Bring the rows of an agent up to date with events that are appended to its log."""
+        activity = self.load_activity(agent)
+        for seq, kind, data in events:
+            activity = fold_activity(activity, kind, data, at, seq)
+            item_id = find_item_id(kind, data)
+            if item_id:
+                self._add_item_event(agent, activity.plan_id, item_id, kind, data, at, seq)
+            elif kind == "agent.spawned":
+                self._wake_child(agent, data.get("child"))
+        self._rows.run("save_activity", (agent, records.seal(_encode(activity))))
+
+    def _add_item_event(
+        self, agent: int, plan: str, item_id: str, kind: str, data: dict[str, Any], at: datetime, seq: int
+    ) -> None:
+        known = self.find_item(agent, plan, item_id)
+        if known is None and kind == "item.restored":
+            earlier = self._rows.one("latest_kept_item", (agent, item_id))  # of the plan that left it out
+            known = None if earlier is None else as_new(_item(earlier[0]))
+        kept = fold_item(known, kind, data, at, seq)
+        if kept is not None:
+            values = (agent, plan, item_id, kept.touched, kept.item.status.value, kept.is_gone)
+            self._rows.run("save_kept_item", (*values, records.seal(_encode(kept))))
+
+    def _wake_child(self, parent: int, name: Any) -> None:
+        """A child that is started again is at work again."""
+        found = self._rows.one("find_child", {"parent": parent, "name": name}) if isinstance(name, str) else None
+        if found is not None:
+            activity = self.load_activity(found[0])
+            if activity.rests:
+                awake = msgspec.structs.replace(activity, rests=False)
+                self._rows.run("save_activity", (found[0], records.seal(_encode(awake))))
+
+    def save_list(self, agent: int, todos: TodoList) -> None:
+        """Keep the list of an agent in short."""
+        self._rows.run("save_summary", (agent, records.seal(_encode(summarise_list(todos)))))
+
+    def load_activity(self, agent: int) -> Activity:
+        found = self._rows.one("find_activity", (agent,))
+        return NO_ACTIVITY if found is None or found[0] is None else _unsealed(found[0], _decode_activity)
+
+    def all(self, *, session: str | None = None, project: str | None = None) -> Sequence[OverviewRow]:
+        """Return the agents of a session, of a project or of the board, oldest first."""
+        found: list[OverviewRow] = []
+        for row in self._rows.all("overviews", {"session": session, "project": project}):
+            number, its_session, name, where, parent, started_for, activity, summary = row
+            known = NO_ACTIVITY if activity is None else _unsealed(activity, _decode_activity)
+            short = ListSummary() if summary is None else _unsealed(summary, _decode_summary)
+            found.append(OverviewRow(number, its_session, name, where, parent, started_for or "", known, short))
+        return found
+
+    # Items.
+
+    def find_item(self, agent: int, plan: str, item_id: str) -> KeptItem | None:
+        found = self._rows.one("find_kept_item", (agent, plan, item_id))
+        return None if found is None else _item(found[0])
+
+    def standing_items(self) -> Sequence[KeptRow]:
+        """Return the items that are in progress, blocked or failed, and still on a list."""
+        return [KeptRow(agent, plan, _item(body)) for agent, plan, body in self._rows.all("standing_items")]
+
+    def completed_items(self, agent: int) -> Sequence[KeptRow]:
+        """Return all completed items of an agent."""
+        return [KeptRow(agent, plan, _item(body)) for plan, body in self._rows.all("completed_items", (agent,))]
+
+    def items_of_plan(self, agent: int, plan: str) -> Sequence[KeptItem]:
+        return [_item(body) for (body,) in self._rows.all("items_of_plan", (agent, plan))]
+
+    # The log since a cursor.
+
+    def facts_since(self, after: int) -> Iterable[LoggedFact]:
+        """Return the events after a cursor, without their data."""
+        for seq, kind, agent, task_list, task in self._rows.all("facts_since", (after,)):
+            yield LoggedFact(seq, kind, agent, None if task_list is None else (task_list, task))
+
+    def tasks_of_agents(self, agents: Iterable[int]) -> set[tuple[int, int]]:
+        """Return the tasks about which any of these agents has an event."""
+        return {(task_list, task) for agent in agents for task_list, task in self._rows.all("tasks_in_log", (agent,))}
+
+    def tasks_finished_since(self, agent: int, at: datetime) -> Sequence[tuple[int, int]]:
+        """Return the tasks about which an agent has an event, and that were finished since."""
+        return self._rows.all("tasks_finished_since", {"agent": agent, "at": records.microseconds(at)})
+
+    def standing_tasks(self) -> Sequence[tuple[int, int]]:
+        """Return the tasks that are in progress, waiting or failed."""
+        return self._rows.all("standing_tasks")
+
+    def task_lists(self) -> dict[str, tuple[int, str]]:
+        """Return the number and the project of each list of tasks, by its name."""
+        return {name: (number, project) for number, name, project in self._rows.all("names_of_task_lists")}
+
+    # Rebuilding.
+
+    def rebuild(self, agent: int, todos: TodoList, log: Iterable[Event]) -> None:
+        """Replace the rows of an agent by a fold of its log."""
+        for name in ("delete_overview", "delete_kept_items"):
+            self._rows.run(name, {"agent": agent})
+        for event in log:
+            self.add_events(agent, [(event.seq, event.kind, dict(event.data))], event.at)
+        self.save_list(agent, todos)
+
+
+def _unsealed(sealed: Any, decode: Any) -> Any:
+    try:
+        return decode(records.unsealed(sealed))
+    except (TypeError, ValueError, msgspec.MsgspecError) as error:
+        raise RowDamaged("a read model is not what was written; `punchlist doctor` rebuilds it") from error
+
+
+def _item(sealed: Any) -> KeptItem:
+    return _unsealed(sealed, _decode_item)

@@ -1,0 +1,81 @@
+-- name: find_activity
+SELECT activity FROM overviews WHERE agent = ?;
+
+-- name: save_activity
+INSERT INTO overviews (agent, activity) VALUES (?, ?)
+ON CONFLICT (agent) DO UPDATE SET activity = excluded.activity;
+
+-- name: save_summary
+INSERT INTO overviews (agent, list) VALUES (?, ?) ON CONFLICT (agent) DO UPDATE SET list = excluded.list;
+
+-- name: overviews
+SELECT a.id, a.session, a.name, a.project, a.parent, a.started_for, o.activity, o.list
+FROM agents a LEFT JOIN overviews o ON o.agent = a.id
+WHERE (:session IS NULL OR a.session = :session)
+  AND (:project IS NULL OR a.session IN (SELECT id FROM sessions WHERE project = :project))
+ORDER BY a.id;
+
+-- name: find_child
+SELECT c.id FROM agents p JOIN agents c ON c.session = p.session AND c.name = :name WHERE p.id = :parent;
+
+-- name: find_kept_item
+SELECT body FROM kept_items WHERE agent = ? AND plan = ? AND id = ?;
+
+-- name: latest_kept_item
+SELECT body FROM kept_items WHERE agent = ? AND id = ? ORDER BY touched DESC LIMIT 1;
+
+-- name: save_kept_item
+INSERT INTO kept_items (agent, plan, id, touched, status, is_gone, body) VALUES (?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (agent, plan, id) DO UPDATE SET touched = excluded.touched, status = excluded.status,
+  is_gone = excluded.is_gone, body = excluded.body;
+
+-- name: standing_items
+SELECT agent, plan, body FROM kept_items
+WHERE is_gone = 0 AND status IN ('in_progress', 'blocked', 'failed') ORDER BY agent;
+
+-- name: completed_items
+SELECT plan, body FROM kept_items WHERE agent = ? AND status = 'completed';
+
+-- name: items_of_plan
+SELECT body FROM kept_items WHERE agent = ? AND plan = ?;
+
+-- name: facts_since
+SELECT seq, kind, agent, task_list, task FROM events WHERE seq > ? ORDER BY seq;
+
+-- name: tasks_in_log
+SELECT DISTINCT task_list, task FROM events WHERE agent = ? AND task_list IS NOT NULL;
+
+-- name: tasks_finished_since
+SELECT DISTINCT t.list, t.id FROM events e JOIN tasks t ON t.list = e.task_list AND t.id = e.task
+WHERE e.agent = :agent AND e.task_list IS NOT NULL AND t.finished_at >= :at;
+
+-- name: standing_tasks
+SELECT list, id FROM tasks WHERE status IN ('in_progress', 'waiting', 'failed');
+
+-- name: names_of_task_lists
+SELECT number, name, project FROM task_lists;
+
+-- name: events_of_one_task
+SELECT e.seq, e.at, e.kind, e.author, e.agent, e.revision, e.v, e.sum, e.data, coalesce(a.project, l.project),
+  coalesce(a.session, l.session), a.name
+FROM events e LEFT JOIN agents a ON a.id = e.agent JOIN task_lists l ON l.number = e.task_list
+WHERE e.task_list = ? AND e.task = ? ORDER BY e.seq;
+
+-- name: log_of_agent
+SELECT e.seq, e.at, e.kind, e.author, e.agent, e.revision, e.v, e.sum, e.data, a.project, a.session, a.name
+FROM agents a JOIN events e ON e.agent = a.id WHERE a.id = ? ORDER BY e.seq;
+
+-- name: tool_calls_of_task
+SELECT agent, id, sum, body FROM tool_calls WHERE item = ? AND item LIKE 'task:%' ORDER BY seq;
+
+-- name: tool_calls_after_task
+SELECT agent, id, sum, body FROM tool_calls WHERE after_item = ? AND after_item LIKE 'task:%' ORDER BY seq;
+
+-- name: any_tool_call
+SELECT 1 FROM tool_calls WHERE agent = ? LIMIT 1;
+
+-- name: delete_overview
+DELETE FROM overviews WHERE agent = :agent;
+
+-- name: delete_kept_items
+DELETE FROM kept_items WHERE agent = :agent;

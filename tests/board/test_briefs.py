@@ -1,0 +1,231 @@
+"""Briefs and overviews are read from rows, and are what the whole log says."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from punchlist import Board
+from punchlist.core.brief import Brief, write_brief
+from punchlist.core.overview import AgentOverview, summarise_list
+from punchlist.detect.list_upkeep import STORM
+from punchlist.errors import PunchlistError
+from punchlist.testing import FakeClock
+from tests.board.strategies import TOOLS, Call, calls, edits
+from tests.sizes import size
+
+examples = settings(max_examples=size(60, 5_000), deadline=None, print_blob=True)
+
+Step = Callable[[Board, FakeClock], object]
+sessions = st.sampled_from(["s1", "s1", "s1", "s2"])
+agents = st.sampled_from(["main", "main", "main", "other"])
+commands = st.sampled_from(["pytest -q", "git commit -m x", "ls", "echo hi", "sed -i s/a/b/ a.py"])
+results = st.sampled_from(["3 passed in 0.1s", "1 failed, 2 passed in 0.1s", "", "[main 3fa2b1c] Paint"])
+call_ids = st.sampled_from(["a", "b", "c", "d", "e"])
+plain: st.SearchStrategy[Call] = st.sampled_from(
+    [
+        ("punchlist", {"set": ["Paint", "Sweep", "Mop"], "start": "1"}),
+        ("punchlist", {"set": ["Paint", "Dust"]}),
+        ("punchlist", {"start": "1"}),
+        ("punchlist", {"start": "2"}),
+        ("punchlist", {"done": ["1"]}),
+        ("punchlist", {"done": ["2", "3"]}),
+        ("punchlist", {"set": [{"text": "Paint", "status": "failed"}, "Sweep"]}),
+        ("punchlist", {"block": {"2": "no paint"}}),
+        ("punchlist", {"done": ["1", "2", "3"]}),
+    ]
+)
+
+
+def listed(session: str, name: str, call: Call) -> Step:
+    def step(board: Board, _clock: FakeClock) -> object:
+        return board.agent(name, session=session, dialect=call[0]).call(TOOLS[call[0]], call[1])
+
+    return step
+
+
+def edited(session: str, name: str, change: Any) -> Step:
+    return lambda board, _clock: board.agent(name, session=session).edit(change, by="ada")
+
+
+def undone(session: str, name: str) -> Step:
+    return lambda board, _clock: board.agent(name, session=session).undo(by="ada")
+
+
+def started(session: str, name: str, call_id: str, command: str) -> Step:
+    return lambda board, _clock: board.agent(name, session=session).tool_started(call_id, "Bash", {"command": command})
+
+
+def ended(session: str, name: str, call_id: str, result: str, code: int) -> Step:
+    return lambda board, _clock: board.agent(name, session=session).tool_finished(call_id, result, exit_code=code)
+
+
+def worked(session: str, name: str, call_id: str, command: str, result: str) -> Step:
+    def step(board: Board, clock: FakeClock) -> None:
+        started(session, name, call_id, command)(board, clock)
+        clock.advance(1)
+        ended(session, name, call_id, result, 0)(board, clock)
+
+    return step
+
+
+def helped(session: str, name: str, command: str, result: str, ends: bool) -> Step:
+    def step(board: Board, clock: FakeClock) -> None:
+        child = board.agent(name, session=session).spawn("explore")
+        child.tool_started("x", "Bash", {"command": command})
+        clock.advance(1)
+        if ends:
+            child.tool_finished("x", result, exit_code=0)
+            child.finished()
+
+    return step
+
+
+def turned(session: str, name: str, is_end: bool) -> Step:
+    def step(board: Board, _clock: FakeClock) -> None:
+        agent = board.agent(name, session=session)
+        if is_end:
+            agent.finished()
+        else:
+            agent.user_turn()
+
+    return step
+
+
+def tasked(session: str, name: str, verb: str, number: str) -> Step:
+    def step(board: Board, _clock: FakeClock) -> None:
+        tasks = board.agent(name, session=session).tasks("work")
+        match verb:
+            case "create":
+                tasks.create("Ship it")
+                tasks.claim(name)
+            case "claim":
+                tasks.claim(name)
+            case "complete":
+                tasks.complete(number)
+            case "fail":
+                tasks.fail(number, "no")
+            case "wait":
+                tasks.wait(number)
+            case _:
+                board.tasks("work", by="ada").delete(number)
+
+    return step
+
+
+def passed(seconds: int) -> Step:
+    return lambda _board, clock: clock.advance(seconds)
+
+
+steps: st.SearchStrategy[Step] = st.one_of(
+    st.builds(listed, sessions, agents, calls),
+    st.builds(listed, sessions, agents, plain),
+    st.builds(listed, sessions, agents, plain),
+    st.builds(listed, sessions, agents, plain),
+    st.builds(worked, sessions, agents, call_ids, commands, results),
+    st.builds(worked, sessions, agents, call_ids, commands, results),
+    st.builds(edited, sessions, agents, edits),
+    st.builds(undone, sessions, agents),
+    st.builds(started, sessions, agents, call_ids, commands),
+    st.builds(started, sessions, agents, call_ids, commands),
+    st.builds(ended, sessions, agents, call_ids, results, st.sampled_from([0, 1])),
+    st.builds(ended, sessions, agents, call_ids, results, st.sampled_from([0, 1])),
+    st.builds(helped, sessions, agents, commands, results, st.booleans()),
+    st.builds(turned, sessions, agents, st.booleans()),
+    st.builds(
+        tasked,
+        sessions,
+        agents,
+        st.sampled_from(["create", "claim", "complete", "fail", "wait", "x"]),
+        st.sampled_from("123"),
+    ),
+    st.builds(passed, st.sampled_from([0, 1, 60, 4000])),
+)
+
+
+def play(board: Board, clock: FakeClock, history: list[Step]) -> None:
+    for step in history:
+        clock.advance(1)
+        with suppress(PunchlistError):  # refused: the history goes on without it
+            step(board, clock)
+
+
+def folded_brief(board: Board, after: int) -> Brief:
+    return write_brief(board.events(), after=after, now=board.now())
+
+
+@examples
+@given(st.lists(steps, max_size=25), st.integers(0, 100))
+def test_a_brief_from_rows_is_the_fold_of_the_whole_log(history: list[Step], share: int) -> None:
+    clock = FakeClock()
+    with Board.open("memory:", clock=clock) as board:
+        play(board, clock, history)
+        last = board.store.last_seq()
+        for after in {0, last * share // 100, last}:
+            expected = folded_brief(board, after)
+            if all(one.detector != STORM for one in expected.noticed):  # a storm ends by itself, which no event tells
+                assert board.brief(after) == expected
+
+
+@examples
+@given(st.lists(steps, max_size=25), st.integers(0, 100), sessions)
+def test_a_brief_of_a_session_is_the_fold_of_its_log(history: list[Step], share: int, session: str) -> None:
+    clock = FakeClock()
+    with Board.open("memory:", clock=clock) as board:
+        play(board, clock, history)
+        after = board.store.last_seq() * share // 100
+        log = board.store.read(lambda tx: tx.log.page(session, None, 0, 10_000))
+        expected = write_brief(log, after=after, now=board.now())
+        if all(one.detector != STORM for one in expected.noticed):
+            assert board.brief(after, session=session) == expected
+
+
+@examples
+@given(st.lists(steps, max_size=20))
+def test_rebuilt_rows_are_those_that_were_kept(history: list[Step]) -> None:
+    clock = FakeClock()
+    with Board.open("memory:", clock=clock) as board:
+        play(board, clock, history)
+        before, told = board.store.read(lambda tx: tx.overviews.all()), board.brief()
+        board.rebuild_overviews()
+        assert board.store.read(lambda tx: tx.overviews.all()) == before
+        assert board.brief() == told
+
+
+@pytest.fixture
+def board() -> Board:
+    return Board.open("memory:", clock=FakeClock())
+
+
+def row_of(board: Board, agent: str) -> AgentOverview:
+    return next(row for row in board.overview() if row.agent == agent)
+
+
+def test_an_overview_has_one_row_per_agent_and_what_waits_on_a_person_first(board: Board) -> None:
+    asker, worker = board.agent("asker", session="s"), board.agent("worker", session="s")
+    asker.call("todo", {"set": ["Paint"], "start": "1"})
+    asker.ask("1", "Which colour?")
+    worker.call("todo", {"set": ["Sweep", "Mop"], "start": "1"})
+    worker.tool_started("c", "Bash", {"command": "pytest -q"})
+    assert [row.agent for row in board.overview()] == ["asker", "worker"]
+    assert row_of(board, "asker").waits == ("asks: Which colour?",)
+    found = row_of(board, "worker")
+    assert (found.state, found.focus, found.counts) == ("working", "Sweep", {"in_progress": 1, "pending": 1})
+    assert found.last_call is not None
+    assert (found.last_call.name, found.last_call.outcome) == ("Bash", "running")
+
+
+def test_an_overview_tells_how_the_last_call_went_and_how_completions_are_graded(board: Board) -> None:
+    agent = board.agent("main", session="s")
+    agent.call("todo", {"set": ["Test"], "start": "1"})
+    agent.tool_started("c", "Bash", {"command": "pytest -q"})
+    agent.tool_finished("c", "3 passed in 0.1s", exit_code=0)
+    agent.call("todo", {"done": ["1"]})
+    agent.finished()
+    found = row_of(board, "main")
+    assert found.last_call is not None
+    assert (found.state, found.last_call.outcome, found.grades) == ("finished", "ok", {"verified": 1})
+    assert found.counts == summarise_list(agent.todos).counts == {"completed": 1}
