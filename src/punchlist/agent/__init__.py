@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from hashlib import blake2b
+
 from punchlist.agent.calls import Calls
 from punchlist.agent.edits import Edits
-from punchlist.agent.handle import PROFILES, AgentContext, Mode, check_name
+from punchlist.agent.handle import LONGEST_ID, PROFILES, AgentContext, Mode, check_name
 from punchlist.agent.overview import CurrentWorks
 from punchlist.agent.plans import Plans
 from punchlist.agent.questions import Questions
@@ -34,15 +36,15 @@ class Agent(Calls, Edits, Subagents, Plans, Questions, CurrentWorks, Recovery):
         otherwise. An agent that has been denied the tool by its host denies it to its children.
         """
         check_name("agent", name)
-        if label is not None:
-            from punchlist.text.redaction import redact  # labels are prompts of people and models, and are shown
-
-            label = redact(label, self._policy.secrets)
+        label = self._clean_label(label)
+        spawn_id = id
+        if id is not None and len(id) > LONGEST_ID:  # a hash is the same each time, too
+            spawn_id = f"#{blake2b(id.encode(errors='replace'), digest_size=16).hexdigest()}"
 
         def work(ctx: AgentContext) -> str:
             tx, row, now = ctx.tx, ctx.row, ctx.now
             self._called(ctx)
-            if id is not None and (known := tx.spawned(self.session, row.number, id)) is not None:
+            if spawn_id is not None and (known := tx.spawned(self.session, row.number, spawn_id)) is not None:
                 return known
             taken = tx.names(self.session)
             number = 1
@@ -52,7 +54,7 @@ class Agent(Calls, Edits, Subagents, Plans, Questions, CurrentWorks, Recovery):
                 free = f"{name}-{number}"
             check_name("agent", free)
             made = tx.add_agent(
-                self.session, free, project=row.project, at=now, parent=row.number, label=label, spawn_id=id
+                self.session, free, project=row.project, at=now, parent=row.number, label=label, spawn_id=spawn_id
             )
             item = self._lit_up(ctx, made)
             ctx.add(Draft("agent.spawned", {"child": free, "label": label} | ({"item": item} if item else {})))

@@ -12,7 +12,7 @@ import msgspec
 
 from punchlist.agent import detectors
 from punchlist.agent.grading import doubt, graded, judge_claims, refusal
-from punchlist.agent.handle import AgentContext, Handle
+from punchlist.agent.handle import LONGEST_ID, AgentContext, Handle
 from punchlist.agent.plans import answer_plan_call
 from punchlist.core.apply import Applied, apply
 from punchlist.core.commands import Command, Elsewhere, Problem, Query, Repeat, Replace
@@ -53,6 +53,9 @@ class Calls(Handle):
             self._alive()
             return reply_unknown_tool(self.tools, str(name))
         call_id = None if call_id is None else repair(str(call_id))
+        if call_id is not None and len(call_id) > LONGEST_ID:
+            text = f"The id of this call has {len(call_id)} characters; at most {LONGEST_ID} fit. Nothing was changed."
+            return reply_invalid(Invalid(text, code="call_id_too_long"))
         fingerprint = b"" if call_id is None else fingerprint_of(f"{self.dialect}/{name}", args)
         durable = call_id is not None or not reads  # a read leaves nothing but a count
         changed = False

@@ -27,10 +27,16 @@ from punchlist.store import AgentRow, Store, Transaction
 from punchlist.tasks.fields import list_name
 from punchlist.tasks.handle import TaskBoard
 from punchlist.tasks.work import Work
+from punchlist.text import clean, cut
+from punchlist.text.redaction import redact
 
 Mode = Literal["execute", "plan"]
 PROFILES = ("quiet", "classic", "off")
 _LONGEST_NAME = 200
+_LONGEST_LABEL = 200
+LONGEST_ID: Final = 500
+"""Characters of a call id or a spawn id: it is stored, and compared at every call."""
+
 _A_SECOND = timedelta(seconds=1)
 _MOST_DROPPED = 16
 """Times of lost reports that are remembered, the latest ones."""
@@ -271,6 +277,13 @@ class Handle:
                 work = self._board.store.transact
                 for changed in work(lambda tx: settle(tx, row, now, name=name), durable=False, wait=REPORT_WAIT):
                     self._board.tasks_changed(changed)
+
+    def _clean_label(self, label: str | None) -> str | None:
+        """Return a label as it is kept and shown: one line without secrets. It may be the whole prompt of a child."""
+        if label is None:
+            return None
+        start = clean(label[: 10 * _LONGEST_LABEL], lines=False).text  # redacting all of a long prompt would be slow
+        return cut(redact(start, self._policy.secrets), _LONGEST_LABEL)
 
     def _changed(self) -> None:
         """Tell the observers of the board that the list changed."""

@@ -204,7 +204,7 @@ class Recovery(Handle):
         return encode_call(_fingerprint(dialect.name, call), dialect.render(result))
 
     def _add_agent(self, tx: Transaction, now: datetime, label: str | None) -> AgentRow:
-        row = tx.add_agent(self.session, self.name, project=self._project, at=now, label=label)
+        row = tx.add_agent(self.session, self.name, project=self._project, at=now, label=self._clean_label(label))
         tx.add_events(row, [Draft("agent.joined", {"project": row.project})], by=self.name, at=now)
         return row
 

@@ -389,9 +389,11 @@ def as_text(value: object) -> str:
 
 def short(text: str) -> str:
     """Return a name or id as it is recorded: short and without secrets. Two that differ in a secret still differ."""
-    name = repair(as_text(text))[:_LONGEST]
-    kept = redact(name)
-    return name if kept == name else f"{kept}#{blake2b(name.encode(), digest_size=4).hexdigest()}"
+    name = repair(as_text(text))
+    kept = redact(name[:_LONGEST])
+    if kept == name:
+        return name
+    return f"{kept}#{blake2b(name.encode(), digest_size=4).hexdigest()}"
 
 
 def _without_empty(data: dict[str, Any]) -> dict[str, Any]:
