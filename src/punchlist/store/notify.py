@@ -92,7 +92,7 @@ class Notifier:
         self._changed = threading.Condition()
         self._waiting = 0
 
-    def close(self, *, wait: bool = True) -> None:
+    def stop(self, *, wait: bool = True) -> None:
         """Wake those who wait, and end the listener; `wait` until its thread has ended."""
         self._closed = True
         if wait:
@@ -100,6 +100,9 @@ class Notifier:
                 self._changed.notify_all()
         if self._listener is not None:
             self._listener.stop(wait=wait)
+
+    def close(self) -> None:
+        """Close the file. Nobody may announce meanwhile: another file may get its handle's number."""
         handle, self._handle = self._handle, None
         if handle is not None:
             os.close(handle)

@@ -119,6 +119,7 @@ class SqliteStore:
             tx = self._begin(durable)
             result = work(tx)
             tx.connection.execute("COMMIT")
+            self._notifier.announce()  # with the lock held: `close` must not close the notify file meanwhile
         except BaseException as error:
             self._roll_back(error)
             if isinstance(error, sqlite3.Error):
@@ -135,7 +136,6 @@ class SqliteStore:
                     interrupted = error
             if interrupted is not None:
                 raise interrupted
-            self._notifier.announce()
         return result
 
     def _begin(self, durable: bool) -> Transaction:
@@ -246,9 +246,10 @@ class SqliteStore:
         if self._closed:
             return
         self._closed = True
-        self._notifier.close()
+        self._notifier.stop()
         with self._lock.threads, self._read_lock:
             self._disconnect(_CLOSING)
+            self._notifier.close()
             self._lock.close()
 
     def __del__(self) -> None:
@@ -256,8 +257,9 @@ class SqliteStore:
         with suppress(Exception):  # the interpreter may be half gone, or the board was never open
             if not self._closed:
                 self._closed = True
-                self._notifier.close(wait=False)
+                self._notifier.stop(wait=False)
                 self._disconnect(0.0)
+                self._notifier.close()
                 self._lock.close()
 
     def _disconnect(self, seconds: float) -> None:
