@@ -1,45 +1,172 @@
-"""The board: all agents' lists and everything that happened, in one place."""
+"""The board: the lists of all agents and the log of events, in one place; its clock, and its observers."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from datetime import UTC, datetime
+from contextlib import AbstractContextManager, ExitStack
+from datetime import UTC, datetime, timedelta
+from functools import partial
 from time import monotonic, sleep
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Protocol, Self, TypeVar, Unpack
 
-from punchlist.clock import Clock, SteadyClock, system_clock
 from punchlist.config import Folder, gate_commands, project_of, session_id
 from punchlist.config import durability as configured_durability
 from punchlist.config import lease as configured_lease
+from punchlist.core.brief import Brief
 from punchlist.core.events import Draft, Event, parse_cursor
+from punchlist.core.overview import AgentOverview
+from punchlist.core.recovery import adopt
+from punchlist.core.report import Report
+from punchlist.core.task import FLOWS
+from punchlist.core.todo import ListState, TodoList
 from punchlist.errors import SessionExists, SessionUnknown, StoreClosed
-from punchlist.observers import Observed
+from punchlist.flows import Flows
 from punchlist.store import Durability, ListRow, SessionRow, Store, Transaction, open_store
+from punchlist.store.plans import PlanRow, QuestionRow
+from punchlist.store.task_rows import TaskListRow
+from punchlist.tasks import Tasks, Work
+from punchlist.tasks.gates import Check, Gate, make_gate
 
+# Imports of `punchlist.agent` are inside functions: a command that only shows lists or tasks starts without dialects.
 if TYPE_CHECKING:
-    from typing import Unpack
-
     from punchlist.agent import Agent, AgentOptions
     from punchlist.agent.handle import Handle
     from punchlist.agent.overview import Helpers, Stall
-    from punchlist.core.brief import Brief
-    from punchlist.core.overview import AgentOverview
-    from punchlist.core.report import Report
-    from punchlist.flows import Flows
     from punchlist.guidance.ledger import AgentCost
-    from punchlist.store.plans import PlanRow, QuestionRow
-    from punchlist.store.task_rows import TaskListRow
-    from punchlist.tasks import Tasks
-    from punchlist.tasks.gates import Check, Gate
+
+T = TypeVar("T")
+Clock = Callable[[], datetime]
+Observer = Callable[["Agent"], None]
+TasksObserver = Callable[[str], None]
 
 _PAGE = 1000
 _BREATH = 0.005
-"""Seconds from one look of a follower to the next: on a busy board it takes several events at a time."""
+"""Seconds between two reads of a follower: on a busy board it takes several events at a time."""
 
 
-class Board(Observed):
+def system_clock() -> datetime:
+    return datetime.now(UTC)
+
+
+_wall: Clock = partial(datetime.now, UTC)
+
+
+class SteadyClock:
+    """A clock that continues at its usual pace when the clock that it reads is set back.
+
+    Otherwise time would stand still until that clock has caught up, with leases that never end, or an event would seem
+    to happen before its cause. A clock that is set forward is believed.
+    """
+
+    def __init__(self, wall: Clock = _wall, steady: Callable[[], float] = monotonic) -> None:
+        self._wall = wall
+        self._steady = steady
+        self._latest = wall()
+        self._at = steady()
+
+    def __call__(self) -> datetime:
+        said, at = self._wall(), self._steady()
+        if said < self._latest:
+            said = self._latest + timedelta(seconds=max(0.0, at - self._at))
+        self._latest, self._at = said, at
+        return said
+
+
+class TasksKeeper(Protocol):
+    """Keeps lists of tasks in step with something outside the board, such as files. Every name is that of a list."""
+
+    def look(self, list: str) -> None:
+        """Bring a list up to date that is about to be read."""
+        ...
+
+    def hold(self, list: str) -> AbstractContextManager[None]:
+        """Return a context that is entered before a transaction that changes the list, and left after its commit.
+
+        It brings the list up to date, and lets no other program change it before the change is written there too. It
+        is held while the transaction waits for the store; so it may never be waited for within one.
+        """
+        ...
+
+    def write(self, list: str) -> None:
+        """Write a list that was changed in another way than within `hold`."""
+        ...
+
+
+class ObservedBoard:
+    """Calls observers in this process, outside any transaction."""
+
+    def __init__(self) -> None:
+        self._on_agent: list[Observer] = []
+        self._on_change: list[Observer] = []
+        self._on_tasks: list[TasksObserver] = []
+        self._before_tasks: list[TasksObserver] = []
+        self._keepers: list[TasksKeeper] = []
+
+    def observe(
+        self,
+        *,
+        on_agent: Observer | None = None,
+        on_change: Observer | None = None,
+        on_tasks: TasksObserver | None = None,
+        before_tasks: TasksObserver | None = None,
+        keeper: TasksKeeper | None = None,
+    ) -> None:
+        """Register callbacks in this process: when a handle is made, and after each committed change to a list.
+
+        `on_tasks` gets the name of a list of tasks that may have changed, `before_tasks` of one that is about to be
+        read or changed: outside any transaction, so that it may bring the list up to date. A `keeper` holds the list
+        still besides while it is changed.
+        """
+        if on_agent is not None:
+            self._on_agent.append(on_agent)
+        if on_change is not None:
+            self._on_change.append(on_change)
+        if on_tasks is not None:
+            self._on_tasks.append(on_tasks)
+        if before_tasks is not None:
+            self._before_tasks.append(before_tasks)
+        if keeper is not None:
+            self._keepers.append(keeper)
+
+    def announce(self, agent: Agent) -> None:
+        """Tell the observers that there is a new handle."""
+        for observer in self._on_agent:
+            observer(agent)
+
+    def changed(self, agent: Agent) -> None:
+        for observer in self._on_change:
+            observer(agent)
+
+    def tasks_wanted(self, list: str) -> None:
+        """Tell keepers and observers that a list of tasks is about to be read."""
+        for keeper in self._keepers:
+            keeper.look(list)
+        for observer in self._before_tasks:
+            observer(list)
+
+    def tasks_changed(self, list: str) -> None:
+        """Tell keepers and observers that a list of tasks may have changed, in another way than by `change_tasks`."""
+        for keeper in self._keepers:
+            keeper.write(list)
+        for observer in self._on_tasks:
+            observer(list)
+
+    def change_tasks(self, list: str, work: Callable[[], T]) -> T:
+        """Run `work`, one transaction that changes a list of tasks, while the keepers hold that list still."""
+        for observer in self._before_tasks:
+            observer(list)
+        with ExitStack() as held:
+            for keeper in self._keepers:
+                held.enter_context(keeper.hold(list))
+            done = work()
+        for observer in self._on_tasks:
+            observer(list)
+        return done
+
+
+class Board(ObservedBoard):
     """One board on one store. Safe to use from many threads; close it, or use it as a context."""
 
     def __init__(self, store: Store, *, clock: Clock = system_clock) -> None:
@@ -59,7 +186,7 @@ class Board(Observed):
         durability: Durability | None = None,
         clock: Clock = system_clock,
     ) -> Board:
-        """The board of that name: `memory:`, a path or `sqlite:///…`; by default `$PUNCHLIST_DB` or the user's own.
+        """Open the board of that name: `memory:`, a path or `sqlite:///…`; by default `$PUNCHLIST_DB`, else the user's.
 
         `durability` is `full` (a write survives power loss) or `normal` (it survives a crash of the program);
         by default `$PUNCHLIST_DURABILITY`, else `full`.
@@ -67,7 +194,7 @@ class Board(Observed):
         return cls(open_store(url, durability=configured_durability(durability)), clock=clock)
 
     def now(self) -> datetime:
-        """The time, which never goes back."""
+        """Return the time, which never goes back."""
         now = self._clock()
         if now < self._latest:
             return self._latest
@@ -84,7 +211,7 @@ class Board(Observed):
         project: Folder = None,
         **options: Unpack[AgentOptions],
     ) -> Agent:
-        """A handle on one agent's list. Handles of one name and session, in whatever dialects, share the list.
+        """Return a handle on one agent's list. Handles of one name and session, in whatever dialects, share the list.
 
         `session` defaults to `$PUNCHLIST_SESSION`, else to a new id. For `options` see `AgentOptions`.
         """
@@ -102,8 +229,8 @@ class Board(Observed):
         project: Folder = None,
         **options: Unpack[AgentOptions],
     ) -> Agent:
-        """The same, without a word to those who observe the board: does no I/O."""
-        from punchlist.agent import Agent  # agent.py needs the board
+        """Return a handle as `agent` does, without telling the observers; does no I/O."""
+        from punchlist.agent import Agent
 
         where = project_of(project)
         known = session_id(session)
@@ -118,43 +245,37 @@ class Board(Observed):
         by: str = "",
         lease: float | None = None,
     ) -> Tasks:
-        """A list of durable tasks, by its name, which is unique on the board; by default the project's own.
+        """Return a list of durable tasks, by its name, which is unique on the board; by default the project's own.
 
-        `session:<id>` is the list of a session. What is done is done `by` somebody, or in the name of an `agent`.
-        `lease` is how many seconds a claim lasts without a sign of life; by default `$PUNCHLIST_LEASE`, else 900.
+        `session:<id>` is the list of a session. Changes are made `by` an author, or in the name of an `agent`.
+        `lease` is how many seconds a claim lasts without a heartbeat; by default `$PUNCHLIST_LEASE`, else 900.
         """
-        from punchlist.tasks import Tasks
-
         where = project_of(project)
         name = f"project:{where}" if list is None else list
         return Tasks(self, name, project=where, agent=agent, by=by, lease=configured_lease(lease))
 
     def flows(self, *, agent: Handle | None = None, by: str = "") -> Flows:
-        """The flows of this board: work in named steps, with waits. New ones belong to the session of the `agent`."""
-        from punchlist.flows import Flows
-
+        """Return the flows of this board: work in named steps, with waits. New ones belong to the `agent`'s session."""
         return Flows(self, agent=agent, by=by)
 
     @property
     def gates(self) -> tuple[Gate, ...]:
-        """Who is asked before a task is created or completed, in this process."""
+        """The gates that are asked before a task is created or completed, in this process."""
         return tuple(self._gates)
 
     def gate(self, on: str, check: Check, *, list: str | None = None, seconds: float = 10.0) -> None:
-        """Puts a gate before `create` or `complete`, for one list or all: a callable or a command that may refuse.
+        """Put a gate before `create` or `complete`, for one list or all: a callable or a command that may refuse.
 
-        See `punchlist.tasks.gates` for what it is told and how it answers. It has 10 seconds at most.
+        See `punchlist.tasks.gates` for its input and its answers. It has 10 seconds at most.
         """
-        from punchlist.tasks.gates import make_gate
-
         self._gates.append(make_gate(on, check, list=list, seconds=seconds))
 
     def tick(self) -> int:
-        """Does what has come due: leases, timers and rests of tasks that are over, flows, and an event for each agent
-        that has fallen silent. How much that was.
+        """Write what has come due: leases, timers and rests of tasks, flows, and an event for each agent that fell
+        silent. Return how much that was.
 
-        Nothing needs it, because whoever looks at a list does the same; it makes things happen while nobody looks.
-        Any number of processes may call it, as often as they like: only one of them acts.
+        Nothing needs it, because every read of a list does the same; it makes things happen while nobody reads. Any
+        number of processes may call it, as often as they like: only one of them acts.
         """
         from punchlist.agent.overview import tell_stalls
 
@@ -163,9 +284,6 @@ class Board(Observed):
         return sum(self._settle(row) for row in due) + tell_stalls(self.store, now)
 
     def _settle(self, row: TaskListRow) -> int:
-        from punchlist.core.task import FLOWS
-        from punchlist.tasks import Work
-
         if row.name == FLOWS:
             report = self.flows().tick()
             return report.resumed + report.cancelled
@@ -175,10 +293,10 @@ class Board(Observed):
 
         return self.change_tasks(row.name, settle)
 
-    # What happened.
+    # Events.
 
     def events(self, after: int | str = 0) -> Iterator[Event]:
-        """All events behind a cursor, oldest first, up to now."""
+        """Yield all events after a cursor, oldest first, up to now."""
         cursor = parse_cursor(after)
         while page := self.store.events_after(cursor, _PAGE):
             yield from page
@@ -187,7 +305,7 @@ class Board(Observed):
             cursor = page[-1].seq
 
     def follow(self, after: int | str = 0, *, timeout: float | None = None) -> Iterator[Event]:
-        """All events behind a cursor, and then each new one as it happens, by whichever process.
+        """Yield all events after a cursor, and then each new one as it happens, in whichever process.
 
         Ends when the board is closed, or after `timeout` seconds without an event.
         """
@@ -204,10 +322,10 @@ class Board(Observed):
         except StoreClosed:
             return
 
-    # What there is.
+    # Lists, sessions and costs.
 
     def lists(self, *, project: Folder = None, session: str | None = None, limit: int = 20) -> Sequence[ListRow]:
-        """Lists that hold something, the latest first; with a session, those of all its agents."""
+        """Return lists that are not empty, the latest first; with a session, those of all its agents."""
         where = None if project is None else project_of(project)
         return self.store.lists(project=where, session=session, limit=limit)
 
@@ -216,7 +334,7 @@ class Board(Observed):
         return self.store.sessions(project=where, limit=limit)
 
     def costs(self, *, project: Folder = None, session: str | None = None) -> Sequence[AgentCost]:
-        """What the layer itself cost, by agent, dialect and profile: of a session, of a project, or of everything."""
+        """Return the costs of this layer by agent, dialect and profile: of a session, a project, or everything."""
         from punchlist.guidance.ledger import AgentCost, list_costs
 
         where = None if project is None else project_of(project)
@@ -230,9 +348,9 @@ class Board(Observed):
     # What waits on a person.
 
     def plans(self, *, project: Folder = None, waiting: bool = True) -> Sequence[PlanRow]:
-        """The plans that wait for a decision, and whose they are; the one that waits longest comes first.
+        """Return the plans that wait for a decision, with their agents; the one that waits longest comes first.
 
-        Without `waiting` the latest plan of each agent, whatever became of it; who was last at work comes first.
+        Without `waiting` the latest plan of each agent, decided or not; the agent that worked last comes first.
         """
         from punchlist.agent.questions import waiting_plans
 
@@ -242,13 +360,13 @@ class Board(Observed):
         return waiting_plans(self.store, self.now(), where)
 
     def questions(self, *, project: Folder = None) -> Sequence[QuestionRow]:
-        """What open items ask of people, the oldest question first."""
+        """Return the questions of open items to people, the oldest first."""
         from punchlist.agent.questions import open_questions
 
         return open_questions(self.store, None if project is None else project_of(project))
 
     def resolve_plan(self, message: str, *, by: str) -> bool:
-        """Reads nexo's chat line, `[plan-mode] approve|reject plan_id=… reason=…`, and decides; False for other text.
+        """Decide by nexo's chat line, `[plan-mode] approve|reject plan_id=… reason=…`; return False for other text.
 
         Raises `PlanMissing` if no such plan waits, and `PlanRefused` for a rejection without a reason.
         """
@@ -257,29 +375,29 @@ class Board(Observed):
         return resolve_message(self.store, message, by=by, now=self.now)
 
     def stalls(self, *, project: Folder = None) -> Sequence[Stall]:
-        """Agents that were at work, as their hosts reported, and fell silent; the longest silence comes first."""
+        """Return agents that were at work, as their hosts reported, and fell silent; the longest silence first."""
         from punchlist.agent.overview import stalled
 
         return stalled(self.store, self.now(), project=None if project is None else project_of(project))
 
     def helpers(self, session: str) -> Helpers:
-        """Who is at work right now on the items of a session's agents: `{agent: {item id: (subagent, …)}}`."""
+        """Return the subagents at work on the items of a session's agents: `{agent: {item id: (subagent, …)}}`."""
         if not self.store.read(lambda tx: tx.memory.children(session)):
-            return {}  # and who only shows a list loads no more for it
+            return {}
         from punchlist.agent.overview import helpers
 
         return helpers(self.store, self.now(), session)
 
-    # What became of the work.
+    # Reports.
 
     def report(self, *, session: str | None = None, project: Folder = None) -> Report:
-        """For each item time, work, grade and evidence, and the totals: of a session, a project, or of everything."""
+        """Return time, work, grade and evidence of each item, and totals: of a session, a project, or everything."""
         from punchlist.agent.briefs import report
 
         return report(self, session, project)
 
     def brief(self, after: int | str = 0, *, session: str | None = None, project: Folder = None) -> Brief:
-        """What somebody has to know who has seen all events up to `after`; `brief.until` is where to go on."""
+        """Return the news for a reader who has seen all events up to `after`; `brief.until` is the next cursor."""
         from punchlist.agent.briefs import brief
 
         return brief(self, parse_cursor(after), session, project)
@@ -306,17 +424,15 @@ class Board(Observed):
     # Sessions as a whole.
 
     def copy_session(self, source: str, target: str, *, by: str = "") -> None:
-        """Copies the lists of all agents of a session into a new session; their history stays with the old one."""
+        """Copy the lists of all agents of a session into a new session; their history stays with the old one."""
         self._transfer(source, target, by, "session.copied", lambda tx: tx.copy_session(source, target, at=self.now()))
 
     def move_session(self, source: str, target: str, *, by: str = "") -> None:
-        """Gives a session another id, with everything that belongs to it."""
+        """Give a session another id, with everything that belongs to it."""
         self._transfer(source, target, by, "session.moved", lambda tx: tx.move_session(source, target))
 
     def adopt(self, source: str, target: str, *, by: str = "") -> int:
-        """Takes over the lists of a session that goes on under another id; how many. The new one keeps what it has."""
-        from punchlist.core.recovery import adopt  # rare, and who only reads need not load the rules
-        from punchlist.core.todo import ListState, TodoList
+        """Copy lists from a session that continues under another id; return how many. The new one keeps what it has."""
 
         def work(tx: Transaction) -> list[str]:
             project = tx.session_project(source)
@@ -363,7 +479,7 @@ class Board(Observed):
             self.changed(self.handle(row.agent, session=target, project=row.project))
 
     def prune(self, before: datetime, *, progress: Callable[[int], None] | None = None) -> int:
-        """Deletes sessions to which nobody wrote since, in small steps; how many agents were deleted."""
+        """Delete sessions without a write since, in small steps; return how many agents were deleted."""
         total = 0
         while True:
             count = self.store.transact(lambda tx: tx.prune(before, limit=20))

@@ -17,13 +17,12 @@ from punchlist.agent.plans import seconds_left
 from punchlist.aio.proxy import make_async
 from punchlist.aio.threads import EventWatch, Lane, start_thread
 from punchlist.board import Board as SyncBoard
-from punchlist.board import Clock, parse_cursor, system_clock
+from punchlist.board import Clock, Observer, parse_cursor, system_clock
 from punchlist.config import durability as configured_durability
 from punchlist.core.approval import Plan
 from punchlist.core.events import Event
 from punchlist.errors import StoreClosed
 from punchlist.flows import Flows as SyncFlows
-from punchlist.observers import Observer
 from punchlist.store import Durability, Store, open_store
 from punchlist.tasks import Tasks as SyncTasks
 

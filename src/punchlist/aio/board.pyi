@@ -12,7 +12,7 @@ from punchlist.agent.handle import Handle, Mode
 from punchlist.agent.overview import Helpers, Stall
 from punchlist.aio.threads import Lane
 from punchlist.board import Board as SyncBoard
-from punchlist.board import Clock
+from punchlist.board import Clock, Observer, TasksKeeper, TasksObserver
 from punchlist.config import Folder
 from punchlist.core.approval import Plan
 from punchlist.core.brief import Brief
@@ -34,7 +34,6 @@ from punchlist.guidance.layers import Layer
 from punchlist.guidance.ledger import AgentCost
 from punchlist.guidance.plan_mode import Because, PlanMode, Refusal
 from punchlist.guidance.words import Injection
-from punchlist.observers import Observer, TasksKeeper, TasksObserver
 from punchlist.store import Durability, ListRow, SessionRow, Store, Transaction
 from punchlist.store.plans import PlanRow, QuestionRow
 from punchlist.tasks import Tasks as SyncTasks
