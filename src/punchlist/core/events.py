@@ -5,15 +5,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from datetime import datetime
-from operator import attrgetter
-from typing import Any, NamedTuple
+from enum import StrEnum
+from typing import Any, Generic, NamedTuple, TypeVar, cast
 
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import UNSET, Struct, UnsetType, convert, defstruct
+from msgspec.structs import asdict, replace
+from msgspec.structs import fields as fields_of
 
-from punchlist.core.todo import MOST_OMITTED, Blocker, Evidence, Phase, Status, TodoItem, TodoList
+from punchlist.core.todo import MOST_OMITTED, Phase, Status, TodoItem, TodoList
 from punchlist.errors import InvalidInput
 
 KINDS: Mapping[str, str] = {
@@ -174,7 +175,7 @@ def diff(before: TodoList, after: TodoList) -> list[Draft]:
 def draft_changes(pairs: Iterable[tuple[TodoItem, TodoItem]]) -> Iterator[Draft]:
     """Yield an event for each item that changed."""
     for old, new in pairs:
-        if old is not new and (fields := changed_fields(old, new)):
+        if old is not new and (fields := _ITEMS.changed(old, new)):
             kind = transition_kind(old.status, new.status)
             yield Draft(kind, {"id": new.id, "content": new.content, "set": fields})
 
@@ -183,7 +184,7 @@ def _draft_arrival(before: TodoList, item: TodoItem, index: int) -> Draft:
     known = next((gone for gone in before.omitted if gone.id == item.id), None)
     if known is None:
         return Draft("item.added", {"item": encode_item(item), "index": index})
-    fields = changed_fields(known, item)
+    fields = _ITEMS.changed(known, item)
     return Draft("item.restored", {"id": item.id, "content": item.content, "set": fields, "index": index})
 
 
@@ -298,79 +299,70 @@ def _without(items: tuple[TodoItem, ...], item_id: str) -> tuple[TodoItem, ...]:
     return tuple(item for item in items if item.id != item_id)
 
 
-# Items as JSON values and back: what an event carries.
+# Records as JSON values and back: what an event carries.
 
-_PLAIN = ("content", "active_form", "phase_id", "phase", "priority", "parent", "created_by", "grade")
-_TIMES = ("created_at", "started_at", "finished_at")
-_DEFAULT = TodoItem(id="", content="")
+Record = TypeVar("Record", bound=Struct)
+
+
+class FieldCodec(Generic[Record]):
+    """Turns the fields of a record into JSON values and back, but for those in `without`.
+
+    `encoders` are for fields with a form of their own.
+    """
+
+    def __init__(
+        self, empty: Record, *, without: Container[str], encoders: Mapping[str, Callable[[Any], Any]] | None = None
+    ) -> None:
+        self._empty = empty
+        self._encoders = encoders or {}
+        types = {each.name: each.type for each in fields_of(empty) if each.name not in without}
+        self._names = tuple(types)
+        # One type for any part of the fields: msgspec prepares a Struct once, and another type at each call.
+        self._some = defstruct("SomeFields", [(name, one | UnsetType, UNSET) for name, one in types.items()])
+
+    def encode(self, record: Record) -> dict[str, Any]:
+        """Return the fields that do not hold their default."""
+        return self.changed(self._empty, record)
+
+    def changed(self, before: Record, after: Record) -> dict[str, Any]:
+        """Return the fields in which two records differ, with the later value in JSON form."""
+        pairs = ((name, getattr(before, name), getattr(after, name)) for name in self._names)
+        return {
+            name: self._encoders.get(name, to_plain)(new) for name, old, new in pairs if new is not old and new != old
+        }
+
+    def apply(self, record: Record, fields: Mapping[str, Any]) -> Record:
+        """Return the record with these fields, given in JSON form. Fields of a later version are ignored."""
+        given = convert(fields, self._some)
+        return replace(record, **{name: getattr(given, name) for name in fields if name in self._names})
+
+
+def to_plain(value: Any) -> Any:
+    """Return a field of a record as JSON values. Values that a host gave are JSON already."""
+    if isinstance(value, StrEnum):
+        return value.value
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, tuple):
+        return [to_plain(each) for each in cast("tuple[Any, ...]", value)]
+    if isinstance(value, Struct):
+        return {name: to_plain(each) for name, each in asdict(value).items()}
+    return value
+
+
+_ITEMS = FieldCodec(TodoItem(id="", content=""), without=("id",))
 
 
 def encode_item(item: TodoItem) -> dict[str, Any]:
     """Return an item as JSON values, without the fields that hold their default."""
-    return {"id": item.id, "content": item.content, **changed_fields(_DEFAULT, item)}
+    return {"id": item.id, "content": item.content, **_ITEMS.encode(item)}
 
 
 def decode_item(data: Mapping[str, Any]) -> TodoItem:
     """Return the item that `encode_item` encoded. Fields of a later version are ignored."""
-    return with_fields(TodoItem(id=data["id"], content=data["content"]), data)
-
-
-_FIELDS = (*_PLAIN, *_TIMES, "status", "notes", "blocker", "aliases", "evidence")
-_values = attrgetter(*_FIELDS)
-
-
-def changed_fields(before: TodoItem, after: TodoItem) -> dict[str, Any]:
-    """Return the fields in which two items differ, with the later value in JSON form."""
-    return {
-        name: _TO_PLAIN[name](new) if name in _TO_PLAIN and new is not None else new
-        for name, old, new in zip(_FIELDS, _values(before), _values(after), strict=True)
-        if new is not old and new != old
-    }
+    return _ITEMS.apply(TodoItem(id=data["id"], content=data["content"]), data)
 
 
 def with_fields(item: TodoItem, fields: Mapping[str, Any]) -> TodoItem:
     """Return the item with these fields, given in JSON form."""
-    return replace(item, **{name: _FROM_PLAIN[name](value) for name, value in fields.items() if name in _FROM_PLAIN})
-
-
-def _from_evidence(value: tuple[Evidence, ...]) -> list[dict[str, str | None]]:
-    return [{"text": proof.text, "kind": proof.kind} for proof in value]
-
-
-def _from_blocker(value: Blocker) -> dict[str, str | None]:
-    return {"reason": value.reason, "on": value.on}
-
-
-def _same(value: Any) -> Any:
-    return value
-
-
-def _time(value: Any) -> datetime | None:
-    return datetime.fromisoformat(value) if isinstance(value, str) else value
-
-
-def _blocker(value: Any) -> Blocker | None:
-    return Blocker(value["reason"], value["on"]) if value else None
-
-
-def _evidence(value: Any) -> tuple[Evidence, ...]:
-    return tuple(Evidence(entry["text"], entry["kind"]) for entry in value)
-
-
-_TO_PLAIN: dict[str, Callable[[Any], Any]] = {
-    **dict.fromkeys(_TIMES, datetime.isoformat),
-    "status": str,
-    "notes": list,
-    "blocker": _from_blocker,
-    "aliases": dict,
-    "evidence": _from_evidence,
-}
-_FROM_PLAIN: dict[str, Callable[[Any], Any]] = {
-    **dict.fromkeys(_PLAIN, _same),
-    **dict.fromkeys(_TIMES, _time),
-    "status": Status,
-    "notes": tuple,
-    "blocker": _blocker,
-    "aliases": dict,
-    "evidence": _evidence,
-}
+    return _ITEMS.apply(item, fields)

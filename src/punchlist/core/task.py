@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
-from operator import attrgetter
-from typing import Any, ClassVar, Literal, NamedTuple, cast
+from typing import Any, ClassVar, Literal, NamedTuple
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from punchlist.core.commands import Elsewhere
-from punchlist.core.events import Draft
+from punchlist.core.events import Draft, FieldCodec, to_plain
 from punchlist.core.todo import Progress
 from punchlist.errors import PunchlistError
 
@@ -243,23 +242,22 @@ class TaskResult(NamedTuple):
 
 # Tasks as JSON values and back: what an event carries.
 
-_PLAIN = (
-    "subject", "description", "active_form", "owner", "parent", "priority", "runs_after", "state", "attempts",
-    "max_attempts", "backoff", "lease", "fence", "cancel_requested", "result", "failure", "created_by", "grade",
-    "revision",
-)  # fmt: skip
-_TIMES = ("not_before", "created_at", "started_at", "finished_at", "updated_at")
-_FIELDS = (
-    *_PLAIN, *_TIMES, "status", "labels", "checklist", "metadata", "wait", "late_results", "reserved", "worked",
-)  # fmt: skip
-_QUIET = frozenset({"revision"})
-_values = attrgetter(*_FIELDS)
-_DEFAULT = Task(list="", id="", subject="")
+
+def _encode_wait(wait: Wait | None) -> dict[str, Any] | None:
+    return None if wait is None else {name: value for name, value in to_plain(wait).items() if value}
+
+
+_TASKS = FieldCodec(
+    Task(list="", id="", subject=""),
+    # What follows from the neighbours, and the running lease, are no part of an event.
+    without=("list", "id", "blocks", "blocked_by", "held_by", "open_blockers", "lease_until", "progress"),
+    encoders={"wait": _encode_wait},
+)
 
 
 def encode_task(task: Task) -> dict[str, Any]:
     """Return a task as JSON values, without the fields that hold their default."""
-    return {"list": task.list, "id": task.id, "subject": task.subject, **changed_fields(_DEFAULT, task)}
+    return {"list": task.list, "id": task.id, "subject": task.subject, **_TASKS.encode(task)}
 
 
 def decode_task(data: Mapping[str, Any]) -> Task:
@@ -267,18 +265,9 @@ def decode_task(data: Mapping[str, Any]) -> Task:
     return with_fields(Task(list=data["list"], id=data["id"], subject=data["subject"]), data)
 
 
-def changed_fields(before: Task, after: Task) -> dict[str, Any]:
-    """Return the fields in which two tasks differ, with the later value in JSON form."""
-    return {
-        name: _TO_PLAIN[name](new) if name in _TO_PLAIN and new is not None else new
-        for name, old, new in zip(_FIELDS, _values(before), _values(after), strict=True)
-        if new is not old and new != old
-    }
-
-
 def with_fields(task: Task, fields: Mapping[str, Any]) -> Task:
     """Return the task with these fields, given in JSON form."""
-    return replace(task, **{name: _FROM_PLAIN[name](value) for name, value in fields.items() if name in _FROM_PLAIN})
+    return _TASKS.apply(task, fields)
 
 
 def draft_creation(task: Task) -> Draft:
@@ -290,9 +279,9 @@ def draft_change(kind: str, before: Task, after: Task, **extra: Any) -> Draft | 
 
     A new time or revision alone is no change.
     """
-    fields = changed_fields(before, after)
+    fields = _TASKS.changed(before, after)
     fields.pop("updated_at", None)
-    if not fields.keys() - _QUIET:
+    if not fields.keys() - {"revision"}:
         return None
     return Draft(kind, {"list": after.list, "id": after.id, "subject": after.subject, "set": fields, **extra})
 
@@ -306,81 +295,3 @@ def fold_task(task: Task | None, kind: str, data: Mapping[str, Any], at: datetim
     if task is None or "set" not in data:
         return task
     return replace(with_fields(task, data["set"]), updated_at=at)
-
-
-def encode_wait(value: Wait) -> dict[str, Any]:
-    told = {"kind": value.kind, "at": _iso(value.at), "topic": value.topic, "correlation_id": value.correlation_id}
-    more = {"since": _iso(value.since), "then": value.then, "meant": value.meant}
-    return {name: each for name, each in {**told, **more}.items() if each}
-
-
-def _iso(value: datetime | None) -> str | None:
-    return None if value is None else value.isoformat()
-
-
-def _same(value: Any) -> Any:
-    return value
-
-
-def _time(value: Any) -> datetime | None:
-    return datetime.fromisoformat(value) if isinstance(value, str) else value
-
-
-def _plain_checks(value: tuple[ChecklistLine, ...]) -> list[dict[str, Any]]:
-    return [{"text": check.text, "done": check.done} for check in value]
-
-
-def _checks(value: Any) -> tuple[ChecklistLine, ...]:
-    return tuple(ChecklistLine(entry["text"], entry["done"]) for entry in value)
-
-
-def _plain_late(value: tuple[LateResult, ...]) -> list[dict[str, Any]]:
-    return [{"fence": late.fence, "result": late.result, "by": late.by, "at": _iso(late.at)} for late in value]
-
-
-def _late(value: Any) -> tuple[LateResult, ...]:
-    return tuple(
-        LateResult(fence=each["fence"], result=each["result"], by=each["by"], at=_time(each["at"])) for each in value
-    )
-
-
-def _wait(value: Any) -> Wait | None:
-    if value is None:
-        return None
-    told = cast("dict[str, Any]", dict(value))
-    for name in ("at", "since"):
-        told[name] = _time(told.get(name))
-    return Wait(**told)
-
-
-def _plain_worked(value: Worked) -> dict[str, str]:
-    return {"session": value.session, "agent": value.agent, "plan_id": value.plan_id}
-
-
-def _worked(value: Any) -> Worked | None:
-    return None if value is None else Worked(**value)
-
-
-_TO_PLAIN: dict[str, Callable[[Any], Any]] = {
-    **dict.fromkeys(_TIMES, datetime.isoformat),
-    "status": str,
-    "labels": list,
-    "checklist": _plain_checks,
-    "metadata": dict,
-    "wait": encode_wait,
-    "late_results": _plain_late,
-    "reserved": list,
-    "worked": _plain_worked,
-}
-_FROM_PLAIN: dict[str, Callable[[Any], Any]] = {
-    **dict.fromkeys(_PLAIN, _same),
-    **dict.fromkeys(_TIMES, _time),
-    "status": TaskStatus,
-    "labels": tuple,
-    "checklist": _checks,
-    "metadata": dict,
-    "wait": _wait,
-    "late_results": _late,
-    "reserved": tuple,
-    "worked": _worked,
-}
