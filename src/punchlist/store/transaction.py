@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from punchlist.core.events import Draft, Event
 from punchlist.core.todo import ListState, TodoList
@@ -24,13 +24,15 @@ from punchlist.store.agents import (
 )
 from punchlist.store.events import ListHistory, LogQueries, append_events, in_order
 from punchlist.store.flows import FlowRows
-from punchlist.store.memory import Memories
 from punchlist.store.overviews import OverviewRows
 from punchlist.store.plans import ModeRows, PlanRows, QuestionRows
 from punchlist.store.queries import Queries
 from punchlist.store.records import check_row, readable
 from punchlist.store.tasks import TaskRows
-from punchlist.store.tool_calls import ToolCallRows
+
+if TYPE_CHECKING:
+    from punchlist.store.memory import Memories
+    from punchlist.store.tool_calls import ToolCallRows
 
 T = TypeVar("T")
 
@@ -57,12 +59,19 @@ class Transaction(Queries):
     def log(self) -> LogQueries:
         return LogQueries(self)
 
+    # The next two need the detectors and the checks, which a command that only shows lists does not load. A process
+    # with an agent's handle has loaded them before its first transaction: an import here could hang a fork.
+
     @property
     def memory(self) -> Memories:
+        from punchlist.store.memory import Memories
+
         return Memories(self)
 
     @property
     def tool_calls(self) -> ToolCallRows:
+        from punchlist.store.tool_calls import ToolCallRows
+
         return ToolCallRows(self)
 
     @property
