@@ -28,7 +28,7 @@ _LONGEST_PREVIEW: Final = 10_000
 
 
 class AgentOptions(TypedDict, total=False):
-    """How a handle differs from what its dialect does by itself.
+    """Keywords of a handle, where it differs from its dialect.
 
     `focus`: what our own dialect does with a second item in progress: `first` (keep the first), `accept` or `refuse`.
     `verbose`: offer the tools with the longer descriptions, for small models. `clear_delay`: seconds after which a

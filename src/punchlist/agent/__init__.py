@@ -1,4 +1,4 @@
-"""An agent's handle: where a dialect, the rules of core and the store meet. One file for each thing that it does."""
+"""An agent's handle, where a dialect, the rules of core and the store meet: one module for each group of methods."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Agent(Calls, Edits, Subagents, Plans, Questions, CurrentWorks, Recovery):
         dialect: str | None = None,
         offered: bool | None = None,
     ) -> Agent:
-        """A child of this agent: always a new one, numbered if the name is taken. The same `id` finds it again.
+        """Start a child of this agent: always a new one, numbered if the name is taken. The same `id` finds it again.
 
         It has the todo tool, with a list of its own, unless its dialect withholds that from subagents; `offered` says
         otherwise. An agent that has been denied the tool by its host denies it to its children.

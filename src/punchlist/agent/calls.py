@@ -1,4 +1,4 @@
-"""The model's calls: parsed by the dialect, decided by core, committed, and only then answered."""
+"""Answer the model's calls: the dialect parses, core decides, the store commits, and then the dialect replies."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ from punchlist.tasks.model_calls import TaskModelCall
 from punchlist.text import repair
 
 Decide = Callable[[Transaction, AgentRow, datetime], tuple[Reply, bool]]
-"""Gives the reply, and says whether something changed."""
+"""Returns the reply, and True if something changed."""
 
 Answer = Callable[[AgentContext], tuple[Reply, bool]]
-"""Answers for this agent, with its memory."""
+"""A `Decide` for this agent, with its memory."""
 
 _encode = msgspec.json.Encoder(order="deterministic").encode
 _decode_reply = msgspec.json.Decoder(Reply).decode
 
 
 class Calls(Handle):
-    """Answers the model."""
+    """Answers the model's calls of todo, task, flow and plan tools."""
 
     def call(self, name: str, args: Any = None, *, call_id: str | None = None) -> Reply:
-        """Answers a tool call. Bad input gets an error reply; only a store that cannot write raises.
+        """Answer a tool call. Bad input gets an error reply; only a store that cannot write raises.
 
         The same `call_id` again gets the first reply again, and nothing is applied twice.
         """
@@ -211,7 +211,7 @@ class Calls(Handle):
     def _seen_late(
         self, tx: Transaction, row: AgentRow, stored: StoredCall, call: tuple[str, Any, str], now: datetime
     ) -> Reply:
-        """The reply to a call that a transcript told of before: it is history, and changes nothing."""
+        """Reply to a call that was restored from a transcript: it is history, and changes nothing."""
         name, args, call_id = call
         parsed = self._dialect.parse(name, args)
         if isinstance(parsed, Elsewhere):
@@ -244,13 +244,13 @@ PASSED = StoredCall(b"passed", b"")
 
 
 def describe_late_write(command: Replace, *, source: str, call_id: str | None) -> Draft:
-    """The event of a write that was seen late."""
+    """Return the event of a list write that a transcript brought too late."""
     items = [{"content": entry.content, "status": entry.status.value} for entry in command.entries]
     return Draft("transcript.write", {"source": source, "call_id": call_id, "items": items})
 
 
 def encode_call(fingerprint: bytes, reply: Reply) -> StoredCall:
-    """A reply as it is kept, to be given again."""
+    """Return a reply as it is stored, for the same call coming again."""
     return StoredCall(fingerprint, _encode(reply))
 
 

@@ -1,4 +1,4 @@
-"""Changes that do not come from the model: a person's edits, taking them back, a list from elsewhere."""
+"""Changes that do not come from the model: a person's edits, undoing them, and lists from elsewhere."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _BY_A_PERSON = replace(_EDITS, confirms=True)
 def apply_edit(
     state: ListState, command: Command, now: datetime, *, by: str, own: bool, by_a_person: bool = False
 ) -> Applied:
-    """What a change that no model asked for makes of the list; raises `EditRefused`."""
+    """Apply a change that no model asked for; raise `EditRefused`."""
     applied = apply(state, command, _BY_A_PERSON if by_a_person else _EDITS, now, by=by, own=own)
     if applied.refused:
         raise EditRefused(problem=" ".join(problem.text for problem in applied.problems))
@@ -37,44 +37,45 @@ def apply_edit(
 
 
 class Edits(Handle):
-    """Changes the list in the name of somebody."""
+    """Changes the list in the name of a person, another agent, or the agent itself."""
 
     def edit(self, ops: Any, *, by: str, revision: int | None = None) -> TodoList:
-        """Applies targeted operations, all or none, in the name of a person or another agent; the new list.
+        """Apply targeted operations, all or none, in the name of a person or another agent; return the new list.
 
-        With `revision`, only if the list is still at that revision. Raises `EditRefused` or `RevisionConflict`. What a
-        person calls done is `confirmed`, also an item that was called done before.
+        With `revision`, only if the list is still at that revision. Raises `EditRefused` or `RevisionConflict`. An item
+        that a person completes is `confirmed`, also one that was completed before.
         """
         return self._change(Edit(read_operations(ops)), by=by, revision=revision)
 
     def rewrite(self, todos: TodoList, *, by: str, revision: int | None = None) -> TodoList:
-        """Puts a whole list in place of this one: items that match keep their ids, open ones left out are set aside."""
+        """Replace the whole list: items that match keep their ids, open ones left out are set aside."""
         return self._change(replace_list(todos), by=by, revision=revision)
 
     def _change(self, command: Command, *, by: str, revision: int | None) -> TodoList:
         check_name("author", by)
-        within: list[tuple[Transaction, AgentRow]] = []
 
-        def decide(state: ListState, now: datetime) -> Applied:
-            if revision is not None and state.todos.revision != revision:
-                raise RevisionConflict(expected=revision, actual=state.todos.revision)
-            by_a_person = _is_person(within[0][0], self.session, by)
-            return apply_edit(state, command, now, by=by, own=by == self.name, by_a_person=by_a_person)
+        def decide(tx: Transaction, row: AgentRow, now: datetime) -> Applied:
+            _check_revision(row, revision)
+            is_person = by not in tx.names(self.session)
+            applied = apply_edit(row.state, command, now, by=by, own=by == self.name, by_a_person=is_person)
+            if not any(kind in _CLAIMS for kind, _ in applied.events):
+                return applied
+            if is_person:  # a person's word confirms a completion
+                return graded(applied, [(claim, "confirmed") for claim in claims(row.state.todos, applied.events)])
+            return graded(applied, judge_claims(tx, row, applied)) if tx.memory.load(row.number).watched else applied
 
-        return self._write(decide, by=by, within=within, claims=True)
+        return self._write(decide, by=by)
 
     def undo(self, *, by: str) -> TodoList:
-        """Takes back this author's last change; refuses, and names it, if what it touched was changed again since."""
-        row_of: list[tuple[Transaction, AgentRow]] = []
+        """Roll back this author's last change; refuse, and name the items, if they were changed again since."""
 
-        def decide(state: ListState, _now: datetime) -> Applied:
-            tx, row = row_of[0]
+        def decide(tx: Transaction, row: AgentRow, _now: datetime) -> Applied:
             undid = tx.history.last_change(row.number, by)
             before = tx.history.at(row.number, undid - 1) if undid is not None else None
             after = tx.history.at(row.number, undid) if undid is not None else None
             if undid is None or before is None or after is None:
                 raise NothingToUndo(by=by)
-            current = state.todos
+            current = row.state.todos
             todos = undo(current, before, after)
             if isinstance(todos, str):
                 raise UndoRefused(by=by, touched=todos)
@@ -82,21 +83,20 @@ class Edits(Handle):
             drafts = [*diff(current, todos), draft_header("list.undone", current, todos, undid=undid)]
             for draft in drafts:
                 draft.data.setdefault("revision", todos.revision)
-            shown = items_known_to_agent(state, todos)
+            shown = items_known_to_agent(row.state, todos)
             return Applied(ListState(todos, shown if by != self.name else None), tuple(drafts))
 
-        return self._write(decide, by=by, within=row_of)
+        return self._write(decide, by=by)
 
     def restore_list(self, todos: TodoList, *, by: str, source: str, revision: int | None = None) -> TodoList:
-        """Takes over a list that was kept elsewhere, as this agent's own, with where it came from in the event.
+        """Replace the list by one that was kept elsewhere, as this agent's own; the event names the source.
 
         With `revision`, only if the list is still at that revision.
         """
 
-        def decide(state: ListState, now: datetime) -> Applied:
-            if revision is not None and state.todos.revision != revision:
-                raise RevisionConflict(expected=revision, actual=state.todos.revision)
-            applied = apply_edit(state, replace_list(todos), now, by=by, own=True)
+        def decide(_tx: Transaction, row: AgentRow, now: datetime) -> Applied:
+            _check_revision(row, revision)
+            applied = apply_edit(row.state, replace_list(todos), now, by=by, own=True)
             *events, last = applied.events
             if last.kind == "list.replaced":
                 last = Draft("list.restored", {**last.data, "source": source})
@@ -104,24 +104,11 @@ class Edits(Handle):
 
         return self._write(decide, by=by)
 
-    def _write(
-        self,
-        decide: Callable[[ListState, datetime], Applied],
-        *,
-        by: str,
-        within: list[tuple[Transaction, AgentRow]] | None = None,
-        claims: bool = False,
-    ) -> TodoList:
-        """With `claims` what is called done is graded: a person's word confirms it."""
-
+    def _write(self, decide: Callable[[Transaction, AgentRow, datetime], Applied], *, by: str) -> TodoList:
         def work(tx: Transaction) -> Applied:
             now = self._board.now()
             row = self._joined(tx, now, active=by == self.name)
-            if within is not None:
-                within[:] = [(tx, row)]
-            applied = decide(row.state, now)
-            if claims and any(kind in _CLAIMS for kind, _ in applied.events):
-                applied = self._claimed(tx, row, applied, by)
+            applied = decide(tx, row, now)
             tx.save_list(row, applied.state, unseen=row.unseen, at=now, events=applied.events)
             tx.add_events(row, applied.events, by=by, at=now)
             return applied
@@ -130,17 +117,11 @@ class Edits(Handle):
         self._changed()
         return applied.state.todos
 
-    def _claimed(self, tx: Transaction, row: AgentRow, applied: Applied, by: str) -> Applied:
-        """The change with its completions graded: those of another agent by what was seen, if anything was reported."""
-        if _is_person(tx, self.session, by):
-            return graded(applied, [(claim, "confirmed") for claim in claims(row.state.todos, applied.events)])
-        watched = tx.memory.load(row.number).watched
-        return graded(applied, judge_claims(tx, row, applied)) if watched else applied
 
-
-def _is_person(tx: Transaction, session: str, by: str) -> bool:
-    """Whether an author is none of the agents of a session."""
-    return by not in tx.names(session)
+def _check_revision(row: AgentRow, revision: int | None) -> None:
+    actual = row.state.todos.revision
+    if revision is not None and actual != revision:
+        raise RevisionConflict(expected=revision, actual=actual)
 
 
 # Operations as plain mappings, checked and turned into commands.
@@ -210,7 +191,7 @@ def _operation(given: Any) -> Operation:
 
 
 def _target(entry: Mapping[str, Any]) -> Target:
-    """What the operation is about: everything only where neither an item nor a phase is named."""
+    """Return the target of an operation: everything only where neither an item nor a phase is named."""
     named = [key for key in _ITEM_NAMES if key in entry and not (key == "item" and "items" in entry)]
     name: str | None = None
     if named:

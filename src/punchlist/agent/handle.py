@@ -1,4 +1,4 @@
-"""The common ground of a handle: who the agent is, what it was asked to do differently, and its row in the store."""
+"""The base of an agent's handle: its identity and settings, its row in the store, and how its steps are run."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _log = logging.getLogger("punchlist.guidance")
 
 _OPEN = (TaskStatus.IN_PROGRESS, TaskStatus.PENDING, TaskStatus.WAITING, TaskStatus.FAILED)
 _MOST = 100
-"""The most tasks of one status that are looked at."""
+"""Tasks of one status that are read at most: a model is never shown more."""
 
 
 _DEEPEST = 32
@@ -239,7 +239,7 @@ class Handle:
         return self._board.store.agent(self.session, self.name)
 
     def at(self, revision: int) -> TodoList | None:
-        """The list as it was at a revision; None if there is no such revision, or it was pruned."""
+        """Return the list as it was at a revision; None if there is no such revision, or it was pruned."""
         row = self._row()
         if row is None:
             return TodoList() if revision == 0 else None
@@ -355,7 +355,7 @@ class Handle:
         return otherwise
 
     def _alive(self) -> None:
-        """A sign of life that leaves nothing else, once a second at most: the agent keeps its claims on tasks."""
+        """Renew the leases of the agent's tasks by a heartbeat, once a second at most."""
         now = self._board.now()
         if self._alive_at is not None and now - self._alive_at < _A_SECOND:
             return

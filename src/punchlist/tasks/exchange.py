@@ -79,7 +79,7 @@ def _with(place: int, task: Task, name: str, value: Any) -> Task:
 
 
 def _check_wait(place: int, wait: Wait | None) -> None:
-    """ChecklistLine the parts of a wait that the rules of a new task take for granted."""
+    """Check the parts of a wait that the rules of a new task take for granted."""
     if wait is None:
         return
     texts: list[Any] = [wait.topic, wait.correlation_id]

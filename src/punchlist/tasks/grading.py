@@ -15,7 +15,7 @@ from punchlist.store import Transaction
 from punchlist.text import cut, for_prompt
 
 CALLS_LOOKED_AT: Final = 4000
-"""The latest calls among which evidence is looked for."""
+"""Calls that are searched for evidence, the latest ones: all of a long session would be slow."""
 
 UNSOUND: Final = {
     "asserted": "no work on it was seen",
@@ -64,11 +64,11 @@ def work_after(tx: Transaction, agent: int, key: str) -> Tally:
 
 
 def contradicted(id: str, text: str, work: Tally) -> str:
-    """An item or a task that was called done, and what speaks against it."""
+    """Return a sentence about a completed item or task, and the work that contradicts it."""
     why = against(work) or UNSOUND["contradicted"]
     return f"{named_item(id, text)} was called done, and what was seen since contradicts it: {why}."
 
 
 def named_item(id: str, text: str) -> str:
-    """An item or a task, as the model is reminded of it."""
+    """Return the name of an item or a task for the model."""
     return f"{id} {for_prompt(cut(text, 80))}"
