@@ -9,7 +9,7 @@ import pytest
 from punchlist.detect.findings import Verdict
 from punchlist.detect.guardrail import GuardrailState, after, before, guardrail_options
 from punchlist.detect.loops import compacted, loop_options
-from punchlist.detect.refusals import is_refusal
+from punchlist.detect.signatures import is_refusal
 from tests.detect.calls import Caller, judged
 
 PATH = {"path": "/file.txt"}

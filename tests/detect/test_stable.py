@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from punchlist.detect.loops import LoopState, finished, started
-from punchlist.detect.stable_json import CHARACTERS, digest, is_plain, stable
+from punchlist.detect.signatures import CHARACTERS, digest, is_plain, stable
 from tests.dialects.test_bombs import BOMBS, bomb
 
 NESTED = st.recursive(

@@ -16,9 +16,7 @@ from msgspec.structs import replace
 
 from punchlist.core.options import Count, CountOrOff, parse_options
 from punchlist.detect.findings import Finding, Level, shown, with_entry, without_entry
-from punchlist.detect.refusals import is_refusal
-from punchlist.detect.signatures import kept
-from punchlist.detect.stable_json import CHARACTERS, digest, fields, is_plain
+from punchlist.detect.signatures import CHARACTERS, digest, fields, is_plain, is_refusal, kept
 
 Action = Literal["allow", "warn", "block", "halt"]
 

@@ -19,8 +19,7 @@ from punchlist.core.events import Event
 from punchlist.core.options import CountOrOff, Seconds, parse_options
 from punchlist.core.todo import Status, TodoList
 from punchlist.detect.findings import Finding, Raised, shown, with_entry, without_entry
-from punchlist.detect.signatures import kept
-from punchlist.detect.stable_json import fields
+from punchlist.detect.signatures import fields, kept
 
 STORM = "todo_storm"
 

@@ -17,8 +17,7 @@ from msgspec.structs import replace
 
 from punchlist.core.options import Count, CountOrOff, invalid_option, parse_options
 from punchlist.detect.findings import FINE, Level, Verdict, shown
-from punchlist.detect.refusals import is_refusal
-from punchlist.detect.signatures import Outcome, Reading, Sight, kept, outcome, sight
+from punchlist.detect.signatures import Outcome, Reading, Sight, is_refusal, kept, outcome, sight
 
 DETECTORS = ("generic_repeat", "known_poll_no_progress", "ping_pong")
 """Detectors that can be switched off. `unknown_tool_repeat` and `global_circuit_breaker` cannot."""

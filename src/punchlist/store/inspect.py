@@ -13,10 +13,10 @@ from datetime import datetime
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from punchlist.store.faults import faults
 from punchlist.store.files import has_shared_memory
 from punchlist.store.lock import SidecarLock
 from punchlist.store.records import microseconds
+from punchlist.store.sqlite import faults
 
 _LOCK_SECONDS = 5.0
 

@@ -5,19 +5,27 @@ After a commit the store holds nothing that is not in the database: connections,
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
 import threading
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack, nullcontext, suppress
+from collections.abc import Callable, Generator, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from time import monotonic
 from typing import TypeVar
 
 from punchlist.core.events import Event
 from punchlist.core.todo import TodoList
-from punchlist.errors import StoreClosed, StoreError
+from punchlist.errors import (
+    StoreBusy,
+    StoreClosed,
+    StoreDamaged,
+    StoreError,
+    StoreFailed,
+    StoreFull,
+    StoreUnavailable,
+)
 from punchlist.store.agents import AgentRow, Durability, ListRow, SessionRow
-from punchlist.store.faults import fault, faults
 from punchlist.store.files import (
     SCHEMA,
     connect_reader,
@@ -32,6 +40,59 @@ from punchlist.store.lock import SidecarLock
 from punchlist.store.notify import Notifier
 from punchlist.store.records import RowDamaged
 from punchlist.store.transaction import Transaction
+
+_PRIMARY = 0xFF
+_MISSING = ("no such table", "no such column", "malformed database schema")
+_UNREADABLE = "Could not decode to UTF-8"
+
+
+def fault(error: sqlite3.Error, path: str, *, seconds: float = 30) -> StoreError:
+    """Return the error to raise instead of one of SQLite's. `seconds` is the time that a lock was waited for."""
+    code: int | None = getattr(error, "sqlite_errorcode", None)
+    problem = str(error)
+    if isinstance(error, RowDamaged) or _UNREADABLE in problem:
+        return StoreDamaged(path=path, problem=problem)
+    match (code & _PRIMARY) if code is not None else None:
+        case sqlite3.SQLITE_FULL:
+            return StoreFull(path=path)
+        case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED | sqlite3.SQLITE_PROTOCOL:
+            return StoreBusy(path=path, seconds=f"{seconds:g}")
+        case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB | sqlite3.SQLITE_FORMAT:
+            return StoreDamaged(path=path, problem=problem)
+        case sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_READONLY | sqlite3.SQLITE_PERM | sqlite3.SQLITE_AUTH:
+            return StoreUnavailable(path=path, problem=problem)
+        case None if "closed database" in problem:
+            return StoreClosed(path=path)
+        case sqlite3.SQLITE_ERROR if any(said in problem for said in _MISSING):
+            return StoreDamaged(path=path, problem=problem)
+        case _:
+            return StoreFailed(path=path, problem=problem)
+
+
+def os_fault(error: OSError, path: str) -> StoreError:
+    """Return the error to raise instead of one of the system's, about a file of the board."""
+    problem = error.strerror or str(error)
+    match error.errno:
+        case errno.ENOSPC | errno.EDQUOT:
+            return StoreFull(path=path)
+        case errno.EIO:
+            return StoreFailed(path=path, problem=problem)
+        case _:
+            return StoreUnavailable(path=path, problem=problem)
+
+
+@contextmanager
+def faults(path: str) -> Generator[None]:
+    """Raise our errors for SQLite's and for those of the system."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise fault(error, path) from error
+    except UnicodeDecodeError as error:  # in SQLite's own message about the schema, which quotes it
+        raise StoreDamaged(path=path, problem="its schema is not readable") from error
+    except OSError as error:
+        raise os_fault(error, path) from error
+
 
 T = TypeVar("T")
 _NESTED = "A transaction was started inside another one; use the one that is open."

@@ -15,7 +15,7 @@ from typing import Any, Final, cast
 
 from punchlist.core.grounding.places import Place, places
 from punchlist.core.json_values import to_json_value
-from punchlist.detect.stable_json import SCALARS
+from punchlist.detect.signatures import SCALARS
 from punchlist.guidance.tools import kind as known_kind
 from punchlist.text import clean, cut, repair
 
