@@ -409,17 +409,23 @@ class Board(ObservedBoard):
         return overview(self, project)
 
     def rebuild_overviews(self) -> int:
-        """Make the rows that `overview` and `brief` read anew, from the log; return how many agents there are."""
+        """Make the rows that `overview` and `brief` read anew, from the log; return how many agents there are.
 
-        def rebuild(tx: Transaction) -> int:
-            rows = tx.overviews.all()
-            for row in rows:
-                found = tx.agent(row.session, row.agent)
-                if found is not None:
-                    tx.overviews.rebuild(row.number, found.state.todos, tx.log.of_agent(row.number))
-            return len(rows)
+        Each agent has a transaction of its own, so that nobody waits long for the lock.
+        """
 
-        return self.store.transact(rebuild)
+        def rebuild(tx: Transaction, session: str, name: str) -> None:
+            row = tx.agent(session, name)
+            if row is None:
+                return
+            above = () if row.parent is None else tx.log.of_agent(row.parent)
+            woken = [one.seq for one in above if one.kind == "agent.spawned" and one.data.get("child") == name]
+            tx.overviews.rebuild(row.number, row.state.todos, tx.log.of_agent(row.number), woken)
+
+        agents = self.store.read(lambda tx: tx.overviews.names())
+        for session, name in agents:
+            self.store.transact(lambda tx, session=session, name=name: rebuild(tx, session, name))
+        return len(agents)
 
     # Sessions as a whole.
 

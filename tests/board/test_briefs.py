@@ -195,6 +195,18 @@ def test_rebuilt_rows_are_those_that_were_kept(history: list[Step]) -> None:
         assert board.brief() == told
 
 
+def test_a_child_that_is_started_again_is_at_work_again_also_in_rebuilt_rows() -> None:
+    with Board.open("memory:", clock=FakeClock()) as board:
+        parent = board.agent("main", session="s")
+        parent.call("todo", {"set": ["Paint"]})
+        parent.spawn("explore", id="x").finished()
+        parent.spawn("explore", id="x")
+        before = board.store.read(lambda tx: tx.overviews.all())
+        assert board.brief() == folded_brief(board, 0)
+        board.rebuild_overviews()
+        assert board.store.read(lambda tx: tx.overviews.all()) == before
+
+
 @pytest.fixture
 def board() -> Board:
     return Board.open("memory:", clock=FakeClock())

@@ -66,6 +66,18 @@ def test_damaged_pages_are_found(run: Run, path: Path):
     assert "Traceback" not in ran.err
 
 
+def test_rebuild_makes_the_rows_that_a_brief_reads_anew(run: Run, path: Path):
+    run("todo", "start", "1")
+    before = json.loads(run("brief", "--json", "--keep").out)
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("UPDATE overviews SET activity = x'00'")
+        connection.execute("DELETE FROM kept_items")
+        connection.commit()
+    assert run("doctor", "--rebuild").code == 0
+    after = json.loads(run("brief", "--json", "--keep").out)
+    assert [item["id"] for item in after["under_way"]] == [item["id"] for item in before["under_way"]] == ["1"]
+
+
 def test_a_lock_that_is_held_is_reported_with_its_holder(run: Run, path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("punchlist.cli.doctor._LOCK_SECONDS", 0.01)
     lock = SidecarLock(f"{path}.lock")

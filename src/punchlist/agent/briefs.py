@@ -7,9 +7,9 @@ changed since a cursor, and what stands now. Their time does not grow with the l
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from functools import partial
+from functools import cached_property, partial
 
 from msgspec.structs import replace
 
@@ -26,7 +26,7 @@ from punchlist.core.report import ItemReport, Report, Reporting, TaskBooks, repo
 from punchlist.core.todo import TodoItem
 from punchlist.detect.list_upkeep import STORM
 from punchlist.store import Transaction
-from punchlist.store.overviews import LoggedFact, OverviewRow
+from punchlist.store.overviews import OverviewRow
 
 
 def report(board: AgentBoard, session: str | None, project: Folder) -> Report:
@@ -168,45 +168,50 @@ class _BriefReader:
         self._session = session
         self._project = project
         self._work = StoredWork(tx, tx.overviews.all(session=session, project=project))
+        self._is_everything = session is None and project is None
         self._lists = tx.overviews.task_lists()
         self._items: dict[tuple[int, str, str], KeptItem] = {}
         self._tasks: dict[tuple[int, int], None] = {}
 
     def read(self) -> Brief:
-        after, rows = self._after, self._work.rows
-        facts = [fact for fact in self._tx.overviews.facts_since(after) if self._is_in_scope(fact)]
-        touched = dict.fromkeys(fact.agent for fact in facts if fact.agent in rows)
+        after, rows, overviews = self._after, self._work.rows, self._tx.overviews
+        last = overviews.agents_since(after)
         since: list[ToolCall] = []
-        for kept in self._tx.overviews.standing_items():
+        for kept in overviews.standing_items():
             self._add_item(kept.agent, kept.plan, kept.kept)
         for child in rows.values():
             if child.started_for and not child.activity.rests and child.parent in rows:
                 self._add_key(child.parent, child.started_for)
-        for agent in touched:
+        for agent in last.keys() & rows.keys():
             since += self._add_touched(agent)
-        self._add_tasks([fact.task for fact in facts if fact.task is not None and fact.kind.startswith("task.")])
-        self._add_tasks(self._tx.overviews.standing_tasks())
+        self._add_tasks(overviews.tasks_since(after))
+        self._add_tasks(overviews.standing_tasks())
         activities = {(row.session, row.agent): row.activity for row in rows.values()}
         return assemble_brief(
             [*self._report_items(), *self._report_tasks()],
             since,
             find_noticed(activities, after, self._now),
             after=after,
-            until=max((fact.seq for fact in facts), default=after),
+            until=self._last_event(last),
         )
 
-    def _is_in_scope(self, fact: LoggedFact) -> bool:
-        if self._session is None and self._project is None:
-            return True
-        if fact.agent is not None or fact.task is None:
-            return fact.agent in self._work.rows
-        return self._is_own_task(fact.task)
+    def _last_event(self, last: Mapping[int, int]) -> int:
+        """Return the number of the last event that belongs to the session, the project or the board."""
+        others = self._tx.overviews.others_since(self._after)
+        if self._is_everything:
+            return max([self._after, *last.values(), *(seq for *_, seq in others)])
+        own = (seq for agent, seq in last.items() if agent in self._work.rows)
+        return max([self._after, *own, *(seq for *task, seq in others if self._is_own_task(task))])
 
-    def _is_own_task(self, task: tuple[int, int]) -> bool:
+    def _is_own_task(self, task: Sequence[int | None]) -> bool:
         """True if the events of people on a task count: it is of the project, or an agent of the session had it."""
         if self._session is not None:
-            return task in self._tx.overviews.tasks_of_agents(self._work.rows)
+            return tuple(task) in self._tasks_of_session
         return any(number == task[0] and project == self._project for number, project in self._lists.values())
+
+    @cached_property
+    def _tasks_of_session(self) -> set[tuple[int, int]]:
+        return self._tx.overviews.tasks_of_agents(self._work.rows)
 
     # Find the items and tasks that may belong into the brief.
 
@@ -276,7 +281,7 @@ class _BriefReader:
     def _is_event_in_scope(self, event: Event, task: tuple[int, int]) -> bool:
         if not event.kind.startswith("task."):
             return False
-        if self._session is None and self._project is None:
+        if self._is_everything:
             return True
         if event.agent is not None:
             return (event.session or "", event.agent) in self._work.numbers

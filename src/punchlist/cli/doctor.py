@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 
 from punchlist import __version__, config
 from punchlist.cli import FAILED, OK
-from punchlist.cli.arguments import Parser, board_url, command_parser
+from punchlist.cli.arguments import Parser, board_url, command_parser, open_board
 from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.config import SETTINGS, own_secrets
 from punchlist.errors import ConfigInvalid, PunchlistError, StoreBusy
@@ -53,14 +53,21 @@ class Checkup(NamedTuple):
 
 
 def parser() -> Parser:
-    about = "Checks the board and this installation. Changes nothing; ends with 1 if something is wrong."
+    about = "Checks the board and this installation. Ends with 1 if something is wrong; changes nothing by itself."
     made = command_parser("doctor", about, run=_examine)
+    text = "first make anew, from the log, the rows that `brief` reads, and the counts of tasks"
+    made.add_argument("--rebuild", action="store_true", help=text)
     made.add_json()
     return made
 
 
 def _examine(options: Namespace) -> int:
-    found = list(_check_all(store_path(board_url(options))))
+    path = store_path(board_url(options))
+    if options.rebuild and path and os.path.exists(path):
+        with open_board(options) as board:
+            board.rebuild_overviews()
+            board.store.transact(lambda tx: tx.tasks.rebuild())
+    found = list(_check_all(path))
     wrong = sum(checkup.state == "wrong" for checkup in found)
     if options.json:
         show_json({"ok": not wrong, "findings": [checkup._asdict() for checkup in found]})

@@ -55,15 +55,6 @@ class KeptRow(NamedTuple):
     kept: KeptItem
 
 
-class LoggedFact(NamedTuple):
-    """An event without its data; `task` is the list and the id of the task that it is about."""
-
-    seq: int
-    kind: str
-    agent: int | None
-    task: tuple[int, int] | None
-
-
 class OverviewRows:
     """Reads and writes read models, within one transaction."""
 
@@ -98,10 +89,13 @@ class OverviewRows:
         """A child that is started again is at work again."""
         found = self._rows.one("find_child", {"parent": parent, "name": name}) if isinstance(name, str) else None
         if found is not None:
-            activity = self.load_activity(found[0])
-            if activity.rests:
-                awake = msgspec.structs.replace(activity, rests=False)
-                self._rows.run("save_activity", (found[0], records.seal(_encode(awake))))
+            self._wake(found[0])
+
+    def _wake(self, agent: int) -> None:
+        activity = self.load_activity(agent)
+        if activity.rests:
+            awake = msgspec.structs.replace(activity, rests=False)
+            self._rows.run("save_activity", (agent, records.seal(_encode(awake))))
 
     def save_list(self, agent: int, todos: TodoList) -> None:
         """Keep the list of an agent in short."""
@@ -140,10 +134,17 @@ class OverviewRows:
 
     # The log since a cursor.
 
-    def facts_since(self, after: int) -> Iterable[LoggedFact]:
-        """Return the events after a cursor, without their data."""
-        for seq, kind, agent, task_list, task in self._rows.all("facts_since", (after,)):
-            yield LoggedFact(seq, kind, agent, None if task_list is None else (task_list, task))
+    def agents_since(self, after: int) -> dict[int, int]:
+        """Return the agents that have events after a cursor, each with the number of its last one."""
+        return dict(self._rows.all("agents_since", (after,)))
+
+    def tasks_since(self, after: int) -> Sequence[tuple[int, int]]:
+        """Return the tasks that events after a cursor are about, by the number of the list and the id."""
+        return self._rows.all("tasks_since", (after,))
+
+    def others_since(self, after: int) -> Sequence[tuple[int | None, int | None, int]]:
+        """Return the tasks about which people have events after a cursor, each with the number of the last one."""
+        return self._rows.all("others_since", (after,))
 
     def tasks_of_agents(self, agents: Iterable[int]) -> set[tuple[int, int]]:
         """Return the tasks about which any of these agents has an event."""
@@ -163,12 +164,22 @@ class OverviewRows:
 
     # Rebuilding.
 
-    def rebuild(self, agent: int, todos: TodoList, log: Iterable[Event]) -> None:
-        """Replace the rows of an agent by a fold of its log."""
+    def names(self) -> Sequence[tuple[str, str]]:
+        """Return the session and the name of each agent, oldest first."""
+        return self._rows.all("names_of_agents")
+
+    def rebuild(self, agent: int, todos: TodoList, log: Iterable[Event], woken: Iterable[int] = ()) -> None:
+        """Replace the rows of an agent by a fold of its log. `woken` are the events by which its parent started it."""
         for name in ("delete_overview", "delete_kept_items"):
             self._rows.run(name, {"agent": agent})
+        starts = sorted(woken, reverse=True)
         for event in log:
+            while starts and starts[-1] < event.seq:
+                starts.pop()
+                self._wake(agent)
             self.add_events(agent, [(event.seq, event.kind, dict(event.data))], event.at)
+        if starts:
+            self._wake(agent)
         self.save_list(agent, todos)
 
 
@@ -176,7 +187,7 @@ def _unsealed(sealed: Any, decode: Any) -> Any:
     try:
         return decode(records.unsealed(sealed))
     except (TypeError, ValueError, msgspec.MsgspecError) as error:
-        raise RowDamaged("a read model is not what was written; `punchlist doctor` rebuilds it") from error
+        raise RowDamaged("a read model is not what was written; `punchlist doctor --rebuild` makes it anew") from error
 
 
 def _item(sealed: Any) -> KeptItem:

@@ -15,6 +15,9 @@ WHERE (:session IS NULL OR a.session = :session)
   AND (:project IS NULL OR a.session IN (SELECT id FROM sessions WHERE project = :project))
 ORDER BY a.id;
 
+-- name: names_of_agents
+SELECT session, name FROM agents ORDER BY id;
+
 -- name: find_child
 SELECT c.id FROM agents p JOIN agents c ON c.session = p.session AND c.name = :name WHERE p.id = :parent;
 
@@ -39,8 +42,16 @@ SELECT plan, body FROM kept_items WHERE agent = ? AND status = 'completed';
 -- name: items_of_plan
 SELECT body FROM kept_items WHERE agent = ? AND plan = ?;
 
--- name: facts_since
-SELECT seq, kind, agent, task_list, task FROM events WHERE seq > ? ORDER BY seq;
+-- name: agents_since
+-- The agents that have events after a cursor, in the order of the first one, each with the last.
+SELECT agent, max(seq) FROM events WHERE seq > ? AND agent IS NOT NULL GROUP BY agent ORDER BY min(seq);
+
+-- name: tasks_since
+SELECT DISTINCT task_list, task FROM events WHERE seq > ? AND task_list IS NOT NULL AND kind LIKE 'task.%';
+
+-- name: others_since
+-- Events of no agent after a cursor: the last one about each task, and about none.
+SELECT task_list, task, max(seq) FROM events WHERE seq > ? AND agent IS NULL GROUP BY task_list, task;
 
 -- name: tasks_in_log
 SELECT DISTINCT task_list, task FROM events WHERE agent = ? AND task_list IS NOT NULL;
