@@ -43,7 +43,7 @@ class Agent(Calls, Edits, Subagents, Plans, Questions, CurrentWorks, Recovery):
 
         def work(ctx: AgentContext) -> str:
             tx, row, now = ctx.tx, ctx.row, ctx.now
-            self._called(ctx)
+            self._observe_call(ctx)
             if spawn_id is not None and (known := tx.spawned(self.session, row.number, spawn_id)) is not None:
                 return known
             taken = tx.names(self.session)

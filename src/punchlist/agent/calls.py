@@ -48,7 +48,7 @@ class Calls(Handle):
         The same `call_id` again gets the first reply again, and nothing is applied twice.
         """
         arguments = size_of_json(args)
-        decide, reads, task_list = self._deciding(name, args, arguments)
+        decide, reads, task_list = self._find_answer(name, args, arguments)
         if decide is None:
             self._alive()
             return reply_unknown_tool(self.tools, str(name))
@@ -63,11 +63,11 @@ class Calls(Handle):
         def work(ctx: AgentContext) -> Reply:
             nonlocal changed
             tx, row, now = ctx.tx, ctx.row, ctx.now
-            self._called(ctx)
+            self._observe_call(ctx)
             if call_id is not None and (stored := tx.call(row, call_id)) is not None:
                 if stored.reply or not self._dialect.has_tool(name):
-                    return _replayed(stored, fingerprint, call_id)
-                reply = self._seen_late(tx, row, stored, (name, args, call_id), now)
+                    return _replay(stored, fingerprint, call_id)
+                reply = self._reply_to_restored(tx, row, stored, (name, args, call_id), now)
                 tx.save_call(row, call_id, encode_call(fingerprint, reply), at=now)
                 return reply
             reply, changed = decide(ctx)
@@ -87,13 +87,13 @@ class Calls(Handle):
         return reply
 
     @staticmethod
-    def _called(ctx: AgentContext) -> None:
+    def _observe_call(ctx: AgentContext) -> None:
         """Take in a call, which is the first heartbeat of an agent whose tools nobody reports."""
         if ctx.memory.awaited:
             ctx.remember(awaited=False)
             detectors.heartbeat(ctx, "todo", watched=False)
 
-    def _deciding(self, name: str, args: Any, arguments: Size) -> tuple[Answer | None, bool, str | None]:
+    def _find_answer(self, name: str, args: Any, arguments: Size) -> tuple[Answer | None, bool, str | None]:
         """Return the function that answers the call, True if it only reads, and the list of tasks that it may change.
 
         A tool that this handle does not offer has no such function.
@@ -106,7 +106,7 @@ class Calls(Handle):
                 flow_call = FlowModelCall(
                     cast("FlowCommand", parsed), name=self.name, session=self.session, render=self._dialect.render
                 )
-                return self._accounted(flow_call.decide, arguments), parsed.reads, None
+                return self._count_call(flow_call.decide, arguments), parsed.reads, None
             if parsed.reads:
                 self._board.tasks_wanted(self.task_list)
             task_call = TaskModelCall(
@@ -117,12 +117,20 @@ class Calls(Handle):
                 gates=self._board.gates,
                 render=self._dialect.render,
             )
-            return self._accounted(task_call.decide, arguments), parsed.reads, None if parsed.reads else self.task_list
+            return (
+                self._count_call(task_call.decide, arguments),
+                parsed.reads,
+                None if parsed.reads else self.task_list,
+            )
         if self._planning is not None and self._planning.has_tool(name):
-            return self._accounted(answer_plan_call(self._planning, name, args, by=self.name), arguments), False, None
+            return (
+                self._count_call(answer_plan_call(self._planning, name, args, by=self.name), arguments),
+                False,
+                None,
+            )
         return None, False, None
 
-    def _accounted(self, decide: Decide, arguments: Size) -> Answer:
+    def _count_call(self, decide: Decide, arguments: Size) -> Answer:
         """Return an answer with the call added to the ledger; for what does not write the list itself."""
 
         def work(ctx: AgentContext) -> tuple[Reply, bool]:
@@ -156,42 +164,42 @@ class Calls(Handle):
         if row.mode == "plan" and mode_refusal is not None:
             parsed = Invalid(mode_refusal, code="plan_mode")
         if isinstance(parsed, Invalid):
-            return self._refused(ctx, reply_invalid(parsed), parsed.code, parsed.text, arguments), False
+            return self._refuse(ctx, reply_invalid(parsed), parsed.code, parsed.text, arguments), False
         if isinstance(parsed, Query):
-            return self._rendered(ctx, parsed, Applied(row.state), arguments)
+            return self._save_and_reply(ctx, parsed, Applied(row.state), arguments)
         applied = apply(row.state, parsed, self._policy, ctx.now, by=self.name)
         if ctx.memory.watched or self._grading != "show":  # completions are held against what was seen
             given = judge_claims(ctx.tx, row, applied)
             if self._grading == "require" and (problem := refusal(given)) is not None:
                 refused = reply_invalid(Invalid(problem.text, code=problem.code))
-                return self._refused(ctx, refused, problem.code, problem.text, arguments), False
+                return self._refuse(ctx, refused, problem.code, problem.text, arguments), False
             applied = graded(applied, given)
             if self._grading == "tell" and (problem := doubt(given)) is not None:
                 applied = applied._replace(problems=(*applied.problems, problem))
-        return self._rendered(ctx, parsed, applied, arguments)
+        return self._save_and_reply(ctx, parsed, applied, arguments)
 
-    def _rendered(
+    def _save_and_reply(
         self, ctx: AgentContext, parsed: Command | Query, applied: Applied, arguments: Size
     ) -> tuple[Reply, bool]:
         row, events = ctx.row, applied.events
-        state, reply = applied.state, self._said(row, parsed, applied, ctx.now)
+        state, reply = applied.state, self._render(row, parsed, applied, ctx.now)
         unseen = row.unseen + 1
         if reply.shows_list:
             unseen = 0
             state = state if reply.is_error else ListState(state.todos)
         if not events and applied.refused:
             problem = applied.problems[0]
-            return self._refused(ctx, reply, problem.code, problem.text, arguments), False
+            return self._refuse(ctx, reply, problem.code, problem.text, arguments), False
         self._count(ctx, arguments, reply, events)
         ctx.tx.save_list(row, state, unseen=unseen, at=ctx.now, events=events)
         ctx.tx.add_events(row, events, by=self.name, at=ctx.now)
         if events:
-            self._wrote(ctx, events)
+            self._observe_write(ctx, events)
         else:
             detectors.observe_list_call(ctx, self._settings.staleness)
         return reply, state.todos is not row.state.todos
 
-    def _wrote(self, ctx: AgentContext, events: Sequence[Draft]) -> None:
+    def _observe_write(self, ctx: AgentContext, events: Sequence[Draft]) -> None:
         """Remember what was completed last, and look at how the list is kept."""
         done = [draft.data["id"] for draft in events if draft.kind == "item.completed"]
         if done and ctx.memory.watched:
@@ -200,7 +208,7 @@ class Calls(Handle):
             ctx.remember(done=item_key(plan_id, done[-1]))
         detectors.observe_list_write(ctx, events, self._settings.staleness, self.name)
 
-    def _said(self, row: AgentRow, parsed: Command | Query, applied: Applied, now: datetime) -> Reply:
+    def _render(self, row: AgentRow, parsed: Command | Query, applied: Applied, now: datetime) -> Reply:
         """Render the reply in the words of the dialect."""
         state, durable = applied.state, self._board.store.durable
         before, behind = row.state.todos, state.shown is not None
@@ -208,7 +216,7 @@ class Calls(Handle):
             Result(parsed, before, state.todos, applied.problems, row.unseen, behind, durable, now, self._policy)
         )
 
-    def _seen_late(
+    def _reply_to_restored(
         self, tx: Transaction, row: AgentRow, stored: StoredCall, call: tuple[str, Any, str], now: datetime
     ) -> Reply:
         """Reply to a call that was restored from a transcript: it is history, and changes nothing."""
@@ -226,9 +234,9 @@ class Calls(Handle):
             )
         known = Applied(row.state)
         applied = known if isinstance(parsed, Query) else apply(row.state, parsed, self._policy, now, by=self.name)
-        return self._said(row, parsed, applied, now)
+        return self._render(row, parsed, applied, now)
 
-    def _refused(self, ctx: AgentContext, reply: Reply, code: str, problem: str, arguments: Size) -> Reply:
+    def _refuse(self, ctx: AgentContext, reply: Reply, code: str, problem: str, arguments: Size) -> Reply:
         refused = Draft("list.refused", {"code": code, "problem": problem[:500]})
         self._count(ctx, arguments, reply)
         ctx.add(refused)
@@ -259,18 +267,18 @@ def fingerprint_of(name: str, args: Any) -> bytes:
     try:
         body = _encode([name, args])
     except (TypeError, ValueError, RecursionError):
-        body = _described(name, args)
+        body = _describe(name, args)
     return blake2b(body, digest_size=16).digest()
 
 
-def _described(name: str, args: Any) -> bytes:
+def _describe(name: str, args: Any) -> bytes:
     try:
         return repr((name, args)).encode("utf-8", "backslashreplace")
     except (ValueError, RecursionError):
         return b"beyond description"  # too deep, or a number too long: refused whatever it says
 
 
-def _replayed(stored: StoredCall, fingerprint: bytes, call_id: str) -> Reply:
+def _replay(stored: StoredCall, fingerprint: bytes, call_id: str) -> Reply:
     if stored.fingerprint == fingerprint:
         return _decode_reply(stored.reply)
     text = f"The call id `{call_id}` was used before with other arguments; nothing was changed. Use a new id."

@@ -107,7 +107,7 @@ class Edits(Handle):
     def _write(self, decide: Callable[[Transaction, AgentRow, datetime], Applied], *, by: str) -> TodoList:
         def work(tx: Transaction) -> Applied:
             now = self._board.now()
-            row = self._joined(tx, now, active=by == self.name)
+            row = self._join(tx, now, active=by == self.name)
             applied = decide(tx, row, now)
             tx.save_list(row, applied.state, unseen=row.unseen, at=now, events=applied.events)
             tx.add_events(row, applied.events, by=by, at=now)

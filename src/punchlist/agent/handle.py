@@ -289,7 +289,7 @@ class Handle:
         """Tell the observers of the board that the list changed."""
         self._board.changed(self)
 
-    def _joined(self, tx: Transaction, now: datetime, *, active: bool = True) -> AgentRow:
+    def _join(self, tx: Transaction, now: datetime, *, active: bool = True) -> AgentRow:
         """Return the agent's row, made if it is not there yet. An agent that is active keeps its claims on tasks."""
         row = tx.agent(self.session, self.name)
         if row is None:
@@ -305,7 +305,7 @@ class Handle:
 
         def run(tx: Transaction) -> T:
             now = self._board.now()
-            ctx = AgentContext(tx, self._joined(tx, now), now, self.name)
+            ctx = AgentContext(tx, self._join(tx, now), now, self.name)
             if lost:
                 _note_lost(ctx, lost)
             result = work(ctx)

@@ -69,7 +69,7 @@ class Plans(Handle):
 
         def work(tx: Transaction) -> PlanMode:
             now = self._board.now()
-            row = self._joined(tx, now)
+            row = self._join(tx, now)
             if row.mode == "plan":
                 return load_plan_mode(tx, row, moment(row.recent))
             return enter_plan_mode(tx, row, wanted, reason, by=by or self.name, now=now)
@@ -79,7 +79,7 @@ class Plans(Handle):
     def exit_plan_mode(self, *, by: str | None = None) -> None:
         def work(tx: Transaction) -> None:
             now = self._board.now()
-            leave_plan_mode(tx, self._joined(tx, now), by=by or self.name, now=now)
+            leave_plan_mode(tx, self._join(tx, now), by=by or self.name, now=now)
 
         self._board.store.transact(work)
 
@@ -185,7 +185,7 @@ class Plans(Handle):
 
         def work(tx: Transaction) -> Plan:
             now = self._board.now()
-            row = self._joined(tx, now)
+            row = self._join(tx, now)
             decision = decide(tx, row, now)
             save_decision(tx, row, decision, by=by, now=now, todos=todos)
             return decision.plan
@@ -273,7 +273,7 @@ class Plans(Handle):
 
         def work(tx: Transaction) -> None:
             now = self._board.now()
-            row = self._joined(tx, now)
+            row = self._join(tx, now)
             plan = tx.plans.current(row.number)
             if starts:
                 decision = begin(plan, id=plan_id, item=stream.item, by=self.name, now=now)
@@ -287,7 +287,7 @@ class Plans(Handle):
     def _drop(self, stream: PlanStream) -> None:
         def work(tx: Transaction) -> None:
             now = self._board.now()
-            row = self._joined(tx, now)
+            row = self._join(tx, now)
             dropped = drop(tx.plans.history(row.number), stream.item)
             if dropped is not None:
                 tx.plans.delete(row.number, dropped.draft.revision)

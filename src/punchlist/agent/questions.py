@@ -38,7 +38,7 @@ class Questions(Handle):
 
         def work(tx: Transaction) -> Question:
             now = self._board.now()
-            row = self._joined(tx, now)
+            row = self._join(tx, now)
             found = _find_item(row.state.todos, item)
             if found is None and self._is_task(tx, row, item):
                 then = f'put it aside with `tasks.wait("{item.lstrip("#")}")`, and let the person resume it'

@@ -281,7 +281,7 @@ class Recovery(Handle):
     def _record(self, tx: Transaction, writes: Sequence[Written], transcript: Transcript) -> tuple[int, int]:
         ends = time.monotonic() + SLICE
         now = self._board.now()
-        row = self._joined(tx, min(writes[0].origin.at or now, now))
+        row = self._join(tx, min(writes[0].origin.at or now, now))
         last, state = tx.history.last_write(row), row.state
         since = None if last is None else last.at
         keys = [key_of(written) for written in writes]
@@ -376,7 +376,7 @@ class Recovery(Handle):
 
     def _replay_tasks(self, tx: Transaction, writes: Sequence[TaskWrite]) -> tuple[int, int]:
         ends, now = time.monotonic() + SLICE, self._board.now()
-        row = self._joined(tx, min(writes[0].call.origin.at or now, now), active=False)
+        row = self._join(tx, min(writes[0].call.origin.at or now, now), active=False)
         seen = new = 0
         for write in writes:
             seen += 1

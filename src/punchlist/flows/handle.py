@@ -44,7 +44,7 @@ class FlowAgent(Protocol):
     name: str
     session: str
 
-    def _joined(self, tx: Transaction, now: datetime) -> AgentRow: ...
+    def _join(self, tx: Transaction, now: datetime) -> AgentRow: ...
 
 
 class TickReport(Struct, frozen=True):
@@ -86,7 +86,7 @@ class Flows:
     def within(self, tx: Transaction, *, now: datetime | None = None) -> FlowWork:
         """Return the verbs of flows for a transaction that is already open."""
         now = now or self.board.now()
-        row = None if self._agent is None else self._agent._joined(tx, now)  # pyright: ignore[reportPrivateUsage]
+        row = None if self._agent is None else self._agent._join(tx, now)  # pyright: ignore[reportPrivateUsage]
         return FlowWork(tx, now=now, by=self.by, agent=row)
 
     def _change(self, work: Callable[[FlowWork], T]) -> T:

@@ -74,7 +74,7 @@ class TaskAgent(Protocol):
     name: str
     _grading: str
 
-    def _joined(self, tx: Transaction, now: datetime) -> AgentRow: ...
+    def _join(self, tx: Transaction, now: datetime) -> AgentRow: ...
 
 
 def _transacted(verb: Callable[Concatenate[Work, P], T]) -> Callable[Concatenate[Tasks, P], T]:
@@ -113,7 +113,7 @@ class Tasks:
         agent = self._agent
         if agent is None:
             return Work(tx, self.name, project=self._project, now=now, by=self.by)
-        row = agent._joined(tx, now)  # pyright: ignore[reportPrivateUsage]
+        row = agent._join(tx, now)  # pyright: ignore[reportPrivateUsage]
         grades = agent._grading  # pyright: ignore[reportPrivateUsage]
         return Work(tx, self.name, project=self._project, now=now, by=self.by, agent=row, grades=grades)
 
