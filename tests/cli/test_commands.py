@@ -30,7 +30,7 @@ OPTIONS = {
     "sessions": {"--all", "--project", "--limit", "--json"},
     "prune": {"--older-than", "--dry-run"},
     "dialects": {"--json"},
-    "doctor": {"--json"},
+    "doctor": {"--json", "--rebuild"},
 }
 VERBS = {
     "todo": {
