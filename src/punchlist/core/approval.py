@@ -36,8 +36,8 @@ class Plan(Struct, frozen=True, kw_only=True):
 
     The text of a draft is empty: it comes in pieces, as events, and the whole of it with the proposal. `sent_bytes`
     and `sent_chars` measure the text as it was sent, before it was cleaned. `decided_at` and `decided_by` also say
-    when and by whom it was superseded. Behind `expires_at` nobody can decide any more; without one no decision was
-    asked for, or it may take as long as it takes. `entered_at`: since when its agent was in plan mode.
+    when and by whom it was superseded. After `expires_at` no decision is possible; without one there is no time limit.
+    `entered_at` is when its agent entered plan mode.
     """
 
     id: str

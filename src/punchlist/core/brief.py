@@ -32,7 +32,7 @@ class Noticed(Struct, frozen=True):
 class Brief(Struct, frozen=True):
     """Items by what became of them: the first four were completed or regraded since, the rest stands now.
 
-    `doubtful` are those contradicted or only asserted, `waiting` wait on somebody, `work` is what tools did since.
+    `doubtful` are those contradicted or only asserted, `waiting` are blocked, `work` is what tools did since.
     """
 
     verified: tuple[ItemReport, ...]

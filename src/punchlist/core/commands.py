@@ -35,34 +35,49 @@ class Limits(Struct, frozen=True, kw_only=True):
 
 
 class Policy(Struct, frozen=True, kw_only=True):
-    """The rules of one dialect.
-
-    `focus` says what happens to a second item in progress; `shown` maps a status to the nearest one that the
-    dialect has, or to None where it cannot show such an item at all. `advance`: finishing the focus starts the
-    next item. `sweep`: an operation on a phase or on all reaches closed items too. `lead_with_focus`: the first item
-    in progress stands before every pending one. `hide_closed_after`: so many seconds after it was closed, the dialect
-    no longer sees an item (at once, where it is not known when that was); below 0 it always does. `one_line`: a
-    content is a row of text, its blanks as one. `orphans`: the name of the phase that items without one seem to have.
-    `confirms`: who calls an item done is a person, and that is its grade, also if it was called done before.
-    `secrets` finds what is taken out of evidence beside the secrets that are known anyway.
-    """
+    """The rules of one dialect."""
 
     dialect: str = "punchlist"
     limits: Limits = field(default_factory=Limits)
     focus: Focus = "accept"
+    """A second item in progress goes back to pending (`first`), is accepted, or refuses the call."""
+
     promote: bool = False
+    """With nothing in progress, the first pending item is started."""
+
     wipe_finished: bool = False
+    """A list whose items are all completed is cleared."""
+
     refuse_unknown_fields: bool = False
     atomic: bool = True
+    """One refused operation refuses the whole call."""
+
     advance: bool = False
+    """Finishing the item in focus starts the next one."""
+
     sweep: bool = False
+    """An operation on a phase or on everything reaches closed items too."""
+
     lead_with_focus: bool = False
+    """The first item in progress stands before every pending one."""
+
     hide_closed_after: float = -1.0
+    """Seconds after which the dialect no longer sees a closed item; below 0 it always does."""
+
     orphans: str | None = None
+    """The name of the phase that items without a phase seem to have."""
+
     one_line: bool = False
+    """A content is one line of text; runs of whitespace in it count as one space."""
+
     confirms: bool = False
+    """A person uses this dialect: an item that they complete is graded `confirmed`."""
+
     secrets: re.Pattern[str] | None = None
+    """Removed from evidence, in addition to the secrets that are known anyway."""
+
     shown: Mapping[Status, Status | None] = field(default_factory=dict[Status, Status | None])
+    """The nearest status that the dialect has; None where it cannot show such an item."""
 
     def shows(self, status: Status) -> Status | None:
         return self.shown.get(status, status)
@@ -104,7 +119,7 @@ class Entry(NamedTuple):
 class Replace(NamedTuple):
     """The whole list, in order. Merged with what others did since the author last saw it.
 
-    With `phases` the phases are given anew too, and an entry's `phase_place` is its place among them. `begin`: with
+    With `phases` the phases are replaced too, and an entry's `phase_place` is its place among them. `begin`: with
     nothing in progress, the first pending item is started. A named tuple, because nearly every write is one.
     """
 

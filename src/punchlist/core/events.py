@@ -136,6 +136,7 @@ class Event(Struct, frozen=True):
 
 
 _LAST_SEQ = 2**63 - 1
+"""The largest integer of SQLite."""
 
 
 def parse_cursor(after: int | str) -> int:

@@ -58,7 +58,7 @@ TERMINAL = frozenset(status for status, ways in LEGAL.items() if not ways)
 class Flow(Struct, frozen=True, kw_only=True):
     """One flow. `id` is a UUID; `state` and `wait` are any JSON, `wait` what a waiting flow waits for.
 
-    `owner_session_key` says whose it is (see `owner_key`), `requester_origin` who asked for it. `after` are the flows
+    `owner_session_key` names its owner (see `owner_key`), `requester_origin` the caller. `after` are the flows
     that have to be finished before it begins, `held_by` those of them that are not. `revision` counts its changes.
     """
 

@@ -31,8 +31,13 @@ class _MatchKeyTable(dict[int, str]):
 _MATCH_KEYS = _MatchKeyTable()
 
 NEAR = 0.6
+"""Two texts are near if they share this part of all their words: one of four words may change, or two of eight."""
+
 REACH = 2
+"""An item is sought at most so many places away, so that the work stays linear."""
+
 WINDOW = 200
+"""Characters of a text that are compared; the beginning tells texts apart."""
 
 
 def match_key(text: str) -> str:

@@ -234,7 +234,7 @@ class _Merge:
             item = set_status(item, entry.status, self.now)
         if entry.blocker is not None and item.status not in ENDED:
             blocker = self.cleaner.blocker(entry.blocker)
-            # To say that nothing comes first takes away an order, not the reason why somebody waits.
+            # An empty blocker from the writer removes an order of items, not the reason for a wait.
             foreign = blocker is None and known.blocker is not None and not known.blocker.is_order
             item = item if foreign or blocker == known.blocker else replace(item, blocker=blocker)
         if self.phases is not None or (entry.phase and self.cleaner.text(entry.phase) != known.phase):

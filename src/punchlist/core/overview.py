@@ -121,7 +121,7 @@ class LastCall(Struct, frozen=True):
 
 
 class Activity(Struct, frozen=True, omit_defaults=True):
-    """What the events of one agent tell of it, beside its list.
+    """The activity of one agent, from its events; its list is kept apart.
 
     `rests`: its turn is over, and it has begun no call since. `heard` is the last report on a tool call, `ended` the
     last end of a turn.

@@ -25,7 +25,7 @@ def assign_phases(todos: TodoList, renewed: Sequence[Phase] | None, new: Set[str
 
     `renewed` are the phases from now on; without it the known ones stay. An item that only has a phase name
     joins the first phase of that name, which is made at the end if missing; a new one without a name joins the
-    phase of the item before it, unless the phases are given anew.
+    phase of the item before it, unless the phases are replaced.
     """
     if renewed is None and not todos.phases and all(item.phase is None for item in todos.items):
         return todos

@@ -1,6 +1,6 @@
 """Parse `<proposed_plan>` blocks out of a model's text while it streams in, split anywhere.
 
-A tag counts only alone on its line, blanks around it allowed. A tag in the wrong place is text of where it stands.
+A tag counts only alone on its line, with whitespace around it at most. Any other tag is plain text.
 Citations are taken out of the text before tags are looked for.
 """
 

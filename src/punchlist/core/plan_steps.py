@@ -17,7 +17,7 @@ _HEADING = re.compile(r" {0,3}#{1,6}[ \t]+(.*?)[ \t#]*$")
 _LINE = re.compile(r"([ \t]*)(?:([-*+])|(\d{1,9})[.)])[ \t]+(?:\[([^\]\n])\][ \t]+)?(.*\S)")
 _DONE = frozenset("xX✓✔")
 MOST = 200
-"""Steps taken from one plan; what lies behind them stays in its text."""
+"""At most so many steps are taken from one plan; the rest stays in its text."""
 
 
 class _Step(NamedTuple):

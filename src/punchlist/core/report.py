@@ -2,9 +2,9 @@
 
 Made from the log alone, so that it knows items of former plans, and lists that their dialect wiped when finished.
 
-**Honest completion** is the share of completions that what was seen bears out: verified, confirmed or worked, among
-all that could be judged. An assertion with nothing behind it counts against it, a contradiction too. Completions of
-agents whose tool calls nobody reported are not judged, and counted apart.
+**Honest completion** is the share of completions that the observed work supports: verified, confirmed or worked, among
+all that could be judged. A mere assertion counts against it, and so does a contradiction. Completions of agents whose
+tool calls were not reported are not judged, and counted apart.
 """
 
 from __future__ import annotations
@@ -232,21 +232,7 @@ def report_item(
             start = item.started_at or item.created_at
             if grade == "asserted" and work.has_dropped(of, start, item.finished_at):
                 grade = None  # its reports may have been among those that were lost
-    stints = kept.stints or _known_stints(item)
-    return ItemReport(
-        subject=of,
-        item=item,
-        tally=tally,
-        later=later,
-        grade=grade,
-        evidence=evidence,
-        elapsed=sum_stints(stints, now),
-        is_gone=kept.is_gone,
-        touched=kept.touched,
-        commands=_commands(work, of),
-        stints=stints,
-        helpers=_helpers(work, of, item),
-    )
+    return _make_report(of, of, kept, work, tally, later, grade, evidence, now)
 
 
 def report_task(of: Subject, entry: TaskEntry, work: WorkSource, now: datetime) -> ItemReport:
@@ -260,29 +246,36 @@ def report_task(of: Subject, entry: TaskEntry, work: WorkSource, now: datetime) 
         watched = work.has_calls(*worker) or not tally.is_empty
         if watched and grade != "confirmed":
             grade = regrade(grade, tally, later)
-    stints = entry.stints or _known_stints(item)
+    return _make_report(of, Subject(*worker, of.item), entry, work, tally, later, grade, (), now)
+
+
+def _make_report(
+    of: Subject,
+    named: Subject,
+    kept: KeptItem | TaskEntry,
+    work: WorkSource,
+    tally: Tally,
+    later: Tally,
+    grade: Grade | None,
+    evidence: tuple[Matched, ...],
+    now: datetime,
+) -> ItemReport:
+    item = kept.item
+    stints = kept.stints or _known_stints(item)
     return ItemReport(
-        subject=Subject(*worker, of.item),
+        subject=named,
         item=item,
         tally=tally,
         later=later,
         grade=grade,
-        evidence=(),
+        evidence=evidence,
         elapsed=sum_stints(stints, now),
-        is_gone=entry.is_gone,
-        touched=entry.touched,
-        commands=_commands(work, of),
+        is_gone=kept.is_gone,
+        touched=kept.touched,
+        commands=tuple(call.preview for call in work.calls(of) if call.changes and call.kind == "shell"),
         stints=stints,
-        helpers=_helpers(work, of, item),
+        helpers=tuple(child.name for child in work.helpers(of)) if item.is_open else (),
     )
-
-
-def _helpers(work: WorkSource, of: Subject, item: TodoItem) -> tuple[str, ...]:
-    return tuple(child.name for child in work.helpers(of)) if item.is_open else ()
-
-
-def _commands(work: WorkSource, of: Subject) -> tuple[str, ...]:
-    return tuple(call.preview for call in work.calls(of) if call.changes and call.kind == "shell")
 
 
 class Reporting:

@@ -95,11 +95,10 @@ class Blocking(NamedTuple):
 class Task(Struct, frozen=True, kw_only=True):
     """One task of one list. `id` is a number as text, given in order within the list and never again.
 
-    `lease_until`: when the claim of the owner ends by itself; None for one that does not. `fence` rises with every
-    change of hands: a worker shows the one that it was given. `open_blockers` counts those in `held_by`.
-    `started_at`: when whoever has it, or had it last, took it up. `revision` rises with every change to the task
-    itself; a lease that is renewed is none. `grade`: what was seen of the work on it, once it is completed (see
-    `grounding/grades.py`); None where nobody reported any.
+    `lease_until`: when the owner's claim ends by itself; None without a lease. `fence` rises with every change of
+    owner: a worker shows the one that it was given. `open_blockers` counts those in `held_by`. `started_at`: when its
+    present or last owner started it. `revision` rises with every change, but not with a renewed lease. `grade` judges
+    a completed task by the observed work (see `grounding/grades.py`); None where no work was reported.
     """
 
     list: str

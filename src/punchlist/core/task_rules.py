@@ -36,7 +36,9 @@ LEGAL: Mapping[TaskStatus, frozenset[TaskStatus]] = {
 """The legal transitions. A task that has ended opens again only through pending or in progress."""
 
 LONGEST_BACKOFF = 3600.0
+"""Seconds: a task that keeps failing is tried at least once an hour."""
 _MOST_NAMED = 10
+"""An error names at most so many blockers or open checks; models read it."""
 
 
 def move(task: Task, to: TaskStatus, now: datetime, **more: Any) -> Task:
