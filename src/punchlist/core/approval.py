@@ -15,6 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from punchlist.core.events import Draft
+from punchlist.core.plan_steps import parse_steps
 from punchlist.core.todo import TodoList
 from punchlist.errors import PlanDecided, PlanExpired, PlanMissing, PlanRefused, PlanRevisionConflict, PlanUnfinished
 from punchlist.text import clean, repair
@@ -70,8 +71,6 @@ class Plan(Struct, frozen=True, kw_only=True):
     @property
     def todos(self) -> TodoList:
         """The steps that the plan lists, as a todo list that no agent has yet."""
-        from punchlist.core.plan_steps import parse_steps  # its patterns are dear at start-up, and seldom needed
-
         return parse_steps(self.text)
 
     def expired(self, now: datetime) -> bool:

@@ -15,6 +15,7 @@ from punchlist.core.phases import make_phase, put_in_phase
 from punchlist.core.proof import classify_evidence
 from punchlist.core.todo import ENDED, Blocker, Evidence, Phase, Status, TodoItem, TodoList, set_status
 from punchlist.text import cut, for_prompt
+from punchlist.text.redaction import redact
 
 _LONGEST = 100_000
 """No text on a list is longer, so a longer name matches nothing."""
@@ -143,8 +144,6 @@ class Editing:
 
     def _redact_evidence(self, given: Evidence) -> Evidence:
         """Return evidence without secrets: it is often a command line."""
-        from punchlist.text.redaction import redact  # most writes offer none
-
         text = redact(self.cleaner.text(given.text), self.policy.secrets)
         return Evidence(text, classify_evidence(text, self.cleaner.optional(given.kind)))
 
