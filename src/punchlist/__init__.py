@@ -80,6 +80,10 @@ __all__ = [
 def __getattr__(name: str) -> object:
     if name not in _HOMES:
         raise AttributeError(f"module 'punchlist' has no attribute {name!r}")
+    if name == "Board":
+        # A fork while another thread imports a module leaves the child waiting for its lock. So a program that uses the
+        # library loads all of it here, and nothing later; a command of ours, which does not fork, loads what it needs.
+        import_module("punchlist.agent.briefs")
     return getattr(import_module(f"punchlist.{_HOMES[name]}"), name)
 
 
