@@ -11,9 +11,19 @@ from msgspec.structs import replace
 from punchlist.core import commands as do
 from punchlist.core.commands import Cleaner, Entry, Group, Operation, Policy, Problem, Target
 from punchlist.core.identity import match
-from punchlist.core.phases import make_phase, put_in_phase
 from punchlist.core.proof import classify_evidence
-from punchlist.core.todo import ENDED, Blocker, Evidence, Phase, Status, TodoItem, TodoList, set_status
+from punchlist.core.todo import (
+    ENDED,
+    Blocker,
+    Evidence,
+    Phase,
+    Status,
+    TodoItem,
+    TodoList,
+    make_phase,
+    put_in_phase,
+    set_status,
+)
 from punchlist.text import cut, for_prompt
 from punchlist.text.redaction import redact
 

@@ -15,8 +15,7 @@ from msgspec.structs import replace
 from punchlist.core.commands import Cleaner, Entry, Policy, Replace
 from punchlist.core.edit import make_item
 from punchlist.core.identity import match, match_key
-from punchlist.core.phases import assign_phases, put_in_phase, renew_phases
-from punchlist.core.todo import ENDED, Status, TodoItem, TodoList, set_status
+from punchlist.core.todo import ENDED, Status, TodoItem, TodoList, assign_phases, put_in_phase, renew_phases, set_status
 
 
 class Merged(Struct, frozen=True):

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple, Protocol
 from msgspec import Struct
 from msgspec.structs import replace
 
+from punchlist.core.apply import check_limits
 from punchlist.core.commands import Replace
-from punchlist.core.limits import check_limits
 from punchlist.dialects import dialect
 
 MAIN = "main"
