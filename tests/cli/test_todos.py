@@ -148,8 +148,9 @@ def test_the_last_events_are_found_behind_many_others(run: Run, board: Board):
     with board:
         _write(board, "first", "s1", One="pending")
         agent = board.agent("main", session="s2")
+        agent.edit(do.Append((do.Entry(content="Item"),)), by="anna")
         for number in range(1200):
-            agent.edit(do.Append((do.Entry(content=f"Item {number}"),)), by="anna")
+            agent.edit(do.Reword(do.Target(item="1"), f"Item {number}"), by="anna")
     assert len(run("events").out.splitlines()) == 50
     assert run("events", "--agent", "first", "--kind", "item").out.rstrip().endswith("first added “One”")
 

@@ -160,7 +160,7 @@ def test_tools_of_any_kind_are_survived(tools: object, caplog: pytest.LogCapture
 def test_what_is_remembered_does_not_grow_with_the_conversation() -> None:
     with talk(profile="quiet") as agent:
         sizes: list[int] = []
-        for prompt in range(40):
+        for prompt in range(15):
             write(agent, f"> Step {prompt}")
             do(agent, 40)
             turns(agent, 20, ("Edit", "Bash"))
