@@ -3,7 +3,7 @@
 from typing import Any
 
 from punchlist.detect.findings import Verdict
-from punchlist.detect.loops import DEFAULT, LoopOptions, LoopState, finished, started
+from punchlist.detect.loops import DEFAULT, LoopOptions, LoopState, add_outcome, judge_start
 
 
 class Caller:
@@ -16,11 +16,11 @@ class Caller:
 
     def start(self, name: str = "read", args: Any = None, *, run: str | None = None) -> Verdict:
         self.made += 1
-        self.state, verdict = started(self.state, f"c{self.made}", name, args, run=run, options=self.options)
+        self.state, verdict = judge_start(self.state, f"c{self.made}", name, args, run=run, options=self.options)
         return verdict
 
     def finish(self, result: Any = "same", *, is_error: bool = False, run: str | None = None) -> None:
-        self.state = finished(self.state, f"c{self.made}", result, is_error, run=run, options=self.options)
+        self.state = add_outcome(self.state, f"c{self.made}", result, is_error, run=run, options=self.options)
 
     def call(
         self,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from punchlist.detect.loops import compacted, finished, loop_options, started
+from punchlist.detect.loops import add_outcome, judge_start, loop_options, watch_compaction
 from tests.detect.calls import Caller, judged
 
 PATH = {"path": "/file.txt"}
@@ -10,7 +10,7 @@ PATH = {"path": "/file.txt"}
 
 def after_compaction(**options: int) -> Caller:
     caller = Caller(loop_options(options))
-    caller.state = compacted(caller.state, run="r", options=caller.options)
+    caller.state = watch_compaction(caller.state, run="r", options=caller.options)
     return caller
 
 
@@ -58,7 +58,7 @@ def test_the_window_is_a_setting_and_zero_switches_the_guard_off() -> None:
 @pytest.mark.requirement("loops.compaction-guard", "loops.ran-all-the-same")
 def test_the_loop_that_goes_on_all_the_same_is_counted_and_stays_one() -> None:
     caller = Caller()
-    caller.state = compacted(caller.state)
+    caller.state = watch_compaction(caller.state)
     verdicts = [caller.run(args=PATH) for _ in range(12)]
     assert [judged(verdict)[2] for verdict in verdicts] == [0, 0, 0, *range(3, 12)]
     assert {judged(verdict)[:2] for verdict in verdicts[3:]} == {("critical", "compaction_loop_persisted")}
@@ -84,7 +84,7 @@ def test_a_loop_that_is_refused_stays_one_until_another_call_is_made() -> None:
 @pytest.mark.parametrize(("name", "result"), [("read", "something new"), ("write", "same")])
 def test_a_call_that_ran_and_is_none_of_the_loop_ends_it(name: str, result: str) -> None:
     caller = Caller()
-    caller.state = compacted(caller.state)
+    caller.state = watch_compaction(caller.state)
     caller.repeat(3, args=PATH)
     assert caller.run(name, PATH, result).detector == "compaction_loop_persisted"
     assert caller.call(args=PATH).level == "ok"
@@ -93,21 +93,21 @@ def test_a_call_that_ran_and_is_none_of_the_loop_ends_it(name: str, result: str)
 @pytest.mark.requirement("loops.compaction-guard", "loops.duplicates")
 def test_a_call_judged_after_a_compaction_and_reported_again_counts_once() -> None:
     caller = Caller()
-    caller.state = compacted(caller.state)
+    caller.state = watch_compaction(caller.state)
     caller.repeat(3, args=PATH)
     state = caller.state
     for _ in range(3):
-        state, verdict = started(state, "again", "read", PATH)
+        state, verdict = judge_start(state, "again", "read", PATH)
         assert judged(verdict) == ("critical", "compaction_loop_persisted", 3)
     assert len(state.held) == 1
     for _ in range(3):
-        state = finished(state, "again", "same")
+        state = add_outcome(state, "again", "same")
     assert len(state.calls) == 4
 
 
 @pytest.mark.requirement("loops.compaction-guard", "loops.count-blocked")
 def test_with_count_blocked_a_call_refused_after_a_compaction_counts() -> None:
     caller = Caller(loop_options({"count_blocked": True}))
-    caller.state = compacted(caller.state)
+    caller.state = watch_compaction(caller.state)
     caller.repeat(5, args=PATH)
     assert len(caller.state.calls) == 5

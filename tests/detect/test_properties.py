@@ -9,11 +9,19 @@ from hypothesis import strategies as st
 
 from punchlist.core.events import Event
 from punchlist.detect.guardrail import GuardrailState, after
-from punchlist.detect.list_upkeep import StalenessState, observed
-from punchlist.detect.loops import LoopOptions, LoopState, compacted, finished, judge, loop_options, started
-from punchlist.detect.rounds import RoundState, ended
+from punchlist.detect.list_upkeep import StalenessState, observe_event
+from punchlist.detect.loops import (
+    LoopOptions,
+    LoopState,
+    add_outcome,
+    judge,
+    judge_start,
+    loop_options,
+    watch_compaction,
+)
+from punchlist.detect.rounds import RoundState, count_round
 from punchlist.detect.signatures import sight
-from punchlist.detect.stalls import submitted, watched
+from punchlist.detect.stalls import note_prompt, start_watch
 from tests.dialects.boards import NOW
 
 
@@ -48,10 +56,10 @@ OPTIONS = st.sampled_from([TIGHT, LoopOptions(), loop_options({"count_blocked": 
 
 def step(state: LoopState, made: Step, options: LoopOptions) -> tuple[LoopState, Any]:
     if made.what == "compact":
-        return compacted(state, run=made.run, options=options), None
+        return watch_compaction(state, run=made.run, options=options), None
     if made.what == "start":
-        return started(state, f"c{made.call}", made.tool, made.args, run=made.run, options=options)
-    return finished(state, f"c{made.call}", made.result, made.is_error, run=made.run, options=options), None
+        return judge_start(state, f"c{made.call}", made.tool, made.args, run=made.run, options=options)
+    return add_outcome(state, f"c{made.call}", made.result, made.is_error, run=made.run, options=options), None
 
 
 def walk(steps: list[Step], options: LoopOptions) -> tuple[LoopState, list[Any]]:
@@ -102,9 +110,9 @@ def test_results_may_come_in_any_order(order: list[int], results: list[str]) -> 
     def ends(order: list[int]) -> LoopState:
         state = LoopState()
         for number in range(6):
-            state, _ = started(state, f"c{number}", "read", {"x": 1})
+            state, _ = judge_start(state, f"c{number}", "read", {"x": 1})
         for number in order:
-            state = finished(state, f"c{number}", results[number])
+            state = add_outcome(state, f"c{number}", results[number])
         return state
 
     assert ends(order) == ends(list(range(6)))
@@ -115,23 +123,23 @@ def test_critical_only_with_as_many_equal_results_as_it_says(calls: list[tuple[s
     state, results = LoopState(), dict[str, list[str]]()
     off = loop_options({"detectors": {"ping_pong": False}, "warning_threshold": 2, "critical_threshold": 3})
     for number, (args, result, is_error) in enumerate(calls):
-        state, verdict = started(state, str(number), "read", {"x": args}, options=off)
+        state, verdict = judge_start(state, str(number), "read", {"x": args}, options=off)
         if verdict.level == "critical":
             assert len(set(results[args][-verdict.count :])) == 1
             assert verdict.count >= 3
             continue
-        state = finished(state, str(number), result, is_error, options=off)
+        state = add_outcome(state, str(number), result, is_error, options=off)
         results.setdefault(args, []).append(f"{result}{is_error}")
 
 
 def test_all_states_can_be_written_down() -> None:
     guardrail, _ = after(GuardrailState(), "read_file", {}, "x")
     guardrail, _ = after(guardrail, "patch", {}, "x", failed=True)
-    stall = submitted(watched(NOW, "codex"), NOW, ["HTTPS_PROXY"])
+    stall = note_prompt(start_watch(NOW, "codex"), NOW, ["HTTPS_PROXY"])
     started_one = Event(1, NOW, "item.started", "main", None, "s", "main", {"id": "1"})
     written = Event(2, NOW, "list.edited", "main", None, "s", "main", {"revision": 1})
-    staleness, _ = observed(observed(StalenessState(), started_one)[0], written)
-    for state in (guardrail, stall, staleness, ended(RoundState(), progress=False)[0]):
+    staleness, _ = observe_event(observe_event(StalenessState(), started_one)[0], written)
+    for state in (guardrail, stall, staleness, count_round(RoundState(), progress=False)[0]):
         assert msgspec.json.decode(msgspec.json.encode(state), type=type(state)) == state
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from punchlist.detect.findings import Verdict
 from punchlist.detect.guardrail import GuardrailState, after, before, guardrail_options
-from punchlist.detect.loops import compacted, loop_options
+from punchlist.detect.loops import loop_options, watch_compaction
 from punchlist.detect.signatures import is_refusal
 from tests.detect.calls import Caller, judged
 
@@ -87,7 +87,7 @@ def loop_verdicts() -> dict[str, Verdict]:
     other = ("a<b>" * 40, {"path": "b"}, "b", False)
     failing = Caller(loop_options({"error_threshold": 3}))
     watched = Caller()
-    watched.state = compacted(watched.state)
+    watched.state = watch_compaction(watched.state)
     found = (
         critical(Caller(), other),
         critical(Caller(), ("read", PATH, "a", False), other),

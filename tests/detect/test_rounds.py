@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from punchlist.detect.rounds import RoundState, ended, happened, round_options
+from punchlist.detect.rounds import RoundState, count_round, observe_event, round_options
 from punchlist.errors import ConfigInvalid
 
 
@@ -13,7 +13,7 @@ def test_three_bad_rounds_are_a_stall_and_counting_begins_anew() -> None:
     state = RoundState()
     found: list[str | None] = []
     for _ in range(6):
-        state, finding = ended(state, progress=False)
+        state, finding = count_round(state, progress=False)
         found.append(finding and finding.detector)
     assert found == [None, None, "stalled_rounds", None, None, "stalled_rounds"]
     assert (state.stalls, state.rounds, state.replans) == (0, 6, 2)
@@ -23,31 +23,31 @@ def test_three_bad_rounds_are_a_stall_and_counting_begins_anew() -> None:
 def test_a_good_round_takes_one_bad_round_away() -> None:
     state = RoundState()
     for progress in (False, False, True, False):
-        state, finding = ended(state, progress=progress)
+        state, finding = count_round(state, progress=progress)
         assert finding is None
     assert state.stalls == 2
-    assert ended(RoundState(), progress=True)[0].stalls == 0
+    assert count_round(RoundState(), progress=True)[0].stalls == 0
 
 
 @pytest.mark.requirement("rounds.looping")
 def test_a_round_that_loops_is_a_bad_one_whatever_its_progress() -> None:
-    assert ended(RoundState(), progress=True, looping=True)[0].stalls == 1
+    assert count_round(RoundState(), progress=True, looping=True)[0].stalls == 1
 
 
 @pytest.mark.requirement("rounds.events")
 @pytest.mark.parametrize(("kind", "stalls"), [("item.completed", 0), ("item.started", 0), ("list.replaced", 1)])
 def test_without_a_judgement_the_events_of_the_round_decide(kind: str, stalls: int) -> None:
-    state, _ = ended(happened(RoundState(), kind))
+    state, _ = count_round(observe_event(RoundState(), kind))
     assert state.stalls == stalls
-    assert ended(state)[0].stalls == stalls + 1
+    assert count_round(state)[0].stalls == stalls + 1
 
 
 @pytest.mark.requirement("rounds.end")
 def test_there_may_be_an_end_to_all_rounds() -> None:
     options = round_options({"max_rounds": 2})
-    state, finding = ended(RoundState(), progress=True, options=options)
+    state, finding = count_round(RoundState(), progress=True, options=options)
     assert finding is None
-    state, finding = ended(state, progress=True, options=options)
+    state, finding = count_round(state, progress=True, options=options)
     assert finding is not None
     assert (finding.detector, finding.level, finding.count) == ("rounds_over", "critical", 2)
 
@@ -56,7 +56,7 @@ def test_there_may_be_an_end_to_all_rounds() -> None:
 def test_the_count_stays_between_nothing_and_its_limit(rounds: list[bool], most: int) -> None:
     state = RoundState()
     for progress in rounds:
-        state, finding = ended(state, progress=progress, options=round_options({"max_stalls": most}))
+        state, finding = count_round(state, progress=progress, options=round_options({"max_stalls": most}))
         assert 0 <= state.stalls < most
         assert finding is None or not progress
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from punchlist.detect.loops import LoopState, finished, started
+from punchlist.detect.loops import LoopState, add_outcome, judge_start
 from punchlist.detect.signatures import CHARACTERS, digest, is_plain, stable
 from tests.dialects.test_bombs import BOMBS, bomb
 
@@ -102,9 +102,9 @@ def test_any_arguments_and_any_result_are_taken(name: str) -> None:
     value = bomb(name)
     for args in (value, {"x": value}, [value], {"todos": value, "plan": value, "action": value}):
         for tool in ("read", "update_plan", "message", "process", "exec"):
-            state, verdict = started(LoopState(), "c", tool, args)
-            state = finished(state, "c", {"details": value, "content": value})
-            finished(state, "d", value, True, name=tool, args=args)
+            state, verdict = judge_start(LoopState(), "c", tool, args)
+            state = add_outcome(state, "c", {"details": value, "content": value})
+            add_outcome(state, "d", value, True, name=tool, args=args)
             assert verdict.level == "ok"
             assert len(repr(state)) < 2000
 
@@ -121,10 +121,10 @@ def test_a_value_that_grows_by_being_shared_is_bounded() -> None:
     for _ in range(60):
         value = [value, value]
     assert len(stable(value)) < CHARACTERS
-    state, _ = started(LoopState(), "c", "message", {"action": "send"})
-    assert finished(state, "c", {"details": {"list": value}}).calls[0].outcome
+    state, _ = judge_start(LoopState(), "c", "message", {"action": "send"})
+    assert add_outcome(state, "c", {"details": {"list": value}}).calls[0].outcome
     many = {"type": "text", "text": "x" * 1_000_000}
-    assert finished(state, "c", {"content": [many] * 100_000}).calls[0].outcome
+    assert add_outcome(state, "c", {"content": [many] * 100_000}).calls[0].outcome
 
 
 @pytest.mark.requirement("loops.totality")

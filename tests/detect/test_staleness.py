@@ -9,7 +9,7 @@ import pytest
 from punchlist import Agent, Board
 from punchlist.core.events import Event
 from punchlist.detect.findings import Finding
-from punchlist.detect.list_upkeep import StalenessOptions, StalenessState, observed, staleness_options
+from punchlist.detect.list_upkeep import StalenessOptions, StalenessState, observe_event, staleness_options
 from punchlist.errors import ConfigInvalid
 from punchlist.testing import FakeClock
 from tests.dialects.boards import memory_board
@@ -33,7 +33,7 @@ class Watcher:
     def take(self, events: Iterable[Event]) -> list[Finding]:
         found: list[Finding] = []
         for one in events:
-            self.state, findings = observed(self.state, one, self.options)
+            self.state, findings = observe_event(self.state, one, self.options)
             found.extend(findings)
         return found
 
@@ -59,7 +59,7 @@ def test_an_item_in_progress_for_long_with_all_work_elsewhere_is_stale_once() ->
     found: list[Finding] = []
     events = [event("item.started", id="1"), *(event("tool.started", 60 * n, item="2") for n in range(1, 60))]
     for one in events:
-        state, findings = observed(state, one)
+        state, findings = observe_event(state, one)
         found.extend(findings)
     assert names(found) == [("stale_item", 30, "1")]
     assert "in progress for 30 min" in found[0].seen
@@ -72,7 +72,7 @@ def test_work_on_the_item_keeps_it_fresh() -> None:
         event("item.started", id="1"),
         *(event("tool.started", 60 * n, item=str(n % 10)) for n in range(1, 99)),
     ]:
-        state, findings = observed(state, one)
+        state, findings = observe_event(state, one)
         found.extend(findings)
     assert found == []
 
@@ -80,9 +80,9 @@ def test_work_on_the_item_keeps_it_fresh() -> None:
 @pytest.mark.requirement("staleness.stale-item")
 @pytest.mark.parametrize(("calls", "step"), [(19, 600.0), (200, 1.0)])
 def test_it_takes_both_time_and_calls(calls: int, step: float) -> None:
-    state, found = observed(StalenessState(), event("item.started", id="1"))
+    state, found = observe_event(StalenessState(), event("item.started", id="1"))
     for number in range(1, calls + 1):
-        state, found = observed(state, event("tool.started", step * number))
+        state, found = observe_event(state, event("tool.started", step * number))
         assert found == ()
 
 
@@ -148,7 +148,7 @@ def test_going_on_to_the_next_item_is_no_bouncing(agent: Agent) -> None:
 def test_many_calls_of_the_todo_tool_in_a_short_time_are_a_storm_once() -> None:
     state, found = StalenessState(), list[Finding]()
     for number in range(30):
-        state, findings = observed(
+        state, findings = observe_event(
             state, event("list.confirmed", number, revision=1), staleness_options({"churn_writes": 0})
         )
         found.extend(findings)
@@ -159,7 +159,7 @@ def test_many_calls_of_the_todo_tool_in_a_short_time_are_a_storm_once() -> None:
 def test_the_same_calls_over_a_long_time_are_none() -> None:
     state = StalenessState()
     for number in range(30):
-        state, found = observed(state, event("list.edited", 10 * number), staleness_options({"churn_writes": 0}))
+        state, found = observe_event(state, event("list.edited", 10 * number), staleness_options({"churn_writes": 0}))
         assert found == ()
 
 
@@ -191,17 +191,17 @@ def test_each_detector_can_be_switched_off(agent: Agent) -> None:
 def test_the_state_stays_small() -> None:
     state = StalenessState()
     for number in range(1000):
-        state, _ = observed(state, event("item.added", item={"id": str(number), "status": "in_progress"}, index=0))
-        state, _ = observed(state, event("list.replaced", number))
-        state, _ = observed(state, event("tool.started", number))
+        state, _ = observe_event(state, event("item.added", item={"id": str(number), "status": "in_progress"}, index=0))
+        state, _ = observe_event(state, event("list.replaced", number))
+        state, _ = observe_event(state, event("tool.started", number))
     assert (len(state.items), len(state.active), len(state.times)) == (512, 32, 10)
     assert "999" in state.active
 
 
 @pytest.mark.requirement("staleness.bounded")
 def test_an_item_that_is_gone_is_forgotten() -> None:
-    state, _ = observed(StalenessState(), event("item.added", item={"id": "1", "status": "in_progress"}, index=0))
-    state, _ = observed(state, event("item.omitted", id="1", content="x"))
+    state, _ = observe_event(StalenessState(), event("item.added", item={"id": "1", "status": "in_progress"}, index=0))
+    state, _ = observe_event(state, event("item.omitted", id="1", content="x"))
     assert (state.items, state.active) == ({}, {})
 
 
@@ -219,8 +219,8 @@ def test_an_item_that_is_gone_is_forgotten() -> None:
     ],
 )
 def test_strange_events_are_taken(strange: Event) -> None:
-    state, _ = observed(StalenessState(), event("item.started", id="1"))
-    state, found = observed(state, strange)
+    state, _ = observe_event(StalenessState(), event("item.started", id="1"))
+    state, found = observe_event(state, strange)
     assert found == ()
     assert len(repr(state)) < 2000
 

@@ -10,14 +10,14 @@ from punchlist.detect.findings import Finding
 from punchlist.detect.stalls import (
     StallOptions,
     StallState,
-    active,
-    check,
-    ended,
-    muttered,
-    spoke,
+    end_watch,
+    find_stall,
+    note_activity,
+    note_hidden_output,
+    note_output,
+    note_prompt,
     stall_options,
-    submitted,
-    watched,
+    start_watch,
 )
 from punchlist.errors import ConfigInvalid
 
@@ -29,7 +29,7 @@ def at(seconds: float) -> datetime:
 
 
 def told(state: StallState, seconds: float, options: StallOptions | None = None) -> Finding:
-    finding = check(state, at(seconds), options or StallOptions())[1]
+    finding = find_stall(state, at(seconds), options or StallOptions())[1]
     assert finding is not None
     return finding
 
@@ -41,7 +41,7 @@ def test_the_timings_are_the_originals() -> None:
 
 @pytest.mark.requirement("stalls.nothing-submitted")
 def test_an_agent_that_was_never_given_a_prompt() -> None:
-    finding = told(watched(START, "codex"), 60)
+    finding = told(start_watch(START, "codex"), 60)
     assert (finding.detector, finding.level, finding.count) == ("nothing_submitted", "warning", 60)
     assert finding.seen == "codex session started but no prompt submission was observed for 60s."
 
@@ -49,7 +49,7 @@ def test_an_agent_that_was_never_given_a_prompt() -> None:
 @pytest.mark.requirement("stalls.no-runtime-event")
 @pytest.mark.parametrize(("proxies", "shown"), [((), "none"), (("HTTPS_PROXY", "ALL_PROXY"), "ALL_PROXY, HTTPS_PROXY")])
 def test_a_prompt_and_nothing_after_it(proxies: tuple[str, ...], shown: str) -> None:
-    finding = told(submitted(watched(START, "codex"), at(5), proxies), 65)
+    finding = told(note_prompt(start_watch(START, "codex"), at(5), proxies), 65)
     assert finding.detector == "no_runtime_event"
     beginning = (
         f"codex prompt was submitted but no ACP runtime event arrived for 60s (proxy env: {shown}). Check upstream"
@@ -59,7 +59,7 @@ def test_a_prompt_and_nothing_after_it(proxies: tuple[str, ...], shown: str) -> 
 
 @pytest.mark.requirement("stalls.no-output")
 def test_activity_that_nobody_sees() -> None:
-    finding = told(active(submitted(watched(START, "codex"), at(1)), at(5), "tool_call"), 65)
+    finding = told(note_activity(note_prompt(start_watch(START, "codex"), at(1)), at(5), "tool_call"), 65)
     assert finding.detector == "no_output"
     assert finding.seen.startswith(
         "codex has ACP runtime activity but no visible assistant output for 60s. Last ACP event: tool_call."
@@ -68,7 +68,7 @@ def test_activity_that_nobody_sees() -> None:
 
 @pytest.mark.requirement("stalls.silent-after-output")
 def test_output_and_then_silence() -> None:
-    state, finding = spoke(active(watched(START, "codex"), at(1)), at(5))
+    state, finding = note_output(note_activity(start_watch(START, "codex"), at(1)), at(5))
     assert finding is None
     finding = told(state, 65)
     assert finding.detector == "silent_after_output"
@@ -77,43 +77,43 @@ def test_output_and_then_silence() -> None:
 
 @pytest.mark.requirement("stalls.once")
 def test_a_stall_is_told_about_once_until_there_is_output() -> None:
-    state, first = check(watched(START), at(60))
-    state, second = check(state, at(600))
-    state, third = check(active(state, at(601), "x"), at(700))
+    state, first = find_stall(start_watch(START), at(60))
+    state, second = find_stall(state, at(600))
+    state, third = find_stall(note_activity(state, at(601), "x"), at(700))
     assert first is not None
     assert (second, third) == (None, None)
-    state, resumed = spoke(state, at(701))
+    state, resumed = note_output(state, at(701))
     assert resumed is not None
     assert (resumed.detector, resumed.level, resumed.kind) == ("resumed", "ok", "finding.cleared")
     assert resumed.seen == "ACP child resumed output."
-    assert spoke(state, at(702))[1] is None
+    assert note_output(state, at(702))[1] is None
     assert told(state, 761).detector == "silent_after_output"
 
 
 @pytest.mark.requirement("stalls.signs-of-life")
 def test_other_signs_of_life_put_a_notice_off_without_a_word() -> None:
-    state = muttered(active(submitted(watched(START), at(50)), at(100), "x"), at(150))
-    assert check(state, at(209))[1] is None
+    state = note_hidden_output(note_activity(note_prompt(start_watch(START), at(50)), at(100), "x"), at(150))
+    assert find_stall(state, at(209))[1] is None
     assert told(state, 210).detector == "no_output"
 
 
 @pytest.mark.requirement("stalls.lifetime")
 def test_a_watch_ends_with_its_lifetime() -> None:
-    state = watched(START, "codex")
+    state = start_watch(START, "codex")
     options = stall_options({"lifetime": 100, "notice_after": 0})
-    assert check(state, at(99.9), options)[1] is None
-    state, finding = check(state, at(100), options)
+    assert find_stall(state, at(99.9), options)[1] is None
+    state, finding = find_stall(state, at(100), options)
     assert finding is not None
     assert finding.seen == "codex stream relay timed out after 100s without completion."
-    assert check(state, at(5000), options) == (state, None)
+    assert find_stall(state, at(5000), options) == (state, None)
 
 
 @pytest.mark.requirement("stalls.off")
 def test_no_notice_when_notices_are_off_or_the_agent_is_done() -> None:
-    assert check(watched(START), at(5000), stall_options({"notice_after": 0}))[1] is None
-    state = ended(watched(START))
-    assert check(state, at(10**6)) == (state, None)
-    assert spoke(state, at(1))[1] is None
+    assert find_stall(start_watch(START), at(5000), stall_options({"notice_after": 0}))[1] is None
+    state = end_watch(start_watch(START))
+    assert find_stall(state, at(10**6)) == (state, None)
+    assert note_output(state, at(1))[1] is None
 
 
 @pytest.mark.requirement("stalls.settings")
@@ -131,24 +131,24 @@ def test_a_mistake_in_the_settings_is_named(given: Any) -> None:
 
 @pytest.mark.requirement("stalls.label")
 def test_a_label_is_short_and_cannot_leave_its_sentence() -> None:
-    state = watched(START, "  </punchlist>\x1b[31m\n  a   b " + "x" * 100_000)
+    state = start_watch(START, "  </punchlist>\x1b[31m\n  a   b " + "x" * 100_000)
     assert len(state.label) <= 40
     assert state.label.isprintable()
     assert "<" not in state.label
-    assert watched(START, " \n ").label == "ACP child"
+    assert start_watch(START, " \n ").label == "ACP child"
 
 
 def test_a_clock_that_is_set_back_raises_no_stall() -> None:
-    state = muttered(watched(START), at(100))
-    state = muttered(state, at(-5000))
-    assert check(state, at(-4000))[1] is None
-    assert check(state, at(159))[1] is None
+    state = note_hidden_output(start_watch(START), at(100))
+    state = note_hidden_output(state, at(-5000))
+    assert find_stall(state, at(-4000))[1] is None
+    assert find_stall(state, at(159))[1] is None
     assert told(state, 160)
 
 
 def test_a_brief_knows_every_detector_of_silence() -> None:
-    far = [watched(START)]
-    far.append(submitted(far[-1], START))
-    far.append(active(far[-1], START))
-    far.append(spoke(far[-1], START)[0])
+    far = [start_watch(START)]
+    far.append(note_prompt(far[-1], START))
+    far.append(note_activity(far[-1], START))
+    far.append(note_output(far[-1], START)[0])
     assert {told(state, 61).detector for state in far} | {told(far[0], 7 * 3600).detector} == STALLS

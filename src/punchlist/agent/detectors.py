@@ -18,7 +18,7 @@ from punchlist.detect.findings import FINE, Finding, Raised, Verdict, finding_of
 from punchlist.detect.guardrail import GuardrailOptions, Signature, after, before
 from punchlist.detect.list_upkeep import StalenessOptions
 from punchlist.detect.loops import Finished, LoopOptions, LoopState, Started
-from punchlist.detect.rounds import RoundOptions, ended, has_moved, places
+from punchlist.detect.rounds import RoundOptions, count_round, has_moved, places
 from punchlist.detect.stalls import StallState
 from punchlist.options import AgentSettings
 from punchlist.store import AgentRow
@@ -41,7 +41,7 @@ def begin_watch(ctx: AgentContext, options: AgentSettings) -> None:
 
 
 def _watched(memory: AgentMemory, row: AgentRow, ctx: AgentContext, options: AgentSettings) -> AgentMemory:
-    state = list_upkeep.synced(memory.upkeep.state, row.state.todos, ctx.now)
+    state = list_upkeep.sync_items(memory.upkeep.state, row.state.todos, ctx.now)
     return replace(
         memory,
         watched=True,
@@ -68,7 +68,7 @@ def judge_start(
     state = LoopState(window, memory.warned, memory.guard, memory.held)
     if known is not None and known.call.started is not None:
         recorded = (*window, *memory.held)
-        if all(call.id != loops.kept(call_id) for call in recorded):
+        if all(call.id != loops.shorten_id(call_id) for call in recorded):
             return Started(state, FINE)
     judged = loops.record_start(state, call_id, name, args, options=options)
     _remember_loops(ctx, judged.state)
@@ -120,7 +120,7 @@ def begin_run(ctx: AgentContext) -> None:
 def watch_compaction(ctx: AgentContext, options: LoopOptions) -> None:
     """Watch the next calls closely, since the agent's context was compacted."""
     memory = ctx.memory.loops
-    after = loops.compacted(LoopState(guard=memory.guard), options=options)
+    after = loops.watch_compaction(LoopState(guard=memory.guard), options=options)
     ctx.remember(loops=replace(memory, guard=after.guard))
 
 
@@ -132,7 +132,7 @@ def _over(raised: Raised, seen: str) -> list[Finding]:
 
 
 def new_stall(ctx_row: AgentRow, ctx: AgentContext) -> StallState:
-    return stalls.watched(ctx.now, ctx_row.label or ctx_row.name)
+    return stalls.start_watch(ctx.now, ctx_row.label or ctx_row.name)
 
 
 def keep_stall_options(ctx: AgentContext, options: AgentSettings) -> None:
@@ -147,7 +147,7 @@ def report_is_alive(ctx: AgentContext, sign: str) -> None:
     if state is None or state.over:
         end_stall(ctx, state)
         state = new_stall(ctx.row, ctx)
-    ctx.remember(stall=stalls.active(state, ctx.now, sign))
+    ctx.remember(stall=stalls.note_activity(state, ctx.now, sign))
 
 
 def heartbeat(ctx: AgentContext, sign: str, *, watched: bool) -> None:
@@ -160,23 +160,23 @@ def heartbeat(ctx: AgentContext, sign: str, *, watched: bool) -> None:
         return
     if state.over or not watched:
         end_stall(ctx, state)
-        ctx.remember(stall=stalls.ended(state))
+        ctx.remember(stall=stalls.end_watch(state))
     else:
-        ctx.remember(stall=stalls.active(state, ctx.now, sign))
+        ctx.remember(stall=stalls.note_activity(state, ctx.now, sign))
 
 
 def output_is_alive(ctx: AgentContext) -> None:
     """Take in output that people see: it ends a stall."""
     known = ctx.memory.stall
-    state, resumed = stalls.spoke(known or new_stall(ctx.row, ctx), ctx.now)
+    state, resumed = stalls.note_output(known or new_stall(ctx.row, ctx), ctx.now)
     ctx.remember(stall=state)
-    over = None if known is None else stalls.over(known, f"{known.label} resumed output.")
+    over = None if known is None else stalls.clear_stall(known, f"{known.label} resumed output.")
     ctx.tell(one for one in (over or resumed,) if one is not None)
 
 
 def end_stall(ctx: AgentContext, state: StallState | None) -> None:
     """Say that a stall is over, if one was told of."""
-    finding = None if state is None else stalls.over(state)
+    finding = None if state is None else stalls.clear_stall(state)
     if finding is not None:
         ctx.tell([finding])
 
@@ -282,7 +282,7 @@ def end_round(ctx: AgentContext, options: RoundOptions) -> None:
     """Count a round: it brought something when an item moved on, or a tool ended well, and there is no loop."""
     memory, stand = ctx.memory.rounds or RoundMemory(), places(ctx.row.state.todos)
     progress, looping = memory.has_worked or has_moved(memory.places, stand), bool(ctx.memory.loops.raised)
-    state, finding = ended(memory.state, progress=progress, looping=looping, options=options)
+    state, finding = count_round(memory.state, progress=progress, looping=looping, options=options)
     raised, told = memory.raised, list[Finding]()
     if finding is not None and (finding.detector, "") not in raised:
         told.append(finding)

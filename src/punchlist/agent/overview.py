@@ -13,7 +13,7 @@ from punchlist.config import lease as configured_lease
 from punchlist.core.current_work import CurrentWork
 from punchlist.core.events import Draft
 from punchlist.detect.findings import Finding
-from punchlist.detect.stalls import StallOptions, StallState, check, over
+from punchlist.detect.stalls import StallOptions, StallState, clear_stall, find_stall
 from punchlist.flows import Flows
 from punchlist.options import board_timings
 from punchlist.store import Store, Transaction
@@ -93,14 +93,14 @@ def tell_stalls(store: Store, now: datetime) -> int:
 
 def _check(agent: RememberedAgent, now: datetime, options: StallOptions) -> tuple[StallState | None, Finding | None]:
     state = agent.memory.stall
-    return (None, None) if state is None else check(state, now, agent.memory.stall_options or options)
+    return (None, None) if state is None else find_stall(state, now, agent.memory.stall_options or options)
 
 
 def _find_stall(agent: RememberedAgent, now: datetime, options: StallOptions) -> Stall | None:
     state = agent.memory.stall
     if state is None:
         return None
-    _, finding = check(replace(state, told=False), now, agent.memory.stall_options or options)
+    _, finding = find_stall(replace(state, told=False), now, agent.memory.stall_options or options)
     if finding is None or finding.detector == "timed_out":
         return None
     return Stall(agent.project, agent.session, agent.agent, finding, state.alive_at)
@@ -116,7 +116,7 @@ def _tell(tx: Transaction, known: RememberedAgent, now: datetime, options: Stall
     if memory.stall is None or finding is None:
         return False
     tx.memory.save(row.number, replace(memory, stall=state))
-    said = [one for one in (over(memory.stall), finding) if one is not None]
+    said = [one for one in (clear_stall(memory.stall), finding) if one is not None]
     tx.add_events(row, [Draft(one.kind, one.data()) for one in said], by=row.name, at=now)
     return True
 

@@ -170,9 +170,9 @@ class Turns(Handle):
                 call = replace(row.call, outcome="abandoned", finished=Moment(ctx.now, seq), check_outcome=None)
                 tx.tool_calls.save(number, replace(row, call=call))
         if asked:
-            ctx.remember(stall=stalls.submitted(detectors.new_stall(ctx.row, ctx), ctx.now))
+            ctx.remember(stall=stalls.note_prompt(detectors.new_stall(ctx.row, ctx), ctx.now))
         elif stall is not None:
-            ctx.remember(stall=stalls.ended(stall))
+            ctx.remember(stall=stalls.end_watch(stall))
         for row in left_open:
             regrade_after(tx, ctx.row, replace(row.call, outcome="abandoned"), ctx.now, failed=True)
 

@@ -89,7 +89,7 @@ class Relay:
         self._options = RelayOptions() if options is None else options
         self._log = log
         self._agent = label
-        self._state: StallState = stalls.watched(at, label)
+        self._state: StallState = stalls.start_watch(at, label)
         self._pending = ""
         self._pending_kind = ""
         self._flush_at: datetime | None = None
@@ -120,12 +120,12 @@ class Relay:
         """Note that the prompt was sent; `proxies` are names of proxy variables that were set."""
         names = list(proxies)
         self._record("acp", at, phase="prompt_submitted", data={"proxyEnvKeys": names})
-        self._state = stalls.submitted(self._state, at, names)
+        self._state = stalls.note_prompt(self._state, at, names)
 
     def active(self, event: str, at: datetime) -> None:
         """Note an event that is not shown."""
         self._record("acp", at, phase="runtime_event", data={"eventType": event})
-        self._state = stalls.active(self._state, at, event)
+        self._state = stalls.note_activity(self._state, at, event)
 
     def said(self, text: str, at: datetime, *, phase: str = "", replaceable: bool = False) -> list[Notice]:
         """Add a piece of the child's output. Of a replaceable text only the last form is shown, at the end.
@@ -139,11 +139,11 @@ class Relay:
         if replaceable:
             self._record("assistant_replaceable_snapshot", at, text=text, **told)
             self._snapshot = text[-BUFFER:]
-            self._state = stalls.muttered(self._state, at)
+            self._state = stalls.note_hidden_output(self._state, at)
             return []
         self._record("assistant_delta", at, delta=text, **told)
         if phase == "commentary" and not self._options.commentary:
-            self._state = stalls.muttered(self._state, at)
+            self._state = stalls.note_hidden_output(self._state, at)
             return []
         if not text.strip():
             return self._gather(text, at)
@@ -155,7 +155,7 @@ class Relay:
         text = text.strip()
         if self.is_over or not text:
             return []
-        self._state = stalls.muttered(self._state, at)
+        self._state = stalls.note_hidden_output(self._state, at)
         before = self._items.get(item, "")
         if not self._options.commentary or not item or text == before:
             return []
@@ -197,7 +197,7 @@ class Relay:
             return []
         notices = self._flush(now) if self._flush_at is not None and now >= self._flush_at else []
         heard, options = self._heard(listened)
-        state, finding = stalls.check(heard, now, options)
+        state, finding = stalls.find_stall(heard, now, options)
         self._state = replace(self._state, told=state.told, over=state.over)
         if finding is None:
             return notices
@@ -227,7 +227,7 @@ class Relay:
     # Gathering.
 
     def _show(self, text: str, kind: str, at: datetime) -> list[Notice]:
-        self._state, resumed = stalls.spoke(self._state, at)
+        self._state, resumed = stalls.note_output(self._state, at)
         notices = [] if resumed is None else [self._notice("resumed", resumed.seen, at)]
         if self._pending and self._pending_kind != kind:
             notices += self._flush(at)
@@ -254,7 +254,7 @@ class Relay:
         held, self._snapshot = self._snapshot, ""
         notices = self._show(held, "assistant:replaceable", at) if held else []
         notices += [*self._flush(at), self._notice(kind, said, at)]
-        self._state = stalls.ended(self._state)
+        self._state = stalls.end_watch(self._state)
         return notices
 
     def _notice(self, kind: Kind, text: str, at: datetime, summary: str = "") -> Notice:

@@ -1,8 +1,8 @@
-"""Loops and stalls: what an agent's calls, silence and list give away. Pure: states and times are passed in.
+"""Detect loops, stalls and neglected lists from an agent's calls, output and events. Pure: no store, no clock.
 
-- `loops`: the same calls again and again, as OpenClaw judges them. `guardrail`: the same question as Hermes asks it.
-- `rounds`: rounds without progress. `stalls`: an agent that says nothing. `list_upkeep`: a list that nobody keeps.
+- `loops`: repeated tool calls, by OpenClaw's rules. `guardrail`: repeated failures and reads, by Hermes' rules.
+- `rounds`: rounds without progress. `stalls`: agents without output. `list_upkeep`: lists that are not maintained.
 
-Each has a state, which is a value of bounded size that a store can encode, and functions from one state to the next.
-Nothing here acts: a `Verdict`, a `Decision` or a `Finding` says what was seen, and the caller decides.
+Each detector has a state, a value of bounded size that a store can encode, and functions from one state to the next.
+Detectors do not act: they return a `Verdict`, a `Decision` or a `Finding`, and the caller decides.
 """

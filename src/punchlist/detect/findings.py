@@ -1,4 +1,4 @@
-"""Findings and verdicts: the values in which every detector says what it saw."""
+"""Define findings and verdicts, the values that every detector returns."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Raised = tuple[tuple[str, str], ...]
 """Detectors whose finding still holds, each with its subject."""
 
 LONGEST_NAME = 80
-"""So many characters of a name that came from a model stand in a sentence."""
+"""The most characters of a name from a model that a sentence shows."""
 
 
 Level = Literal["ok", "warning", "critical"]
@@ -55,11 +55,11 @@ class Finding(Struct, frozen=True):
 
     @property
     def kind(self) -> str:
-        """The kind of the event that tells of it."""
+        """The kind of its event."""
         return "finding.cleared" if self.level == "ok" else "finding.raised"
 
     def data(self) -> dict[str, Any]:
-        """The data of that event."""
+        """Return the data of its event."""
         return {
             "detector": self.detector,
             "level": self.level,
@@ -70,17 +70,17 @@ class Finding(Struct, frozen=True):
 
 
 def finding_of(verdict: Verdict, tool: str) -> Finding | None:
-    """The finding about a call of that tool, or None for a call that is fine. A ping-pong is about both its tools."""
+    """Return the finding about a call of that tool; None if the call is fine. A ping-pong names both tools."""
     if verdict.detector is None:
         return None
-    name = shown(tool)
+    name = clean_name(tool)
     if verdict.paired_tool is not None and verdict.paired_tool != name:
         name = ", ".join(sorted((name, verdict.paired_tool)))
     return Finding(verdict.detector, verdict.level, verdict.message, verdict.count, name)
 
 
-def shown(name: str) -> str:
-    """A name from outside as it may stand in a sentence: one line, short, and no fence in it."""
+def clean_name(name: str) -> str:
+    """Return a name from outside in a form that is safe in a sentence: one line, short, without a fence."""
     if len(name) <= LONGEST_NAME and name.isascii() and name.isprintable() and "<" not in name and "&" not in name:
         return name
     return for_prompt(cut(name[: 4 * LONGEST_NAME], LONGEST_NAME))

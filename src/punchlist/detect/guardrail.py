@@ -1,7 +1,7 @@
-"""Hermes' guardrail against tool loops: failures and repeated reads within one turn, and caps on what runs away.
+"""Guard against tool loops by Hermes' rules: count failures and repeated reads per turn; cap searches and subagents.
 
-`before` says whether a call may run, `after` what to think of what it came to. A turn begins with a new
-`GuardrailState`. Codes, thresholds and the object that stands for a blocked result are Hermes'; the words are ours.
+`before` decides if a call may run; `after` judges its result. A turn begins with a new `GuardrailState`. Codes,
+thresholds and the object that replaces a blocked result are Hermes'; the words are ours.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from punchlist.core.options import Count, CountOrOff, parse_options
-from punchlist.detect.findings import Finding, Level, shown, with_entry, without_entry
-from punchlist.detect.signatures import CHARACTERS, digest, fields, is_plain, is_refusal, kept
+from punchlist.detect.findings import Finding, Level, clean_name, with_entry, without_entry
+from punchlist.detect.signatures import CHARACTERS, digest, fields, is_plain, is_refusal, shorten_id
 
 Action = Literal["allow", "warn", "block", "halt"]
 
@@ -128,7 +128,7 @@ class Decision(Struct, frozen=True):
     def finding(self) -> Finding | None:
         if self.action == "allow":
             return None
-        return Finding(self.code, _LEVELS[self.action], self.message, self.count, shown(self.tool_name))
+        return Finding(self.code, _LEVELS[self.action], self.message, self.count, clean_name(self.tool_name))
 
 
 class GuardrailState(Struct, frozen=True):
@@ -142,8 +142,8 @@ class GuardrailState(Struct, frozen=True):
 
 
 def signature(tool: str, args: object) -> Signature:
-    """The signature of a call. Arguments that are no object count as none."""
-    return Signature(kept(tool), _hash(fields(args)))
+    """Return the signature of a call. Arguments that are not an object count as none."""
+    return Signature(shorten_id(tool), _hash(fields(args)))
 
 
 def before(
@@ -157,19 +157,19 @@ def before(
     over = _over_cap(state, mark, args, options)
     if over is not None:
         return state, over
-    state = _spent(state, mark.tool_name, args)
+    state = _count_capped_call(state, mark.tool_name, args)
     if options.hard_stop_enabled:
         key = _key(mark)
         failed = state.failures.get(key, 0)
         if failed >= options.hard_stop_after.exact_failure:
-            return state, _decided("block", "repeated_exact_failure_block", mark, failed)
+            return state, _decide("block", "repeated_exact_failure_block", mark, failed)
         _, repeated = state.repeats.get(key, ("", 0))
         if (
             options.is_idempotent(mark.tool_name, reads=reads)
             and repeated >= options.hard_stop_after.idempotent_no_progress
         ):
-            return state, _decided("block", "idempotent_no_progress_block", mark, repeated)
-    return state, _allowed(mark)
+            return state, _decide("block", "idempotent_no_progress_block", mark, repeated)
+    return state, _allow(mark)
 
 
 def after(
@@ -184,12 +184,12 @@ def after(
 ) -> tuple[GuardrailState, Decision]:
     """Judge a call that ran, given by its tool and arguments or by its signature.
 
-    Without `failed` the result itself is asked, as Hermes does. A call whose result is a refusal of ours did not run,
-    and counts for nothing.
+    Without `failed` the result itself decides, as in Hermes. A call whose result is a refusal of ours did not run,
+    and does not count.
     """
     mark = signature(name, args) if isinstance(name, str) else name
     if is_refusal(result):
-        return state, _allowed(mark)
+        return state, _allow(mark)
     key, tool = _key(mark), mark.tool_name
     if looks_failed(tool, result) if failed is None else failed:
         return _after_failure(state, mark, options)
@@ -199,7 +199,7 @@ def after(
         without_entry(state.repeats, key),
     )
     if not options.is_idempotent(tool, reads=reads):
-        return replace(state, failures=failures, failing=failing, repeats=repeats), _allowed(mark)
+        return replace(state, failures=failures, failing=failing, repeats=repeats), _allow(mark)
     result_hash = _result_hash(result)
     last, count = state.repeats.get(key, ("", 0))
     count = count + 1 if last == result_hash else 1
@@ -207,8 +207,8 @@ def after(
         state, failures=failures, failing=failing, repeats=with_entry(repeats, key, (result_hash, count), _MOST)
     )
     if options.warnings_enabled and count >= options.warn_after.idempotent_no_progress:
-        return state, _decided("warn", "idempotent_no_progress_warning", mark, count)
-    return state, _allowed(mark, count)
+        return state, _decide("warn", "idempotent_no_progress_warning", mark, count)
+    return state, _allow(mark, count)
 
 
 def _after_failure(
@@ -223,12 +223,12 @@ def _after_failure(
         repeats=without_entry(state.repeats, key),
     )
     if options.hard_stop_enabled and same >= options.hard_stop_after.same_tool_failure:
-        return state, _decided("halt", "same_tool_failure_halt", mark, same)
+        return state, _decide("halt", "same_tool_failure_halt", mark, same)
     if options.warnings_enabled and exact >= options.warn_after.exact_failure:
-        return state, _decided("warn", "repeated_exact_failure_warning", mark, exact)
+        return state, _decide("warn", "repeated_exact_failure_warning", mark, exact)
     if options.warnings_enabled and same >= options.warn_after.same_tool_failure:
-        return state, _decided("warn", "same_tool_failure_warning", mark, same)
-    return state, _allowed(mark, exact)
+        return state, _decide("warn", "same_tool_failure_warning", mark, same)
+    return state, _allow(mark, exact)
 
 
 def looks_failed(tool: str, result: object) -> bool:
@@ -236,7 +236,7 @@ def looks_failed(tool: str, result: object) -> bool:
     if not isinstance(result, str):
         return False
     if tool == "terminal":
-        code = fields(_parsed(result)).get("exit_code")
+        code = fields(_parse_json(result)).get("exit_code")
         return code is not None and code != 0
     head = result[:500].lower()
     return '"error"' in head or '"failed"' in head or result.startswith("Error")
@@ -244,13 +244,13 @@ def looks_failed(tool: str, result: object) -> bool:
 
 def _over_cap(state: GuardrailState, mark: Signature, args: object, options: GuardrailOptions) -> Decision | None:
     if mark.tool_name == "web_search" and 0 < options.loop_caps.max_web_searches <= state.searches:
-        return _decided("block", "loop_web_search_cap", mark, state.searches, options.loop_caps.max_web_searches)
+        return _decide("block", "loop_web_search_cap", mark, state.searches, options.loop_caps.max_web_searches)
     if mark.tool_name == "delegate_task" and 0 < options.loop_caps.max_subagents <= state.subagents and _spawns(args):
-        return _decided("block", "loop_subagent_cap", mark, state.subagents, options.loop_caps.max_subagents)
+        return _decide("block", "loop_subagent_cap", mark, state.subagents, options.loop_caps.max_subagents)
     return None
 
 
-def _spent(state: GuardrailState, tool: str, args: object) -> GuardrailState:
+def _count_capped_call(state: GuardrailState, tool: str, args: object) -> GuardrailState:
     if tool == "web_search":
         return replace(state, searches=state.searches + 1)
     if tool == "delegate_task":
@@ -268,12 +268,12 @@ def _spawns(args: object) -> int:
     return len(cast("list[Any]", tasks)) if isinstance(tasks, list) and tasks else 1
 
 
-def _allowed(mark: Signature, count: int = 0) -> Decision:
+def _allow(mark: Signature, count: int = 0) -> Decision:
     return Decision("allow", "allow", "", mark.tool_name, count, mark)
 
 
-def _decided(action: Action, code: str, mark: Signature, count: int, cap: int = 0) -> Decision:
-    message = _WORDS[code].format(tool=shown(mark.tool_name), count=count, cap=cap)
+def _decide(action: Action, code: str, mark: Signature, count: int, cap: int = 0) -> Decision:
+    message = _WORDS[code].format(tool=clean_name(mark.tool_name), count=count, cap=cap)
     return Decision(action, code, message, mark.tool_name, count, mark)
 
 
@@ -291,14 +291,14 @@ def _hash(value: object) -> str:
 def _result_hash(result: object) -> str:
     if not isinstance(result, str):
         return _hash(result)
-    data = _parsed(result)
+    data = _parse_json(result)
     if data is None:
         return digest(result) if len(result) > CHARACTERS else sha256(result.encode(errors="surrogatepass")).hexdigest()
     return _hash(data)
 
 
-def _parsed(text: str) -> object:
-    """The JSON in a text, or None."""
+def _parse_json(text: str) -> object:
+    """Return the value of a JSON text; None if it is not JSON or too long."""
     if len(text) > CHARACTERS:
         return None
     try:

@@ -1,6 +1,6 @@
-"""Detect a list that nobody keeps: seen from an agent's own events, one after the other.
+"""Detect lists that are not maintained, from an agent's own events in order.
 
-- `stale_item`: an item has been in progress for long while the work went elsewhere.
+- `stale_item`: an item has been in progress for a long time, and the last calls were for other items.
 - `churn`: the list is written again and again, and no item moves on.
 - `bouncing`: an item goes back, and forth, and back.
 - `todo_storm`: many calls of the todo tool, writes and reads, in a short time.
@@ -18,8 +18,8 @@ from msgspec.structs import replace
 from punchlist.core.events import Event
 from punchlist.core.options import CountOrOff, Seconds, parse_options
 from punchlist.core.todo import Status, TodoList
-from punchlist.detect.findings import Finding, Raised, shown, with_entry, without_entry
-from punchlist.detect.signatures import fields, kept
+from punchlist.detect.findings import Finding, Raised, clean_name, with_entry, without_entry
+from punchlist.detect.signatures import fields, shorten_id
 
 STORM = "todo_storm"
 
@@ -104,37 +104,37 @@ def observe_write(
     upkeep: Upkeep, before: TodoList, events: Iterable[Event], now: datetime, options: StalenessOptions = DEFAULT
 ) -> tuple[Upkeep, list[Finding]]:
     """Take in the events of one write of the list `before`; return the findings, those that are over included."""
-    state, found = synced(upkeep.state, before, now), list[Finding]()
+    state, found = sync_items(upkeep.state, before, now), list[Finding]()
     for event in events:
-        state, news = observed(state, event, options)
+        state, news = observe_event(state, event, options)
         found.extend(news)
-    return _told(upkeep, state, found)
+    return _add_cleared(upkeep, state, found)
 
 
 def observe_call(upkeep: Upkeep, now: datetime, options: StalenessOptions = DEFAULT) -> tuple[Upkeep, list[Finding]]:
     """Take in a call of the todo tool that wrote nothing."""
-    state, found = called(upkeep.state, now, options)
-    return _told(upkeep, state, found)
+    state, found = count_call(upkeep.state, now, options)
+    return _add_cleared(upkeep, state, found)
 
 
 def observe_work(
     upkeep: Upkeep, item: str, now: datetime, options: StalenessOptions = DEFAULT
 ) -> tuple[Upkeep, list[Finding]]:
-    """Take in a tool call for the item of that id; empty if it is for none of the list."""
+    """Count a tool call for the item of that id; the id is empty if the call is for no item of the list."""
     if not upkeep.state.active:
         return upkeep, []
-    state, found = _worked(upkeep.state, item, now, options)
-    return _told(upkeep, state, found)
+    state, found = _find_stale_items(upkeep.state, item, now, options)
+    return _add_cleared(upkeep, state, found)
 
 
 def end_storm(upkeep: Upkeep) -> tuple[Upkeep, list[Finding]]:
-    """End a storm of calls: those of the last turn count no more."""
+    """End a storm of calls: those of the last turn no longer count."""
     if upkeep.state.storm_until is None:
         return upkeep, []
-    return _told(upkeep, replace(upkeep.state, times=(), storm_until=None), ())
+    return _add_cleared(upkeep, replace(upkeep.state, times=(), storm_until=None), ())
 
 
-def synced(state: StalenessState, todos: TodoList, now: datetime) -> StalenessState:
+def sync_items(state: StalenessState, todos: TodoList, now: datetime) -> StalenessState:
     """Return the state with the items as they stand in a list, which others may have changed meanwhile."""
     items: dict[str, Seen] = {}
     active: dict[str, Active] = {}
@@ -148,12 +148,12 @@ def synced(state: StalenessState, todos: TodoList, now: datetime) -> StalenessSt
     return replace(state, items=items, active=active)
 
 
-def _told(upkeep: Upkeep, state: StalenessState, found: Sequence[Finding]) -> tuple[Upkeep, list[Finding]]:
-    """Return what to remember, and the findings with those that are over now."""
+def _add_cleared(upkeep: Upkeep, state: StalenessState, found: Sequence[Finding]) -> tuple[Upkeep, list[Finding]]:
+    """Return the upkeep to remember, and the findings together with those that are over now."""
     known = dict.fromkeys((*upkeep.raised, *((one.detector, one.subject) for one in found)))
     gone = [entry for entry in known if not _holds(state, *entry)]
     over = [Finding(entry[0], "ok", "This is over.", subject=entry[1]) for entry in gone if entry in upkeep.raised]
-    # Items that never went back need not be stored: `synced` finds them in the list.
+    # Items that never went back need not be stored: `sync_items` finds them in the list.
     bounced = {name: seen for name, seen in state.items.items() if seen.bounces}
     raised = tuple(entry for entry in known if entry not in gone)
     return Upkeep(replace(state, items=bounced), raised), [*found, *over]
@@ -176,7 +176,7 @@ def _holds(state: StalenessState, detector: str, subject: str) -> bool:
             return False
 
 
-def observed(
+def observe_event(
     state: StalenessState, event: Event, options: StalenessOptions = DEFAULT
 ) -> tuple[StalenessState, tuple[Finding, ...]]:
     """Return the state after one more event of the agent, and the findings. Other kinds of events change nothing.
@@ -186,20 +186,20 @@ def observed(
     """
     kind = event.kind
     if kind == "tool.started":
-        return _worked(state, kept(event.data.get("item") or ""), event.at, options)
+        return _find_stale_items(state, shorten_id(event.data.get("item") or ""), event.at, options)
     if kind in _WRITES:
-        return _written(state, event, options) if event.by == event.agent else (state, ())
+        return _count_write(state, event, options) if event.by == event.agent else (state, ())
     if kind == "plan.started":
         return replace(state, items={}, active={}, moved=True), ()
     if kind.startswith("item."):
-        return _item_changed(state, event, options)
+        return _observe_item_change(state, event, options)
     return state, ()
 
 
-def called(
+def count_call(
     state: StalenessState, at: datetime, options: StalenessOptions = DEFAULT
 ) -> tuple[StalenessState, tuple[Finding, ...]]:
-    """Return the state after a call of the agent's todo tool, also one that only reads, and a storm if it makes one."""
+    """Count a call of the agent's todo tool, write or read; return the state, and a storm if this call makes one."""
     times = (*state.times, at)[-options.storm_calls :] if options.storm_calls else (at,)
     taken = at - times[0]
     longest = timedelta(seconds=options.storm_seconds)
@@ -211,7 +211,7 @@ def called(
     return replace(state, times=times, storm_until=until), found
 
 
-def _worked(
+def _find_stale_items(
     state: StalenessState, busy: str, at: datetime, options: StalenessOptions
 ) -> tuple[StalenessState, tuple[Finding, ...]]:
     found: list[Finding] = []
@@ -224,27 +224,29 @@ def _worked(
         silent = (at - entry.since).total_seconds()
         if not told and 0 < options.stale_calls <= calls and silent >= options.stale_after:
             told = True
-            said = f"Item {shown(item)} has been in progress for {int(silent // 60)} min, and the last {calls} calls"
+            said = (
+                f"Item {clean_name(item)} has been in progress for {int(silent // 60)} min, and the last {calls} calls"
+            )
             found.append(Finding("stale_item", "warning", f"{said} were not for it.", calls, item))
         active[item] = Active(entry.since, calls, told)
     return replace(state, active=active), tuple(found)
 
 
-def _written(
+def _count_write(
     state: StalenessState, event: Event, options: StalenessOptions
 ) -> tuple[StalenessState, tuple[Finding, ...]]:
     writes = 0 if state.moved else state.writes + 1
-    state, found = called(replace(state, writes=writes, moved=False), event.at, options)
+    state, found = count_call(replace(state, writes=writes, moved=False), event.at, options)
     if not writes or not options.churn_writes or writes % options.churn_writes:
         return state, found
     said = f"The todo tool was called to write the list {writes} times in a row, and no item has moved on."
     return state, (Finding("churn", "warning", said, writes), *found)
 
 
-def _item_changed(
+def _observe_item_change(
     state: StalenessState, event: Event, options: StalenessOptions
 ) -> tuple[StalenessState, tuple[Finding, ...]]:
-    item, status = _named(event)
+    item, status = _item_and_status(event)
     if not item:
         return state, ()
     moved = state.moved or event.kind in _PROGRESS
@@ -265,11 +267,11 @@ def _item_changed(
     state = replace(state, items=items, active=active, moved=moved)
     if not bounced or not options.bounces or bounces % options.bounces:
         return state, ()
-    said = f"Item {shown(item)} went back to an earlier status {bounces} times."
+    said = f"Item {clean_name(item)} went back to an earlier status {bounces} times."
     return state, (Finding("bouncing", "warning", said, bounces, item),)
 
 
-def _named(event: Event) -> tuple[str, str | None]:
+def _item_and_status(event: Event) -> tuple[str, str | None]:
     """Return the item that an event is about, and the status that it has after it, where the event says so."""
     data = event.data
     if event.kind == "item.added":
@@ -277,7 +279,7 @@ def _named(event: Event) -> tuple[str, str | None]:
         status = data.get("status", "pending")
     else:
         status = _MOVES.get(event.kind) or fields(data.get("set")).get("status")
-    return kept(data.get("id") or ""), status if isinstance(status, str) else None
+    return shorten_id(data.get("id") or ""), status if isinstance(status, str) else None
 
 
 def _is_back(before: str, after: str) -> bool:

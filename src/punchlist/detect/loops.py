@@ -1,8 +1,8 @@
 """Detect loops in an agent's tool calls, by OpenClaw's rules.
 
-`started` judges a call by the calls before it and records it; `finished` adds its outcome. A call judged critical
-counts only if it is seen to have run all the same, or with `count_blocked`. A `LoopState` is a value: the board builds
-it from the latest rows of `tool_calls` and from the agent's memory, and stores what changed.
+`judge_start` judges a call by the calls before it and records it; `add_outcome` adds its outcome. A call judged
+critical counts only if it ran in spite of that, or with `count_blocked`. A `LoopState` is a value: the board builds it
+from the latest rows of `tool_calls` and from the agent's memory, and stores what changed.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from punchlist.core.options import Count, CountOrOff, invalid_option, parse_options
-from punchlist.detect.findings import FINE, Level, Verdict, shown
-from punchlist.detect.signatures import Outcome, Reading, Sight, is_refusal, kept, outcome, sight
+from punchlist.detect.findings import FINE, Level, Verdict, clean_name
+from punchlist.detect.signatures import Outcome, Reading, Sight, is_refusal, outcome, shorten_id, sight
 
 DETECTORS = ("generic_repeat", "known_poll_no_progress", "ping_pong")
 """Detectors that can be switched off. `unknown_tool_repeat` and `global_circuit_breaker` cannot."""
@@ -165,7 +165,7 @@ class Finished(NamedTuple):
     is_newest: bool = False
 
 
-def started(
+def judge_start(
     state: LoopState, call_id: str, name: str, args: object, *, run: str | None = None, options: LoopOptions = DEFAULT
 ) -> tuple[LoopState, Verdict]:
     """Judge a call that is about to run; return the state after it and the verdict.
@@ -180,11 +180,11 @@ def started(
 def record_start(
     state: LoopState, call_id: str, name: str, args: object, *, run: str | None = None, options: LoopOptions = DEFAULT
 ) -> Started:
-    """Judge a call like `started`, and say what was recorded of it."""
+    """Judge a call like `judge_start`; return also the call as recorded."""
     if not options.enabled:
         return Started(state, FINE)
     seen = sight(name, args)
-    call = Call(kept(call_id), seen.tool, seen.key[:-_UNKEPT], kept(run) if run else "", seen.way)
+    call = Call(shorten_id(call_id), seen.tool, seen.key[:-_UNKEPT], shorten_id(run) if run else "", seen.way)
     before = [known for known in state.calls if known.run == call.run]
     guard = state.guard
     if guard.persisted and guard.run == call.run:
@@ -216,7 +216,7 @@ def _judge_call(state: LoopState, call: Call, before: list[Call], seen: Sight, o
     return Started(state, verdict, recorded)
 
 
-def finished(
+def add_outcome(
     state: LoopState,
     call_id: str,
     result: object = None,
@@ -246,17 +246,21 @@ def record_end(
     run: str | None = None,
     options: LoopOptions = DEFAULT,
 ) -> Finished:
-    """Take in the outcome of a call like `finished`, and say what was recorded of it."""
+    """Add the outcome of a call like `add_outcome`; return also the call as recorded."""
     if not options.enabled:
         return Finished(state)
     seen = None if name is None else sight(name, args)
-    key, call_id, run = None if seen is None else seen.key[:-_UNKEPT], kept(call_id), kept(run) if run else ""
+    key, call_id, run = (
+        None if seen is None else seen.key[:-_UNKEPT],
+        shorten_id(call_id),
+        shorten_id(run) if run else "",
+    )
     held = _find_held(state.held, call_id, key, run)
     if held is not None:
         if result is None or is_refusal(result):
             return Finished(state)
         return _record_run_of_held(state, held, outcome(held.way, result, is_error=is_error), options)
-    place, is_over = _place(state.calls, call_id, key, run)
+    place, is_over = _find_open_call(state.calls, call_id, key, run)
     if place is not None:
         call = state.calls[place]
     elif is_over or seen is None or key is None:
@@ -271,10 +275,10 @@ def record_end(
         state = _record(state, call, options)
     else:
         state = replace(state, calls=(*state.calls[:place], call, *state.calls[place + 1 :]))
-    return Finished(replace(state, guard=_observed(state.guard, call)), call, is_newest=place is None)
+    return Finished(replace(state, guard=_update_guard(state.guard, call)), call, is_newest=place is None)
 
 
-def compacted(state: LoopState, *, run: str | None = None, options: LoopOptions = DEFAULT) -> LoopState:
+def watch_compaction(state: LoopState, *, run: str | None = None, options: LoopOptions = DEFAULT) -> LoopState:
     """Return the state after the agent's context was compacted: the next calls of the run are watched closely.
 
     If the whole window is one call with one result, `state.guard.persisted` is true as soon as the last of them has
@@ -282,7 +286,7 @@ def compacted(state: LoopState, *, run: str | None = None, options: LoopOptions 
     """
     if not options.enabled or not options.compaction_window:
         return state
-    return replace(state, guard=Guard(run=kept(run or ""), left=options.compaction_window))
+    return replace(state, guard=Guard(run=shorten_id(run or ""), left=options.compaction_window))
 
 
 # The calls that are remembered.
@@ -301,12 +305,12 @@ def _is_known(state: LoopState, before: Sequence[Call], call: Call) -> bool:
 
 
 def _hold(state: LoopState, call: Call, before: Sequence[Call], options: LoopOptions) -> tuple[LoopState, Call | None]:
-    """Keep a call in mind that was judged critical; return what is recorded of it now, None if nothing is."""
+    """Hold a call that was judged critical until its outcome; return what is recorded of it now, if anything."""
     if call.id:
         state = replace(state, held=(*state.held, call)[-_MOST_HELD:])
     if not options.count_blocked:
         return state, None
-    blocked = _blocked(before, call)
+    blocked = _copy_last_outcome(before, call)
     return _record(state, blocked, options), blocked
 
 
@@ -322,7 +326,7 @@ def _record_run_of_held(state: LoopState, held: Call, came: Outcome, options: Lo
     if options.count_blocked:
         calls = tuple(known for known in calls if known.id != call.id or known.key != call.key)
     rest = tuple(known for known in state.held if known is not held)
-    state = LoopState(calls, state.warned, _observed(state.guard, call), rest)
+    state = LoopState(calls, state.warned, _update_guard(state.guard, call), rest)
     return Finished(_record(state, call, options), call, is_newest=True)
 
 
@@ -334,8 +338,8 @@ def _with_outcome(call: Call, outcome: str, unknown_tool: str | None) -> Call:
     return call._replace(outcome=outcome[:-_UNKEPT], unknown_tool=unknown_tool)
 
 
-def _place(calls: Sequence[Call], call_id: str, key: str | None, run: str) -> tuple[int | None, bool]:
-    """Find the newest call without an outcome that this may be; else say if one that has its outcome is it."""
+def _find_open_call(calls: Sequence[Call], call_id: str, key: str | None, run: str) -> tuple[int | None, bool]:
+    """Find the newest matching call without an outcome; else return True if a matching call has its outcome."""
     if not call_id and key is None:
         return None, False
     is_over = False
@@ -355,7 +359,7 @@ def _find_held(held: Sequence[Call], call_id: str, key: str | None, run: str) ->
     return next((c for c in reversed(held) if c.id == call_id and c.run == run and (key is None or c.key == key)), None)
 
 
-def _blocked(before: Sequence[Call], call: Call) -> Call:
+def _copy_last_outcome(before: Sequence[Call], call: Call) -> Call:
     """Return a blocked call with the outcome of the one before it: nothing has changed."""
     last = next((known for known in reversed(before) if known.key == call.key and known.outcome is not None), None)
     last = last or next((known for known in reversed(before) if known.tool == call.tool), None)
@@ -393,7 +397,7 @@ def _in_steps(
     return (*rest, (key, step))[-_MOST_WARNINGS:], replace(verdict, is_news=True, for_model=told)
 
 
-def _observed(guard: Guard, call: Call) -> Guard:
+def _update_guard(guard: Guard, call: Call) -> Guard:
     """Return the guard after a call that has finished."""
     if guard.run != call.run or not (guard.left > 0 or guard.told):
         return guard
@@ -408,7 +412,7 @@ def _observed(guard: Guard, call: Call) -> Guard:
 def _judge_persisted(guard: Guard) -> tuple[Guard, Verdict]:
     """Judge a call after a window in which nothing but one call was seen; return the guard after that."""
     message = (
-        f"CRITICAL: tool {shown(guard.tool)} repeated {guard.seen} times with identical arguments and identical "
+        f"CRITICAL: tool {clean_name(guard.tool)} repeated {guard.seen} times with identical arguments and identical "
         "results after compaction, which did not end the loop. This run should stop here."
     )
     step = 1 + guard.seen // STEP
@@ -440,17 +444,19 @@ class Alternation(NamedTuple):
 
 
 def judge(calls: Sequence[Call], tool: str, key: str, *, is_poll: bool, options: LoopOptions) -> Judged:
-    """The verdict on a call of that key after these calls of the same run."""
+    """Return the verdict on a call of that key after these calls of the same run."""
     found = (
-        _unknown(calls, tool, options)
-        or _repeated(calls, tool, key, is_poll=is_poll, options=options)
-        or (_failing(calls, options) if options.error_threshold else None)
+        _find_unknown_tool(calls, tool, options)
+        or _find_repetition(calls, tool, key, is_poll=is_poll, options=options)
+        or (_find_error_streak(calls, options) if options.error_threshold else None)
     )
     return found or NOTHING_SEEN
 
 
-def _repeated(calls: Sequence[Call], tool: str, key: str, *, is_poll: bool, options: LoopOptions) -> Judged | None:
-    """The global breaker, then polls, ping-pong and plain repetition."""
+def _find_repetition(
+    calls: Sequence[Call], tool: str, key: str, *, is_poll: bool, options: LoopOptions
+) -> Judged | None:
+    """Ask the global breaker, then the detectors of polls, ping-pong and plain repetition."""
     repeats = [call for call in calls if call.key == key]
     streak, result = _no_progress(repeats)
     known = f"{tool}:{key}:{result}"
@@ -489,7 +495,7 @@ def _no_progress(repeats: Sequence[Call]) -> tuple[int, str]:
 
 
 def alternation(calls: Sequence[Call], key: str) -> Alternation | None:
-    """The turns that two calls took up to now, if the present call of that key would be the next turn."""
+    """Return the turns that two calls took so far, if a call of that key would be the next turn."""
     if len(calls) < 2 or calls[-2].key != key or calls[-1].key == key:
         return None
     pair = (calls[-1], calls[-2])
@@ -504,8 +510,8 @@ def alternation(calls: Sequence[Call], key: str) -> Alternation | None:
     return Alternation(count + 1, pair[0].tool, pair[0].key, settled)
 
 
-def _unknown(calls: Sequence[Call], tool: str, options: LoopOptions) -> Judged | None:
-    """Detect a tool that is asked for again and again although it does not exist."""
+def _find_unknown_tool(calls: Sequence[Call], tool: str, options: LoopOptions) -> Judged | None:
+    """Detect repeated calls of a tool that does not exist."""
     missing = calls[-1].unknown_tool if calls else None
     if missing is None:
         return None
@@ -519,8 +525,8 @@ def _unknown(calls: Sequence[Call], tool: str, options: LoopOptions) -> Judged |
     return _critical("unknown_tool_repeat", count, _UNKNOWN, missing, f"unknown-tool:{tool}:{missing}")
 
 
-def _failing(calls: Sequence[Call], options: LoopOptions) -> Judged | None:
-    """Failures in a row, of whatever tools: ours, off unless asked for."""
+def _find_error_streak(calls: Sequence[Call], options: LoopOptions) -> Judged | None:
+    """Detect failures in a row, of any tools. This rule is ours, and off by default."""
     count = 0
     for call in reversed(calls):
         if call.outcome is not None:
@@ -530,22 +536,22 @@ def _failing(calls: Sequence[Call], options: LoopOptions) -> Judged | None:
     if count < options.error_threshold:
         return None
     level: Level = "critical" if count >= max(options.global_threshold, options.error_threshold + 1) else "warning"
-    return _found(level, "error_streak", count, _FAILING, "", "errors:")
+    return _make_judgement(level, "error_streak", count, _FAILING, "", "errors:")
 
 
 def _critical(detector: str, count: int, words: str, tool: str, key: str, paired: str | None = None) -> Judged:
-    return _found("critical", detector, count, words, tool, key, paired)
+    return _make_judgement("critical", detector, count, words, tool, key, paired)
 
 
 def _warning(detector: str, count: int, words: str, tool: str, key: str, paired: str | None = None) -> Judged:
-    return _found("warning", detector, count, words, tool, key, paired)
+    return _make_judgement("warning", detector, count, words, tool, key, paired)
 
 
-def _found(
+def _make_judgement(
     level: Level, detector: str, count: int, words: str, tool: str, key: str, paired: str | None = None
 ) -> Judged:
-    other = None if paired is None else shown(paired)
-    message = words.format(tool=shown(tool), count=count, paired=other)
+    other = None if paired is None else clean_name(paired)
+    message = words.format(tool=clean_name(tool), count=count, paired=other)
     return Judged(Verdict(level, detector, count, message, paired_tool=other), key)
 
 

@@ -1,7 +1,7 @@
-"""Rounds without progress, counted as Magentic-One counts them: a bad round adds one, a good one takes one away.
+"""Count rounds without progress by Magentic-One's rule: a bad round adds one, a good round subtracts one.
 
-A round is whatever the host calls one: a turn of the agent, a task handed to a worker. When the count reaches its
-limit the plan is due for another look, and counting begins anew.
+The host decides what a round is: a turn of the agent, a task handed to a worker. When the count reaches its limit, the
+plan is due for review, and counting starts again.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def round_options(given: object) -> RoundOptions:
 
 
 def places(todos: TodoList) -> tuple[str, ...]:
-    """Where the items of a list stand, as far as that tells whether they moved on."""
+    """Return the status of each item of a list, in a form that `has_moved` compares."""
     return tuple(f"{todos.plan_id}/{item.id}:{item.status}" for item in todos.items[:_MOST_ITEMS])
 
 
@@ -64,17 +64,17 @@ def has_moved(before: Collection[str], now: Collection[str]) -> bool:
     return False
 
 
-def happened(state: RoundState, kind: str) -> RoundState:
-    """The state after an event of that kind within the round."""
+def observe_event(state: RoundState, kind: str) -> RoundState:
+    """Return the state after an event of that kind within the round."""
     if state.progressed or kind not in PROGRESS:
         return state
     return RoundState(state.stalls, state.rounds, state.replans, progressed=True)
 
 
-def ended(
+def count_round(
     state: RoundState, *, progress: bool | None = None, looping: bool = False, options: RoundOptions = DEFAULT
 ) -> tuple[RoundState, Finding | None]:
-    """The state after a round, and what there is to say about it.
+    """End a round; return the state after it, and the finding if a limit is reached.
 
     `progress` is the host's own judgement; without it the events of the round decide. A round that made progress but
     `looping` over it counts as a bad one.

@@ -29,7 +29,7 @@ _LOOP: Final = re.compile(
 _GUARDRAIL: Final = re.compile(
     r"(?:with the same arguments it failed|it gave the same answer|this turn has (?:made|started)) \d"
 )
-"""Beginnings of critical verdicts; those of the guardrail behind the name of the tool."""
+"""Beginnings of critical verdicts; those of the guardrail come after the name of the tool."""
 
 _NOT_RUN: Final = " was not run: "
 _HALTED: Final = " times in this turn, so the turn stops here."
@@ -117,7 +117,7 @@ KEYS = 4096
 TEXT = 65_536
 """Characters of one text; of a longer one its two ends and its length count."""
 CHARACTERS = 4 * TEXT
-"""Characters of all texts together; what comes behind them counts by its length and its first and last few."""
+"""Characters of all texts together; what comes after them counts by its length and its first and last few."""
 
 UNDEFINED = object()
 """JavaScript's `undefined`, written as that bare word."""
@@ -390,8 +390,8 @@ class Outcome(NamedTuple):
     unknown_tool: str | None = None
 
 
-def kept(name: object) -> str:
-    """A name or id as a state keeps it: no longer than `LONGEST`, and two that differ stay different."""
+def shorten_id(name: object) -> str:
+    """Return a name or id of at most `LONGEST` characters; two that differ stay different."""
     text = name if isinstance(name, str) else stable(name).decode()
     if len(text) <= LONGEST and text.isascii():
         return text
@@ -402,18 +402,18 @@ def kept(name: object) -> str:
 
 def signature(tool: str, args: object) -> str:
     """Return the call as one text: its tool, and the hash of its arguments. Never raises."""
-    return f"{kept(tool)}:{digest(reduced(tool, args))}"
+    return f"{shorten_id(tool)}:{digest(reduce_args(tool, args))}"
 
 
 def sight(tool: str, args: object) -> Sight:
-    """Return what a call is known by."""
+    """Return the tool, key and way of reading of a call."""
     read = as_object(args)  # what it is for; its hash is that of what the host gave, unless its shape counts
     key = signature(tool, read if writes_list(tool) else args)
-    return Sight(kept(tool), key, reading(tool, read), is_known_poll(tool, read))
+    return Sight(shorten_id(tool), key, reading(tool, read), is_known_poll(tool, read))
 
 
-def reduced(tool: str, args: object) -> object:
-    """The arguments, or for a tool that writes a list the shape of what it writes."""
+def reduce_args(tool: str, args: object) -> object:
+    """Return the arguments; for a tool that writes a list, the shape of that list."""
     shape = list_shape(tool, args)
     return args if shape is None else shape
 
@@ -443,7 +443,7 @@ def outcome(way: Reading, result: object, *, is_error: bool) -> Outcome:
     if is_error:
         if is_refusal(result):
             return Outcome()
-        said = _said(result)
+        said = _error_text(result)
         return Outcome(f"error:{digest(said)}", _unknown_tool(said))
     if result is None or (isinstance(result, str) and may_refuse(result) and is_refusal(result)):
         return Outcome()
@@ -461,7 +461,7 @@ def _facts(way: Reading, details: Mapping[str, Any], text: str) -> object:
     """Return the part of a result that counts."""
     match way:
         case "exec":
-            return _executed(details, text) or {"details": details, "text": text}
+            return _exec_facts(details, text) or {"details": details, "text": text}
         case "poll":
             extra = {"aggregated": details.get("aggregated")}
         case "log":
@@ -476,7 +476,7 @@ def _facts(way: Reading, details: Mapping[str, Any], text: str) -> object:
     return {"action": way, "status": details.get("status", UNDEFINED), **ends, **extra, "text": text}
 
 
-def _executed(details: Mapping[str, Any], text: str) -> object:
+def _exec_facts(details: Mapping[str, Any], text: str) -> object:
     status = details.get("status")
     if status == "running":
         return {"status": status, "tail": _string(details.get("tail"))}
@@ -509,7 +509,7 @@ def _is_message(given: Mapping[str, Any]) -> bool:
 
 
 def _text(result: Mapping[str, Any]) -> str:
-    """The text blocks of a result, joined; of very many, the first."""
+    """Join the text blocks of a result; of very many, the first."""
     content = result.get("content")
     if not isinstance(content, list):
         return ""
@@ -523,7 +523,7 @@ def _text(result: Mapping[str, Any]) -> str:
     return "\n".join(texts).strip()
 
 
-def _said(error: object) -> str:
+def _error_text(error: object) -> str:
     """Return the text of an error, of bounded length."""
     if isinstance(error, BaseException):
         try:
@@ -538,7 +538,7 @@ def _said(error: object) -> str:
 def _unknown_tool(said: str) -> str | None:
     for pattern in _UNKNOWN_TOOL:
         if found := pattern.search(said, 0, _SEARCHED):
-            return kept(found[1].lower())
+            return shorten_id(found[1].lower())
     return None
 
 
@@ -584,7 +584,7 @@ def writes_list(tool: str) -> bool:
 
 
 def list_shape(tool: str, args: object) -> object:
-    """The shape of the list that a call writes; None for a call that writes no whole list."""
+    """Return the shape of the list that a call writes; None for a call that writes no whole list."""
     name = _own_name(tool)
     if not name or not isinstance(args, Mapping):
         return None
@@ -600,17 +600,17 @@ def list_shape(tool: str, args: object) -> object:
 
 
 def plan_shape(args: Mapping[str, Any]) -> object:
-    """The original's reduction of `update_plan`, which makes of anything else a plan without steps."""
+    """Reduce `update_plan` like the original, which reads anything else as a plan without steps."""
     given = args.get("plan")
     return _of_entries(cast("list[Any]", given) if isinstance(given, list) else [], args, ("step",))
 
 
 def _own_name(tool: str) -> str:
     """Return the name of a tool without its server; empty if it writes no list."""
-    return tool if tool in _LISTS else _behind_server(tool) if len(tool) <= _LONGEST_NAME else ""
+    return tool if tool in _LISTS else _strip_server(tool) if len(tool) <= _LONGEST_NAME else ""
 
 
-def _behind_server(tool: str) -> str:
+def _strip_server(tool: str) -> str:
     name = _BETWEEN.split(tool)[-1]
     if name in _LISTS:
         return name
@@ -621,7 +621,7 @@ def _behind_server(tool: str) -> str:
 def _shape(key: str, args: Mapping[str, Any], texts: tuple[str, ...]) -> object:
     given: object = args[key]
     if isinstance(given, str):
-        given = _read(given)
+        given = _parse_list(given)
     if isinstance(given, str):
         return _of_text(given)
     if key == "ops":
@@ -632,7 +632,7 @@ def _shape(key: str, args: Mapping[str, Any], texts: tuple[str, ...]) -> object:
 
 
 def _of_entries(entries: list[Any], args: Mapping[str, Any], texts: tuple[str, ...]) -> dict[str, object]:
-    """The statuses of a list and which steps have a text; the ids too, where the steps have some."""
+    """Return the statuses of a list, and True per step with a text; the ids too, if the steps have any."""
     objects = [fields(entry) for entry in islice(entries, KEYS)]
     statuses = [entry.get("status") for entry in objects]
     shape: dict[str, object] = {
@@ -650,7 +650,7 @@ def _of_entries(entries: list[Any], args: Mapping[str, Any], texts: tuple[str, .
 
 
 def _of_set(given: object, args: Mapping[str, Any], texts: tuple[str, ...]) -> object:
-    """Our own tool: a whole list, or new words by id; with whatever else the call does."""
+    """Reduce a call of our own tool: a whole list, or new words by id, and the rest of the call."""
     rest = {name: value for name, value in args.items() if name != "set" and name not in _WORDS}
     if isinstance(given, list):
         return {**_of_entries(cast("list[Any]", given), args, texts), "rest": rest}
@@ -660,7 +660,7 @@ def _of_set(given: object, args: Mapping[str, Any], texts: tuple[str, ...]) -> o
 
 
 def _of_operations(operations: list[Any]) -> object:
-    """oh-my-pi: a new list counts by its length in phases, other operations count in full."""
+    """Reduce operations of oh-my-pi: a new list counts by its length in phases, others count in full."""
     made = [_of_operation(operation) for operation in islice(operations, KEYS)]
     return {"ops": made} if any(isinstance(one, _Init) for one in made) else None
 
@@ -683,14 +683,14 @@ def _of_operation(operation: Any) -> object:
 
 
 def _of_text(text: str) -> object:
-    """A checklist as text: the boxes of its lines. A text without any box is no list."""
+    """Return the boxes of a checklist in a text. A text without any box is not a list."""
     lines = [line for line in text[:CHARACTERS].splitlines() if line and not line.isspace()]
     boxes = [found[1] if (found := _BOX.match(line)) else None for line in lines[:KEYS]]
     return {"lines": len(lines), "boxes": boxes} if any(box is not None for box in boxes) else None
 
 
-def _read(text: str) -> object:
-    """The list in a text that is JSON, as some models send it; else the text."""
+def _parse_list(text: str) -> object:
+    """Return the list in a JSON text, as some models send it; else the text."""
     if len(text) > CHARACTERS or not _JSON.match(text):
         return text
     try:

@@ -1,8 +1,8 @@
-"""Silence: an agent that was started and of which nothing comes, told about once, as OpenClaw's relay does.
+"""Detect stalled agents by the rules of OpenClaw's relay: no visible output for longer than the limit, reported once.
 
-Four kinds, by how far the agent got: nothing was submitted to it, no event came from it, there was activity but no
-output, there was output and then none. Whoever watches calls `check` every `poll_every` seconds. Only visible output
-ends a stall; other signs of life put the next notice off.
+A stall has one of four kinds, by the agent's last activity: no prompt was submitted, no event came after it, events
+came but no output, or output came and then stopped. The caller runs `find_stall` every `poll_every` seconds. Only
+visible output ends a stall; any other heartbeat delays the next notice.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from punchlist.core.options import Seconds, parse_options
-from punchlist.detect.findings import Finding, shown
+from punchlist.detect.findings import Finding, clean_name
 from punchlist.text import cut
 
 LONGEST_LABEL = 40
 
 
 class StallOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """In seconds. `notice_after` of silence there is a notice, 0 for none; after `lifetime` nobody watches any more."""
+    """Times in seconds: silence until a notice (0 for none), time between checks, time until a watch ends."""
 
     notice_after: Seconds = 60.0
     poll_every: Seconds = 15.0
@@ -34,7 +34,7 @@ _LEAST = {"notice_after": 0.0, "poll_every": 0.25, "lifetime": 1.0}
 
 
 def stall_options(given: object, otherwise: StallOptions = DEFAULT) -> StallOptions:
-    """The options that a person gave. A time that is too short is the shortest there is, as in the original."""
+    """Read the options that a person gave. A time below its minimum becomes that minimum, as in the original."""
     found = parse_options(StallOptions, given, "stalls")
     return replace(otherwise, **{name: max(_LEAST[name], getattr(found, name)) for name in cast("Any", given)})
 
@@ -58,55 +58,57 @@ class StallState(Struct, frozen=True):
     told_as: str = ""
 
 
-def watched(at: datetime, label: str = "") -> StallState:
-    """The state at the start of an agent."""
+def start_watch(at: datetime, label: str = "") -> StallState:
+    """Return the state of an agent that starts now."""
     words = " ".join(label[:400].split())
-    return StallState(at, at, shown(cut(words, LONGEST_LABEL)) if words else "ACP child")
+    return StallState(at, at, clean_name(cut(words, LONGEST_LABEL)) if words else "ACP child")
 
 
-def submitted(state: StallState, at: datetime, proxies: Iterable[str] = ()) -> StallState:
-    """The prompt was sent. `proxies` are the names of proxy variables that were set then, never their values."""
-    return replace(_alive(state, at), submitted=True, proxies=tuple(sorted(shown(name) for name in proxies))[:16])
+def note_prompt(state: StallState, at: datetime, proxies: Iterable[str] = ()) -> StallState:
+    """Note that the prompt was sent. `proxies` are the names of proxy variables that were set, never their values."""
+    return replace(
+        _note_heartbeat(state, at), submitted=True, proxies=tuple(sorted(clean_name(name) for name in proxies))[:16]
+    )
 
 
-def active(state: StallState, at: datetime, event: str = "") -> StallState:
-    """An event came from the agent that nobody sees."""
-    return replace(_alive(state, at), active=True, last_event=event)
+def note_activity(state: StallState, at: datetime, event: str = "") -> StallState:
+    """Note an event of the agent that is not shown."""
+    return replace(_note_heartbeat(state, at), active=True, last_event=event)
 
 
-def muttered(state: StallState, at: datetime) -> StallState:
-    """The agent said something that is not passed on."""
-    return _alive(state, at)
+def note_hidden_output(state: StallState, at: datetime) -> StallState:
+    """Note output of the agent that is not passed on."""
+    return _note_heartbeat(state, at)
 
 
-def spoke(state: StallState, at: datetime) -> tuple[StallState, Finding | None]:
-    """Visible output came. If a stall was told about, so is its end."""
-    now = replace(_alive(state, at), spoke=True, told=False, told_as="")
+def note_output(state: StallState, at: datetime) -> tuple[StallState, Finding | None]:
+    """Note visible output. If a stall was reported, return the finding that it is over."""
+    now = replace(_note_heartbeat(state, at), spoke=True, told=False, told_as="")
     if not state.told or state.over:
         return now, None
     return now, Finding("resumed", "ok", f"{state.label} resumed output.", subject=state.label)
 
 
-def ended(state: StallState) -> StallState:
-    """The agent finished or failed; nothing more is said about it."""
+def end_watch(state: StallState) -> StallState:
+    """End the watch of an agent that finished or failed."""
     return replace(state, over=True, told_as="")
 
 
-def over(state: StallState, seen: str = "") -> Finding | None:
-    """Return the finding that a stall which was told about is over, by output, a new turn, or the end."""
+def clear_stall(state: StallState, seen: str = "") -> Finding | None:
+    """Return the finding that a reported stall is over, by output, a new turn, or the end; None without one."""
     if not state.told_as:
         return None
     return Finding(state.told_as, "ok", seen or f"{state.label} is no longer waited for.", subject=state.label)
 
 
-def check(state: StallState, now: datetime, options: StallOptions = DEFAULT) -> tuple[StallState, Finding | None]:
-    """The stall to tell about at this time, if any: one for each stall. At the end of its lifetime a watch is over."""
+def find_stall(state: StallState, now: datetime, options: StallOptions = DEFAULT) -> tuple[StallState, Finding | None]:
+    """Return the stall to report now, if any. Each stall is reported once. At the end of its lifetime a watch ends."""
     if state.over:
         return state, None
     if now - state.started_at >= timedelta(seconds=options.lifetime):
         n = max(1, round(options.lifetime))
         said = f"{state.label} stream relay timed out after {n}s without completion."
-        return replace(ended(state), told_as="timed_out"), Finding("timed_out", "critical", said, n, state.label)
+        return replace(end_watch(state), told_as="timed_out"), Finding("timed_out", "critical", said, n, state.label)
     silent = now - state.alive_at
     if options.notice_after <= 0 or state.told or silent < timedelta(seconds=options.notice_after):
         return state, None
@@ -115,19 +117,19 @@ def check(state: StallState, now: datetime, options: StallOptions = DEFAULT) -> 
     return replace(state, told=True, told_as=detector), Finding(detector, "warning", said, n, state.label)
 
 
-def _alive(state: StallState, at: datetime) -> StallState:
-    """A clock that was set back does not make an agent look silent, nor one that was late look alive."""
+def _note_heartbeat(state: StallState, at: datetime) -> StallState:
+    """Note the time of a heartbeat. A clock that was set back does not make an agent look silent."""
     return replace(state, alive_at=max(state.alive_at, at))
 
 
 def _stall(state: StallState, n: int) -> tuple[str, str]:
-    """Return the kind of the stall, and the sentence of the original for it."""
+    """Return the kind of the stall, and the original's sentence for it."""
     label = state.label
     if state.spoke:
         said = f"{label} has produced no visible output for {n}s. It may be waiting for interactive input."
         return "silent_after_output", said
     if state.active:
-        last = f" Last ACP event: {shown(state.last_event)}." if state.last_event else ""
+        last = f" Last ACP event: {clean_name(state.last_event)}." if state.last_event else ""
         said = f"{label} has ACP runtime activity but no visible assistant output for {n}s.{last}"
         return "no_output", f"{said} It may be busy with a tool, or have failed before it could say so."
     if state.submitted:
