@@ -5,15 +5,14 @@ Only a window of the text is read, so that a result of a gigabyte costs no more 
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from itertools import islice
 from typing import Any, Final, cast
 
 from punchlist.text.cleaning import clean
 from punchlist.text.graphemes import cut
-from punchlist.text.redaction import looks_secret, redact, redacted, secrecy
-from punchlist.text.secret_shapes import MARK
+from punchlist.text.redaction import MARK, looks_secret, redact, secrecy
 
 LENGTH: Final = 160
 """Characters of a preview, unless told otherwise; 0 is none at all."""
@@ -30,31 +29,21 @@ _COMMANDS: Final = ("command", "cmd", "script")
 _NAMES: Final = ("name", "key", "header", "Name", "Key")
 """Fields that hold the name of something given as name and value."""
 
-Shown = tuple[str, str]
-"""A preview; and the text that it was made of if that is clear, as `redacted` says, else an empty one."""
-
 
 def preview(text: str, length: int = LENGTH, *, tail: bool = False, own: re.Pattern[str] | None = None) -> str:
     """Return the beginning of the text, or its end with `tail`, in at most `length` characters, without secrets."""
-    return _shown(text, length, own, tail=tail)[0]
-
-
-def _shown(text: str, length: int, own: re.Pattern[str] | None, *, tail: bool = False) -> Shown:
     if length <= 0:
-        return "", ""
+        return ""
     window = 3 * length + _ROOM
     piece = text
     if len(text) > window:
         # What is cut off at the edge could be the half of a secret that has no shape of its own any more.
         piece = _without_edge(text[-window:], tail=True) if tail else _without_edge(text[:window])
-    safe, is_clear = redacted(clean(piece).text, own)
-    line = " ".join(safe.split())
+    line = " ".join(redact(clean(piece).text, own).split())
     if tail and (len(line) > length or len(piece) < len(text)):
         kept = line if len(line) < length else clean(line[len(line) - length + 1 :]).text.lstrip()
-        short = f"…{kept}"
-    else:
-        short = cut(line, length) if len(piece) == len(text) else f"{cut(line, length - 1, '')}…"
-    return short, safe if is_clear else ""
+        return f"…{kept}"
+    return cut(line, length) if len(piece) == len(text) else f"{cut(line, length - 1, '')}…"
 
 
 def passage(text: str, length: int = PASSAGE, *, own: re.Pattern[str] | None = None) -> str:
@@ -64,12 +53,12 @@ def passage(text: str, length: int = PASSAGE, *, own: re.Pattern[str] | None = N
     return cut(redact(clean(_without_edge(text[:length])).text, own).strip(), length - 1, "") + "…"
 
 
-def shown_arguments(arguments: Any, length: int, *, own: re.Pattern[str] | None = None) -> Shown:
+def shown_arguments(arguments: Any, length: int, *, own: re.Pattern[str] | None = None) -> str:
     """Preview the arguments of a call: the command line if there is one, else short JSON."""
     if length <= 0 or arguments is None:
-        return "", ""
+        return ""
     if isinstance(arguments, str):
-        return _shown(arguments, length, own)
+        return preview(arguments, length, own=own)
     if isinstance(arguments, Mapping):
         fields = cast("Mapping[Any, Any]", arguments)
         for name in _COMMANDS:
@@ -77,17 +66,21 @@ def shown_arguments(arguments: Any, length: int, *, own: re.Pattern[str] | None 
             if line is None:
                 continue
             if isinstance(line, str):
-                return _shown(line, length, own)
+                return preview(line, length, own=own)
             if isinstance(line, list):
-                words = cast("list[Any]", line)[:_FEW]
-                return _shown(" ".join(map(_quoted, words)), length, own)
-    return _shown(_short(arguments, 3 * length), length, own)
+                return preview(join_words(cast("list[Any]", line)[:_FEW]), length, own=own)
+    return preview(_short(arguments, 3 * length), length, own=own)
+
+
+def join_words(words: Iterable[object]) -> str:
+    """Return the words of a command as one line."""
+    return " ".join(map(_quoted, words))
 
 
 def _quoted(word: object) -> str:
-    """Return a word of a command, in quotes if it has whitespace, so that a secret in it is still one word."""
+    """Return a word of a command, in quotes if it has to be, so that a secret in it is still one word."""
     text = str(word)
-    if " " not in text and "\n" not in text and "\t" not in text:
+    if not any(mark in text for mark in " \n\t;&|<>()"):
         return text
     if "'" not in text:
         return f"'{text}'"

@@ -1,316 +1,709 @@
-"""Mask secrets in what is shown and stored of a tool call: keys, tokens, passwords, private keys.
+"""Mask secrets in text that is shown or stored: keys, tokens, passwords, private keys.
 
-Known shapes are found wherever they stand (`secret_shapes`), other values by the name before them (`password=`,
-`API_KEY: `, `--token `), whole, and a user's own secrets by the user's own patterns. Too much is masked rather than too
-little. The work is linear in the text, and most texts pass after a few searches for a word; redacting again changes
-nothing.
+Rules, each over the whole text: shapes of tokens; addresses, key blocks and headers; the words of command lines;
+tables; values by the name before them. Too much is masked rather than too little. The work is linear in the text, and
+masking twice changes nothing.
 """
 
+import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from functools import cache, lru_cache
+from collections.abc import Iterator
+from functools import lru_cache
 from itertools import pairwise
-from typing import Final, Literal, NamedTuple
+from typing import Any, Final, Literal, cast
 
-from punchlist.text.secret_shapes import BARE_SIGNS, FREE, MARK, NAMED, has_any, may_have_shapes, without_shapes
+from punchlist.text.shell import Command, CommandList, Entry, Node, Pipeline, parse
 
-_BELOW: Final = r"(?:[|>][-+]?)?[^\S\n]{0,8}(?:\n|\\{1,3}n)[^\S\n]{1,32}(?:-[^\S\n]{1,8})?(?![\w.-]{1,128}:)"
-"""The way from a name to a value on the next line, as in YAML."""
+MARK: Final = "***"
+"""What stands where a secret stood."""
 
-_VALUE: Final = r"""
-    \*\*\*(?=["'\s,)}\]\\@]|\Z)
-  | (?P<open>\\*["']) (?: (?<=")(?<!\\")(?P<double>(?:[^"\\]|\\.)*+)" | (?<=')(?<!\\')(?P<single>(?:[^'\\]|\\.)*+)'
-                        | (?<=\\["'])[^"'\\]*+(?P<close>\\++["'])? | [^\n]*+ )
-  | (?P<many>[\[{(])
-  | (?:\\[^\S\n]|[^\s;|&"'])(?:\\[^\S\n]|[^\s;|&])*+
-"""
-_BRACKET: Final = r"""\\.|["'\[\](){}]"""
-_GLUED: Final = r"""[^\s;|&"',)}\]\\@]++"""
-_GLUED_QUOTES: Final = r"""(?:'[^'\n]*+' | "[^"\n]*+" | [^\s;|&"'`,:<>()\[\]{}\\])++"""
-_REFERENCE: Final = r"""["']?(?:\$\{?\w+\}?|\$\(.*|%\w+%|true|false|null|none|undefined)["']?[,)}\]]*"""
-"""A value that says where the secret is, or that there is none."""
+_MOST_PASSES: Final = 6
+"""Passes until nothing changes any more: a mask may turn what stands beside it into the value of another name."""
 
-_LINE: Final = r"""(?:[\s"']-\w{0,4}c | (?:command|cmd|script)\\{0,3}["'][ \t]{0,8}:)[ \t]{0,8}\Z"""
-"""What stands before the quotes of a command line, which goes on behind a value: `sh -c "TOKEN=… make"`."""
+_DEEPEST: Final = 4
+"""Texts in quotes within texts in quotes that are read."""
 
-_SEARCHES: Final = r"""(?<![\w-])(?:[a-z]{0,4}grep|rg|ag|ack)[ \t][^\n|;&]{0,200}\Z"""
-"""What stands before the pattern of a search."""
-
-_CLOSED: Final = r"""\\*["'](?:[\s\\"'}\]),;]*(?:\n|\Z) | ,\s{0,8}\\*["'][\w-]{1,64}\\*["']\s{0,8}:)"""
-_CLOSED_SEARCH: Final = r"""\\*["'](?=[\s|;&)]|\Z)"""
-"""A quote that closes, with nothing behind it that could be the value, or another field; or one in a search."""
-
-_FIELDS: Final = frozenset({
-    "server", "host", "source", "address", "port", "user", "username", "id", "uid", "database", "catalog", "driver",
-    "endpoint",
-})  # fmt: skip
-_MORE_FIELDS: Final = r"""[^;"'\n=]{0,256};[A-Za-z][A-Za-z ]{0,31}="""
-"""Last words of names before, and what stands behind a value in a connection string: `User Id=sa;Password=…;`. It may
-have blanks in it."""
-
-_INSTRUCTION: Final = rf"{FREE}(?:ENV|ARG)[ \t]{{1,8}}"
-"""What stands before a name in a Dockerfile; all that the line has behind the name is its value."""
-
-_INSTRUCTED: Final = rf"{_INSTRUCTION}\Z"
 _NEAR: Final = 256
 _FAR: Final = 4096
-"""Characters before a name, and of an element, that are looked at."""
+"""Characters before a name, and behind a quote or tag for what closes it, that are looked at."""
+
+Secrecy = Literal["sure", "assigned", "likely", "none"]
+"""How secret the value of a name is: always; where it is assigned or a field; if it looks random; not at all."""
 
 
-class _Value(NamedTuple):
-    """A value in a text: its start, its end, and its replacement."""
-
-    start: int
-    end: int
-    shown: str
-
-
-def _value_behind(text: str, head: re.Match[str], done: int = 0) -> _Value | None:
-    """Return the value to mask after a name; None if there is none, or only a reference to it.
-
-    `done` is the end of the value before it: quotes before that are ignored.
-    """
-    if head["tag"] is not None:
-        return _in_element(text, head)
-    below = _compiled(_BELOW).match(text, head.end()) if head["said"] else None
-    found = _compiled(_VALUE).match(text, head.end() if below is None else below.end())
-    if found is None or _is_reference(found[0]) or (found["open"] and _is_empty(text, head, found, done)):
-        return None
-    end = found.end() if found["many"] is None else _closed(text, found.start())
-    if head["set"] is not None and _compiled(_INSTRUCTED).search(text, max(0, head.start() - _NEAR), head.start()):
-        rest = _compiled(r"""[^\n"']*+""").match(text, end)
-        return _Value(found.start(), end if rest is None else rest.end(), _masked(found))
-    if found["open"] is None and below is None and head["name"] is not None and head["field"] is None:
-        return _reaching(text, done, head.start(), found.start()) or _Value(found.start(), end, MARK)
-    return _Value(found.start(), end, _masked(found))
+def redact(text: str, own: re.Pattern[str] | None = None) -> str:
+    """Return the text with `***` for each secret in it, and for each match of the user's own pattern."""
+    if own is not None:
+        text = own.sub(lambda found: MARK if found[0] else "", text)
+    for _ in range(_MOST_PASSES):
+        masked = _mask(text, 0)
+        if masked == text:
+            break
+        text = masked
+    return text
 
 
-def _is_empty(text: str, head: re.Match[str], value: re.Match[str], done: int) -> bool:
-    """True if the quote after a name closes one that was opened right before it: `rg "token=" src`."""
-    near = text[max(done, head.start() - _NEAR) : head.start()]
-    word = "" if not near or near[-1].isspace() else near.split()[-1]
-    opened = _opened(word)
-    if head["field"] is not None or opened is None or opened[0] != value["open"]:
-        return False
-    if _compiled(_CLOSED).match(text, value.start()) is not None:
-        return True
-    is_search = _compiled(_SEARCHES).search(near[: len(near) - len(word) + opened.start()]) is not None
-    return is_search and _compiled(_CLOSED_SEARCH).match(text, value.start()) is not None
+def redact_value(value: Any, own: re.Pattern[str] | None = None, name: str = "") -> Any:
+    """Return a value of JSON without secrets: its texts are redacted, and a field with a secret name is masked."""
+    if isinstance(value, dict):
+        fields = cast("dict[Any, Any]", value)
+        return {
+            redact(key, own) if isinstance(key, str) else key: redact_value(inner, own, str(key))
+            for key, inner in fields.items()
+        }
+    if isinstance(value, list | tuple):
+        return [redact_value(inner, own, name) for inner in cast("list[Any]", value)]
+    if value is None or isinstance(value, bool):
+        return value
+    if secrecy(name) == "sure" and not (isinstance(value, str) and is_reference(value)):
+        return MARK
+    if secrecy(name) in ("assigned", "likely") and isinstance(value, str) and looks_secret(value):
+        return MARK
+    return redact(value, own) if isinstance(value, str) else value
 
 
-def _reaching(text: str, done: int, name: int, value: int) -> _Value | None:
-    """Return a bare value that may have spaces in it: in quotes with its name, or in a connection string."""
-    near = text[max(done, name - _NEAR) : name]
-    word = "" if not near or near[-1].isspace() else near.split()[-1]
-    opened = _opened(word)
-    if opened is not None:
-        if _compiled(_LINE).search(near[: len(near) - len(word) + opened.start()]) is not None:
-            return None
-        return _unquoted(text, value, opened[0], "&" if word[-1] in "?&" else "")
-    if _is_behind_field(near) or _compiled(_MORE_FIELDS).match(text, value) is not None:
-        found = _compiled(r"""[^;"'\n]*+""").match(text, value)
-        return None if found is None else _Value(value, found.end(), MARK)
-    return None
+def _mask(text: str, depth: int) -> str:
+    if '"' in text and depth < _DEEPEST:
+        text = _STRING.sub(lambda found: _mask_string(found[0], depth), text)
+    if "-----" in text:
+        text = _END_OF_KEY.sub(MARK, _KEY_BLOCK.sub(MARK, text))
+    text = _LONG_WORD.sub(lambda found: _TOKEN.sub(MARK, found[0]), text)
+    if "@" in text:
+        text = _ADDRESS.sub(_mask_address, text)
+    for signs, pattern in _PHRASES:
+        if any(sign in text for sign in signs):
+            text = pattern.sub(rf"\g<1>{MARK}", text)
+    text = _replace(text, _command_spans(text))
+    lowered = text.lower()
+    if any(sign in lowered for sign in _NAME_SIGNS):  # most texts have none, and the rest takes long
+        text = _replace(text, _table_spans(text))
+        text = _replace(text, _named_spans(text))
+    return text
 
 
-def _is_behind_field(near: str) -> bool:
-    """True if this ends with a field of a connection string; before a space only if it is a known one."""
-    before = near.rstrip(" ")
-    name, assigned, _ = before[:-1].rpartition(";")[2].rpartition("\n")[2].partition("=")
-    if not before.endswith(";") or not assigned:
-        return False
-    return before == near or (name.split() or [""])[-1].lower() in _FIELDS
+Span = tuple[int, int]
 
 
-def _opened(word: str) -> re.Match[str] | None:
-    """Return the last quote in a word that no other closes."""
-    if '"' not in word and "'" not in word:
-        return None
-    stack: list[re.Match[str]] = []
-    for found in _compiled(r"""\\*["']""").finditer(word):
-        level = next((place for place, other in enumerate(stack) if other[0] == found[0]), None)
-        if level is None:
-            stack.append(found)
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
+
+
+def _replace(text: str, spans: list[Span]) -> str:
+    """Return the text with a mask for each of these spans. They may overlap."""
+    pieces: list[str] = []
+    done = 0
+    for start, end in sorted(spans):
+        if end > done:
+            pieces += (text[done:start], MARK if start >= done else "")
+            done = end
+    return "".join((*pieces, text[done:])) if pieces else text
+
+
+# Strings of JSON, shapes, addresses, headers.
+
+_STRING: Final = re.compile(r'"[^"\\\n]*+(?:\\.[^"\\\n]*+)*+(?:"|\Z|(?=\n)|\\\Z)')
+"""A string of JSON, or one that nothing closes: it is passed over, so that each character is read once."""
+
+
+def _mask_string(literal: str, depth: int) -> str:
+    is_text = "\\" in literal or "  " in literal or literal.count(":") >= 4
+    if not is_text and _COMMAND_WORDS.isdisjoint(_LOOSE_WORD.findall(literal)):
+        return literal
+    try:
+        inner = json.loads(literal, strict=False)
+    except ValueError:
+        return literal
+    masked = _mask(inner, depth + 1)
+    return literal if masked == inner else json.dumps(masked, ensure_ascii=False)
+
+
+_KEY_BLOCK: Final = re.compile(
+    r"-----BEGIN[A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?s:.*?)(?:-----END[A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----|\Z)"
+)
+_END_OF_KEY: Final = re.compile(r"\A(?s:.*)-----END[A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
+_LONG_WORD: Final = re.compile(r"[A-Za-z0-9_.~$+/=-]{14,}+")
+_TOKEN: Final = re.compile(
+    r"""(?<![A-Za-z0-9])(?:
+      eyJ[\w-]{5,2048}+\.[\w-]{2,}(?:\.[\w-]*)*                                         # JSON web token
+    | (?:AKIA|ASIA|AGPA|AIDA|AROA|ANPA|ANVA|ABIA|ACCA)[A-Z0-9]{12,} | ABSK[\w+/=]{32,}  # AWS
+    | (?:gh[pousr]|github_pat|hf|r8|npm|gsk|ntn|sbp|lin_api|rubygems|shp(?:at|ss|ca|pa)|do[opr]_v1|glsa)_\w{16,}
+    | (?:sk|xai|pplx|tvly|pypi|figd|PMAK|HRKU|key|nvapi|GOCSPX)[-_][\w.-]{16,}
+    | gl(?:pat|dt|rt|cbt|ptt|ft|soat|agent|oas|ffct)-[\w.-]{16,} | (?:xox[a-z]|xapp|tskey|dckr_pat)[-_][\w.-]{8,}
+    | [rsp]k_(?:live|test)_\w{8,} | whsec_[\w+/=]{8,} | AIza[\w-]{24,} | ya29\.[\w-]{8,} | 1//0[\w-]{20,}
+    | SG\.[\w-]{8,256}+\.[\w-]{8,} | SK[0-9a-f]{32} | hv[sbr]\.[\w-]{16,} | dapi[0-9a-f]{32}
+    | dp\.(?:pt|st|ct|sa)\.\w{8,} | ATATT[\w=-]{16,} | secret_\w{32,} | sntry[su]_[\w=+/-]{16,}
+    | pscale_[a-z]{2,8}_[\w.-]{8,} | AGE-SECRET-KEY-1\w{8,} | ops_eyJ[\w=-]{8,} | [\w~.]{3}[78]Q~[\w.~-]{30,}
+    | [MNO][\w-]{22,28}\.[\w-]{6}\.[\w-]{27,} | EAA[\w.-]{60,}                    # Discord, Facebook
+    | \$(?:[156y]|2[abxy]|apr1|argon2\w{1,2}|scrypt|pbkdf2[\w-]*)\$[\w./+=$,-]{12,}  # hashes of passwords
+    )[\w+/=-]*""",
+    re.VERBOSE | re.ASCII,
+)
+_ADDRESS: Final = re.compile(r"""(?<=://)(?:(?!://)[^\s"'<>`]){3,2048}""")
+_PORT: Final = re.compile(r"\d{1,5}[/?#]")
+
+
+def _mask_address(found: re.Match[str]) -> str:
+    """Mask the password before the last `@` of an address, or a token in place of a user's name."""
+    before, _, host = found[0].rpartition("@")
+    user, colon, password = before.partition(":")
+    if not user + password or "/" in user or "?" in user or user[:1] == "[" or host.startswith("sha256:"):
+        return found[0]
+    if not colon:
+        return f"{MARK}@{host}" if len(user) >= 16 or looks_secret(user) else found[0]
+    if _PORT.match(password) or is_reference(password):
+        return found[0]
+    return f"{MARK if len(user) >= 16 and looks_secret(user) else user}:{MARK}@{host}"
+
+
+def _end_of_line(text: str, start: int) -> int:
+    end = text.find("\n", start)
+    return len(text) if end < 0 else end
+
+
+def _end_of_quote(text: str, start: int, quote: str) -> int:
+    """Return where this quote closes: in the line, or soon after it; else the end of the line."""
+    line_end = _end_of_line(text, start)
+    for found in _QUOTE.finditer(text, start, max(line_end, min(len(text), start + _FAR))):
+        if found[0] == quote or (len(quote) == 1 and len(found[0]) % 2 and found[0].endswith(quote)):
+            return found.end() - len(quote)
+    return line_end
+
+
+_QUOTE: Final = re.compile(r"""\\*["'`]""")
+_QUOTED: Final = r"""(?P<q>\\{0,3}["'])(?:(?!(?P=q))(?:\\.|[^\n])|(?P=q){2})++"""
+_HOOKS: Final = r"hooks\.slack\.com/\w+|/api/webhooks|office\.com/webhook\w*|hooks\.zapier\.com/hooks|/bot(?=\d{6})"
+_PHRASES: Final = tuple(
+    (signs.split("|"), re.compile(pattern, re.VERBOSE | re.MULTILINE))
+    for signs, pattern in (
+        ("http", rf"""((?:{_HOOKS})/?)[^\s"'<>]++"""),
+        (":AA", r"(?<!\d)(\d{8,12}:)AA[\w-]{20,}+"),  # Telegram
+        ("earer|asic|igest|EARER|oken ", r"""((?<![\w-])(?i:bearer|basic|digest|token)[ \t]{1,8})(?=[^\s"',;]{8})
+            (?=[^\s"',;]{0,200}?(?:\d|=|[a-z][A-Z]))[\w.~+/=:-]++(?![(\w])"""),
+        (":", r"(^[^\s:/]{1,128}:(?:\d{3,5}|\*):[^\s:]{1,128}:[^\s:]{1,128}:)(?!\s)[^\n]++"),  # .pgpass
+        ("@", r"""((?<![\w/:.@-])[\w.-]{1,64}:)[^\s:/@"'`]{1,128}(?=@[\w.-]{1,128}:\d{2,5}\b)"""),
+        ("@tcp(|@unix(|:thin:", r"""([\w.-]{1,64}:(?=[^\s"'`]{1,256}@(?:tcp|unix)\()|:thin:[\w$.-]{1,64}/)
+            [^\s"'`@]{1,256}(?=@)"""),
+        ("assword", r"""((?:^|\bmachine\s{1,8}\S{1,256}\s{1,8}|\bdefault\s{1,8})\s{0,8}
+            (?:(?:login|account)\s{1,8}\S{1,256}\s{1,8}){1,2}password\s{1,8})\S++"""),  # .netrc
+        ("assw|ASSW", rf"""((?i:\bpassword
+            (?:[ \t]{{1,8}}(?:is|was)\b:?|[ \t]{{1,8}}for[ \t][^\s=:]{{1,128}}[ \t]{{0,8}}[:=])?)[ \t(]{{1,8}})
+            (?:{_QUOTED}|(?=[^\s"'\d]{{0,64}}\d)(?=[^\s"'a-zA-Z]{{0,64}}[a-zA-Z])(?<![(])[^\s"']{{6,}}+)"""),
+        ("assword ", r"""((?i:password)[ \t][\w @'".-]{1,80}:[ \t]{1,4})
+            (?=[^\s\d]{0,64}\d)(?=[^\sA-Za-z]{0,64}[A-Za-z])\S{8,}+$"""),
+        ("dentified |DENTIFIED ", rf"""((?i:identified\s{{1,8}}(?:with\s{{1,8}}\S{{1,64}}\s{{1,8}})?(?:by|as)\s{{1,8}}
+            (?:password\s{{1,8}})?))(?:{_QUOTED}|(?<=BY[ ])[^\s"']++|(?=\S{{0,64}}\d)[^\s"';]++)"""),
+        ("send ", r"""(\bsend[ \t]{1,4}(?:--[ \t])?")[^"\n$]{1,128}(?=\\[rn]")"""),  # expect
+        ("AUTH |auth ", r"((?<=\S)>[ \t]{1,4}(?i:auth)[ \t]{1,4})\S[^\n]*+"),  # a prompt of Redis
+    )
+)  # fmt: skip
+"""What a text has to have in it, and a pattern whose first group stays and the rest of which is the secret."""
+
+# Command lines.
+
+_CHOSEN: Final = r"(?s).+"
+_ISSUED: Final = r"(?![a-z-]+[.,:]?\Z|\W).{4,}"
+"""A password that a person chose; a token that a service issued, which is no plain word."""
+
+_OPTIONS: Final[dict[str, tuple[str, str]]] = {
+    program: (option, value)
+    for programs, option, value in (
+        ("curl", r"-[a-zA-Z]*[uU]|-[a-zA-Z]*b|--(?:(?:proxy-)?user|cookie)(?:=|\Z)", r"[^\s]*[:=].+"),
+        ("wget http https xh", r"-a\Z|--(?:auth|user)(?:=|\Z)", r".*:.+"),
+        ("lftp smbclient rpcclient winexe smbget smbmap", r"-[uU]|--user(?:=|\Z)", r".*[,%:].+"),
+        ("mysql mysqldump mysqladmin mysqlimport mysqlsh mariadb mariadb-dump", r"-p(?=.)", _CHOSEN),
+        ("7z 7za 7zr rar unrar", r"-h?p(?=.)", _CHOSEN),
+        ("sshpass mongo mongosh mongodump mongorestore mongoexport mongoimport", "-p", _CHOSEN),
+        ("login twine useradd usermod rdesktop evil-winrm hydra ncftp ncftpput ncftpget", r"-p\Z", _CHOSEN),
+        ("zip unzip sqlcmd bcp tsql isql mosquitto_pub mosquitto_sub ipmitool", r"-P", _CHOSEN),
+        ("redis-cli valkey-cli keydb-cli redis-benchmark", r"-a\Z", _CHOSEN),
+        ("ssh-keygen", r"-[NP]", _CHOSEN),
+        ("plink pscp psftp putty", r"-pw\Z", _CHOSEN),
+        ("openssl", r"-(?:k|K|pass\w*)\Z", r"(?!file:|env:|fd:|stdin).+"),
+        ("ldapsearch ldapmodify ldapadd ldapdelete ldappasswd ldapwhoami", r"-[ws]\Z", _CHOSEN),
+        ("security", r"-w\Z", _CHOSEN),
+        ("snmpwalk snmpget snmpset", r"-[AX]\Z", _CHOSEN),
+        ("xfreerdp wfreerdp cmdkey", "/p(?:ass)?:", _CHOSEN),
+        ("secret secrets secretsmanager put-parameter", r"(?:-b|--body|--value|--plaintext|--data)(?:=|\Z)", _CHOSEN),
+    )
+    for program in programs.split()
+}  # fmt: skip
+"""Programs, or subcommands, with the options that take a secret and the values of them that are one."""
+
+_POSITIONS: Final[dict[str, tuple[str, str]]] = {
+    program: (verb, value)
+    for programs, verb, value in (
+        ("redis-cli valkey-cli keydb-cli", "(?i)auth|requirepass|masterauth", _CHOSEN),
+        ("htpasswd mosquitto_passwd", r"-[A-Za-z]*b[A-Za-z]*", _CHOSEN),
+        ("mysqladmin nmcli", r"password|.*\.psk", _CHOSEN),
+        ("rabbitmqctl", "change_password|add_user|authenticate_user", _CHOSEN),
+        ("openssl wpa_passphrase keyctl", "passwd|wpa_passphrase|padd|add", _CHOSEN),
+        ("cargo wandb vault ngrok snyk bw rclone", "login|auth|authtoken|add-authtoken|unlock|obscure", _ISSUED),
+        ("ConvertTo-SecureString", "ConvertTo-SecureString", r"(?![|;]).+"),
+        ("sqlplus expdp impdp sqlldr rman", "sqlplus|expdp|impdp|sqlldr|rman", r"[^/\s]+/.+"),
+        ("net net.exe", "user|use", r"(?!\\\\|\w:$|/).*[^a-z].*"),
+    )
+    for program in programs.split()
+}
+"""Programs, the word behind which their secrets stand, and the words that are one."""
+
+_SETTERS: Final = frozenset({"set", "setx", "setenv", "config", "configure", "put", "env:set", "ENV", "ARG"})
+"""Commands that are followed by a name and its value, in separate words."""
+
+_STORES: Final = frozenset({"secret", "secrets", "secrets:set", "kv"})
+_STORING: Final = frozenset({"set", "put", "create", "add", "patch", "update", "import", "secrets:set"})
+"""Subcommands that together store whatever `name=value` they are given."""
+
+_STORES_INPUT: Final = re.compile(
+    r"""--password-stdin|--with-token|-fd\b|-stdin\b|--stdin\b|/dev/stdin|\bsudo\b.{0,99}\s-\w*S
+    |(?<![/\w.])\w*passwd(?![\w.])|\bsecrets?[ :]|\bsecret-tool\b|\bansible-vault\b|\bpass\ (?:insert|add)\b|\bluks
+    |\bcryptsetup\b|\blogin\ -|\bauth\ login\b|-generic-password\b|\bkubeseal\b|\benv\ add\b|\bkeyring\ set\b
+    |\bvault\ (?:write|kv|login)\b|\bbase64\ .{0,99}-(?:d|D|-decode)\b""",
+    re.VERBOSE,
+)
+"""Commands that take a secret from their input."""
+
+_ECHOES: Final = frozenset({"echo", "printf", "Write-Output"})
+_READERS: Final = _words("grep egrep rg ag ack sed awk jq yq tee cat head tail wc sort cut tr less")
+"""Programs whose arguments may sound secret, while they only read what is piped into them."""
+
+_COMMAND_WORDS: Final = frozenset(_OPTIONS) | frozenset(_POSITIONS) | _SETTERS | _STORES | _ECHOES
+_GLUED: Final = re.compile(r"""(?:&\w[^\s"'&;|]*)*""")
+_NO_ECHO: Final = re.compile(r"-\w{1,3}|%\S{1,8}|echo|y|yes|no?")
+_LOOSE_WORD: Final = re.compile(r"\w[\w.:+-]*")
+_LINE: Final = re.compile(r"(?:[^\n\\]|\\(?:\n|(?=.)|\Z)){1,16000}")
+_KEYWORD: Final = re.compile(r"""\b(?:for|select|case|function)\b|(?<=://)[^\s"'`|]+""")
+_HERE: Final = re.compile(
+    r"""<<<[ \t]{0,8}(?P<string>"[^"\n]*+"|'[^'\n]*+'|[^\s;|&`]++)
+    |<<-?[ \t]{0,4}["']?(?P<end>\w++)["']?[^\n]*\n""",
+    re.VERBOSE,
+)
+
+
+def _command_spans(text: str) -> list[Span]:
+    """Find the secrets in command lines: a line is parsed if it has one of the words in it that are known here."""
+    if _COMMAND_WORDS.isdisjoint(_LOOSE_WORD.findall(text)) and "<<" not in text:
+        return []
+    spans: list[Span] = []
+    for line in _LINE.finditer(text):
+        words = _LOOSE_WORD.findall(line[0])
+        if not _COMMAND_WORDS.isdisjoint(words):
+            spans += _line_spans(line[0], line.start(), 0)
+        if "<<" in line[0]:
+            spans += _here_spans(text, line)
+    return spans
+
+
+def _line_spans(line: str, at: int, depth: int) -> list[Span]:
+    """Find the secrets in a line that begins at this place, and in quoted words of it as lines of their own."""
+    # Comments and lists of words are read as commands too, and so is what stands in backticks; addresses are one word.
+    readable = _KEYWORD.sub(lambda word: "_" * len(word[0]), line.replace("#", "_").replace("`", ";"))
+    spans: list[Span] = []
+    for node in _nodes(parse(readable)):
+        if isinstance(node, Pipeline):
+            spans += _piped_spans(node, line)
+            continue
+        spans += _spans_of_words(node, line)
+        for (start, end), word in zip(node.spans, node.words, strict=True):
+            inner = line[start:end]
+            if depth < _DEEPEST and any(mark in word for mark in " \t") and inner != line:
+                cut = start + len(inner) - len(inner.lstrip("\"'"))
+                last = start + len(inner.rstrip("\"'}]),"))
+                spans += _line_spans(line[cut:last], cut, depth + 1)
+    # A password with `&` in it that nobody quoted: the shell ends the command there, but the rest is no command.
+    ends = [(start, _GLUED.match(line, min(end, len(line)))) for start, end in spans]
+    return [(at + start, at + glued.end()) for start, glued in ends if glued is not None]
+
+
+def _nodes(tree: CommandList) -> Iterator[Command | Pipeline]:
+    waiting: list[Node] = [entry.node for entry in tree.entries]
+    while waiting:
+        node = waiting.pop()
+        lists: tuple[CommandList, ...] = ()
+        if isinstance(node, Pipeline):
+            yield node
+            waiting += node.parts
+        elif isinstance(node, Command):
+            yield node
+            lists = node.substitutions
         else:
-            del stack[level:]
-    return stack[-1] if stack else None
+            lists = node.lists
+        waiting += [entry.node for each in lists for entry in each.entries]
 
 
-def _unquoted(text: str, start: int, quote: str, stop: str) -> _Value:
-    """Return the value up to the closing quote, the end of the line, or `stop`, with what is glued to the quote."""
-    for found in _compiled(r"""\\*["'] | \\+[^"'\n] | [\n&]""").finditer(text, start):
-        if found[0] == quote and len(quote) == 1:
-            glued = _compiled(_GLUED_QUOTES).match(text, found.end())
-            return _Value(start, found.end() if glued is None else glued.end(), MARK + quote)
-        if found[0] in (quote, "\n", stop):
-            return _Value(start, found.start(), MARK)
-    return _Value(start, len(text), MARK)
+def _spans_of_words(command: Command, line: str) -> list[Span]:
+    """Find the words of one command that are secrets, by the programs and subcommands among the words before them."""
+    found: list[Span] = []
+    options: list[tuple[str, str]] = []
+    positions: list[tuple[str, str]] = []
+    secret_words = ""
+    is_storing = not _STORES.isdisjoint(command.words) and not _STORING.isdisjoint(command.words)
+    for place, word in enumerate(command.words):
+        start, end = command.spans[place]
+        following = command.words[place + 1 : place + 2]
+        if secret_words and not word.startswith("-") and _is_secret_word(secret_words, word):
+            found.append((start, end))
+        for option, value in options:
+            given = re.match(option, word)
+            if given is not None and given.end() < len(word) and _is_secret_word(value, word[given.end() :]):
+                found.append((start + given.end() if line.startswith(given[0], start) else start, end))
+            elif given is not None and given[0] == word and following and _is_secret_word(value, following[0]):
+                found += () if following[0].startswith("-") else command.spans[place + 1 : place + 2]
+        if is_storing and "=" in word and (word[0] != "-" or word.startswith("--from-literal=")):
+            equals = line.find("=", start + len("--from-literal=") if word[0] == "-" else start, end)
+            if equals > 0 and not is_reference(line[equals + 1 : end]):
+                found.append((equals + 1, end))
+        name = word.rpartition("/bin/")[2]
+        name = name.lstrip("-+") if place == 0 else name  # a line that a change took out, or added
+        if name in _SETTERS:
+            found += _set_spans(command, place, is_whole=name in ("ENV", "ARG"))
+        if name in _OPTIONS and _OPTIONS[name] not in options:
+            options.append(_OPTIONS[name])
+        if name in _POSITIONS and _POSITIONS[name] not in positions:
+            positions.append(_POSITIONS[name])
+        secret_words = next((value for verb, value in positions if re.fullmatch(verb, word)), secret_words)
+    if any(each.operator.endswith((">", ">>")) and _is_secret_file(each.target) for each in command.redirects):
+        found += _echoed_spans(command)
+    return found
 
 
-def _in_element(text: str, head: re.Match[str]) -> _Value | None:
-    """Return the value between two tags, or after one if the other is missing; a type in `<…>` has none."""
+def _is_secret_word(pattern: str, word: str) -> bool:
+    return re.fullmatch(pattern, word) is not None and not is_reference(word)
+
+
+def _is_secret_file(path: str) -> bool:
+    name = path.rpartition("/")[2]
+    return secrecy(name) == "sure" and _SOURCE_FILE.fullmatch(name) is None
+
+
+def _set_spans(command: Command, place: int, *, is_whole: bool) -> tuple[Span, ...]:
+    """Find the value in `set NAME value`; in a Dockerfile it is all that follows."""
+    behind = range(place + 1, min(place + 8, len(command.words)))
+    names = [each for each in behind if not command.words[each].startswith("-")]
+    if len(names) < 2 or "=" in command.words[names[0]]:
+        return ()
+    given, value = command.words[names[0]], command.words[names[1]]
+    name = re.split("[/:]", given)[-1]
+    is_word = name == given and name.isalpha() and name.islower()  # `set token budget` may be prose
+    if secrecy(name) not in ("sure", "assigned") or not _is_secret_word(_ISSUED if is_word else _CHOSEN, value):
+        return ()
+    return command.spans[names[1] :] if is_whole else command.spans[names[1] : names[1] + 1]
+
+
+def _piped_spans(pipeline: Pipeline, line: str) -> list[Span]:
+    """Find what is echoed into a command that takes a secret from its input, or encodes what may be one."""
+    found: list[Span] = []
+    is_stored = is_encoded = False
+    for part in reversed(pipeline.parts):
+        for command in _nodes(CommandList((Entry(part),))):
+            if not isinstance(command, Command) or not command.words:
+                continue
+            spans = _echoed_spans(command) if is_stored or is_encoded else []
+            for start, end in spans:
+                if is_stored or ":" in line[start:end] or looks_secret(line[start:end]):
+                    found.append((start, end))
+            is_encoded |= command.words[0] == "base64"
+            is_stored |= command.words[0] not in _READERS and _STORES_INPUT.search(" ".join(command.words)) is not None
+    return found
+
+
+def _echoed_spans(command: Command) -> list[Span]:
+    if _ECHOES.isdisjoint(command.words[:3]):
+        return []
+    pairs = list(zip(command.words, command.spans, strict=True))[1:]
+    return [span for word, span in pairs if not _NO_ECHO.fullmatch(word) and not is_reference(word)]
+
+
+def _here_spans(text: str, line: re.Match[str]) -> list[Span]:
+    """Find the here-string or here-document of a command that takes a secret from its input."""
+    if _STORES_INPUT.search(line[0]) is None:
+        return []
+    spans: list[Span] = []
+    for found in _HERE.finditer(text, line.start(), line.end() + 1):
+        if found["string"] is not None and not is_reference(found["string"]):
+            spans.append(found.span("string"))
+        elif found["end"] is not None:
+            closed = re.compile(rf"^\s*{found['end']}$", re.MULTILINE).search(text, found.end(), found.end() + _FAR)
+            spans.append((found.end(), min(len(text), found.end() + _FAR) if closed is None else closed.start()))
+    return spans
+
+
+# Tables.
+
+_ROW: Final = re.compile(
+    r"^[ \t|│]*(?P<name>[A-Za-z][\w.-]{1,63})(?:[ \t]*[|│][ \t]*|[ \t]{2,}|\t)(?P<value>[^\s|│=:][^\n|│]*)",
+    re.MULTILINE,
+)
+_LISTING: Final = re.compile(r"^[ \t]*Key[ \t]+Value[ \t]*$", re.MULTILINE | re.IGNORECASE)
+_CELL: Final = re.compile(r"[A-Za-z][\w.-]{0,40}(?: [\w.-]{1,40})?")
+_RULE: Final = re.compile(r"[-+=|: ┼─│]+")
+
+
+def _table_spans(text: str) -> list[Span]:
+    """Find the values of secret names in two columns, and columns below a secret name."""
+    spans: list[Span] = []
+    data = text.find("= Data =")  # of Vault: all below is secret
+    is_listing = _LISTING.search(text) is not None
+    for row in _ROW.finditer(text) if "  " in text or "\t" in text or "|" in text else ():
+        value = row["value"].rstrip()
+        is_secret = secrecy(row["name"]) == "sure" and (is_listing or " " not in value)
+        is_secret = is_secret or 0 <= data < row.start()
+        # A version, a title or a rule is no secret.
+        if is_secret and not is_reference(value) and not re.fullmatch(r"v?\d+(?:\.\w+)+|[A-Z][a-z]+|-+", value):
+            spans.append((row.start("value"), row.start("value") + len(value)))
+    separator, count, columns, at = "", 0, (), 0
+    for line in text.split("\n") if "|" in text or "," in text or "\t" in text else ():
+        cells = line.split(separator) if separator else []
+        if separator and len(cells) == count:
+            for column in columns:
+                start = at + sum(len(cell) + 1 for cell in cells[:column])
+                value = cells[column].strip()
+                if value and not _RULE.fullmatch(value) and not is_reference(value):
+                    spans.append((start + cells[column].index(value), start + cells[column].index(value) + len(value)))
+        elif not separator or not _RULE.fullmatch(line):
+            separator, count, columns = _secret_columns(line)
+        at += len(line) + 1
+    return spans
+
+
+def _secret_columns(line: str) -> tuple[str, int, tuple[int, ...]]:
+    """Return the separator of a table's head, the number of its columns, and those that hold secrets."""
+    for separator in ("|", "\t", ","):
+        if separator in line and len(line) < _FAR and (separator != "," or " " not in line):
+            cells = line.split(separator)
+            names = [cell.strip() if separator != "," else cell.strip('"') for cell in cells]
+            if not all(_CELL.fullmatch(name) for name in names if name or separator == ","):
+                continue
+            columns = tuple(place for place, name in enumerate(names) if secrecy(name.replace(" ", "_")) == "sure")
+            if columns:
+                return separator, len(cells), columns
+    return "", 0, ()
+
+
+# Values by the name before them.
+
+_SIGN: Final = r"(?::{2,3}=|:=|[=!]==?|=>|=~(?=\s)|<[>-]|-[ci]?(?:eq|ne)\b|(?:\|\||&&|\?\?|[?+.|&])?=|::?)"
+_NAMED: Final = re.compile(
+    rf"""(?<![A-Za-z0-9_.-])(?P<dash>--?)?(?P<name>[A-Za-z0-9_][A-Za-z0-9_.-]++)(?:
+        (?:(?P<close>\\{{0,3}}["'`])\]?)?(?P<gap>[^\S\n]{{0,32}})(?P<sign>{_SIGN})(?P<after>[^\S\n]{{0,32}})
+      | \\{{0,3}}["']?(?:,\s{{0,32}}|\s{{1,32}})\\{{0,3}}["']?(?i:value)\\{{0,3}}["']?[^\S\n]{{0,8}}[:=][^\S\n]{{0,8}}
+      | (?P<pair>\\{{0,3}}["'])[^\S\n]{{0,8}},\s{{0,8}}(?=\\{{0,3}}["'])
+      | (?(dash)[^\S\n]{{1,8}}(?:<<<[^\S\n]{{0,8}})?(?![\s|&;<>)\]=:]|--)|(?!)) )
+    | (?<=<)(?:\w{{1,16}}:)?(?P<tag>[A-Za-z0-9_.-]++)(?:\s[^<>]{{0,256}}(?<!/))?>""",
+    re.VERBOSE,
+)
+"""A name and what stands between it and its value: a sign, a blank behind an option, the middle of a pair, a tag."""
+
+_BELOW: Final = re.compile(r"(?:[|>][-+]?)?[^\S\n]*(?:\n[^\S\n]++(?!(?:-[ ])?[\w.-]{1,128}:(?:\s|\Z))[^\n]+)+")
+_BARE: Final = re.compile(r"""(?:\\.|[^\s"'\\]|"[^"\s]*"|'[^'\s]*')++|\\""")
+_BRACKET: Final = re.compile(r"""\\.|["'\[\](){}]""")
+_PLACE: Final = re.compile(r":(?::[Tt]est|[ ]?\d{1,6}(?:[:-]\d{1,6})?[:.]?(?=\s|\\|[\"',;)\]}]+(?:\s|\Z)|\Z))")
+_MATCHED_LINE: Final = re.compile(r"[\w.-]{1,128}\.\w{1,5}:\d{1,6}[:-]\S")
+_COMPLAINT: Final = re.compile(r"(?i:\b(?:invalid|unexpected|unknown|illegal|bad|missing)[ ])\Z")
+_SOURCE_FILE: Final = re.compile(
+    r""".*\.(?:py|pyi|ipynb|[cm]?[jt]sx?|vue|svelte|go|rs|java|kts?|scala|groovy|rb|erb|php|c|h|cc|hh|cpp|hpp|cs|fs|swift
+    |dart|exs?|erl|hs|ml|lua|pl|r|jl|zig|sh|sql|md|rst|html|s?css|proto|tf)""",
+    re.VERBOSE,
+)
+_HEADERS: Final = frozenset({"authorization", "proxy-authorization", "cookie", "set-cookie"})
+"""Headers whose value is all that the line has behind them."""
+
+_VALUE_QUOTE: Final = re.compile(r"""[fbru@$]{0,2}(\\{0,3}["'`])""")
+_FOLLOWING: Final = re.compile(r"""[\s+.,(]{0,4}["']?([^\s"',;)}\]]++)""")
+_CONNECTION: Final = re.compile(r"""[^;"'\n=]{0,256};[A-Za-z][A-Za-z ]{0,31}=""")
+_IN_CONNECTION: Final = re.compile(r"(?:\A|[;\s\"'])[A-Za-z][A-Za-z ]{0,31}=[^;=\n]{0,200};[ ]?\Z")
+_LINE_START: Final = re.compile(r"""(?:\A|\n)[\s<>+*-]*["']?\Z""")
+_SCRIPT: Final = re.compile(r"""(?:[\s"']-\w{0,4}c|(?:command|cmd|script)\\{0,3}["'][ \t]{0,8}:)[ \t]{0,8}\Z""")
+_DECLARED: Final = re.compile(r"\b(?:type|interface|class|struct|enum|def|fn|func|function)\s\Z")
+_TYPED: Final = re.compile(r"""[A-Za-z_&*][\w&.,\[\]<>| ]{0,40}[ ]=[ ]{0,2}(?=["'])""")
+_ANNOTATION: Final = re.compile(r"[A-Za-z_.]+(?:\[[\w, .|]*\])?[ ](?:\|[ ]None|=[ ])")
+_IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z_.]*(?:\(\))?[:,;)]*")
+_CALL: Final = re.compile(r"[A-Za-z_][A-Za-z_.]*[(<]")
+
+
+def _named_spans(text: str) -> list[Span]:
+    """Find values behind secret names, also where such a name is itself the value of another."""
+    spans: list[Span] = []
+    done = 0
+    for head in _NAMED.finditer(text):
+        how = secrecy(head["tag"] or head["name"])
+        if how == "none" or head.end() <= done:
+            continue
+        how = "likely" if head["sign"] == "::" else how
+        if how == "likely" and not looks_secret(text[head.end() : head.end() + _NEAR]):
+            continue
+        span = _value_span(text, head, done) if head["tag"] is None else _element_span(text, head)
+        if span is not None and _hides(head, how, span):
+            spans.append(span)
+            done = span[1]
+    return spans
+
+
+def _hides(head: re.Match[str], how: Secrecy, span: Span) -> bool:
+    """True if a value is a secret, by the name and the sign before it."""
+    name, sign, value = head["name"] or "", head["sign"] or "", head.string[slice(*span)]
+    if re.search(r"\w", value) is None or is_reference(value):
+        return False
+    if how == "likely" or head["pair"]:
+        return looks_secret(value[:_NEAR])
+    if how == "assigned" and sign == ":" and not head["close"] and name.lower() not in _HEADERS:
+        return looks_secret(value[:_NEAR])
+    if how == "assigned" and re.fullmatch(r"[\d.,:%]+[)}\]]*", value):
+        return False
+    is_comparison = sign != "" and sign not in ("=", ":", "=>", "<-", ":=", "::")
+    if is_comparison and span[0] == head.end() and _IDENTIFIER.fullmatch(value):
+        return False
+    if head["gap"] and head["after"] and _CALL.match(value):
+        return False
+    is_variable = re.fullmatch(r"[A-Za-z_]+[,;)\]]*", value) is not None and secrecy(value) == "sure"
+    return not is_variable or (name.isupper() and sign == "=" and not value.isupper())
+
+
+def _value_span(text: str, head: re.Match[str], done: int) -> Span | None:
+    """Return where the value behind a name stands, without its quotes."""
+    start, sign = head.end(), head["sign"]
+    near = text[max(done, head.start() - _NEAR) : head.start()]
+    is_plain = sign == ":" and not head["close"]
+    if is_plain and (typed := _TYPED.match(text, start)) is not None:
+        start = typed.end()
+    is_place = _SOURCE_FILE.fullmatch(head["name"]) is not None and _PLACE.match(text, head.end("name")) is not None
+    if is_place or _DECLARED.search(near):
+        return None
+    is_doubtful = _MATCHED_LINE.match(text, head.start("name")) is not None or _COMPLAINT.search(near) is not None
+    if is_doubtful and not looks_secret(text[start : start + _NEAR].partition(" ")[0]):
+        return None
+    is_first = sign == ":" and (not near or _LINE_START.search(near) is not None)
+    if is_first and (below := _BELOW.match(text, start)) is not None:
+        return below.span()
+    opened = _open_quote(near) if sign and not head["close"] else None
+    quoted = _VALUE_QUOTE.match(text, start)
+    if quoted is not None and quoted[1] == opened:  # it closes the quote before the name: `rg "token=" src`
+        following = _FOLLOWING.match(text, quoted.end())
+        return following.span(1) if following is not None and looks_secret(following[1]) else None
+    if quoted is not None:
+        return quoted.end(), _end_of_quote(text, quoted.end(), quoted[1])
+    if text[start : start + 1] in ("[", "{", "("):
+        return start, _end_of_bracket(text, start)
+    first = re.split(r"\s|\\+[nrt]", text[start : start + _NEAR], maxsplit=1)[0]
+    if first[:1] in ("", "|") or (is_plain and _ANNOTATION.match(text, start)):
+        return None
+    if is_reference(first) and not first.startswith(MARK):  # behind a mask there may be more of the value
+        return None
+    if head["name"].lower() == "pwd" and re.match(r"[~.]{0,2}/|[A-Za-z]:[\\/]", first):
+        return None
+    if head["gap"] and head["after"] and first.isidentifier() and secrecy(first) == "sure":
+        return None  # another variable
+    if opened is not None and _SCRIPT.search(near.removesuffix(near.split()[-1])) is None:
+        return start, _end_of_quote(text, start, opened)
+    if _IN_CONNECTION.search(near) or _CONNECTION.match(text, start):
+        ending = re.compile(r"""[;"'\n]|\Z""").search(text, start)
+        return start, len(text) if ending is None else ending.start()
+    if is_plain and head["after"] and (is_first or head["name"].lower() in _HEADERS):
+        return start, _end_of_line(text, start)
+    bare = _BARE.match(text, start)
+    return None if bare is None else bare.span()
+
+
+def _open_quote(near: str) -> str | None:
+    """Return the last quote in the word right before a name that no other closes."""
+    word = "" if not near or near[-1].isspace() else near.rsplit(maxsplit=1)[-1]
+    opened: list[str] = []
+    for found in _QUOTE.findall(word):
+        opened = opened[: opened.index(found)] if found in opened else [*opened, found]
+    return opened[-1] if opened else None
+
+
+def _element_span(text: str, head: re.Match[str]) -> Span | None:
+    """Return the text between two tags, or behind one if the other is missing; a type in `<…>` has none."""
     opening = text.rfind("<", 0, head.start("tag"))
     end = text.find(f"</{text[opening + 1 : head.end('tag')]}", head.end(), head.end() + _FAR)
+    if end < 0 and opening and (text[opening - 1].isalnum() or text[opening - 1] == "_"):
+        return None
     if end < 0:
-        if opening and (text[opening - 1].isalnum() or text[opening - 1] == "_"):
-            return None
-        end = text.find("<", head.end())
-        end = len(text) if end < 0 else end
-    inner = text[head.end() : end].strip()
-    return _Value(head.end(), end, MARK) if inner and not _is_reference(inner) else None
+        end = text.find("<", head.end(), _end_of_line(text, head.end()))
+    return head.end(), _end_of_line(text, head.end()) if end < 0 else end
 
 
-def _closed(text: str, start: int) -> int:
+def _end_of_bracket(text: str, start: int) -> int:
     """Return the place after the bracket that closes the one here, ignoring quoted text; else the end."""
     depth, quote = 0, ""
-    for found in _compiled(_BRACKET).finditer(text, start):
+    for found in _BRACKET.finditer(text, start):
         mark = found[0]
         if mark in ('"', "'"):
             quote = "" if quote == mark else quote or mark
         elif not quote and len(mark) == 1:
             depth += 1 if mark in "[{(" else -1
             if not depth:
-                glued = _compiled(_GLUED).match(text, found.end())
-                return found.end() if glued is None else glued.end()
+                return found.end()
     return len(text)
 
 
-def _masked(value: re.Match[str]) -> str:
-    """Return the mark, within the quotes that the value had."""
-    opening = value["open"]
-    if opening is None:
-        return MARK
-    closed = value["double"] is not None or value["single"] is not None
-    return opening + MARK + (opening if closed else value["close"] or "")
+_REFERENCE: Final = re.compile(
+    r"""\\*["'`]?(?:(?:bearer|basic|token|apikey)[ ])?(?:
+      \$\{?\w+\}? | \$\{\w+:?\?.* | \$env:\w+ | \$\(.* | \$?\{\{.* | \{[^{}\s"']*\} | %\w+% | %[sdvrq] | <[\w .-]*>
+    | \[\w*\] | (?:id|src)=.*
+    | \.{2,} | … | x{3,} | \*+ | !(?:secret|vault|Ref|Sub|ImportValue|GetAtt)\b.* | op://.* | arn:aws:.* | your[-_ ].*
+    | true | false | null | none | nil | undefined | yes | no | on | off | inherit | read | write | n/a
+    | str | string!? | bytes | bool | boolean | int | integer | number | any | unknown | text | object | secretstr
+    | &str | \*string | buffer | function
+    | (?:optional|list|array|option|vec|promise|union|record|map|dict|annotated|box|arc|literal|column|field|z|joi|yup
+        |models|serializers|forms)[.\[<(].*
+    | (?:self|this|cls|os|process|settings|config|cfg|conf|args|opts|options|env|req|request|ctx|context|params|props
+        |state|data|body|payload|secrets|vars?|github|inputs|steps|matrix|app|event|resp|response|res|result|session
+        |form|user|account|credentials|system|import\.meta|current_app|localstorage|sessionstorage|local|module|re
+        )(?:\.\w|\[|\?\.).*
+    | (?:await|new|async|lambda|not|is|return|function|must|should|was|are|invalid|expired|missing|required|optional|too
+        |unexpected|cannot|failed|found|empty|wrong|incorrect|mismatch|ok|passed|set|unset|changed|updated|added|removed
+        |denied|rejected|unauthorized|revoked|enabled|disabled|redacted|hidden|masked|encrypted|has|have|does|string
+        |default)(?:[\s,.;:].*)?
+    )\\*["'`]?[,;:)}\]]*""",
+    re.VERBOSE | re.IGNORECASE | re.DOTALL,
+)
+"""A value that says where the secret is, what it is like, or that there is none."""
 
 
-def _is_reference(value: str) -> bool:
-    return _compiled(_REFERENCE).fullmatch(value) is not None
+def is_reference(value: str) -> bool:
+    return _REFERENCE.fullmatch(value[:_NEAR].strip()) is not None
 
 
-Secrecy = Literal["sure", "assigned", "likely", "none"]
-"""How secret what goes by a name is: always; where it is assigned or a field; only if it looks like chance; not."""
-
-_SIGN: Final = r"(?::{1,3}=|[=!]==?|=>|=~(?=\s)|<[>-]|-[ci]?(?:eq|ne)\b|(?:\|\||&&|\?\?|[?+.|&])?=)"
-"""What assigns a value to a name or compares the two, but for a single colon; it is no value itself."""
-
-_HEAD: Final = rf"""
-    (?:(?<=<)|(?<=<\w:)|(?<=<\w{{2}}:)|(?<=<\w{{3}}:)|(?<=<\w{{4}}:)|(?<=<\w{{5}}:)|(?<=<\w{{6}}:))(?P<tag>[A-Za-z0-9_.-]++)(?:\s[^<>]{{0,256}}(?<!/))?>
-  | (?<![A-Za-z0-9_-])--?(?P<option>[A-Za-z][A-Za-z0-9_-]++)[^\S\n]{{1,8}}(?!:|{_SIGN})(?:<<<[^\S\n]{{0,8}})?(?!--|\s)
-  | (?<![A-Za-z0-9_.-])(?P<name>[A-Za-z0-9_.-]++)(?:
-        (?P<field>\\{{0,3}}["'])?\]?[^\S\n]{{0,32}}(?:(?P<said>:(?!:{{0,2}}=))|{_SIGN})[^\S\n]{{0,32}}
-      | \\{{0,3}}["'][^\S\n]{{0,8}},\s{{0,8}}\\{{0,3}}["'](?i:value)\\{{0,3}}["'][^\S\n]{{0,8}}:[^\S\n]{{0,8}}
-      | (?P<pair>\\{{0,3}}["'])[^\S\n]{{0,8}},\s{{0,8}}(?=\\{{0,3}}["'])
-      | \\{{0,3}}["'][^\S\n]{{1,8}}(?i:value)[^\S\n]{{0,4}}=[^\S\n]{{0,4}}
-      | (?P<set>["']?)[^\S\n]{{1,8}}(?!-|:|{_SIGN})
-    )
-"""
-"""A name and what comes between it and its value: a sign, a blank behind an option or a command that sets it.
-
-A header may be given as a pair, `["X-Api-Key", "…"]`, or as `{"name": "X-Api-Key", "value": "…"}`; an element of XML
-has its name in a tag, `<password>…</password>`, or in a field, `<add key="password" value="…"/>`.
-"""
-
-_SETS: Final = rf"""
-    (?:{FREE}(?:set|setx|setenv|config|configure)(?:[^\S\n]{{1,8}}-[\w-]{{1,32}}){{0,4}}[^\S\n]{{1,8}}[^\s=]{{0,128}}
-    | {_INSTRUCTION})\Z
-"""
-"""What stands before a name whose value follows behind a blank: `npm config set //registry/:`, `ENV`."""
-
-_FILE: Final = r"""
-    .*\.(?:py|pyi|ipynb|[cm]?[jt]sx?|vue|svelte|go|rs|java|kts?|scala|groovy|rb|erb|php|c|h|cc|hh|cpp|hpp|cs|fs|swift
-    |dart|exs?|erl|hs|ml|lua|pl|r|jl|zig|sh|sql|md|rst|html|s?css|proto|tf)
-"""
-_SOURCE_LINE: Final = r"""
-    :(?::[Tt]est | [ ]?\d{1,6}(?:[:-]\d{1,6})?[:.]?(?=\s|\\{1,3}[nrt]|(?:\\{0,3}["']|[,;)\]}])+(?:\s|\Z)|\Z))
-"""
-"""A name that is a source file's, and what stands behind it that is no secret: a line, a number, a test."""
-
-_NUMBER: Final = r"[\d.,:%]+[)}\]]*"
-_NEAR_NAME: Final = 128
-"""Characters behind a name that only sounds secret, and before one that may be set, that are looked at."""
-
-_WORDS: Final = frozenset({
-    "pwd", "passwort", "kennwort", "senha", "credential", "credentials", "creds", "accesskey", "secretkey",
-    "privatekey", "signature", "sig", "otp", "jwt", "bearer", "sessionid", "csrf", "xsrf", "authorization",
-})  # fmt: skip
-_ENDS: Final = (
-    "password", "passwd", "passphrase", "passcode", "secret", "token", "apikey",
-    "passwords", "passphrases", "passcodes", "secrets", "apikeys", "storepass", "keypass",
-)  # fmt: skip
-_KEYS: Final = frozenset({
-    "api", "access", "secret", "private", "signing", "encryption", "master", "auth", "account", "shared", "service",
-    "ssh", "deploy", "license", "session", "subscription", "storage", "app", "application", "client", "admin", "root",
-    "stripe", "openai", "anthropic", "aws", "azure", "google", "gemini", "github", "slack", "twilio", "sendgrid",
-    "mailgun", "firebase", "supabase", "hmac", "aes", "rsa", "gpg", "pgp", "tls", "ssl",
-})  # fmt: skip
+_WORDS: Final = _words(
+    """pwd passwort kennwort senha wachtwoord credential credentials creds accesskey secretkey privatekey signature sig
+    otp totp jwt bearer sessionid phpsessid jsessionid csrf xsrf authorization sshpass psk"""
+)
+_ENDS: Final = _words(
+    """password passwd passphrase passcode secret token apikey passwords passphrases passcodes secrets apikeys
+    storepass keypass"""
+)
+_KEYS: Final = _words(
+    """api access secret private signing encryption master auth account shared service ssh deploy license session
+    subscription storage app application client admin root stripe openai anthropic aws azure google gemini
+    github slack twilio sendgrid mailgun firebase supabase hmac aes rsa gpg pgp tls ssl"""
+)
 """Words that make the `key` behind them a secret."""
 
 _LATER: Final = frozenset({"pass", "pw", "auth", "cookie", "cookies", "dsn"})
 """Secret behind another word (`DB_PASS`), and alone where it is assigned: not in `PASS: 12 tests`."""
 
 _LIKELY: Final = frozenset({"key", "tokens", "sid"})
-"""Secret as the last word, if the value looks like it: `key=name` and `max_tokens=4096` hide nothing."""
+"""Secret as the last word, if the value looks random: `key=name` and `max_tokens=4096` hide nothing."""
 
-_SIGNS: Final = (
-    "pass", "secret", "token", "key", "auth", "cred", "sig", "jwt", "otp", "bearer", "sessionid", "kennwort",
-    "senha", "srf", "pw", "cookie", "dsn", "sid",
-)  # fmt: skip
+_PUBLIC: Final = frozenset({"public", "primary", "foreign", "cache", "sort", "partition", "row", "index"})
+_ABOUT: Final = _words(
+    """count counts length len limit limits size type types name names file files path dir url uri endpoint id ids
+    expiry expires expiration ttl age at in policy hint field min max required enabled disabled valid index
+    budget usage used sock socket host port user prompt label placeholder regex pattern rules strength manager
+    provider store version algorithm alg issuer audience helper ref arn header format mode method lifetime
+    timeout rotation bucket stdin fd class schema validator validation status error errors days seconds bits
+    source scopes"""
+)
+_ABOUT_FIRST: Final = _words("max min num total is has no eos bos pad unk sep cls mask show forgot require")
+"""Last and first words of names that say something about a secret: `token_count`, `PASSWORD_FILE`, `max_token`."""
+
+_NAME_SIGNS: Final = _words(
+    """pass secret token key auth cred sig jwt otp bearer sessi kennwort senha wachtwoord srf pw cookie dsn sid psk"""
+)
 """Every secret name has one of these in it."""
 
-_HARMLESS: Final = {"pass": "(?:ed|es|ing)(?![a-z])", "sid": "[a-z]"}
-"""What comes behind a sign in words that are no secret names and in many texts: `passed`, `inside`."""
-
-_PAIRED: Final = ('",', "',")
-"""A name has one of these behind it, or one of those in `_is_marked` before it, unless it is an option, or has `=` or
-`:` behind it."""
-
-_PIECE: Final = r"""[^\s"',;:()\[\]{}<>&|\\]{8,}"""
-_FIRST: Final = r"""(?:\[[^\]]*+|\{[^}]*+|\([^)]*+|\\*["'][^"'\\\n]*+|[^\s;|&,]*+)"""
-_PLACE: Final = r"[~.]{0,2}/.*|.*\.[a-z]{1,4}"
-
-_IN_NAMES: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-")
-_RUN: Final = r"[A-Za-z0-9_.-]++"
-_WORD: Final = r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+"
-
-
-def redact(text: str, own: re.Pattern[str] | None = None, *, clear: str = "") -> str:
-    """Return the text with `***` for each secret in it, and for each match of the user's own pattern.
-
-    `clear` is a text that `redacted` found clear: no part of it needs to be searched.
-    """
-    return text if text in clear else redacted(text, own)[0]
-
-
-def redacted(text: str, own: re.Pattern[str] | None = None) -> tuple[str, bool]:
-    """Return the text without secrets, and True if it is clear: then each part of it can be shown as it is.
-
-    Nothing is masked unless one of a number of signs is in the text, and a sign that the whole lacks no part has.
-    With a user's own pattern no text counts as clear.
-    """
-    if own is not None:
-        text = own.sub(_own_mark, text)
-    lowered = text.lower()
-    is_marked = _is_marked(text, lowered)
-    sign = (_any_sign() if is_marked else _any_bare_sign()).search(lowered)
-    if sign is None and not may_have_shapes(text, lowered):
-        return text, own is None
-    kept = without_shapes(text, lowered)
-    signs = tuple([sign for sign in _SIGNS if sign in lowered]) if is_marked else ()
-    if signs:
-        kept = _without_named(kept, lowered if kept is text else kept.lower(), signs)
-    return kept, False
-
-
-def _is_marked(text: str, lowered: str) -> bool:
-    """True if a name in this text could have a value."""
-    if ":" in lowered or "=" in lowered or "-" in lowered:
-        return True
-    if "set" in lowered or "config" in lowered:
-        return True
-    if ("V" in text and "ENV" in text) or ("G" in text and "ARG" in text):  # a single character is found in no time
-        return True
-    return "<" in lowered or ("," in lowered and has_any(lowered, _PAIRED))
+_NAME_WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
 def secrecy(name: str) -> Secrecy:
@@ -318,154 +711,38 @@ def secrecy(name: str) -> Secrecy:
     return _secrecy(name[-128:])
 
 
-def looks_secret(text: str) -> bool:
-    """True if the text has a random-looking word of letters and digits in it that is no path."""
-    words: list[str] = _compiled(_PIECE).findall(text)
-    return any(
-        not word.isalpha()
-        and _compiled(r"\d").search(word) is not None
-        and _compiled(r"[A-Za-z]").search(word) is not None
-        and _compiled(_PLACE).fullmatch(word) is None
-        for word in words
-    )
-
-
 @lru_cache(maxsize=1024)
 def _secrecy(name: str) -> Secrecy:
-    found: list[str] = _compiled(_WORD).findall(name)
+    found: list[str] = _NAME_WORD.findall(name)
     words = [word.lower() for word in found]
     if not words:
         return "none"
-    if any(word in _WORDS or word.endswith(_ENDS) for word in words):
-        return "sure"
-    if any(second == "key" and first in _KEYS for first, second in pairwise(words)):
-        return "sure"
-    if not _LATER.isdisjoint(words[1:]):
-        return "sure"
-    is_public = words[0] in ("public", "primary", "foreign")
-    if found[-1].endswith("KEY") and not is_public:
-        return "sure"
+    pairs = set(pairwise(words))
+    if (
+        any(word in _WORDS or word.endswith(_ENDS) for word in words)
+        or any(second == "key" and first in _KEYS for first, second in pairs)
+        or not _LATER.isdisjoint(words[1:])
+        or (found[-1].endswith("KEY") and words[0] not in _PUBLIC)
+    ):
+        is_about = len(words) > 1 and (words[-1] in _ABOUT or words[0] in _ABOUT_FIRST)
+        return "likely" if is_about else "sure"
     if len(words) == 1 and words[0] in _LATER:
         return "assigned"
-    return "likely" if words[-1] in _LIKELY and not is_public else "none"
+    return "likely" if words[-1] in _LIKELY and words[0] not in _PUBLIC else "none"
 
 
-def _without_named(text: str, lowered: str, signs: tuple[str, ...]) -> str:
-    """Return the text without values after a secret name, also where that name is another's value."""
-    kept: list[str] = []
-    done = 0
-    for head in _heads(text, lowered, signs):
-        if head.end() <= done or not _hides(head, text):
-            continue
-        value = _value_behind(text, head, done)
-        if value is not None:
-            kept += (text[done : value.start], value.shown)
-            done = value.end
-    return "".join((*kept, text[done:])) if kept else text
+_PIECE: Final = re.compile(r"[A-Za-z0-9_+/=.~!@#$%^*-]{8,}")
+_FILE_PATH: Final = re.compile(r"[~.]{0,2}/.*|.*\.[a-z]{1,4}")
+_MIXED: Final = re.compile(r"[A-Za-z]\d+[A-Za-z]|\d[A-Za-z]+\d")
 
 
-def _hides(head: re.Match[str], text: str) -> bool:
-    """True if the value after this name is a secret."""
-    how = secrecy(head["tag"] or head["option"] or head["name"])
-    if how == "none" or (head["said"] is not None and head["field"] is None and _is_place(head, text)):
-        return False
-    if head["set"] is not None:
-        sets = _compiled(_SETS).search(text, max(0, head.start() - _NEAR_NAME), head.start())
-        return how != "likely" and sets is not None
-    if how == "sure" and head["pair"] is None:
-        return True
-    near = text[head.end() : head.end() + _NEAR_NAME]
-    if how == "assigned" and head["pair"] is None and (head["said"] is None or head["field"] is not None):
-        first = near.split(maxsplit=1)[0] if near.strip() else ""
-        return _compiled(_NUMBER).fullmatch(first) is None
-    value = _compiled(_FIRST).match(near)
-    return value is not None and looks_secret(value[0])
-
-
-def _is_place(head: re.Match[str], text: str) -> bool:
-    """True for a place in a source file: `src/token.ts:12:3`."""
-    return (
-        _compiled(_FILE).fullmatch(head["name"]) is not None
-        and _compiled(_SOURCE_LINE).match(text, head.end("name")) is not None
-    )
-
-
-def _heads(text: str, lowered: str, signs: tuple[str, ...]) -> Iterator[re.Match[str]]:
-    """Yield names with one of these signs in them and something after them."""
-    if len(lowered) != len(text):  # a letter that has no small form of one character
-        yield from _compiled(_HEAD).finditer(text)
-        return
-    end = 0
-    for sign in _any_of(signs).finditer(lowered):
-        if sign.start() < end:
-            continue
-        start = sign.start()
-        while start > end and text[start - 1] in _IN_NAMES:
-            start -= 1
-        run = _compiled(_RUN).match(text, sign.end())
-        end = sign.end() if run is None else run.end()
-        head = _compiled(_HEAD).match(text, start)
-        while head is None and (start := text.find(".", start, end) + 1):  # an option may begin behind a dot
-            head = _compiled(_HEAD).match(text, start)
-        if head is not None:
-            yield head
-
-
-def _own_mark(found: re.Match[str]) -> str:
-    return MARK if found[0] else ""
-
-
-@cache
-def _any_sign() -> re.Pattern[str]:
-    bare = [sign for sign in BARE_SIGNS if not has_any(sign, NAMED)]
-    return re.compile(any_of((*_SIGNS, *bare), _HARMLESS))
-
-
-@cache
-def _any_bare_sign() -> re.Pattern[str]:
-    return re.compile(any_of(BARE_SIGNS))
-
-
-@lru_cache(maxsize=256)
-def _any_of(signs: tuple[str, ...]) -> re.Pattern[str]:
-    return re.compile("|".join(signs))
-
-
-@cache
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.IGNORECASE if pattern is _REFERENCE else re.VERBOSE)
-
-
-_COMMON_FIRST: Final = " etaoinsrhldcum:/_.-fpgwybvkxjqz"
-"""Characters by how often they occur in what agents read and write, the common ones first."""
-
-
-def any_of(words: Iterable[str], unless: Mapping[str, str] | None = None) -> str:
-    """Return a pattern that is found in a lower-cased text if one of the words is in it; not where, nor which.
-
-    Each word is looked for from its rarest letter on, so that most places of a text are passed by with one look at a
-    table of letters, and only behind the rest of a word is it asked what stands before. `unless` has patterns of what
-    a word is not followed by where it counts.
-    """
-    rests: list[tuple[str, str]] = []
-    given = tuple(dict.fromkeys(words))
-    for word in given:
-        if any(other in word for other in given if other != word and other not in (unless or ())):
-            continue  # where this is, the other is too
-        start = max(range(len(word)), key=lambda place: _COMMON_FIRST.find(word[place]))
-        behind = f"(?!{unless[word]})" if unless and word in unless else ""
-        rests.append((word[start:], (f"(?<={re.escape(word)})" if start else "") + behind))
-    return _branches(rests)
-
-
-def _branches(rests: list[tuple[str, str]]) -> str:
-    """Return a pattern for any of these, each followed by its end; a common beginning is written once."""
-    ends = [end for rest, end in rests if not rest]
-    if "" in ends:
-        return ""
-    by_letter: dict[str, list[tuple[str, str]]] = {}
-    for rest, end in rests:
-        if rest:
-            by_letter.setdefault(rest[0], []).append((rest[1:], end))
-    found = [*ends, *(re.escape(letter) + _branches(behind) for letter, behind in by_letter.items())]
-    return found[0] if len(found) == 1 else f"(?:{'|'.join(found)})"
+def looks_secret(text: str) -> bool:
+    """True if the text has a random-looking word of letters and digits in it that is no path."""
+    for word in _PIECE.findall(text):
+        if _FILE_PATH.fullmatch(word) is None:
+            for part in re.split(r"[-_./@]", word):
+                if len(part) >= 6 and _MIXED.search(part):
+                    return True
+                if len(part) >= 16 and not part.isalpha() and not part.isdigit():
+                    return True
+    return False

@@ -35,8 +35,8 @@ from punchlist.core.grounding.tool_call import MOST_FILES, CallOutcome, Moment, 
 from punchlist.text import clean, cut
 from punchlist.text.arguments import as_object
 from punchlist.text.cleaning import is_plain
-from punchlist.text.previews import LENGTH, preview, shown_arguments
-from punchlist.text.redaction import redact
+from punchlist.text.previews import LENGTH, join_words, preview, shown_arguments
+from punchlist.text.redaction import redact, redact_value
 
 _LINES: Final = ("command", "cmd", "script")
 _BEHIND: Final = ("run_in_background", "is_background", "background", "runInBackground", "isBackground")
@@ -106,13 +106,13 @@ def start_facts(
     seen = _looked_at(arguments, watch) if kind == "shell" else None
     check = seen.check if seen is not None else tool_check(name, watch.patterns) if kind in _STRANGERS else None
     changes = changes and (check is None if seen is None else seen.changes)
-    shown, clear = shown_arguments(arguments, watch.previews, own=watch.secrets)
+    shown = shown_arguments(arguments, watch.previews, own=watch.secrets)
     names_files = kind == "edit" or (kind == "unknown" and changes)
     patched = command_line(arguments) if seen is not None and seen.program in _PATCHING else None
     facts: dict[str, Any] = {
         "name": _plain(name, watch),
         "kind": kind,
-        "hash": fingerprint(arguments),
+        "hash": fingerprint(arguments, watch.secrets),
     }
     if item:
         facts["item"] = item
@@ -126,11 +126,12 @@ def start_facts(
         facts["changes"] = True
     if check is not None:
         facts["check"] = _check_data(check)
-    if patched is not None and (files := patched_files(patched)):
+    files = () if patched is None else patched_files(patched)
+    if not files and names_files:
+        files = named_files(arguments)
+    if files:
         facts["files"] = [redact(path, watch.secrets) for path in files]
-    elif names_files and (files := named_files(arguments)):
-        facts["files"] = [redact(path, watch.secrets, clear=clear) for path in files]
-    if kind not in _NOWHERE and (places := kept_places(arguments, watch.secrets, clear=clear)):
+    if kind not in _NOWHERE and (places := kept_places(arguments, watch.secrets)):
         facts["places"] = places
     facts["preview"] = shown
     if kind != "edit":
@@ -216,10 +217,17 @@ def _outcome(told: Any) -> Outcome | None:
     return None if told is None else next((outcome for outcome in _OUTCOMES if outcome == told), None)
 
 
-def fingerprint(arguments: Any) -> str:
-    """Return a short hash of arguments, the same whatever the order of their keys."""
+def fingerprint(arguments: Any, secrets: re.Pattern[str] | None = None) -> str:
+    """Return a short hash of arguments without their secrets, the same whatever the order of their keys.
+
+    A hash of the secrets themselves would tell whoever reads it when a guess is right.
+    """
+    if isinstance(arguments, Mapping):
+        fields = cast("Mapping[Any, Any]", arguments)
+        lines = {key: join_words(fields[key]) for key in _LINES if isinstance(fields.get(key), list)}
+        arguments = {**fields, **lines} if lines else fields
     try:
-        text = _sorted(arguments)
+        text = _sorted(redact_value(arguments, secrets))
     except (TypeError, ValueError, RecursionError):
         return ""
     return blake2b(text.encode(), digest_size=8).hexdigest()

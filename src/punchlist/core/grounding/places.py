@@ -48,11 +48,8 @@ def places(*values: Any) -> list[Place] | None:
     return found.places or None
 
 
-def kept_places(value: Any, secrets: re.Pattern[str] | None = None, *, clear: str = "") -> list[Place]:
-    """Return the places that are recorded of a call's arguments or result: the first few, without secrets.
-
-    `clear` is a text without secrets, see `redact`.
-    """
+def kept_places(value: Any, secrets: re.Pattern[str] | None = None) -> list[Place]:
+    """Return the places that are recorded of a call's arguments or result: the first few, without secrets."""
     if type(value) is str and "FILE:" not in value and "MEDIA:" not in value:
         return []
     found = _Search()
@@ -61,7 +58,7 @@ def kept_places(value: Any, secrets: re.Pattern[str] | None = None, *, clear: st
     kept: list[Place] = []
     for place in found.places:
         if len(place["path"]) <= _LONGEST_KEPT and len(kept) < _MOST_KEPT:
-            place["path"] = redact(place["path"], secrets, clear=clear)
+            place["path"] = redact(place["path"], secrets)
             kept.append(place)
     return kept
 

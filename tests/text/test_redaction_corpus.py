@@ -1,0 +1,816 @@
+"""Realistic secrets, of which none is shown, and ordinary texts, of which none is changed.
+
+A secret stands between « and ». The sign ¦ is taken out: it keeps tools that search repositories for keys quiet.
+"""
+
+import json
+import time
+
+import pytest
+
+from punchlist.text.redaction import redact
+
+SECRETS = r"""
+export AWS_ACCESS_KEY_ID=«AKIA¦IOSFODNN7EXAMPLE»
+export AWS_SECRET_ACCESS_KEY=«wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY»
+aws_secret_access_key = «wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY»
+aws configure set aws_secret_access_key «wJalrXUtnFEMI/K7MDENG/bPxRfiCY»
+{"SecretAccessKey": "«9drTJvcXLB89EXAMPLELB8923FB892xMFI»", "SessionToken": "«AQoXdzELDDY//////////wEaoAK1wvxJY12r2Ir»"}
+aws secretsmanager create-secret --name db --secret-string «Wint3r-is-c0ming»
+aws ssm put-parameter --name /prod/db/password --type SecureString --value «Tr0ub4dor&3»
+https://b.s3.amazonaws.com/a?X-Amz-Signature=«fe5f80f77d5fa3beca038a248ff027d0445342fe2855ddc9»
+AZURE_CLIENT_SECRET=«q5u8Q~¦aBcDeFgHiJkLmNoPqRsTuVwXyZ0123456»
+az login --service-principal -u app -p «Hq.8Q3kf9~xx» --tenant contoso
+az keyvault secret set --vault-name kv --name db --value «S3nsitive-Value»
+DefaultEndpointsProtocol=https;AccountName=acme;AccountKey=«Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzF==»;EndpointSuffix=core.windows.net
+Endpoint=sb://acme.servicebus.windows.net/;SharedAccessKeyName=Root;SharedAccessKey=«abcDEF123ghiJKL456mnoPQR789stuVWX=»
+https://acme.blob.core.windows.net/c/f?sv=2022-11-02&sp=r&sig=«Z%2FRHIX5Xcg0Mq2rqI3OlWTjEg2tYkboXr1P9ZUXDtkk%3D»
+GOOGLE_API_KEY=«AIza¦SyDaGmWKa4JsXZ-HjGw7ISLn_3namBGewQe»
+curl -H "x-goog-api-key: «AIza¦SyDaGmWKa4JsXZ-HjGw7ISLn_3namBGewQf»" https://generativelanguage.googleapis.com
+Authorization: Bearer «ya29.¦a0AfH6SMBx3Vq0lY-Zb9mJ_dQ»
+{"private_key": "-----BEGIN PRIVATE KEY-----\n«MIIEvQIBADANBgkq»\n-----END PRIVATE KEY-----\n"}
+{"client_id": "1.apps.googleusercontent.com", "client_secret": "«GOCSPX-¦d3kf9sLkQwErTyUiOpAs»"}
+OPENAI_API_KEY=«sk-¦proj-Tz3abc9QmLk20dKfjQweRTyuIoPasDf»
+anthropic = Anthropic(api_key="«sk-¦ant-api03-Kd93jfQWErtyuiop-asdfghjkl_zx»")
+export HF_TOKEN=«hf_¦aBcDeFgHiJkLmNoPqRsTuVwXyZ012345»
+curl -H "Authorization: token «ghp_¦16C7e42F292c6912E7710c838347Ae178B4a»" https://api.github.com/user
+git clone https://«ghp_¦16C7e42F292c6912E7710c838347Ae178B4b»@github.com/acme/app.git
+git remote set-url origin https://x-access-token:«ghs_¦16C7e42F292c6912E7710c838347Ae178B4c»@github.com/acme/app
+git clone https://oauth2:«glpat-¦x9Yz8Wv7Ut6Sr5Qp4»@gitlab.com/acme/app.git
+echo «ghp_¦16C7e42F292c6912E7710c838347Ae178B4d» | gh auth login --with-token
+gh secret set DEPLOY --body "«correct horse battery»"
+gh secret set DEPLOY <<< "«plainword9»"
+echo -n "«swordfish»" | gh secret set DEPLOY
+printf '%s' '«swordfish7»' | npx wrangler secret put API
+echo "«hunter2»" | docker login -u ada --password-stdin registry.example.com
+docker login -u ada -p «hunter2» registry.example.com
+echo "«s3cr3t»" | sudo -S apt-get update
+echo 'ada:«newpass»' | sudo chpasswd
+echo "«letmein»" | passwd --stdin ada
+echo «swordfish» | cryptsetup luksOpen /dev/sda2 data -
+echo -n «sw0rdfish» | vault kv put secret/app password=-
+echo '«swordfish»' | ansible-vault encrypt_string --stdin-name db
+printf «swordfish» | podman secret create db -
+echo «swordfish» | secret-tool store --label=x a b
+echo '«c3VwZXJzZWNyZXQ=»' | base64 -d
+echo -n 'ada:«hunter2»' | base64
+docker login --password-stdin -u ada <<EOF\n«swordfish»\nEOF
+echo '«swordfish»' > ~/.vault-token
+echo -n "«swordfish»" > /run/secrets/db_password
+redis-cli -h cache AUTH «swordfish»
+redis-cli -a «swordfish» ping
+redis-cli -u redis://default:«swordfish»@cache:6379 ping
+127.0.0.1:6379> AUTH «swordfish»
+redis-cli CONFIG SET requirepass "«sword fish»"
+lftp -u ada,«swordfish» sftp://host
+lftp -e 'put a; bye' -u ada,«swordfish» host
+smbclient //srv/share -U ada%«swordfish»
+mysql -u root -p«swordfish» app < dump.sql
+mysqldump --user=root --password=«swordfish» app
+mysqladmin -u root password «swordfish»
+MYSQL_PWD=«swordfish» mysql -u root app
+docker run -e MYSQL_ROOT_PASSWORD=«my-secret-pw» -d mysql:8
+docker exec db mysql -uroot -p"«sword fish»" -e 'select 1'
+ssh host "mysql -uroot -p«swordfish» -e 'select 1; select 2'"
+PGPASSWORD=«swordfish» psql -h db -U app
+psql "host=db user=app password=«swordfish» dbname=app"
+psql postgresql://app:«sw/ord@fish»@db:5432/app
+DATABASE_URL=postgres://app:«p@ss/w0rd»@db.example.com:5432/app?sslmode=require
+DATABASE_URL="mysql://root:«a/b@c»@127.0.0.1:3306/app"
+SQLALCHEMY_DATABASE_URI = 'postgresql+psycopg2://app:«sw#rd?fish»@db/app'
+mongodb+srv://app:«sw0rdfish»@cluster0.abcde.mongodb.net/test?retryWrites=true
+mongosh --host db -u app -p «swordfish»
+amqp://guest:«swordfish»@rabbit:5672/vhost
+redis://:«sw/ordfish»@cache:6379/0
+Error: connect failed: postgres://app:«hunter2»@db:5432/app
+db.example.com:5432:app:ada:«swordfish»
+*:*:*:postgres:«sword:fish»
+root:«swordfish»@tcp(127.0.0.1:3306)/app?parseTime=true
+jdbc:oracle:thin:scott/«tiger»@//db:1521/ORCL
+jdbc:postgresql://db:5432/app?user=ada&password=«swordfish»
+Server=db;Database=app;User Id=sa;Password=«Pa55 word!»;TrustServerCertificate=True
+"ConnectionStrings": {"Default": "Server=db;User Id=sa;Password=«Pa55word!»"}
+sqlcmd -S db -U sa -P '«Pa55word!»' -Q "select 1"
+sqlplus scott/«tiger9»@orcl
+CREATE USER ada WITH PASSWORD '«swordfish»';
+ALTER USER ada IDENTIFIED BY "«swordfish»";
+CREATE USER 'ada'@'%' IDENTIFIED BY '«swordfish»';
+mysql> SET PASSWORD FOR 'ada'@'%' = '«swordfish»';
+[Note] A temporary password is generated for root@localhost: «kJ8#xQ2!pLm9»
+$pw = ConvertTo-SecureString "«swordfish»" -AsPlainText -Force
+$c = New-Object PSCredential("ada", (ConvertTo-SecureString '«sword fish»' -AsPlainText -Force))
+$env:API_TOKEN = "«swordfish»"
+net user ada «Passw0rd!» /add
+setx API_KEY «swordfish7»
+set DB_PASSWORD=«swordfish»
+xfreerdp /u:ada /p:«swordfish» /v:host
+sshpass -p «swordfish» ssh ada@host uptime
+sshpass -p'«sword fish»' scp a host:
+plink -ssh ada@host -pw «swordfish» uptime
+curl -u ada:«swordfish» https://api.example.com/v1
+curl -sSfu 'ada:«sword fish»' https://api.example.com/v1
+curl --user ada:«swordfish» -X POST https://api.example.com
+curl -b "session=«d41d8cd98f00»" https://app.example.com
+curl -H 'Cookie: sessionid=«d41d8cd98f00b204»; theme=dark' https://app.example.com
+curl -H "X-Api-Key: «swordfish»" https://api.example.com
+curl -d '{"username":"ada","password":"«swordfish»"}' https://api.example.com/login
+curl -d 'username=ada&password=«swordfish»&remember=1' https://api.example.com/login
+curl "https://api.example.com/v1/items?api_key=«swordfish»&page=2"
+curl -X POST https://hooks.slack.com/services/«T00000000/B00000000/XXXXXXXXXXXXXXXXXXXXXXXX»
+curl https://discord.com/api/webhooks/«1234567890/abcDEF_ghi-JKL»
+curl https://api.telegram.org/bot«110201543:AA¦HdqTcvCH1vGWJxfSeofSAs0K5PALDsaw»/getMe
+http -a ada:«swordfish» GET https://api.example.com
+wget --user=ada --password=«swordfish» https://files.example.com/a.tgz
+> Authorization: Basic «YWRhOnN3b3JkZmlzaA==»
+< Set-Cookie: session=«eyJ1c2VyIjoiYWRhIn0.YxYxYx.abc»; Path=/; HttpOnly
+authorization: Bearer «eyJ¦hbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.dozjgNryP4J3jVmNHl»
+{"headers": {"Authorization": "Bearer «swordfish-123»", "Accept": "*/*"}}
+requests.get(url, headers={"Authorization": "Token «9944b09199c62bcf9418ad846dd0e4bb»"})
+axios.get(url, { headers: { 'X-Auth-Token': '«swordfish»' } })
+DISCORD_TOKEN=«swordfish.words.here»
+client.login("«MTk4NjIyNDgzNDcxOTI1MjQ4.¦Cl2FMQ.ZnCjm1XVW7vRze4b7Cq4se7kKWs»")
+bot: logged in with «NzkyNzE1NDU0MTk2MDg4ODQy.¦X-hvzA.Ovy4MCQywSkoMRRclStW4xAYK7I»
+SLACK_BOT_TOKEN=«xoxb-¦17653672481-19874698323-pdFZKVeTuE8sk7oOcHrzqqgy»
+STRIPE_SECRET_KEY=«sk_live_¦4eC39HqLyjWDarjtT1zdp7dc»
+stripe listen: your webhook signing secret is «whsec_¦5f8a9b2c3d4e5f6a7b8c9d0e1f2a3b4c»
+SENDGRID_API_KEY=«SG.¦ngeVfQFYQlKU0ufo8x5d1A.TwL2iGABf9DHoTf-09kqeF8tAmbihYzrnopKc-1s5cr»
+TWILIO_AUTH_TOKEN=«f2c7d9e81b3a4c5d6e7f8091a2b3c4d5»
+NPM_TOKEN=«npm_¦a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8»
+//registry.npmjs.org/:_authToken=«swordfish-1234»
+npm config set //registry.npmjs.org/:_authToken «0a1b2c3d-4e5f»
+//registry.example.com/:_password="«c3dvcmRmaXNo»"
+twine upload -u __token__ -p «pypi-¦AgEIcHlwaS5vcmcCJDU3YjM5» dist/*
+poetry config pypi-token.pypi «pypi-¦AgEIcHlwaS5vcmcCJDU3YjM6»
+cargo login «cioAbC123dEf456»
+pip install --index-url https://ada:«swordfish»@pypi.example.com/simple app
+machine api.heroku.com login ada@example.com password «sw0rd-fish»
+machine github.com\n  login ada\n  password «swordfish»
+vault login «hvs.¦CAESIJ8kfQwErTyUiOpAsDfGhJkL»
+vault kv put secret/app api_key=«swordfish» user=«ada»
+====== Data ======\nKey         Value\n---         -----\npassword    «swordfish»\nusername    ada
+Key                Value\n---                -----\ntoken              «s.Ga5jyNq6kNfRMVQk2LY1j9iu»
+api_key     «9f8e7d6c»
+| Variable    | Value |\n| DB_PASSWORD | «swordfish» |
+ id | username | password\n----+----------+-----------\n  1 | ada      | «swordfish»\n  2 | bob      | «letmein»
+id,username,password\n1,ada,«swordfish»\n2,bob,«letmein»
+kubectl create secret generic db --from-literal=username=ada --from-literal=password=«swordfish»
+kubectl create secret generic db --from-literal=conn='«sword fish»'
+helm install db bitnami/postgresql --set auth.postgresPassword=«swordfish»
+apiVersion: v1\nkind: Secret\nstringData:\n  password: «sword fish»
+  - name: DB_PASSWORD\n    value: «swordfish»
+environment:\n  POSTGRES_PASSWORD: «swordfish»\n  POSTGRES_USER: app
+fly secrets set DATABASE_URL=«postgres9» OTHER=«x9y8»
+heroku config:set API_SECRET=«swordfish»
+terraform apply -var="db_password=«sword fish»"
+db_password = "«swordfish»"
++db_password = "«swordfish»"
+-    "secret": "«swordfish»",
+ENV API_TOKEN=«swordfish»
+ENV API_TOKEN «swordfish»
+FOO=bar\nSECRET_KEY_BASE=«0123abcd4567»\nDEBUG=1
+SECRET_KEY = 'django-insecure-«#8k2!j$x»'
+spring.datasource.password=«swordfish»
+<property name="password" value="«swordfish»"/>
+<server><username>ada</username><password>«swordfish»</password></server>
+password: "«swordfish»"
+password: |\n  «blue\n  fish»
+"dockerconfigjson": {"auths": {"r.io": {"auth": "«YWRhOnN3b3JkZmlzaA==»"}}}
+-----BEGIN OPENSSH PRIVATE KEY-----\n«b3BlbnNzaC1rZXktdjEAAAAABG5vbmU»\n-----END OPENSSH PRIVATE KEY-----
+-----BEGIN RSA PRIVATE KEY-----\n«MIIEowIBAAKCAQEAx»
+-----BEGIN PGP PRIVATE KEY BLOCK-----\n\n«lQOYBF»\n-----END PGP PRIVATE KEY BLOCK-----
+ssh-keygen -t ed25519 -N "«sword fish»" -f id
+openssl enc -aes-256-cbc -k «swordfish» -in a -out b
+openssl pkcs12 -in a.p12 -passin pass:«swordfish» -nodes
+gpg --batch --passphrase «swordfish» -d a.gpg
+keytool -genkey -storepass «swordfish» -alias a
+zip -P «swordfish» out.zip a
+7z x -p«swordfish» a.7z
+ldapsearch -x -D cn=admin -w «swordfish» -b dc=x
+htpasswd -bc .htpasswd ada «swordfish»
+ada:«$apr1$qHDFfhPC$nITSVHgYbDAK1Y0acGRnY0»\nroot:«$6$rounds=5000$saltsalt$EpvcQGTqnmSHDOwXrYq3UwU1»:19000:0:99999:7:::
+ansible-playbook site.yml -e "ansible_become_password=«sword fish»"
+2024-05-01T10:00:00Z INFO login user=ada token=«0f9e8d7c6b5a» ip=10.0.0.1
+##[debug]Evaluating: password=«swordfish»
+::add-mask::x\nRun deploy\n  env:\n    DEPLOY_TOKEN: «swordfish»
+DEBUG http.client: send: b'GET / HTTP/1.1\r\nAuthorization: Bearer «abc123def456»\r\n\r\n'
+WARN config loaded {secret=«swordfish», retries=3}
+Your new API token: «0f9e8d7c6b5a4938»
+expect "assword:" { send "«swordfish»\r" }
+the admin password is «Sw0rdfish!»
+otpauth://totp/acme:ada?secret=«JBSWY3DPEHPK3PXP»&issuer=acme
+wandb login «0123456789abcdef0123456789abcdef01234567»
+nmcli dev wifi connect Home password «swordfish»
+snmpwalk -v3 -u ada -A «swordfish» host
+useradd -m -p «swordfish» ada
+rclone obscure «Sw0rdfish»
+if [ "$PASSWORD" != "«swordfish»" ]; then exit 1; fi
+const token = "«swordfish»";
+client = Client(user="ada", password="«swordfish»", timeout=3)
+auth = ("ada", "«swordfish»")
+DB_PASSWORD=${DB_PASSWORD:-«swordfish»}
+export STRIPE_API_KEY="«rk_abc123DEF»"
+mysql --defaults-extra-file=/x -u root --password='«p@ss w»'
+mysqldump -h db -u root -p'«p@ss;w»' app | gzip > a.gz
+psql postgres://u:«p@ss»@h/db -c 'select 1'
+PGPASSWORD='«it is me»' pg_dump -h db app
+redis-cli -h h -p 6379 --pass «hunter» --no-auth-warning
+mongo "mongodb://root:«exa/mple»@localhost:27017/admin"
+rabbitmqctl change_password ada «swordfish»
+rabbitmqctl add_user ada «swordfish»
+kubectl create secret docker-registry r --docker-server=x --docker-username=a --docker-password=«swordfish»
+kubectl config set-credentials ada --token=«swordfish»
+oc login --token=«sha256~abcDEF123456» --server=https://x
+docker login -u AWS -p «eyJwYXlsb2FkIjoiabc123» https://1.dkr.ecr.us-east-1.amazonaws.com
+helm repo add x https://y --username a --password «swordfish»
+ansible all -m ping -e ansible_ssh_pass=«swordfish»
+echo "export API_KEY=«swordfish»" >> ~/.bashrc
+cat > .env <<EOF\nDB_PASS=«swordfish»\nEOF
+{"login":"ada","passwd":"«swordfish»"}
+{'password': '«swordfish»', 'user': 'ada'}
+Password: «swordfish»
+password=«swordfish»;
+User ada logged in with password «Swordfish9»
+Using token: «abc123def456»
+token «ghx_abc123def456789» is invalid
+X-Vault-Token: «s.abcdef»
+curl --header "PRIVATE-TOKEN: «swordfish»" https://gitlab
+curl --oauth2-bearer «swordfish9» https://x
+curl -F token=«swordfish» https://x
+curl --proxy http://ada:«swordfish»@proxy:3128 https://x
+curl -x ada:«swordfish»@proxy:3128 https://x
+wget --http-password=«swordfish» https://x
+wget --header="Authorization: Bearer «swordfish9»" https://x
+https://user:«p@ss:w/ord»@host.com/path
+ftp://ada:«swordfish»@ftp.example.com/a
+svn co https://x --username ada --password «swordfish»
+hg clone https://ada:«swordfish»@x/repo
+az storage blob list --account-key «abc123==»
+az ad sp create-for-rbac\n{"appId": "1", "password": "«swordfish»"}
+terraform output\ndb_password = "«swordfish»"
+vault write auth/userpass/users/ada password=«swordfish»
+vault kv get secret/app\n=== Data ===\nKey      Value\n---      -----\nvalue    «swordfish»
+consul kv put app/password «swordfish»
+etcdctl put /app/db_password «swordfish»
+heroku config\nDATABASE_URL: postgres://a:«b/c»@d/e
+heroku config:set TOKEN=«abc»
+vercel env add SECRET production <<< "«swordfish»"
+netlify env:set API_KEY «swordfish9»
+railway variables set DB_PASSWORD=«swordfish»
+doppler secrets set API_KEY «swordfish9»
+pass insert -m x <<< «swordfish»
+security add-generic-password -a ada -s x -w «swordfish»
+keyctl add user mykey «swordfish» @u
+op item create --category login password=«swordfish»
+bw login ada@example.com «Swordfish9»
+gpg --passphrase="«sword fish»" --batch -c a
+openssl req -new -passout pass:«swordfish» -key k
+openssl rsa -in k -passin "pass:«sword fish»"
+ssh-keygen -p -P «old» -N «new1» -f k
+unzip -P «swordfish» a.zip
+rar a -hp«swordfish» a.rar x
+mount -t cifs //s/x /m -o username=ada,password=«swordfish»
+wpa_passphrase Home «swordfish»
+useradd ada -p "$(openssl passwd -1 «swordfish»)"
+chpasswd <<< "ada:«swordfish»"
+net use Z: \\srv\share «Passw0rd!» /user:ada
+cmdkey /add:srv /user:ada /pass:«swordfish»
+$cred = [PSCredential]::new("a", (ConvertTo-SecureString -String "«swordfish»" -AsPlainText -Force))
+sqlcmd -S h -U sa -P«Pa55»
+bcp db.t out f -U sa -P «Pa55»
+sqlplus -s ada/«tiger»@//h:1521/x
+jdbc:mysql://h/db?user=a&password=«b/c»
+jdbc:sqlserver://h;user=sa;password=«Pa 55»;
+spring.datasource.password: «swordfish»
+  db:\n    password: '«it''s»'
+<add key="ApiKey" value="«swordfish»" />
+<connectionStrings><add connectionString="Server=h;Uid=a;Pwd=«x y»;" /></connectionStrings>
+String password = "«swordfish»";
+private static final String SECRET_KEY = "«swordfish»";
+password := "«swordfish»"
+let api_key: &str = "«swordfish»";
+os.environ["API_KEY"] = "«swordfish»"
+os.environ.setdefault("SECRET_KEY", "«swordfish9x8y7z»")
+process.env.TOKEN = '«swordfish»'
+define('DB_PASSWORD', '«swordfish9x»');
+'password' => '«swordfish»',
+app.config['SECRET_KEY'] = '«swordfish»'
+jwt.encode(payload, secret="«swordfish»")
+Set-Cookie: sid=«s%3Aabc123.def»; Path=/
+cookie: «_ga=GA1.2; session=xyz»
+Sec-WebSocket-Protocol: token «abc123def456»
+GET /v1?access_token=«swordfish» HTTP/1.1
+10.0.0.1 - - "GET /cb?code=1&client_secret=«swordfish» HTTP/1.1" 200
+npm ERR! //registry.npmjs.org/:_authToken=«npm_¦abcdEFGHijklMNOPqrst»
+::set-output name=token::«abc123def456»
+Password for ada: «Swordfish9»
+Enter password: «swordfish»
+New password: «swordfish»
+"api-key": ["«swordfish»"]
+data:\n  password: «c3dvcmRmaXNo»
+env:\n- name: TOKEN\n  value: "«swordfish»"
+hydra -l ada -p «swordfish» ssh://h
+SSHPASS=«swordfish» sshpass -e ssh h
+xfreerdp /u:a /p:'«sword fish»' /v:h
+nmcli con add type wifi wifi-sec.psk «swordfish»
+psk="«swordfish»"
+lftp sftp://ada:«swordfish»@h
+lftp -u "ada,«sword fish»" h
+ncftpput -u ada -p «swordfish» h / a
+mutt -e "set imap_pass=«swordfish»"
+ssh_pass: «swordfish»
+DISCORD: «OTk4NjIyNDgzNDcxOTI1MjQ4.¦GhIjKl.ZnCjm1XVW7vRze4b7Cq4se7kKWsAbCdEfGh12»
+"""
+
+ORDINARY = r"""
+PWD=/home/ada/project
+OLDPWD=/home/ada
+SSH_AUTH_SOCK=/tmp/ssh-XXXX/agent.1234
+mysql -P 3306 -h db -u app
+mysql -u root -p app < dump.sql
+mysql --host db --port 3306 -e "select count(*) from tokens"
+"token_count": 12
+{"token_count": 12, "total_tokens": 4096}
+{"usage": {"prompt_tokens": 1200, "completion_tokens": 85, "total_tokens": 1285}}
+password_min_length: 8
+assert token == expected
+assert response.status_code == 200
+assert user.password != raw_password
+if token is None:\n    raise ValueError("no token")
+if not password:\n    return False
+for token in tokens:\n    print(token)
+while token:\n    token = next(tokens, None)
+def login(username: str, password: str) -> Token:
+def __init__(self, token: str | None = None) -> None:
+    self.token = token
+    self.password = password
+    return self.token
+token = get_token(user)
+token = await fetch_token()
+const token = await getToken();
+const { token } = useAuth();
+const [token, setToken] = useState<Token>(null)
+interface Login { username: string; password: string; }
+password: Optional[str] = None
+api_key: SecretStr
+api_key = os.environ["OPENAI_API_KEY"]
+api_key=os.getenv("OPENAI_API_KEY"),
+apiKey: process.env.OPENAI_API_KEY,
+token = settings.API_TOKEN
+password = request.form["password"]
+let token = self.next_token();
+fn token(&self) -> &str {
+func (c *Client) Token() string {
+client = Client(user=user, password=password)
+login(username, password)
+class TokenBucket:
+class SecretStore(Protocol):
+import secrets
+from app.auth import token, password
+from tokenize import tokenize
+import { token } from './auth';
+export type Token = { kind: string };
+TOKEN=$TOKEN make deploy
+export PASSWORD=${PASSWORD}
+PASSWORD="$(cat /run/secrets/db)"
+password: ${{ secrets.DB_PASSWORD }}
+token: ${{ github.token }}
+GITHUB_TOKEN: ${{ secrets.GITHUB_TOKEN }}
+permissions:\n  id-token: write\n  contents: read
+secrets: inherit
+password: {{ vault_db_password }}
+password: <your password>
+--token <TOKEN>
+usage: tool [--token TOKEN] [--password PASSWORD]
+  --password-file PATH  read the password from a file
+  --token-ttl 3600
+POSTGRES_PASSWORD_FILE=/run/secrets/db
+SECRET_NAME=app-database
+secretName: app-tls
+secretKeyRef:\n  name: app\n  key: password
+imagePullSecrets:\n  - name: regcred
+token_type: bearer
+"token_type": "Bearer"
+"token_url": "https://login.example.com/oauth/token"
+"expires_in": 3600
+jwt_algorithm = "HS256"
+password_policy: strict
+has_password: true
+max_tokens=4096
+max_token_length = 512
+"eos_token": "</s>"
+pad_token_id: 0
+tokens: 7
+keys: 5
+key: value
+"key": "sort_by_name"
+"key": "PROJ-1234"
+primary_key=True
+PRIMARY_KEY=id
+foreign_key=users_2024_table1
+sorted(items, key=lambda item: item.place)
+cache_key=src/app/page2.tsx
+cache key: node-modules-linux
+press the key: Enter
+KeyError: 'token'
+KeyError: 'password'
+PASS: 12 tests, pass: 12, fail: 0
+PASS src/auth/token.test.ts
+PASS tests/test_password.py
+--- PASS: TestToken (0.00s)
+ok   example.com/app/token  0.012s
+3 passed, 1 failed in 0.12s
+=== 12 passed, 1 skipped in 3.21s ===
+tests/test_token.py::test_login PASSED
+FAILED tests/test_token.py::test_login[a] - assert 1 == 2
+tests/test_auth.py::TestToken::test_refresh PASSED [ 12%]
+src/auth/token.ts:12:3 - error TS2345: Argument of type 'string'
+src/token.py:12: error: Incompatible types in assignment
+error[E0425]: cannot find value `token` in this scope
+SyntaxError: Unexpected token } in JSON at position 12
+Unexpected token '<', "<!DOCTYPE "... is not valid JSON
+error: invalid token: unexpected end of input
+fatal: Authentication failed for 'https://github.com/acme/app.git/'
+remote: Invalid username or password.
+password authentication failed for user "ada"
+Password: must be at least 8 characters
+password: required
+token: expired
+auth: fix the login of new users
+auth: ok
+fix(auth): refresh token before it expires
+feat: add password reset
+docs: explain how to set the API key
+set the token budget to 4096
+the login page needs a password field
+the password is required
+users are identified by their id
+run `cargo login` first
+the cargo login command failed
+author: ada
+secretary: bob
+monkey: 3
+keyboard=us
+bypass=true
+compass: north
+passenger=ada
+tokenizer=cl100k_base
+tokenizers       0.15.0
+PyJWT            2.8.0
+keyring          24.3.0
+cryptography     42.0.5
+  token       Manage API tokens
+  secret      Manage Docker secrets
+  login       Log in to a registry
+| password | The password of the user |
+| token | string | required |
+git@github.com:acme/app.git
+git clone git@github.com:acme/app.git
+git clone https://github.com/acme/app.git
+ssh://git@host/app.git
+ssh ada@host uptime
+scp a.txt ada@host:/tmp/
+http://localhost:4873/@scope/pkg
+http://localhost:8080/users/@me
+https://example.com/a?email=ada@example.com
+mailto:ada@example.com
+image: nginx:1.25@sha256:4c0fdaa8b6341bfdeca5f18f7837462c80cff90527ee35ef185571e1c327beac
+npm install @types/node@20.1.0
+docker run -p 8080:80 nginx
+docker run --user 1000:1000 img
+docker run -e DEBUG=1 -e PORT=80 app
+docker login
+docker login registry.example.com
+docker login; docker run -p 80:80 x
+docker compose up -d db
+mkdir -p src/components
+cd login && mkdir -p src/components
+unzip a.zip && mkdir -p b
+zip -r out.zip src
+7z x a.7z
+openssl version && make -k test
+openssl x509 -in cert.pem -noout -text
+ssh-keygen -t ed25519 -f k
+ssh-keygen -lf id.pub
+ssh-add -l
+pytest -p no:randomly -k token
+pytest tests/test_token.py -x -q
+python -m pytest -k "password or token"
+npm test -- --grep token
+go test ./... -run TestToken
+cargo test token
+make test
+grep -rn "password" src
+grep -rn 'token=' src | head
+rg -n "token=" src | head -20
+grep -E 'secret=|token=' -r src && make test
+echo hello | grep password
+echo "building" && docker build . | tee log && cat /etc/passwd
+echo hello > out.txt
+echo hello | base64
+echo "$TOKEN" | docker login -u ada --password-stdin
+printf '%s' "$PASS" | sudo -S ls
+printf '%s\n' hello | tee log
+cat <<< hello
+cat /etc/passwd
+cat secrets.yaml
+ls -la ~/.ssh
+ls secrets/ tokens/
+find . -name '*secret*'
+sed -i 's/token/secret/' a.py
+awk -F: '{print $1}' /etc/passwd
+root:x:0:0:root:/root:/bin/bash
+curl -u ada https://api.example.com
+curl -sS https://api.example.com/health
+curl -X POST -H "Content-Type: application/json" -d '{"a": 1}' http://localhost:8080/api
+curl -o out.json "https://api.example.com/items?page=2&limit=10"
+curl -b cookies.txt -c cookies.txt https://app.example.com
+curl -H "Authorization: Bearer $TOKEN" https://api.example.com
+curl -H "Authorization: Bearer ${TOKEN}" https://api.example.com
+headers["Authorization"] = f"Bearer {token}"
+wget https://example.com/a.tgz && docker run --user 1000:1000 img
+redis-cli -h cache ping
+redis-cli GET user:1
+psql -h db -U app -d app -c "select 1"
+kubectl get secret db -o yaml
+kubectl get secrets -n prod
+kubectl get secret db -o jsonpath={.data.password}
+kubectl config set-context --current --namespace=prod
+gh secret list
+gh auth status
+gh pr create --title "Fix login" --body "Adds a token check"
+git commit -m "auth: rotate token on login"
+git config user.name ada
+git config --global credential.helper store
+npm config get registry
+npm config set registry https://registry.example.com
+pip config set global.timeout 60
+aws configure set region eu-west-1
+aws s3 ls s3://bucket/key
+vault status
+vault kv get secret/app
+terraform plan -var="region=eu-west-1"
+useradd bob; mkdir -p x
+net use
+sudo systemctl restart sshd
+sudo -u postgres psql
+smbclient -U ada //h/x
+sqlplus / as sysdba
+basic understanding of the problem
+Basic functionality works
+bearer authentication is used
+digest algorithm
+List<Token> read(Map<Secret, Key> x) { return null; }
+<input type="password" name="password" />
+<label for="password">Password</label>
+<Token/>
+{"type": "password", "name": "password"}
+"password": null
+'token': None
+{"password": null, "token": true}
+2024-05-01T10:00:00Z INFO request id=42 path=/login status=200 duration=12ms
+commit 8f3a9b1c2d4e5f60718293a4b5c6d7e8f9012345
+sha256:4c0fdaa8b6341bfdeca5f18f7837462c80cff90527ee35ef185571e1c327beac
+index 83db48f..bf2a9c1 100644
+-----BEGIN CERTIFICATE-----\nMIIDdzCCAl+gAwIBAgIEAgAAuTANBg\n-----END CERTIFICATE-----
+ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ0 ada@host
+main.go:42:x:y:z
+12:34:56 INFO started
+00:1A:2B:3C:4D:5E
+fe80::1ff:fe23:4567:890a
+task-management-system
+sk-learn is not sklearn
+Total: 12 keys, 3 tokens, 0 secrets
+=== 12 passed, inside: side=1, passes=2, passing=3 ===
+see token.py:12, secrets.rs:3: warning, and api_key.tsx:120.
+id,name,city\n1,ada,Paris
+ id | name\n----+------\n  1 | ada
+PWD=/home/ada ls
+pwd: /home/ada
+export PATH=$PATH:/usr/local/bin
+XDG_SESSION_ID=3
+SSH_AGENT_PID=1234
+SSH_AUTH_SOCK=/run/user/1000/keyring/ssh
+DBUS_SESSION_BUS_ADDRESS=unix:path=/run/user/1000/bus
+GPG_AGENT_INFO=/run/user/1000/gnupg/S.gpg-agent:0:1
+KEYBOARD=us
+mysql -h 127.0.0.1 -P 3306 -u root
+mysql -P3307 -h db
+psql -p 5432 -U postgres
+redis-cli -p 6380 info
+ssh -p 2222 ada@host
+docker run -p 5432:5432 -e POSTGRES_DB=app postgres
+"max_tokens": 1024
+"password_min_length": 8
+min_password_length = 12
+password_reset_timeout: 3600
+tokens_per_second=42.5
+assert token == expected_token
+expect(token).toBe(expected)
+if (token === undefined) return;
+if token != expected:
+return token === other
+token = None
+token=None
+password = input("Password: ")
+password = getpass.getpass()
+password = getpass.getpass("Password: ")
+self._token = token or default
+token: Token
+key = (a, b)
+keys = list(d.keys())
+secret = secrets.token_hex(16)
+const secret = crypto.randomBytes(32)
+const password = req.body.password;
+password: z.string().min(8),
+password: yup.string().required(),
+password = models.CharField(max_length=128)
+token = serializers.CharField()
+def token(self): return self._token
+@token_required
+tokenize(text)
+print(f"token: {token}")
+console.log("token:", token)
+logger.info("token=%s", token)
+f"password={password}"
+git log --author=ada --grep=token
+git checkout -b fix/token-refresh
+npm run test:auth
+npm ERR! code E401
+error TS2339: Property 'token' does not exist on type 'User'.
+E   AssertionError: assert 'a' == 'b'
+E   KeyError: 'api_key'
+WARNING: API key not set
+INFO: Secret not found
+Password changed successfully
+Invalid token: expected string
+TypeError: token is not a function
+error: Unexpected token, expected ";" (12:3)
+ParseError: unexpected token: 'foo'
+test_token_refresh PASSED
+test password_reset ... ok
+test auth::token::tests::refresh ... ok
+  ✓ returns a token (12 ms)
+src/secrets/loader.py | 12 ++--
+ create mode 100644 src/auth/password.py
+modified:   src/auth/token.ts
+M src/token.go
+drwxr-xr-x 2 ada ada 4096 May  1 10:00 secrets
+-rw-r--r-- 1 ada ada  120 May  1 10:00 token.json
+secrets.yaml:3:name: app
+src/a.py:10:def password(self):
+src/a.py:12:    token = make_token(user)
+./src/auth.ts:4:import { token } from "x"
+SELECT id, password FROM users WHERE token IS NULL;
+ALTER TABLE users ADD COLUMN password_hash text;
+CREATE TABLE tokens (id int, token text, secret text);
+INSERT INTO keys (id, name) VALUES (1, 'a');
+kubectl get pods -l app=token-service
+kubectl describe secret app
+NAME   TYPE     DATA   AGE
+app-token   Opaque   3   12d
+aws secretsmanager list-secrets
+aws secretsmanager get-secret-value --secret-id app/db
+az keyvault secret list --vault-name kv
+vault kv list secret/
+gh secret set TOKEN < token.txt
+gh secret set TOKEN --body "$TOKEN"
+gh api -H "Accept: application/json" /user
+docker build --secret id=npmrc,src=.npmrc .
+docker secret ls
+cat ~/.docker/config.json
+openssl rand -hex 32
+openssl genrsa -out key.pem 2048
+openssl rsa -in key.pem -pubout
+openssl req -new -key key.pem -out a.csr
+ssh -i ~/.ssh/id_ed25519 ada@host
+ssh-copy-id ada@host
+gpg --list-keys
+gpg --verify a.sig a
+sudo -S true
+passwd
+htpasswd -n ada
+sha256sum a.tgz
+curl -I https://example.com
+curl https://example.com/login
+curl -fsSL https://example.com/install.sh | sh
+curl -X POST localhost:8000/token
+http GET :8000/token
+Authorization: required
+WWW-Authenticate: Basic realm="x"
+Content-Type: application/json
+Set the `token` option to your API token.
+| `--token` | API token |
+- **token**: the API token
+* `password` (string): the password
+See [tokens](docs/tokens.md).
+## Secrets
+key: 12
+"key": "name"
+{"key": "a", "value": "b"}
+[{"name": "PORT", "value": "8080"}]
+- name: PORT\n  value: "8080"
+accessKeyId: 12
+"public_key": "abc"
+author=ada
+authority: example.com
+authenticated=true
+passed=12
+passive: true
+signal=9
+design: new
+assignee: ada
+assigned: true
+inside=1
+side: left
+residence: x
+otp_enabled: false
+copyright: 2024
+"sessionId": "s1"
+session_id=abc
+cookies: 3
+cookie_policy: strict
+keyword=foo
+monkeypatch.setenv("API_KEY", "x")
+os.environ.get("TOKEN")
+env.TOKEN
+echo $TOKEN
+echo "$PASSWORD" | wc -c
+set -e
+set -euo pipefail
+config set foo bar
+net start
+login: ada
+Login successful
+python manage.py createsuperuser
+make login
+"""
+
+
+def secrets() -> list[tuple[str, list[str]]]:
+    found: list[tuple[str, list[str]]] = []
+    for line in SECRETS.strip().split("\n"):
+        text = line.replace("¦", "").replace("\\n", "\n")
+        hidden = [piece.partition("»")[0] for piece in text.split("«")[1:]]
+        found.append((text.replace("«", "").replace("»", ""), hidden))
+    return found
+
+
+def ordinary() -> list[str]:
+    return [line.replace("\\n", "\n") for line in ORDINARY.strip("\n").split("\n")]
+
+
+def test_the_corpus_is_large_enough() -> None:
+    assert sum(len(hidden) for _, hidden in secrets()) >= 120
+    assert len(ordinary()) >= 200
+
+
+@pytest.mark.parametrize(("text", "hidden"), secrets())
+def test_no_secret_is_shown(text: str, hidden: list[str]) -> None:
+    for given in (
+        text,
+        f"$ cat out\n{text}\n$ ",
+        f"line\n{text}\nline",
+        json.dumps({"output": text}, ensure_ascii=False),
+    ):
+        shown = redact(given)
+        for secret in hidden:
+            for piece in secret.split("\n"):
+                assert piece.strip() not in shown
+        assert redact(shown) == shown
+
+
+@pytest.mark.parametrize("text", ordinary())
+def test_an_ordinary_text_is_unchanged(text: str) -> None:
+    assert redact(text) == text
+    assert redact(f"{text}\n") == f"{text}\n"
+    assert redact(f"line\n{text}\nline") == f"line\n{text}\nline"
+    as_json = json.dumps({"output": text}, ensure_ascii=False)
+    assert redact(as_json) == as_json
+
+
+PIECES = [
+    "x", "a=", 'password="', "curl -u ", "://a:", "-----BEGIN PRIVATE KEY-----", '"', "\\", "eyJ-", "key:", "key:[",
+    "password:{",
+    "mysql -p ", "echo a | sudo -S ", "set token ", "'Cookie:", "password:\n ", "'token=a ", "<password>",
+    "echo 'a", "login <<< ",
+    "a=b;token=", '\\"token=', "curl ' ; ", "token = f(", "pwd=/", "a|token\n", "token,a\n", "token  a\n", "$(",
+    "( ", "secret set a=",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("piece", PIECES)
+def test_a_hostile_text_of_twice_the_size_takes_about_twice_as_long(piece: str) -> None:
+    once, twice = (cpu_seconds(piece * (size // len(piece))) for size in (50_000, 100_000))
+    assert twice <= 3 * once + 0.05
+
+
+@pytest.mark.parametrize("piece", ["word ", "a=b\n"])
+def test_ten_megabytes_take_ten_times_as_long_as_one(piece: str) -> None:
+    one, ten = (cpu_seconds(piece * (size // len(piece))) for size in (1_000_000, 10_000_000))
+    assert ten <= 15 * one + 0.5
+
+
+def cpu_seconds(text: str) -> float:
+    before = time.process_time()
+    redact(text)
+    return time.process_time() - before
