@@ -368,3 +368,20 @@ def test_a_command_whose_last_attempt_expired_meanwhile_still_completes_its_task
         task = board.tasks().get("1")
         assert (task.status, task.result) == (TaskStatus.COMPLETED, "well")
         assert "task.expired" in [event.kind for event in board.tasks().history("1")]
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "echo TOKEN=hunter2 done",
+        """echo '{"password": "hunter2", "pin": 1}'""",
+        """printf 'first\\n{"log": ["curl -u ada:hunter2 https://host"]}\\n'""",
+        "echo 'connect to postgres://app:hunter2@db failed' >&2; exit 3",
+    ],
+)
+def test_what_is_kept_of_the_output_has_no_secrets(work: Run, run: Run, script: str) -> None:
+    run("tasks", "add", "one")
+    work(script)
+    task = _task()
+    assert task.result or task.failure
+    assert "hunter2" not in repr(task)

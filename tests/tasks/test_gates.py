@@ -261,3 +261,13 @@ def test_a_gate_that_cannot_be_is_refused(desk: Desk) -> None:
         with pytest.raises(ConfigInvalid):
             desk.board.gate(on, check, seconds=seconds)  # type: ignore[arg-type]
     assert desk.board.gates == ()
+
+
+def test_what_a_gate_answers_is_kept_without_secrets(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PUNCHLIST_REDACT", "acme-[0-9]+")
+    desk.board.gate("create", lambda task: "cannot reach postgres://app:hunter2@db/app for acme-1234")
+    with pytest.raises(GateRefused) as refused:
+        desk.tasks.create("one")
+    assert "cannot reach" in str(refused.value)
+    assert "hunter2" not in str(refused.value)
+    assert "acme-1234" not in str(refused.value)

@@ -21,11 +21,13 @@ import msgspec
 from punchlist.cli import FAILED, OK, UNUSABLE, complain
 from punchlist.cli.arguments import author, board_url
 from punchlist.cli.task_commands import name_of, open_tasks, report, reserved_files, task_data
+from punchlist.config import own_secrets
 from punchlist.core.task import Task, TaskStatus
 from punchlist.errors import CancelPending, FenceStale, ReservationRefused, StoreError, TaskError, TaskUnknown
 from punchlist.store import store_path
 from punchlist.tasks import Tasks
 from punchlist.text import clean, cut, repair
+from punchlist.text.redaction import redact, redact_value
 
 MOST_OUTPUT = 256 * 1024
 """Bytes of a command's output that are kept: the last ones."""
@@ -376,7 +378,7 @@ class Child:
 
     @property
     def result(self) -> Any:
-        """The output, if that is JSON as a whole; else its last line, as JSON if it is; None for nothing."""
+        """The output without secrets, if that is JSON as a whole; else its last line, as JSON if it is; else None."""
         lines = bytes(self._output).decode(errors="replace").split("\n")
         if len(self._output) >= MOST_OUTPUT:
             lines = lines[1:] or lines  # the first line has lost its beginning
@@ -385,7 +387,7 @@ class Child:
             return None
         for text in ("\n".join(lines), last):
             with suppress(msgspec.DecodeError, RecursionError):
-                return msgspec.json.decode(text)
+                return redact_value(msgspec.json.decode(text), own_secrets())
         return _clean_line(last)
 
     @property
@@ -405,7 +407,8 @@ def _last_line(lines: Sequence[str]) -> str | None:
 
 
 def _clean_line(text: str) -> str:
-    return cut(clean(repair(text), lines=False).text.strip(), _LONGEST_LINE)
+    # Redacted before it is cut: half a secret has no shape.
+    return cut(redact(clean(repair(text), lines=False).text.strip(), own_secrets()), _LONGEST_LINE)
 
 
 def _signal_name(number: int) -> str:

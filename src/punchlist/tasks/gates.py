@@ -20,9 +20,11 @@ from typing import IO, Any, Literal, NamedTuple, cast
 import msgspec
 from msgspec import Struct
 
+from punchlist.config import own_secrets
 from punchlist.core.task import Task, encode_task
 from punchlist.errors import ConfigInvalid, GateRefused
 from punchlist.text import clean, cut
+from punchlist.text.redaction import redact
 
 On = Literal["create", "complete"]
 SECONDS = 10.0
@@ -72,8 +74,8 @@ def ask_gates(gates: Sequence[Gate], on: On, task: Task) -> None:
         if gate.on == on and gate.list in {None, task.list}:
             reason = _ask_callable(gate.check, task, gate) if callable(gate.check) else _ask_command(gate, task)
             if reason is not None:
-                said = cut(clean(reason).text, _LONGEST_REASON) or f"A gate refused to {on} the task."
-                raise GateRefused(reason=said, on=on, id=task.id)
+                said = cut(redact(clean(reason).text, own_secrets()), _LONGEST_REASON)
+                raise GateRefused(reason=said or f"A gate refused to {on} the task.", on=on, id=task.id)
 
 
 def _ask_callable(check: Callable[[Task], Answer], task: Task, gate: Gate) -> str | None:
