@@ -105,6 +105,10 @@ setx API_KEY «swordfish7»
 set DB_PASSWORD=«swordfish»
 xfreerdp /u:ada /p:«swordfish» /v:host
 sshpass -p «swordfish» ssh ada@host uptime
+'mysql -u root -p«swordfish» app'
+"mysql -u root -p«swordfish» app"
+{"cmd":"mysql -u root -p«swordfish» app","timeout":5}
+["bash","-lc","mysql -u root -p«swordfish» app"]
 sshpass -p'«sword fish»' scp a host:
 plink -ssh ada@host -pw «swordfish» uptime
 curl -u ada:«swordfish» https://api.example.com/v1

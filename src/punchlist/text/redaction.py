@@ -304,11 +304,9 @@ def _line_spans(line: str, at: int, depth: int) -> list[Span]:
             continue
         spans += _spans_of_words(node, line)
         for (start, end), word in zip(node.spans, node.words, strict=True):
-            inner = line[start:end]
-            if depth < _DEEPEST and any(mark in word for mark in " \t") and inner != line:
-                cut = start + len(inner) - len(inner.lstrip("\"'"))
-                last = start + len(inner.rstrip("\"'}]),"))
-                spans += _line_spans(line[cut:last], cut, depth + 1)
+            inner = line[start:end].lstrip("\"'")
+            if depth < _DEEPEST and (" " in word or "\t" in word) and len(inner) < len(line):
+                spans += _line_spans(inner.rstrip("\"'}]),"), min(end, len(line)) - len(inner), depth + 1)
     # A password with `&` in it that nobody quoted: the shell ends the command there, but the rest is no command.
     ends = [(start, _GLUED.match(line, min(end, len(line)))) for start, end in spans]
     return [(at + start, at + glued.end()) for start, glued in ends if glued is not None]
