@@ -11,7 +11,10 @@ from benchmarks.report import Must, Row
 from benchmarks.scale import Scale
 from punchlist.core.checks import analyse_command, outcome_in_output
 from punchlist.core.events import Event
-from punchlist.core.grounding import Grounding, end_facts, grade, start_facts, subject
+from punchlist.core.grounding.fold import Grounding
+from punchlist.core.grounding.grades import grade
+from punchlist.core.grounding.observe import end_facts, start_facts
+from punchlist.core.grounding.tool_call import subject
 from punchlist.text.redaction import redact
 
 NOTE = (

@@ -14,11 +14,9 @@ from typing import TYPE_CHECKING, Protocol, Self, TypeVar, Unpack
 from punchlist.config import Folder, gate_commands, project_of, session_id
 from punchlist.config import durability as configured_durability
 from punchlist.config import lease as configured_lease
-from punchlist.core.brief import Brief
 from punchlist.core.events import Draft, Event, parse_cursor
 from punchlist.core.overview import AgentOverview
 from punchlist.core.recovery import adopt
-from punchlist.core.report import Report
 from punchlist.core.task import FLOWS
 from punchlist.core.todo import ListState, TodoList
 from punchlist.errors import SessionExists, SessionUnknown, StoreClosed
@@ -34,6 +32,8 @@ if TYPE_CHECKING:
     from punchlist.agent import Agent, AgentOptions
     from punchlist.agent.handle import Handle
     from punchlist.agent.overview import Helpers, Stall
+    from punchlist.core.brief import Brief
+    from punchlist.core.report import Report
     from punchlist.guidance.ledger import AgentCost
 
 T = TypeVar("T")

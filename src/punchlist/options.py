@@ -10,7 +10,7 @@ from msgspec import Struct
 from punchlist.config import own_secrets, stall_timings
 from punchlist.core.checks import FAMILIES, with_own
 from punchlist.core.commands import Focus
-from punchlist.core.grounding import Watch
+from punchlist.core.grounding.observe import Watch
 from punchlist.core.options import invalid_option
 from punchlist.detect.guardrail import GuardrailOptions, guardrail_options
 from punchlist.detect.list_upkeep import StalenessOptions, staleness_options

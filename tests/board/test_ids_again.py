@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from punchlist import Agent, Board
-from punchlist.core.grounding import Grounding
+from punchlist.core.grounding.fold import Grounding
 from punchlist.core.grounding.tool_call import reused_id
 from punchlist.testing import FakeClock
 

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from punchlist import Agent, Board, aio
 from punchlist.agent import AgentOptions
 from punchlist.agent.grading import work_on
-from punchlist.core.grounding import Grounding, Subject
+from punchlist.core.grounding.fold import Grounding
+from punchlist.core.grounding.tool_call import Subject
 from punchlist.errors import ConfigInvalid
 from punchlist.store import Store
 from punchlist.testing import FakeClock

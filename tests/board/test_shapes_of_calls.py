@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from punchlist import Agent, Board
-from punchlist.core.grounding import start_facts
-from punchlist.core.grounding.observe import fingerprint
+from punchlist.core.grounding.observe import fingerprint, start_facts
 
 PATCH = "*** Begin Patch\n*** Update File: src/a.py\n@@\n-a\n+b\n*** Add File: b.py\n+x\n*** End Patch"
 

@@ -6,8 +6,8 @@ import pytest
 
 from punchlist.bridges.git import Commit, makers
 from punchlist.core.events import Event
-from punchlist.core.grounding import Grounding, Moment, Subject, ToolCall
-from punchlist.core.grounding.fold import Committing, committing
+from punchlist.core.grounding.fold import Committing, Grounding, committing
+from punchlist.core.grounding.tool_call import Moment, Subject, ToolCall
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 SECOND = timedelta(seconds=1)

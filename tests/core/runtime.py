@@ -6,7 +6,9 @@ from typing import Any
 
 from punchlist.core.checks import Patterns
 from punchlist.core.events import Event
-from punchlist.core.grounding import Grounding, Subject, Watch, end_facts, start_facts
+from punchlist.core.grounding.fold import Grounding
+from punchlist.core.grounding.observe import Watch, end_facts, start_facts
+from punchlist.core.grounding.tool_call import Subject
 from tests.core.build import NOW
 
 SHELL = "Bash"

@@ -4,18 +4,10 @@ from datetime import timedelta
 
 import pytest
 
-from punchlist.core.grounding import (
-    NOTHING,
-    Grade,
-    Tally,
-    Watch,
-    call_from,
-    grade,
-    grounded_by,
-    match_evidence,
-    start_facts,
-)
-from punchlist.core.grounding.evidence import Matched
+from punchlist.core.grounding.evidence import Matched, grounded_by, match_evidence
+from punchlist.core.grounding.grades import Grade, grade
+from punchlist.core.grounding.observe import Watch, call_from, start_facts
+from punchlist.core.grounding.tally import NOTHING, Tally
 from punchlist.core.proof import classify_evidence
 from punchlist.core.todo import Evidence
 from tests.core.build import NOW

@@ -2,7 +2,8 @@
 
 import pytest
 
-from punchlist.core.grounding import NOTHING, Grade, against, grade, regrade
+from punchlist.core.grounding.grades import Grade, against, grade, regrade
+from punchlist.core.grounding.tally import NOTHING
 from tests.core.runtime import ITEM, MINE, Script, folded
 
 PASSES, FAILS, NOTHING_RAN = "3 passed in 0.1s", "1 failed, 2 passed in 0.1s", "no tests ran in 0.1s"

@@ -6,7 +6,10 @@ from typing import Any
 import pytest
 
 from punchlist.core.events import Event
-from punchlist.core.grounding import Grounding, Moment, Subject, Tally, ToolCall, combined, matching_item, tally_of
+from punchlist.core.grounding.evidence import matching_item
+from punchlist.core.grounding.fold import Grounding
+from punchlist.core.grounding.tally import Tally, combined, tally_of
+from punchlist.core.grounding.tool_call import Moment, Subject, ToolCall
 from punchlist.core.todo import Status, TodoItem
 from tests.core.build import NOW
 from tests.core.runtime import ITEM, MINE, Script, begun, ended, event, folded

@@ -7,17 +7,11 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from punchlist.core.events import Event
-from punchlist.core.grounding import (
-    NOTHING,
-    Grounding,
-    call_from,
-    combined,
-    grade,
-    joined,
-    regrade,
-    tally_of,
-)
-from punchlist.core.grounding.grades import GRADES, stays
+from punchlist.core.grounding.fold import Grounding
+from punchlist.core.grounding.grades import GRADES, grade, regrade, stays
+from punchlist.core.grounding.observe import call_from
+from punchlist.core.grounding.tally import NOTHING, combined, tally_of
+from punchlist.core.grounding.tool_call import joined
 from tests.core.runtime import begun, ended, event
 
 COMMANDS = ["pytest", "pytest | tail", "ruff check .", "make", "ls", "sed -i s/a/b/ x", "git commit", "python x.py"]

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from punchlist.core.checks import with_own
-from punchlist.core.grounding import Watch, call_from, end_facts, start_facts
-from punchlist.core.grounding.observe import fingerprint, named_files
+from punchlist.core.grounding.observe import Watch, call_from, end_facts, fingerprint, named_files, start_facts
 from punchlist.core.grounding.results import read_result
 from tests.core.build import NOW
 

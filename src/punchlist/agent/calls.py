@@ -18,7 +18,7 @@ from punchlist.core.apply import Applied, apply
 from punchlist.core.commands import Command, Elsewhere, Problem, Query, Repeat, Replace
 from punchlist.core.events import Draft
 from punchlist.core.flow import FlowCommand
-from punchlist.core.grounding import item_key
+from punchlist.core.grounding.tool_call import item_key
 from punchlist.core.task import TaskCommand
 from punchlist.core.todo import ListState
 from punchlist.dialects.base import Invalid, Reply, Result, reply_invalid, reply_unknown_tool

@@ -12,26 +12,11 @@ from punchlist.agent.handle import ancestors
 from punchlist.core.apply import Applied
 from punchlist.core.commands import Problem
 from punchlist.core.events import Draft, Event, decode_item, draft_header, with_fields
-from punchlist.core.grounding import (
-    NOTHING,
-    SOUND,
-    Grade,
-    Tally,
-    ToolCall,
-    combined,
-    completion_before,
-    grade,
-    grounded_by,
-    is_task,
-    item_key,
-    match_evidence,
-    regrade,
-    task_key,
-    task_of,
-    with_unclaimed,
-)
+from punchlist.core.grounding.evidence import completion_before, grounded_by, match_evidence, with_unclaimed
 from punchlist.core.grounding.fold import is_within
-from punchlist.core.grounding.grades import stays
+from punchlist.core.grounding.grades import SOUND, Grade, grade, regrade, stays
+from punchlist.core.grounding.tally import NOTHING, Tally, combined
+from punchlist.core.grounding.tool_call import ToolCall, is_task, item_key, task_key, task_of
 from punchlist.core.task import TaskStatus
 from punchlist.core.todo import ListState, Status, TodoItem, TodoList
 from punchlist.store import AgentRow, Transaction

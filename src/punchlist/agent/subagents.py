@@ -12,7 +12,8 @@ from punchlist.agent.handle import AgentContext, ancestors
 from punchlist.agent.tool_reports import ToolReports, key_in_focus
 from punchlist.core.commands import Done, Edit, Target
 from punchlist.core.events import Draft
-from punchlist.core.grounding import item_key, matching_item
+from punchlist.core.grounding.evidence import matching_item
+from punchlist.core.grounding.tool_call import item_key
 from punchlist.store import AgentRow, Transaction
 from punchlist.store.memory import AgentMemory
 

@@ -15,18 +15,9 @@ from punchlist.agent.handle import AgentContext
 from punchlist.agent.turns import Turns
 from punchlist.core.checks import running_outcome
 from punchlist.core.events import Draft
-from punchlist.core.grounding import (
-    NOTHING,
-    ToolCall,
-    call_from,
-    end_facts,
-    is_task,
-    item_key,
-    joined,
-    start_facts,
-    task_key,
-)
-from punchlist.core.grounding.tool_call import given_id, reused_id
+from punchlist.core.grounding.observe import call_from, end_facts, start_facts
+from punchlist.core.grounding.tally import NOTHING
+from punchlist.core.grounding.tool_call import ToolCall, given_id, is_task, item_key, joined, reused_id, task_key
 from punchlist.core.task import TaskStatus
 from punchlist.detect.findings import FINE, Verdict
 from punchlist.guidance.tools import is_own, seen_as
@@ -37,7 +28,7 @@ from punchlist.text.previews import passage, preview
 from punchlist.text.redaction import redact
 
 if TYPE_CHECKING:
-    from punchlist.core.grounding import Tally
+    from punchlist.core.grounding.tally import Tally
     from punchlist.options import AgentSettings
     from punchlist.store import Transaction
 

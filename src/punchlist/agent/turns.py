@@ -15,8 +15,7 @@ from punchlist.agent.grading import contradictions, regrade_after, task_contradi
 from punchlist.agent.handle import AgentContext, Handle
 from punchlist.agent.questions import take_answers
 from punchlist.core.current_work import append_tasks, find_unreachable, own_task_list
-from punchlist.core.events import Draft, Event
-from punchlist.core.grounding.fold import TURN_ENDS
+from punchlist.core.events import TURN_ENDS, Draft, Event
 from punchlist.core.grounding.tool_call import Moment
 from punchlist.core.task import Task
 from punchlist.core.todo import ListState, TodoList

@@ -10,8 +10,7 @@ from punchlist.bridges.acp.calls import Update
 from punchlist.bridges.acp.updates import CANCELLED, Updates
 from punchlist.bridges.lists import Look, event_text
 from punchlist.bridges.projector import Message, Projector, ProjectorOptions, RuntimeEvent
-from punchlist.core.events import Event
-from punchlist.core.grounding.fold import TURN_ENDS
+from punchlist.core.events import TURN_ENDS, Event
 
 # ACP updates as events for the projector.
 

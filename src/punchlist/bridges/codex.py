@@ -11,8 +11,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from punchlist.bridges.lists import Lists, Look
-from punchlist.core.events import Event
-from punchlist.core.grounding.fold import TURN_ENDS
+from punchlist.core.events import TURN_ENDS, Event
 from punchlist.core.todo import TodoList
 from punchlist.dialects import codex as codex_wire
 

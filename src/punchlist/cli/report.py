@@ -22,9 +22,8 @@ from punchlist.cli.files import check_place, replace_file
 from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.config import project_of
 from punchlist.core.brief import Brief
-from punchlist.core.grounding import Subject, is_task
 from punchlist.core.grounding.fold import Committing
-from punchlist.core.grounding.tool_call import todo_subject
+from punchlist.core.grounding.tool_call import Subject, is_task, todo_subject
 from punchlist.core.report import ItemReport, Report
 from punchlist.errors import SessionUnknown
 from punchlist.store import Transaction

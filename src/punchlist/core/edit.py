@@ -11,7 +11,6 @@ from msgspec.structs import replace
 from punchlist.core import commands as do
 from punchlist.core.commands import Cleaner, Entry, Group, Operation, Policy, Problem, Target
 from punchlist.core.identity import match
-from punchlist.core.proof import classify_evidence
 from punchlist.core.todo import (
     ENDED,
     Blocker,
@@ -25,7 +24,6 @@ from punchlist.core.todo import (
     set_status,
 )
 from punchlist.text import cut, for_prompt
-from punchlist.text.redaction import redact
 
 _LONGEST = 100_000
 """No text on a list is longer, so a longer name matches nothing."""
@@ -154,6 +152,10 @@ class Editing:
 
     def _redact_evidence(self, given: Evidence) -> Evidence:
         """Return evidence without secrets: it is often a command line."""
+        # Both load tables that a command without evidence does not need; they belong to what tools report.
+        from punchlist.core.proof import classify_evidence
+        from punchlist.text.redaction import redact
+
         text = redact(self.cleaner.text(given.text), self.policy.secrets)
         return Evidence(text, classify_evidence(text, self.cleaner.optional(given.kind)))
 

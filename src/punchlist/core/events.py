@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Generic, NamedTuple, TypeVar, cast
+from typing import Any, Final, Generic, NamedTuple, TypeVar, cast
 
 from msgspec import UNSET, Struct, UnsetType, convert, defstruct
 from msgspec.structs import asdict, replace
@@ -16,6 +16,10 @@ from msgspec.structs import fields as fields_of
 
 from punchlist.core.todo import MOST_OMITTED, Phase, Status, TodoItem, TodoList
 from punchlist.errors import InvalidInput
+
+REPORTS: Final = frozenset({"tool.started", "tool.updated", "tool.finished", "tool.failed"})
+TURN_ENDS: Final = frozenset({"turn.ended", "agent.finished"})
+DROPPED: Final = "reports.dropped"
 
 KINDS: Mapping[str, str] = {
     "plan.started": "a new plan began; the items of the plan before are history: {plan_id}",

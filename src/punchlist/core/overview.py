@@ -14,8 +14,7 @@ from typing import Any, Final, Literal, NamedTuple, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
-from punchlist.core.events import decode_item, with_fields
-from punchlist.core.grounding.fold import REPORTS, TURN_ENDS
+from punchlist.core.events import REPORTS, TURN_ENDS, decode_item, with_fields
 from punchlist.core.todo import Status, TodoItem, TodoList
 
 STALLS: Final = frozenset({"nothing_submitted", "no_runtime_event", "no_output", "silent_after_output", "timed_out"})

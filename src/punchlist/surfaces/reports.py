@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple
 
-from punchlist.core.grounding import Subject, Tally, is_task, task_of
 from punchlist.core.grounding.evidence import Matched
-from punchlist.core.grounding.tally import CheckSeen
+from punchlist.core.grounding.tally import CheckSeen, Tally
+from punchlist.core.grounding.tool_call import Subject, is_task, task_of
 from punchlist.core.report import ItemReport, Report, Share, Totals
 from punchlist.surfaces.lists import at_it
 from punchlist.surfaces.spans import Glyphs, Line, Span, Style, packed, shown

@@ -24,7 +24,6 @@ from punchlist.config import own_secrets
 from punchlist.core.task import Task, encode_task
 from punchlist.errors import ConfigInvalid, GateRefused
 from punchlist.text import clean, cut
-from punchlist.text.redaction import redact
 
 On = Literal["create", "complete"]
 SECONDS = 10.0
@@ -74,6 +73,8 @@ def ask_gates(gates: Sequence[Gate], on: On, task: Task) -> None:
         if gate.on == on and gate.list in {None, task.list}:
             reason = _ask_callable(gate.check, task, gate) if callable(gate.check) else _ask_command(gate, task)
             if reason is not None:
+                from punchlist.text.redaction import redact  # its patterns are not needed where no gate refuses
+
                 said = cut(redact(clean(reason).text, own_secrets()), _LONGEST_REASON)
                 raise GateRefused(reason=said or f"A gate refused to {on} the task.", on=on, id=task.id)
 

@@ -8,7 +8,9 @@ from typing import Final
 from msgspec.structs import replace
 
 from punchlist.core.commands import Problem
-from punchlist.core.grounding import NOTHING, SOUND, Tally, against, combined, grade, tally_of, task_key, work_during
+from punchlist.core.grounding.grades import SOUND, against, grade
+from punchlist.core.grounding.tally import NOTHING, Tally, combined, tally_of, work_during
+from punchlist.core.grounding.tool_call import task_key
 from punchlist.core.task import Task
 from punchlist.errors import TaskNotGrounded
 from punchlist.store import Transaction

@@ -13,7 +13,6 @@ from msgspec.structs import replace
 from punchlist.core import task_rules as rules
 from punchlist.core.commands import Cleaner, Problem
 from punchlist.core.events import Draft
-from punchlist.core.grounding import task_key
 from punchlist.core.json_values import check_json_size, plain_json
 from punchlist.core.task import ENDED, Task, TaskStatus, draft_change, draft_creation, fold_task, own_progress
 from punchlist.errors import (
@@ -43,7 +42,6 @@ from punchlist.tasks.fields import (
     parse_status,
     text,
 )
-from punchlist.tasks.grading import grade_task
 from punchlist.tasks.queries import number_of, with_list_ticks
 from punchlist.text import repair
 
@@ -179,6 +177,8 @@ class Work:
         memory = None if worker is None else self.tx.memory.load(worker)
         if worker is None or memory is None or (self.grades == "show" and not memory.watched):
             return after  # no host reported the worker's tool calls
+        from punchlist.tasks.grading import grade_task, task_key  # loads the checks, where tool calls are reported
+
         after, doubt = grade_task(self.tx, after, {worker, row.agent}, self.grades)
         if doubt is not None:
             self.doubts.append(doubt)

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from punchlist.board import Board
 from punchlist.core.events import Draft
-from punchlist.core.grounding import Moment, ToolCall
+from punchlist.core.grounding.tool_call import Moment, ToolCall
 from punchlist.detect.loops import Call
 from punchlist.store import AgentRow, Store, Transaction
 from punchlist.store.memory import NEW, AgentMemory

@@ -15,8 +15,7 @@ from typing import Any, Final, cast
 from punchlist.bridges.acp.calls import OURS, AcpCalls, Update, preview_title
 from punchlist.bridges.lists import Lists, Look
 from punchlist.core.approval import Plan
-from punchlist.core.events import Event
-from punchlist.core.grounding.fold import REPORTS, TURN_ENDS
+from punchlist.core.events import REPORTS, TURN_ENDS, Event
 from punchlist.core.grounding.observe import call_from
 from punchlist.core.grounding.places import Place
 from punchlist.core.grounding.tool_call import Pairing, ToolCall

@@ -13,14 +13,11 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
-from punchlist.core.events import Event
+from punchlist.core.events import DROPPED, REPORTS, TURN_ENDS, Event
 from punchlist.core.grounding.observe import call_from
 from punchlist.core.grounding.tally import Tally, combined, tally_of
 from punchlist.core.grounding.tool_call import Moment, Pairing, Subject, ToolCall, joined, subject
 
-REPORTS: Final = frozenset({"tool.started", "tool.updated", "tool.finished", "tool.failed"})
-TURN_ENDS: Final = frozenset({"turn.ended", "agent.finished"})
-DROPPED: Final = "reports.dropped"
 _ENDS_KEPT: Final = 64
 
 _MAKES: Final = re.compile(r"\bgit\b.*\b(?:commit|merge|cherry-pick|revert|rebase|pull|am)\b")
