@@ -217,6 +217,11 @@ def _outcome(told: Any) -> Outcome | None:
     return None if told is None else next((outcome for outcome in _OUTCOMES if outcome == told), None)
 
 
+_HASHED_REDACTED: Final = 8_192
+"""Characters of arguments that are redacted before they are hashed. To guess a secret in longer ones, the reader would
+have to know all the rest; and to redact megabytes takes seconds."""
+
+
 def fingerprint(arguments: Any, secrets: re.Pattern[str] | None = None) -> str:
     """Return a short hash of arguments without their secrets, the same whatever the order of their keys.
 
@@ -227,7 +232,9 @@ def fingerprint(arguments: Any, secrets: re.Pattern[str] | None = None) -> str:
         lines = {key: join_words(fields[key]) for key in _LINES if isinstance(fields.get(key), list)}
         arguments = {**fields, **lines} if lines else fields
     try:
-        text = _sorted(redact_value(arguments, secrets))
+        text = _sorted(arguments)
+        if len(text) <= _HASHED_REDACTED:
+            text = _sorted(redact_value(arguments, secrets))
     except (TypeError, ValueError, RecursionError):
         return ""
     return blake2b(text.encode(), digest_size=8).hexdigest()
