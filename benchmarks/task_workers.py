@@ -89,7 +89,7 @@ def bare(path: str) -> int:
     while True:
         now = time.time_ns() // 1000
         values = {"list": 1, "owner": "worker", "now": now, "until": now + _LEASE, "lease": _LEASE}
-        with lock.held():
+        with lock.hold():
             execute("BEGIN IMMEDIATE")
             rows: Sequence[tuple[int]] = execute(_CLAIM, values).fetchall()
             if rows:
@@ -97,7 +97,7 @@ def bare(path: str) -> int:
             execute("COMMIT")
         if not rows:
             break
-        with lock.held():
+        with lock.hold():
             execute("BEGIN IMMEDIATE")
             execute(complete, (now, rows[0][0]))
             execute(event, (now, _EVENT, rows[0][2]))

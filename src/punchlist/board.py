@@ -376,17 +376,17 @@ class Board(ObservedBoard):
 
     def stalls(self, *, project: Folder = None) -> Sequence[Stall]:
         """Return agents that were at work, as their hosts reported, and fell silent; the longest silence first."""
-        from punchlist.agent.overview import stalled
+        from punchlist.agent.overview import find_stalls
 
-        return stalled(self.store, self.now(), project=None if project is None else project_of(project))
+        return find_stalls(self.store, self.now(), project=None if project is None else project_of(project))
 
     def helpers(self, session: str) -> Helpers:
         """Return the subagents at work on the items of a session's agents: `{agent: {item id: (subagent, …)}}`."""
         if not self.store.read(lambda tx: tx.memory.children(session)):
             return {}
-        from punchlist.agent.overview import helpers
+        from punchlist.agent.overview import find_helpers
 
-        return helpers(self.store, self.now(), session)
+        return find_helpers(self.store, self.now(), session)
 
     # Reports.
 

@@ -81,7 +81,7 @@ def test_rebuild_makes_the_rows_that_a_brief_reads_anew(run: Run, path: Path):
 def test_a_lock_that_is_held_is_reported_with_its_holder(run: Run, path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("punchlist.cli.doctor._LOCK_SECONDS", 0.01)
     lock = SidecarLock(f"{path}.lock")
-    with closing(lock), lock.held():
+    with closing(lock), lock.hold():
         found = _findings(run)["lock"]
     assert found["state"] == "wrong"
     assert str(os.getpid()) in found["text"] or not os.path.exists("/proc/locks")

@@ -185,6 +185,6 @@ def test_tasks_that_came_due_are_read_as_they_stand_while_a_stopped_process_hold
         tasks.claim("worker")
         clock.advance(60)
         lock = SidecarLock(f"{path}.lock")
-        with closing(lock), lock.held():
+        with closing(lock), lock.hold():
             assert [task.status.value for task in tasks.list()] == ["in_progress"]
         assert [task.status.value for task in tasks.list()] == ["pending"]

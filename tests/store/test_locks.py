@@ -56,7 +56,7 @@ def test_threads_that_share_a_lock_hold_it_one_at_a_time(tmp_path: Path) -> None
 
     def work() -> None:
         for _ in range(200):
-            with lock.held():
+            with lock.hold():
                 inside.append(1)
                 worst.append(len(inside))
                 inside.pop()
@@ -97,7 +97,7 @@ def test_the_thread_that_holds_the_lock_may_ask_again(tmp_path: Path) -> None:
     lock = SidecarLock(str(tmp_path / "x.lock"), timeout=0.1)
     assert lock.acquire()
     assert not lock.acquire()
-    with lock.held():
+    with lock.hold():
         pass
     other = SidecarLock(str(tmp_path / "x.lock"), timeout=0.05)
     with pytest.raises(StoreBusy):
@@ -106,7 +106,7 @@ def test_the_thread_that_holds_the_lock_may_ask_again(tmp_path: Path) -> None:
         other.acquire()
     lock.release()
     lock.release()
-    with other.held():
+    with other.hold():
         pass
     lock.close()
     other.close()

@@ -162,7 +162,7 @@ def test_a_reader_does_not_wait_for_the_lock(tmp_path: Path) -> None:
         agent = reporter(board)
         call(agent, "second")
         lock = SidecarLock(f"{path}.lock")
-        with closing(lock), lock.held():
+        with closing(lock), lock.hold():
             assert [item.content for item in agent.todos.items] == ["Paint"]
             assert ended(board) == ["first", "second"]
         assert ended(board) == ["first", "second"]

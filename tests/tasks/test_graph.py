@@ -16,7 +16,7 @@ from tests.tasks.boards import Desk, ids
 
 def _ranks(desk: Desk) -> dict[str, int]:
     def read(tx: object) -> dict[str, int]:
-        where, _ = tx.tasks.named("default", desk.clock())  # type: ignore[attr-defined]
+        where, _ = tx.tasks.find_list_and_due("default", desk.clock())  # type: ignore[attr-defined]
         return {row.task.id: row.rank for row in tx.tasks.page(where)}  # type: ignore[attr-defined]
 
     return desk.board.store.read(read)
@@ -59,7 +59,7 @@ def _steps(desk: Desk, limit: int) -> int:
         count[0] += 1
 
     def read(tx: Any) -> None:
-        where, _ = tx.tasks.named("default", desk.clock())
+        where, _ = tx.tasks.find_list_and_due("default", desk.clock())
         tx.connection.set_progress_handler(step, 100)
         tx.tasks.page(where, limit=limit)
         tx.connection.set_progress_handler(None, 100)

@@ -1,4 +1,4 @@
-"""An agent's handle, where a dialect, the rules of core and the store meet: one module for each group of methods."""
+"""Build an agent's handle from a dialect, the rules of core and the store: one module per group of methods."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Agent(Calls, Edits, Subagents, Plans, Questions, CurrentWorks, Recovery):
         def work(ctx: AgentContext) -> str:
             tx, row, now = ctx.tx, ctx.row, ctx.now
             self._observe_call(ctx)
-            if spawn_id is not None and (known := tx.spawned(self.session, row.number, spawn_id)) is not None:
+            if spawn_id is not None and (known := tx.find_spawned(self.session, row.number, spawn_id)) is not None:
                 return known
             taken = tx.names(self.session)
             number = 1

@@ -1,7 +1,7 @@
-"""Reports, briefs and the overview of a board.
+"""Build reports, briefs and the overview of a board.
 
-A report folds the log of a session, of a project or of the whole board. A brief and the overview read rows: what
-changed since a cursor, and what stands now. Their time does not grow with the log.
+A report folds the log of a session, a project or the whole board. A brief and the overview read rows: the changes since
+a cursor, and the current state. Their time does not grow with the log.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def _is_over(tx: Transaction, storm: Noticed, now: datetime) -> bool:
 
 
 class StoredWork:
-    """The tool calls of some agents, read from their rows as they are asked for. A `WorkSource`."""
+    """The tool calls of some agents, read from their rows on demand. A `WorkSource`."""
 
     def __init__(self, tx: Transaction, agents: Sequence[OverviewRow]) -> None:
         self._tx = tx

@@ -11,7 +11,7 @@ from typing import Any, cast
 import msgspec
 
 from punchlist.agent import detectors
-from punchlist.agent.grading import doubt, graded, judge_claims, refusal
+from punchlist.agent.grading import add_grades, doubt, judge_claims, refusal
 from punchlist.agent.handle import LONGEST_ID, AgentContext, Handle
 from punchlist.agent.plans import answer_plan_call
 from punchlist.core.apply import Applied, apply
@@ -50,7 +50,7 @@ class Calls(Handle):
         arguments = size_of_json(args)
         decide, reads, task_list = self._find_answer(name, args, arguments)
         if decide is None:
-            self._alive()
+            self._send_heartbeat()
             return reply_unknown_tool(self.tools, str(name))
         call_id = None if call_id is None else repair(str(call_id))
         if call_id is not None and len(call_id) > LONGEST_ID:
@@ -83,15 +83,15 @@ class Calls(Handle):
             except Repeat as repeat:
                 repeat.meanwhile()
         if changed and self._dialect.layer == "todos":
-            self._changed()
+            self._notify_changed()
         return reply
 
     @staticmethod
     def _observe_call(ctx: AgentContext) -> None:
-        """Take in a call, which is the first heartbeat of an agent whose tools nobody reports."""
+        """Note a call: the first heartbeat of an agent without tool reports."""
         if ctx.memory.awaited:
             ctx.remember(awaited=False)
-            detectors.heartbeat(ctx, "todo", watched=False)
+            detectors.note_heartbeat(ctx, "todo", watched=False)
 
     def _find_answer(self, name: str, args: Any, arguments: Size) -> tuple[Answer | None, bool, str | None]:
         """Return the function that answers the call, True if it only reads, and the list of tasks that it may change.
@@ -173,7 +173,7 @@ class Calls(Handle):
             if self._grading == "require" and (problem := refusal(given)) is not None:
                 refused = reply_invalid(Invalid(problem.text, code=problem.code))
                 return self._refuse(ctx, refused, problem.code, problem.text, arguments), False
-            applied = graded(applied, given)
+            applied = add_grades(applied, given)
             if self._grading == "tell" and (problem := doubt(given)) is not None:
                 applied = applied._replace(problems=(*applied.problems, problem))
         return self._save_and_reply(ctx, parsed, applied, arguments)
@@ -211,9 +211,9 @@ class Calls(Handle):
     def _render(self, row: AgentRow, parsed: Command | Query, applied: Applied, now: datetime) -> Reply:
         """Render the reply in the words of the dialect."""
         state, durable = applied.state, self._board.store.durable
-        before, behind = row.state.todos, state.shown is not None
+        before, is_behind = row.state.todos, state.shown is not None
         return self._dialect.render(
-            Result(parsed, before, state.todos, applied.problems, row.unseen, behind, durable, now, self._policy)
+            Result(parsed, before, state.todos, applied.problems, row.unseen, is_behind, durable, now, self._policy)
         )
 
     def _reply_to_restored(

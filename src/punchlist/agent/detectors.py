@@ -1,6 +1,6 @@
 """Run the detectors on an agent's reports: loops, silence, list upkeep, Hermes' guardrail and rounds.
 
-The rules are pure functions in `punchlist.detect`; here their states are read from the agent's memory and put back, and
+The rules are pure functions in `punchlist.detect`; here their states are loaded from the agent's memory and saved, and
 their findings become events.
 """
 
@@ -33,14 +33,14 @@ def begin_watch(ctx: AgentContext, options: AgentSettings) -> None:
     """Mark an agent as one whose tool calls are reported, and those that started it: its work is theirs."""
     if ctx.memory.watched:
         return
-    ctx.memory = _watched(ctx.memory, ctx.row, ctx, options)
+    ctx.memory = _mark_watched(ctx.memory, ctx.row, ctx, options)
     for parent, _ in ancestors(ctx.tx, ctx.row):
         known = ctx.tx.memory.load(parent.number)
         if not known.watched:
-            ctx.tx.memory.save(parent.number, _watched(known, parent, ctx, options))
+            ctx.tx.memory.save(parent.number, _mark_watched(known, parent, ctx, options))
 
 
-def _watched(memory: AgentMemory, row: AgentRow, ctx: AgentContext, options: AgentSettings) -> AgentMemory:
+def _mark_watched(memory: AgentMemory, row: AgentRow, ctx: AgentContext, options: AgentSettings) -> AgentMemory:
     state = list_upkeep.sync_items(memory.upkeep.state, row.state.todos, ctx.now)
     return replace(
         memory,
@@ -108,12 +108,12 @@ def loop_findings(ctx: AgentContext, verdict: Verdict, tool: str) -> list[Findin
     if verdict.level != "ok" or not memory.raised:
         return []
     ctx.remember(loops=replace(memory, raised=()))
-    return _over(memory.raised, "Another call was made.")
+    return _clear_findings(memory.raised, "Another call was made.")
 
 
 def begin_run(ctx: AgentContext) -> None:
-    """Begin a run, since the person spoke: calls of before count no more, nor does a guard."""
-    ctx.tell(_over(ctx.memory.loops.raised, "Another turn has begun."))
+    """Begin a run, since the person spoke: earlier calls and guards no longer count."""
+    ctx.tell(_clear_findings(ctx.memory.loops.raised, "Another turn has begun."))
     ctx.remember(loops=type(ctx.memory.loops)(since=ctx.tx.last_seq()))
 
 
@@ -124,7 +124,7 @@ def watch_compaction(ctx: AgentContext, options: LoopOptions) -> None:
     ctx.remember(loops=replace(memory, guard=after.guard))
 
 
-def _over(raised: Raised, seen: str) -> list[Finding]:
+def _clear_findings(raised: Raised, seen: str) -> list[Finding]:
     return [Finding(detector, "ok", seen, subject=subject) for detector, subject in raised]
 
 
@@ -136,13 +136,13 @@ def new_stall(ctx_row: AgentRow, ctx: AgentContext) -> StallState:
 
 
 def keep_stall_options(ctx: AgentContext, options: AgentSettings) -> None:
-    """Remember the timings with the agent, for whoever looks for silence without knowing its handle."""
+    """Remember the timings with the agent, for checks of silence without its handle."""
     if options.stalls is not None and options.stalls != ctx.memory.stall_options:
         ctx.remember(stall_options=options.stalls)
 
 
-def report_is_alive(ctx: AgentContext, sign: str) -> None:
-    """Take in a report on a tool: it begins a new watch if the last one is over, and ends what was said then."""
+def note_tool_report(ctx: AgentContext, sign: str) -> None:
+    """Note a report on a tool: if the last watch is over, start a new one and clear its stall."""
     state = ctx.memory.stall
     if state is None or state.over:
         end_stall(ctx, state)
@@ -150,10 +150,10 @@ def report_is_alive(ctx: AgentContext, sign: str) -> None:
     ctx.remember(stall=stalls.note_activity(state, ctx.now, sign))
 
 
-def heartbeat(ctx: AgentContext, sign: str, *, watched: bool) -> None:
-    """Take in a heartbeat that is no report on a tool. It begins no watch that is over.
+def note_heartbeat(ctx: AgentContext, sign: str, *, watched: bool) -> None:
+    """Note a heartbeat that is not a tool report. It does not restart a watch that is over.
 
-    Of an agent whose tools nobody reports nothing more is expected: its silence from now on would say nothing.
+    For an agent without tool reports the watch ends: its silence from now on means nothing.
     """
     state = ctx.memory.stall
     if state is None or (state.over and not state.told_as):
@@ -165,8 +165,8 @@ def heartbeat(ctx: AgentContext, sign: str, *, watched: bool) -> None:
         ctx.remember(stall=stalls.note_activity(state, ctx.now, sign))
 
 
-def output_is_alive(ctx: AgentContext) -> None:
-    """Take in output that people see: it ends a stall."""
+def note_output(ctx: AgentContext) -> None:
+    """Note visible output: it ends a stall."""
     known = ctx.memory.stall
     state, resumed = stalls.note_output(known or new_stall(ctx.row, ctx), ctx.now)
     ctx.remember(stall=state)
@@ -175,7 +175,7 @@ def output_is_alive(ctx: AgentContext) -> None:
 
 
 def end_stall(ctx: AgentContext, state: StallState | None) -> None:
-    """Say that a stall is over, if one was told of."""
+    """Record that a stall is over, if one was reported."""
     finding = None if state is None else stalls.clear_stall(state)
     if finding is not None:
         ctx.tell([finding])
@@ -185,7 +185,7 @@ def end_stall(ctx: AgentContext, state: StallState | None) -> None:
 
 
 def observe_list_write(ctx: AgentContext, drafts: Iterable[Draft], options: StalenessOptions, by: str) -> None:
-    """Take in the events of a write of the agent's list, which is still as before in the context's row."""
+    """Observe the events of a write of the agent's list. The context's row still holds the list before it."""
     events = [ctx.event(draft, by) for draft in drafts]
     upkeep, found = list_upkeep.observe_write(ctx.memory.upkeep, ctx.row.state.todos, events, ctx.now, options)
     ctx.remember(upkeep=upkeep)
@@ -193,14 +193,14 @@ def observe_list_write(ctx: AgentContext, drafts: Iterable[Draft], options: Stal
 
 
 def observe_list_call(ctx: AgentContext, options: StalenessOptions) -> None:
-    """Take in a call of the agent's todo tool that wrote nothing."""
+    """Observe a call of the agent's todo tool that wrote nothing."""
     upkeep, found = list_upkeep.observe_call(ctx.memory.upkeep, ctx.now, options)
     ctx.remember(upkeep=upkeep)
     ctx.tell(found)
 
 
 def observe_work(ctx: AgentContext, item: str, options: StalenessOptions) -> list[Finding]:
-    """Take in a tool call for the item of that id, or for none of the list; return the findings."""
+    """Observe a tool call for the item of that id, or for none; return the findings."""
     upkeep, found = list_upkeep.observe_work(ctx.memory.upkeep, item, ctx.now, options)
     if upkeep is not ctx.memory.upkeep:
         ctx.remember(upkeep=upkeep)
@@ -230,7 +230,7 @@ def guard_start(
     mark, is_refused = decision.signature, "critical" in (verdict.level, finding and finding.level)
     begun = GuardedCall(mark.tool_name, mark.args_hash, reads, is_refused)
     running = with_entry(memory.running, call_id, begun, _MOST_GUARDED)
-    raised, is_news = _guard_said(ctx, memory.raised, finding)
+    raised, is_news = _update_raised(ctx, memory.raised, finding)
     ctx.remember(guardrail=GuardrailMemory(state, running, memory.halted, raised))
     if finding is None or verdict.level == "critical":
         return verdict
@@ -238,7 +238,7 @@ def guard_start(
 
 
 def guard_end(ctx: AgentContext, call_id: str, result: Any, *, failed: bool, options: GuardrailOptions) -> None:
-    """Take in how a call ended. A result that nobody calls a failure is read as Hermes reads it.
+    """Judge the end of a call. A result not reported as a failure is read by Hermes' rules.
 
     A call that was to be refused, and whose end has no result, did not run.
     """
@@ -255,12 +255,12 @@ def guard_end(ctx: AgentContext, call_id: str, result: Any, *, failed: bool, opt
         memory.state, mark, result=result, failed=failed or None, reads=begun.reads, options=options
     )
     finding = decision.finding()
-    raised, _ = _guard_said(ctx, memory.raised, finding)
+    raised, _ = _update_raised(ctx, memory.raised, finding)
     halted = finding if decision.action == "halt" else memory.halted
     ctx.remember(guardrail=GuardrailMemory(state, running, halted, raised))
 
 
-def _guard_said(ctx: AgentContext, raised: Raised, finding: Finding | None) -> tuple[Raised, bool]:
+def _update_raised(ctx: AgentContext, raised: Raised, finding: Finding | None) -> tuple[Raised, bool]:
     """Tell a finding once for each code and tool in a turn; return what was told, and True if this is news."""
     if finding is None or (finding.detector, finding.subject) in raised:
         return raised, False
@@ -298,8 +298,8 @@ def begin_turn(ctx: AgentContext, options: AgentSettings) -> None:
     """Begin counting again in the guardrail and in rounds, since the person spoke."""
     guardrail, rounds = ctx.memory.guardrail, ctx.memory.rounds
     if options.guardrail is not None and guardrail is not None:
-        ctx.tell(_over(guardrail.raised, "Another turn has begun."))
+        ctx.tell(_clear_findings(guardrail.raised, "Another turn has begun."))
         ctx.remember(guardrail=None)
     if options.rounds is not None and rounds is not None:
-        ctx.tell(_over(rounds.raised, "Another turn has begun."))
+        ctx.tell(_clear_findings(rounds.raised, "Another turn has begun."))
         ctx.remember(rounds=RoundMemory(places=rounds.places))

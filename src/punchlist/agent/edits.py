@@ -1,4 +1,4 @@
-"""Changes that do not come from the model: a person's edits, undoing them, and lists from elsewhere."""
+"""Apply changes that do not come from the model: a person's edits, their undo, and imported lists."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, cast, get_args
 
 from msgspec.structs import replace
 
-from punchlist.agent.grading import claims, graded, judge_claims
+from punchlist.agent.grading import add_grades, find_claims, judge_claims
 from punchlist.agent.handle import Handle, check_name
 from punchlist.core import commands as do
 from punchlist.core.apply import Applied, apply, items_known_to_agent
@@ -61,8 +61,12 @@ class Edits(Handle):
             if not any(kind in _CLAIMS for kind, _ in applied.events):
                 return applied
             if is_person:  # a person's word confirms a completion
-                return graded(applied, [(claim, "confirmed") for claim in claims(row.state.todos, applied.events)])
-            return graded(applied, judge_claims(tx, row, applied)) if tx.memory.load(row.number).watched else applied
+                return add_grades(
+                    applied, [(claim, "confirmed") for claim in find_claims(row.state.todos, applied.events)]
+                )
+            return (
+                add_grades(applied, judge_claims(tx, row, applied)) if tx.memory.load(row.number).watched else applied
+            )
 
         return self._write(decide, by=by)
 
@@ -114,7 +118,7 @@ class Edits(Handle):
             return applied
 
         applied = self._board.store.transact(work)
-        self._changed()
+        self._notify_changed()
         return applied.state.todos
 
 

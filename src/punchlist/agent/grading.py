@@ -1,4 +1,4 @@
-"""Completions are graded in the transaction that writes them, and anew when later facts say otherwise."""
+"""Grade completions in the transaction that writes them, and again when later reports contradict them."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from punchlist.store import AgentRow, Transaction
 from punchlist.tasks.grading import (
     CALLS_LOOKED_AT,
     UNSOUND,
-    contradicted,
-    named_item,
+    contradiction_sentence,
+    item_name,
     work_after,
     work_on,
     work_on_task,
@@ -39,8 +39,8 @@ class Claim(NamedTuple):
     draft: Draft
 
 
-def claims(before: TodoList, drafts: Iterable[Draft]) -> list[Claim]:
-    """The completions among the events of a write; also of items that its dialect took off the list at once."""
+def find_claims(before: TodoList, drafts: Iterable[Draft]) -> list[Claim]:
+    """Return the completions among the events of a write; also of items that its dialect removed at once."""
     found: list[Claim] = []
     for draft in drafts:
         if draft.kind == "item.completed":
@@ -52,8 +52,8 @@ def claims(before: TodoList, drafts: Iterable[Draft]) -> list[Claim]:
     return found
 
 
-def graded(applied: Applied, given: Collection[tuple[Claim, str]]) -> Applied:
-    """Put these grades into the items and the events of a change, which nobody else holds yet."""
+def add_grades(applied: Applied, given: Collection[tuple[Claim, str]]) -> Applied:
+    """Add these grades to the items and events of a change, in place: no other code holds them yet."""
     if not given:
         return applied
     grades = {claim.item.id: one for claim, one in given}
@@ -97,7 +97,7 @@ def _may_be_lost(tx: Transaction, row: AgentRow, item: TodoItem) -> bool:
 def judge_claims(tx: Transaction, row: AgentRow, applied: Applied) -> list[tuple[Claim, str]]:
     """Return each completion of a change with its grade, but for those that cannot be judged."""
     given: list[tuple[Claim, str]] = []
-    for claim in claims(row.state.todos, applied.events):
+    for claim in find_claims(row.state.todos, applied.events):
         found = grade(_work_with_evidence(tx, row, applied.state.todos.plan_id, claim.item))
         if found != "asserted" or not _may_be_lost(tx, row, claim.item):
             given.append((claim, found))
@@ -110,8 +110,8 @@ def refusal(given: Iterable[tuple[Claim, str]]) -> Problem | None:
     if not bad:
         return None
     text = (
-        f"Not accepted as completed: {_listed(bad)}. Do the work or run a check while the item is in progress, then "
-        "send this again. Nothing was changed."
+        f"Not accepted as completed: {_list_claims(bad)}. Do the work or run a check while the item is in progress, "
+        "then send this again. Nothing was changed."
     )
     return Problem("not_grounded", text, fatal=True, data={"items": [claim.item.id for claim, _ in bad]})
 
@@ -122,7 +122,7 @@ def doubt(given: Iterable[tuple[Claim, str]]) -> Problem | None:
     if not bad:
         return None
     data = {"items": [claim.item.id for claim, _ in bad]}
-    return Problem("graded", f"Completed, but not borne out: {_listed(bad)}.", data=data)
+    return Problem("graded", f"Completed, but not borne out: {_list_claims(bad)}.", data=data)
 
 
 def regrade_after(tx: Transaction, row: AgentRow, call: ToolCall, now: datetime, *, failed: bool) -> None:
@@ -212,7 +212,7 @@ def contradictions(tx: Transaction, row: AgentRow, ids: Collection[str]) -> list
         if item.id in ids and item.status is Status.COMPLETED and item.grade == "contradicted":
             own = _work_with_evidence(tx, row, todos.plan_id, item)
             later = work_after(tx, row.number, item_key(todos.plan_id, item.id))
-            said.append(contradicted(item.id, item.content, combined(own, [later])))
+            said.append(contradiction_sentence(item.id, item.content, combined(own, [later])))
     return said
 
 
@@ -225,11 +225,13 @@ def task_contradictions(tx: Transaction, agent: AgentRow, found: Iterable[Event]
             continue
         key = task_key(name, number)
         own = work_on_task(tx, {agent.number, row.agent}, key, row.task)
-        said.append(contradicted(number, row.task.subject, combined(own, [work_after(tx, agent.number, key)])))
+        said.append(
+            contradiction_sentence(number, row.task.subject, combined(own, [work_after(tx, agent.number, key)]))
+        )
     return said
 
 
-def _listed(bad: Iterable[tuple[Claim, str]]) -> str:
-    named = [f"{named_item(claim.item.id, claim.item.content)} ({UNSOUND.get(one, one)})" for claim, one in bad]
+def _list_claims(bad: Iterable[tuple[Claim, str]]) -> str:
+    named = [f"{item_name(claim.item.id, claim.item.content)} ({UNSOUND.get(one, one)})" for claim, one in bad]
     more = f"; and {len(named) - 10} more" if len(named) > 10 else ""
     return "; ".join(named[:10]) + more

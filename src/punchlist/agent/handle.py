@@ -1,4 +1,4 @@
-"""The base of an agent's handle: its identity and settings, its row in the store, and how its steps are run."""
+"""Hold an agent's identity and settings, load its row, and run its steps in transactions."""
 
 from __future__ import annotations
 
@@ -285,7 +285,7 @@ class Handle:
         start = clean(label[: 10 * _LONGEST_LABEL], lines=False).text  # redacting all of a long prompt would be slow
         return cut(redact(start, self._policy.secrets), _LONGEST_LABEL)
 
-    def _changed(self) -> None:
+    def _notify_changed(self) -> None:
         """Tell the observers of the board that the list changed."""
         self._board.changed(self)
 
@@ -324,7 +324,7 @@ class Handle:
                 self._sync_task_list()
             return self._transact(work, settles=True)
         except Exception:
-            return self._failed(otherwise)
+            return self._log_failure(otherwise)
 
     def _take_report(self, work: Callable[[AgentContext], T], otherwise: T) -> T:
         """Run a step that a host reports: where it cannot be recorded, it is dropped and counted."""
@@ -332,7 +332,7 @@ class Handle:
             return self._transact(work)
         except Exception:
             lost_reports(self._board.store).add(self.session, self.name, self._board.now())
-            return self._failed(otherwise)
+            return self._log_failure(otherwise)
 
     def _transact(self, work: Callable[[AgentContext], T], *, settles: bool = False) -> T:
         settled: list[str] = []
@@ -349,12 +349,12 @@ class Handle:
             self._board.tasks_changed(name)
         return result
 
-    def _failed(self, otherwise: T) -> T:
-        """Log the exception that was caught; return what to say in its place."""
+    def _log_failure(self, otherwise: T) -> T:
+        """Log the caught exception; return the fallback."""
         _log.exception("a step of %s in session %s met a fault and was left out", self.name, self.session)
         return otherwise
 
-    def _alive(self) -> None:
+    def _send_heartbeat(self) -> None:
         """Renew the leases of the agent's tasks by a heartbeat, once a second at most."""
         now = self._board.now()
         if self._alive_at is not None and now - self._alive_at < _A_SECOND:
@@ -366,7 +366,7 @@ class Handle:
             if row is not None:
                 tx.renew(row, now)
 
-        with suppress(StoreError):  # whoever calls has nothing to write
+        with suppress(StoreError):  # the caller has nothing to write
             self._board.store.transact(work, durable=False, wait=REPORT_WAIT)
 
 

@@ -1,4 +1,4 @@
-"""Look at agents from outside: who is silent, who helps whom, what they are at, and what became of the work."""
+"""Find silent agents, helpers of open items, and the agents' current work."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class CurrentWorks(Handle):
 
 
 class Stall(NamedTuple):
-    """An agent of which nothing has been heard for too long."""
+    """An agent without output for too long."""
 
     project: str
     session: str
@@ -60,17 +60,17 @@ class Stall(NamedTuple):
     since: datetime
 
 
-def stalled(store: Store, now: datetime, *, project: str | None) -> Sequence[Stall]:
-    """Return the agents that are silent now, the longest first; also those who were told of before."""
+def find_stalls(store: Store, now: datetime, *, project: str | None) -> Sequence[Stall]:
+    """Return the agents that are silent now, the longest first; reported stalls included."""
     options, agents = board_timings(), store.read(lambda tx: tx.memory.all(project=project))
     found = [stall for agent in agents if (stall := _find_stall(agent, now, options)) is not None]
     return sorted(found, key=lambda stall: stall.since)
 
 
-def listened(
+def load_stall_states(
     store: Store, session: str, agents: Collection[str]
 ) -> Mapping[str, tuple[StallState | None, StallOptions]]:
-    """Return how far each of these agents got, None if its silence says nothing, and the timings that hold for it."""
+    """Return the stall state of each of these agents, None if its silence means nothing, and its timings."""
     otherwise = board_timings()
 
     def read(tx: Transaction, name: str) -> tuple[StallState | None, StallOptions]:
@@ -85,10 +85,12 @@ def listened(
 
 
 def tell_stalls(store: Store, now: datetime) -> int:
-    """Make an event of each stall that is new; return how many there were."""
+    """Record an event for each new stall; return their number."""
     options, agents = board_timings(), store.read(lambda tx: tx.memory.all())
     new = [agent for agent in agents if _check(agent, now, options)[1] is not None]
-    return store.transact(lambda tx: sum(_tell(tx, one, now, options) for one in new), durable=False) if new else 0
+    return (
+        store.transact(lambda tx: sum(_record_stall(tx, one, now, options) for one in new), durable=False) if new else 0
+    )
 
 
 def _check(agent: RememberedAgent, now: datetime, options: StallOptions) -> tuple[StallState | None, Finding | None]:
@@ -106,8 +108,8 @@ def _find_stall(agent: RememberedAgent, now: datetime, options: StallOptions) ->
     return Stall(agent.project, agent.session, agent.agent, finding, state.alive_at)
 
 
-def _tell(tx: Transaction, known: RememberedAgent, now: datetime, options: StallOptions) -> bool:
-    """Look again, now that nobody else writes. What is said of an agent replaces what was said before."""
+def _record_stall(tx: Transaction, known: RememberedAgent, now: datetime, options: StallOptions) -> bool:
+    """Check again under the lock, and record the stall. It replaces one that was reported before."""
     row = tx.agent(known.session, known.agent)
     if row is None:
         return False
@@ -124,11 +126,11 @@ def _tell(tx: Transaction, known: RememberedAgent, now: datetime, options: Stall
 # Subagents at work.
 
 Helpers = Mapping[str, Mapping[str, tuple[str, ...]]]
-"""By the name of the agent, and by the id of its item, who was started for it and has not finished."""
+"""Names of unfinished subagents, by the name of the parent and the id of the item they were started for."""
 
 
-def helpers(store: Store, now: datetime, session: str) -> Helpers:
-    """Of all agents of a session. Who has said nothing for as long as anybody is watched is at work no more."""
+def find_helpers(store: Store, now: datetime, session: str) -> Helpers:
+    """Find the helpers of all agents of a session. An agent silent for longer than its watch is not at work."""
     longest = timedelta(seconds=board_timings().lifetime)
 
     def at_work(tx: Transaction, child: ChildRow) -> bool:
@@ -138,13 +140,15 @@ def helpers(store: Store, now: datetime, session: str) -> Helpers:
     def look(tx: Transaction) -> Helpers:
         busy = {child.number: child for child in tx.memory.children(session) if at_work(tx, child)}
         parents = dict.fromkeys(child.parent for child in busy.values())
-        return {name: found for name in parents if (found := _helped(tx, session, name, busy))}
+        return {name: found for name in parents if (found := _find_helped_items(tx, session, name, busy))}
 
     return store.read(look)
 
 
-def _helped(tx: Transaction, session: str, name: str, busy: Mapping[int, ChildRow]) -> dict[str, tuple[str, ...]]:
-    """The open items of one agent's present list, with those who are busy with them."""
+def _find_helped_items(
+    tx: Transaction, session: str, name: str, busy: Mapping[int, ChildRow]
+) -> dict[str, tuple[str, ...]]:
+    """Return the open items of one agent's current list, with the agents at work on them."""
     row = tx.agent(session, name)
     if row is None:
         return {}

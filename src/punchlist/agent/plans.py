@@ -1,4 +1,4 @@
-"""Plan mode and approval plans: proposed by the agent, decided by a person, kept. A plan is never the todo list."""
+"""Run plan mode and approval plans: the agent proposes, a person decides. A plan is never the todo list."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ class Plans(Handle):
 
         plan = self._decide(decide, by=by, todos=todos)
         if todos:
-            self._changed()
+            self._notify_changed()
         return plan
 
     def reject_plan(self, reason: str, *, by: str = "user", revision: int | None = None) -> Plan:
@@ -226,7 +226,7 @@ class Plans(Handle):
     def plan_delta(self, text: str, *, turn: str) -> str:
         """Take a piece of an assistant's message; return what a person is to see of it. Outside plan mode: all."""
         stream = self._stream_of(turn)
-        self._alive()
+        self._send_heartbeat()
         if not self._streams:
             stream.fed = True
             return text
@@ -240,7 +240,7 @@ class Plans(Handle):
         waited before it waits again. Raises `PlanRefused` for an empty or too long plan.
         """
         stream = self._stream_of(turn)
-        self._alive()
+        self._send_heartbeat()
         if not self._streams:
             left, stream.fed = "" if stream.fed else text, False
             return left, None
@@ -364,7 +364,7 @@ def leave_plan_mode(tx: Transaction, row: AgentRow, *, by: str, now: datetime) -
 
 def load_plan_mode(tx: Transaction, row: AgentRow, entered_at: datetime) -> PlanMode:
     """Return the plan mode of an agent that is in it; `entered_at` stands in where none was recorded."""
-    data = tx.modes.entered(row.number)
+    data = tx.modes.load_entry(row.number)
     return PlanMode(entered_at, "model_requested") if data is None else recorded(data)
 
 

@@ -1,6 +1,6 @@
-"""Questions to people: an item waits for an answer, and the answer reaches the agent once.
+"""Ask people questions: an item waits for an answer, and the answer reaches the agent once.
 
-The board asks here what waits on a person, over all its agents: plans and questions.
+The board lists here the plans and questions of all its agents that wait on a person.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Questions(Handle):
             return made
 
         made = self._board.store.transact(work)
-        self._changed()
+        self._notify_changed()
         return made
 
     def _is_task(self, tx: Transaction, row: AgentRow, name: str) -> bool:
@@ -107,7 +107,7 @@ class Questions(Handle):
             return answered
 
         answered = self._board.store.transact(work)
-        self._changed()
+        self._notify_changed()
         return answered
 
     def take_answers(self) -> str | None:
@@ -116,7 +116,7 @@ class Questions(Handle):
         It is given once: the caller puts it before the model.
         """
         row = self._row()
-        if row is None or not self._board.store.read(lambda tx: tx.questions.answered(row.number)):
+        if row is None or not self._board.store.read(lambda tx: tx.questions.find_answered(row.number)):
             return None
         return self._board.store.transact(lambda tx: take_answers(tx, row))
 
@@ -166,7 +166,7 @@ def _find_item(todos: TodoList, name: str) -> TodoItem | None:
 
 def waiting_plans(store: Store, now: datetime, project: str | None) -> Sequence[PlanRow]:
     """Return the plans that wait for a decision, the one proposed first at the front."""
-    rows = store.read(lambda tx: tx.plans.proposed())
+    rows = store.read(lambda tx: tx.plans.find_proposed())
     found = [row for row in rows if row.plan.waits(now) and project in (None, row.project)]
     return sorted(found, key=lambda row: row.plan.proposed_at or _UNKNOWN)
 
@@ -196,7 +196,7 @@ def resolve_message(store: Store, message: str, *, by: str, now: Callable[[], da
     if call is None:
         return False
     if isinstance(call, Invalid):
-        raise PlanRefused(problem="A rejection needs a reason; write `reason=…` behind the id of the plan.")
+        raise PlanRefused(problem="A rejection needs a reason; write `reason=…` after the id of the plan.")
     if not store.transact(lambda tx: resolve_plan(tx, call, now=now(), by=by)):
         raise PlanMissing
     return True

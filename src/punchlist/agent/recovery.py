@@ -121,7 +121,7 @@ class Recovery(Handle):
             calls: dict[str, StoredCall] = {}
             if written is not None:
                 at = min(written.origin.at or now, now)
-                applied = self._recovered(state, written, transcript, at, by=author)
+                applied = self._recover_list(state, written, transcript, at, by=author)
                 known = base.row is not None and tx.call(base.row, key_of(written)) is not None
                 late = not force and (known or _is_late(base.last, written, past.calls))
                 taken = taken or not late or not applied.events
@@ -143,7 +143,7 @@ class Recovery(Handle):
 
         taken = self._board.store.transact(work)
         if changed:
-            self._changed()
+            self._notify_changed()
         if before is not None:
             self._board.adopt(before, self.session, by=author)
         return taken
@@ -161,7 +161,7 @@ class Recovery(Handle):
         if row is not None and row.state.todos.revision:
             return _Base(row.state, row, tx.history.last_write(row))
         state = ListState(TodoList()) if row is None else row.state
-        for session in chain(past.sessions, self._answered(tx, transcript, past.calls)):
+        for session in chain(past.sessions, self._find_answered_sessions(tx, transcript, past.calls)):
             before = tx.agent(session, self.name) if session != self.session else None
             if before is not None and before.state.todos.revision and before.project == self._project:
                 last = tx.history.last_write(before)
@@ -170,15 +170,17 @@ class Recovery(Handle):
                 return _Base(applied.state, before, last, session, applied.events)
         return _Base(state)
 
-    def _answered(self, tx: Transaction, transcript: Transcript, calls: Sequence[TranscriptCall]) -> Iterator[str]:
+    def _find_answered_sessions(
+        self, tx: Transaction, transcript: Transcript, calls: Sequence[TranscriptCall]
+    ) -> Iterator[str]:
         """Yield sessions in which the board answered these calls: a copied transcript has new ids, not new calls."""
         for call in () if transcript.is_store else calls:
             fingerprint = _fingerprint(transcript.dialect, call)
-            session = tx.history.answered(self._project, self.name, call.call_id or "", fingerprint)
+            session = tx.history.find_session_of_call(self._project, self.name, call.call_id or "", fingerprint)
             if session is not None:
                 yield session
 
-    def _recovered(
+    def _recover_list(
         self, state: ListState, written: Written, transcript: Transcript, at: datetime, *, by: str
     ) -> Applied:
         return recover(
@@ -250,7 +252,7 @@ class Recovery(Handle):
                 count += self._record_all(batch[-1:], transcript, durable=not more)
                 batch = more
         if count:
-            self._changed()
+            self._notify_changed()
         return count
 
     def _record_all(self, writes: Sequence[Written], transcript: Transcript, *, durable: bool) -> int:
@@ -355,11 +357,11 @@ class Recovery(Handle):
     def _read_before(self, source: str) -> int:
         """Return where the last reading of this file ended; 0 where it is not the file that it was."""
 
-        def known(tx: Transaction) -> tuple[int, bytes] | None:
+        def load(tx: Transaction) -> tuple[int, bytes] | None:
             where = tx.tasks.find_list(self.task_list)
             return None if where is None else tx.tasks.reading(where, source)
 
-        found = self._board.store.read(known) if os.path.isabs(source) else None
+        found = self._board.store.read(load) if os.path.isabs(source) else None
         if found is None or mark(source, found[0]) != found[1]:
             return 0
         return found[0]
@@ -414,7 +416,7 @@ def _task_result(work: Work, write: TaskWrite) -> TaskResult | None:
         return None
     before = row.task
     if command.delete:
-        work.delete(before.id, fence=before.fence)  # it was done, whoever has the task by now
+        work.delete(before.id, fence=before.fence)  # it was done, no matter which worker has the task now
         return TaskResult(command, before)
     fields = dict(command.fields)
     if before.status in command.unless:

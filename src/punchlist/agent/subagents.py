@@ -1,4 +1,4 @@
-"""A child that works on an item of its parent: found by its label, lit up, and completed where that is wanted."""
+"""Link a child to the item of its parent that its label names; start it, and complete it if the option says so."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from datetime import datetime
 
 from punchlist.agent.detectors import new_stall
 from punchlist.agent.edits import apply_edit
-from punchlist.agent.grading import graded, judge_claims, refusal
+from punchlist.agent.grading import add_grades, judge_claims, refusal
 from punchlist.agent.handle import AgentContext, ancestors
 from punchlist.agent.tool_reports import ToolReports, key_in_focus
 from punchlist.core.commands import Done, Edit, Target
@@ -28,11 +28,11 @@ class Subagents(ToolReports):
         tx, row = ctx.tx, ctx.row
         begun = AgentMemory(awaited=True, stall=new_stall(child, ctx), stall_options=self._settings.stalls)
         tx.memory.save(child.number, begun)
-        item = _named(row, child.label) or key_in_focus(ctx)
+        item = _find_labelled_item(row, child.label) or key_in_focus(ctx)
         tx.memory.save_started_for(child.number, item)
         return item
 
-    def _finished_as_child(self, outcome: str) -> None:
+    def _finish_as_child(self, outcome: str) -> None:
         """Completes the item that this agent was started for, if that was asked for."""
         if outcome != "completed" or not self._settings.complete_by_subagents:
             return
@@ -45,11 +45,11 @@ class Subagents(ToolReports):
             self._board.changed(self._board.handle(parent, session=self.session, project=self._project))
 
     def _complete(self, tx: Transaction, now: datetime) -> str | None:
-        """The name of the parent whose item is completed now, graded by what was seen of it; None if there is none."""
+        """Complete and grade the parent's item; return the parent's name, None if no item is completed."""
         own = tx.agent(self.session, self.name)
         name = None if own is None else tx.memory.parent_of(own.number)
         row = None if name is None else tx.agent(self.session, name)
-        item = None if own is None or row is None else _named(row, own.label).rpartition("/")[2]
+        item = None if own is None or row is None else _find_labelled_item(row, own.label).rpartition("/")[2]
         if row is None or not item:
             return None
         done = Edit((Done(Target(item=item, by="id"), advance=False),))
@@ -59,14 +59,14 @@ class Subagents(ToolReports):
             refused = Draft("list.refused", {"code": problem.code, "problem": problem.text[:500]})
             tx.add_events(row, [refused], by=self.name, at=now)
             return None
-        applied = graded(applied, given)
+        applied = add_grades(applied, given)
         tx.save_list(row, applied.state, unseen=row.unseen, at=now, events=applied.events)
         tx.add_events(row, applied.events, by=self.name, at=now)
         return name
 
 
-def _named(row: AgentRow, label: str | None) -> str:
-    """The key of the one open item that a label names; empty if there is none."""
+def _find_labelled_item(row: AgentRow, label: str | None) -> str:
+    """Return the key of the one open item that a label names; empty without one."""
     item = matching_item(label, row.state.todos.items) if label else None
     return "" if item is None else item_key(row.state.todos.plan_id, item.id)
 

@@ -1,4 +1,4 @@
-"""Record what a host reports of an agent's tool calls: append the event, store the call, run the detectors."""
+"""Record a tool-call report: append its event, match it to its call, run the detectors."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class ToolReports(Turns):
     """Takes reports. They may come late, twice and in any order. None raises: on a fault it is dropped, and logged."""
 
     def tool_started(self, call_id: str | None, name: str, args: Any = None) -> Verdict:
-        """A tool call of the agent begins: what is thought of it, from the calls before. It belongs to the focus.
+        """Record that a tool call begins; return the verdict on it, from the calls before. It belongs to the focus.
 
         Kept are the call's name, a hash of its arguments and a short preview without secrets. Calls without an id are
         told apart by name, the first begun being the first to end.
@@ -64,11 +64,11 @@ class ToolReports(Turns):
         try:
             seen = self._describe(short(name), args)
         except Exception:
-            return self._failed(FINE)
+            return self._log_failure(FINE)
         return self._take_report(lambda ctx: _record_start(ctx, seen, short(call_id or ""), self._settings), FINE)
 
     def tool_updated(self, call_id: str | None, text: str, *, name: str = "") -> None:
-        """A tool call that still runs says something. `name` is needed only for a call that has no id."""
+        """Record output of a tool call that still runs. `name` is needed only for a call that has no id."""
         said, watch = as_text(text), self._settings.watch
         shown = preview(said, watch.previews, own=watch.secrets)
         self._attempt(lambda ctx: _record_update(ctx, short(call_id or ""), short(name), said, shown), None)
@@ -82,7 +82,7 @@ class ToolReports(Turns):
         exit_code: int | None = None,
         name: str = "",
     ) -> None:
-        """A tool call of the agent has ended. `name` is needed only for a call that has no id.
+        """Record that a tool call has ended. `name` is needed only for a call that has no id.
 
         Say how it went: `exit_code`, or else `is_error`. Without either (None is "not told") a check is judged by what
         its result says of itself, and where that says nothing, it proves nothing.
@@ -90,7 +90,7 @@ class ToolReports(Turns):
         self._end(call_id, result, name, "tool.finished", is_error=is_error, exit_code=exit_code)
 
     def tool_failed(self, call_id: str | None, error: Any = None, *, name: str = "") -> None:
-        """A tool call of the agent came to nothing: it was refused, timed out, or its tool broke."""
+        """Record that a tool call failed: it was refused, timed out, or its tool broke."""
         self._end(call_id, error, name, "tool.failed", is_error=True, exit_code=None)
 
     def _end(
@@ -113,35 +113,35 @@ class ToolReports(Turns):
         self._take_report(work, None)
 
     def output(self, text: str) -> None:
-        """The agent said something that people see. Whoever speaks is not stalled."""
+        """Record visible output of the agent. It ends a stall."""
         said = as_text(text)
-        data = {"characters": len(said), **self._shown(said)}
+        data = {"characters": len(said), **self._preview_fields(said)}
 
         def work(ctx: AgentContext) -> None:
             detectors.begin_watch(ctx, self._settings)
             ctx.add(Draft("agent.output", _without_empty(data)))
-            detectors.output_is_alive(ctx)
+            detectors.note_output(ctx)
 
         if said:
             self._attempt(work, None)
 
     def finished(self, text: str = "", *, outcome: Literal["completed", "failed", "cancelled"] = "completed") -> None:
-        """The agent is done. Calls that it left open are given up.
+        """Record that the agent is done. Its open calls are abandoned.
 
         Where its label names an open item of its parent, that item is completed, if the parent was told to do so by
         `complete_by_subagents`, and the agent finished well.
         """
-        data = {"outcome": outcome, **self._shown(as_text(text))}
+        data = {"outcome": outcome, **self._preview_fields(as_text(text))}
 
         def work(ctx: AgentContext) -> None:
             detectors.begin_watch(ctx, self._settings)
             self._end_turn(ctx, Draft("agent.finished", _without_empty(data)))
 
         self._attempt(work, None)
-        self._finished_as_child(outcome)
+        self._finish_as_child(outcome)
 
     def compacted(self) -> None:
-        """The agent's context was compacted: whether it now does again what it did before is watched closely."""
+        """Record that the agent's context was compacted; watch the next calls closely for repetition."""
         options = self._settings.loops
         if options.enabled and options.compaction_window:
             self._attempt(lambda ctx: detectors.watch_compaction(ctx, options), None)
@@ -176,15 +176,15 @@ class ToolReports(Turns):
         facts = start_facts(name, read, kind=kind, changes=touches, watch=options.watch)
         return SeenCall(name, arguments, drifts, is_ours, facts)
 
-    def _shown(self, text: str) -> dict[str, Any]:
-        """Return what is kept of a text that people see: a line, and all of it where that is more."""
+    def _preview_fields(self, text: str) -> dict[str, Any]:
+        """Return the stored fields of a visible text: one line of it, and all of it if that is more."""
         watch = self._settings.watch
         if not watch.previews:
             return {}
         line, whole = preview(text, watch.previews, own=watch.secrets), passage(text, own=watch.secrets)
         return {"preview": line} | ({"text": whole} if whole != line else {})
 
-    def _finished_as_child(self, outcome: str) -> None:
+    def _finish_as_child(self, outcome: str) -> None:
         raise NotImplementedError
 
 
@@ -202,7 +202,7 @@ def _record_start(ctx: AgentContext, seen: SeenCall, call_id: str, options: Agen
     if is_news:
         focus, item = ctx.row.state.todos.focus, key_in_focus(ctx)
         facts = {"call_id": call_id, **seen.facts} | _belongs(item, ctx.memory.done)
-        detectors.report_is_alive(ctx, seen.name)
+        detectors.note_tool_report(ctx, seen.name)
         found += detectors.observe_work(ctx, "" if focus is None else focus.id, options.staleness)
         seq = ctx.add(Draft("tool.started", facts))
         call = call_from("tool.started", facts, ctx.now, seq)
@@ -329,7 +329,7 @@ def _record_end(
             data["seconds"] = round(max(0.0, (ctx.now - started.started.at).total_seconds()), 3)
         if options.loops.enabled and is_first and row.seq:
             row = detectors.record_outcome(ctx, row, result, has_failed, options.loops)
-        detectors.report_is_alive(ctx, known.name)
+        detectors.note_tool_report(ctx, known.name)
         seq = ctx.add(Draft(kind, data))
         report = call_from(kind, data, ctx.now, seq)
         call = joined(known, report) if row.seq else report
@@ -364,7 +364,7 @@ def _record_update(ctx: AgentContext, call_id: str, name: str, said: str, shown:
     if told is not None:
         call = joined(call, ToolCall(id=call.id, told=told))
         ctx.tx.tool_calls.save(ctx.row.number, replace(row, call=call))
-    detectors.heartbeat(ctx, call.name, watched=True)
+    detectors.note_heartbeat(ctx, call.name, watched=True)
 
 
 # Values from a host.

@@ -1,4 +1,4 @@
-"""Speak to the model in the rhythm of a conversation: the host says what happens, and gets what to put before it.
+"""Decide per turn what the model is told: the host reports a step and gets the texts to inject.
 
 Each step reads the agent's memory, decides, and writes it, in one small transaction.
 """
@@ -43,7 +43,7 @@ class Turns(Handle):
     """Nothing here raises: on a fault it changes nothing, says nothing, and logs."""
 
     def user_turn(self) -> None:
-        """The person spoke: tries of the stop guard and reminders of the last prompt are forgotten.
+        """Note that the person spoke: forget the stop guard's tries and the reminders of the last prompt.
 
         A run begins: calls of before are no part of a loop any more.
         """
@@ -67,7 +67,7 @@ class Turns(Handle):
                 detectors.end_round(ctx, self._settings.rounds)
             others = ctx.memory.guidance.others
             memory = self._hear(ctx, ctx.memory.guidance)
-            outcome = self._with_answers(ctx, decide_after_turn(memory, self._seen(ctx, tools), self._rules))
+            outcome = self._with_answers(ctx, decide_after_turn(memory, self._load_situation(ctx, tools), self._rules))
             others = max(sum(not is_own(name, self._tool_names) for name in tools), others)
             self._tell(ctx, outcome)
             self._account(ctx, outcome, turn=size_of_tools(self.tools), others=others, own=bool(tools) and not others)
@@ -87,7 +87,9 @@ class Turns(Handle):
             memory = ctx.memory.guidance
             outcome = self._with_answers(ctx, TurnDecision(memory))
             if not outcome.said:
-                outcome = decide_at_stop(memory, self._seen(ctx), self._rules, last_text=text, background=background)
+                outcome = decide_at_stop(
+                    memory, self._load_situation(ctx), self._rules, last_text=text, background=background
+                )
             if not outcome.said and not background:
                 self._turn_over(ctx)
             if outcome.memory is memory and not outcome.said:
@@ -176,18 +178,18 @@ class Turns(Handle):
             regrade_after(tx, ctx.row, replace(row.call, outcome="abandoned"), ctx.now, failed=True)
 
     def _assistant_spoke(self, ctx: AgentContext) -> None:
-        """Take in an assistant message, which is a heartbeat."""
+        """Note an assistant message, which is a heartbeat."""
         memory = ctx.memory
         if memory.watched or memory.awaited:
-            detectors.heartbeat(ctx, "assistant_turn", watched=memory.watched)
+            detectors.note_heartbeat(ctx, "assistant_turn", watched=memory.watched)
         if memory.awaited:
             ctx.remember(awaited=False)
 
-    def _seen(self, ctx: AgentContext, tools: list[str] | None = None) -> Situation:
+    def _load_situation(self, ctx: AgentContext, tools: list[str] | None = None) -> Situation:
         row, dialect = ctx.row, self._dialect
         planning = row.mode == "plan"
         todos, out_of_reach = self._current(ctx)
-        entered = (ctx.tx.modes.entered(row.number) or {}) if planning else {}
+        entered = (ctx.tx.modes.load_entry(row.number) or {}) if planning else {}
         return Situation(
             todos=todos,
             beyond=out_of_reach,

@@ -17,7 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from punchlist.agent import Agent
-from punchlist.agent.overview import listened
+from punchlist.agent.overview import load_stall_states
 from punchlist.board import Board, parse_cursor
 from punchlist.bridges.changes import ListDelta, change
 from punchlist.bridges.lists import Lists, Look, event_text, looking_into, pass_on
@@ -292,7 +292,7 @@ def listening_to(board: Board, session: str) -> Listen:
     """Return a function that asks a board about the silence of a session's agents."""
 
     def listen(agents: Collection[str]) -> Mapping[str, Listened]:
-        found = listened(board.store, session, agents)
+        found = load_stall_states(board.store, session, agents)
         return {name: Listened(state, options) for name, (state, options) in found.items()}
 
     return listen

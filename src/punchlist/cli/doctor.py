@@ -191,7 +191,7 @@ def check_file_system(path: str, mounts: str = "/proc/mounts") -> Checkup:
 def _check_lock(path: str) -> Checkup:
     lock = SidecarLock(f"{path}.lock", timeout=_LOCK_SECONDS)
     try:
-        with lock.held():
+        with lock.hold():
             return Checkup("lock", "ok", "free")
     except StoreBusy:
         holder = find_lock_holder(f"{path}.lock")

@@ -1,4 +1,4 @@
-"""Flows: work in named steps that survives restarts, waits for times, events or people, and belongs to a session."""
+"""Run flows: work in named steps that survives restarts and waits for times, events or people; each has a session."""
 
 from punchlist.core.flow import Flow, FlowStatus, FlowStep, WaitCondition, owner_key
 from punchlist.flows.handle import Flows, TickReport

@@ -1,4 +1,4 @@
-"""A handle on the flows of a board."""
+"""Read and change the flows of a board, each call in its own transaction."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class TickReport(Struct, frozen=True):
     errors: int = 0
 
 
-def _transacted(verb: Callable[Concatenate[FlowWork, P], T]) -> Callable[Concatenate[Flows, P], T]:
+def _run_in_transaction(verb: Callable[Concatenate[FlowWork, P], T]) -> Callable[Concatenate[Flows, P], T]:
     """Return a method of `Flows` that runs a verb of `FlowWork` in a transaction of its own."""
 
     @wraps(verb)
@@ -90,7 +90,7 @@ class Flows:
         return FlowWork(tx, now=now, by=self.by, agent=row)
 
     def _change(self, work: Callable[[FlowWork], T]) -> T:
-        """Run a change; once more if another process changed the flow meanwhile, but not for a wrong revision."""
+        """Run a change; retry if another process changed the flow meanwhile, but not for a wrong revision."""
         try:
             return self._once(work)
         except FlowRevisionMismatch as error:
@@ -165,36 +165,36 @@ class Flows:
 
     def create_managed(self, controller_id: str, goal: str, **fields: Unpack[NewFlow]) -> Flow:
         """Create a flow that does not run yet. For `fields` see `NewFlow`."""
-        new = _named(fields)
+        new = _assign_id(fields)
         return self._change(lambda work: work.create_managed(controller_id, goal, **new))
 
     def create_mirrored(self, controller_id: str, goal: str, **fields: Unpack[NewFlow]) -> Flow:
         """Create a flow whose work runs elsewhere: it is running at once."""
-        new = _named(fields)
+        new = _assign_id(fields)
         return self._change(lambda work: work.create_mirrored(controller_id, goal, **new))
 
-    start_running = _transacted(FlowWork.start_running)
-    set_waiting = _transacted(FlowWork.set_waiting)
+    start_running = _run_in_transaction(FlowWork.start_running)
+    set_waiting = _run_in_transaction(FlowWork.set_waiting)
 
     def resume(self, id: str, state_patch: Any = None, *, revision: int | None = None) -> Flow:
         """Resume a flow, whatever it waits for; the patch is merged into its state."""
         patch = None if state_patch is None else (state_patch,)
         return self._change(lambda work: work.resume(id, patch, revision=revision))
 
-    try_resume_external = _transacted(FlowWork.try_resume_external)
+    try_resume_external = _run_in_transaction(FlowWork.try_resume_external)
 
     def finish(self, id: str, final_state: Any = None, *, revision: int | None = None) -> Flow:
         """Finish a flow; the last patch is merged into its state. Flows that come after it may begin."""
         patch = None if final_state is None else (final_state,)
         return self._change(lambda work: work.finish(id, patch, revision=revision))
 
-    fail = _transacted(FlowWork.fail)
-    request_cancel = _transacted(FlowWork.request_cancel)
-    cancel = _transacted(FlowWork.cancel)
-    update_state = _transacted(FlowWork.update_state)
-    come_after = _transacted(FlowWork.come_after)
-    come_freely = _transacted(FlowWork.come_freely)
-    record_step_observation = _transacted(FlowWork.record_step_observation)
+    fail = _run_in_transaction(FlowWork.fail)
+    request_cancel = _run_in_transaction(FlowWork.request_cancel)
+    cancel = _run_in_transaction(FlowWork.cancel)
+    update_state = _run_in_transaction(FlowWork.update_state)
+    come_after = _run_in_transaction(FlowWork.come_after)
+    come_freely = _run_in_transaction(FlowWork.come_freely)
+    record_step_observation = _run_in_transaction(FlowWork.record_step_observation)
 
     # By itself.
 
@@ -246,13 +246,13 @@ def _move_on(work: FlowWork, id: str) -> Literal["resume", "cancel"] | None:
             work.cancel(id)
             return "cancel"
         case "resume":
-            work.settled(row)
+            work.settle(row)
             return "resume"
         case _:
             return None
 
 
-def _named(fields: NewFlow) -> NewFlow:
+def _assign_id(fields: NewFlow) -> NewFlow:
     """Return the fields with an id, so that a second run of the transaction makes the same flow."""
     new = fields.copy()
     new["id"] = fields.get("id") or str(uuid4())

@@ -79,7 +79,7 @@ class FlowModelCall:
                 )
                 return FlowResult(command, work.start_running(flow.id))
             case ListFlows():
-                rows = [work.settled(row) for row in work.flows.of_owner(self._owner)]
+                rows = [work.settle(row) for row in work.flows.of_owner(self._owner)]
                 return FlowResult(command, flows=tuple(row.flow for row in rows))
             case _:
                 row = work.find(command.flow)

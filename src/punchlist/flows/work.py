@@ -1,4 +1,4 @@
-"""Everything that can be done to flows within one transaction: each change is one revision and one event."""
+"""Change flows within one transaction: each change is one revision and one event."""
 
 from __future__ import annotations
 
@@ -76,9 +76,9 @@ class FlowWork:
     def find(self, id: str) -> FlowRow | None:
         """Return the flow, running if its timer is over. `id` is in its usual spelling."""
         row = self.flows.find(id)
-        return None if row is None else self.settled(row)
+        return None if row is None else self.settle(row)
 
-    def settled(self, row: FlowRow) -> FlowRow:
+    def settle(self, row: FlowRow) -> FlowRow:
         if not is_wait_over(row.flow, self.now):
             return row
         return self.write(row, rules.resume(row.flow, self.now), "resumed", by="", state_patch=None)
@@ -114,11 +114,11 @@ class FlowWork:
 
     def create_managed(self, controller_id: str, goal: str, **fields: Unpack[NewFlow]) -> Flow:
         """Create a flow that does not run yet. If a flow of that `id` exists, return it."""
-        flow = self._described(controller_id, goal, fields)
+        flow = self._make_flow(controller_id, goal, fields)
         known = self.flows.find(flow.id)
-        return self._added(flow, fields.get("after", ())).flow if known is None else _check_same(known.flow, flow)
+        return self._add(flow, fields.get("after", ())).flow if known is None else _check_same(known.flow, flow)
 
-    def _described(self, controller_id: str, goal: str, fields: NewFlow) -> Flow:
+    def _make_flow(self, controller_id: str, goal: str, fields: NewFlow) -> Flow:
         agent, clean = self.agent, self.cleaner
         owner, origin, wanted = fields.get("owner_session_key"), fields.get("requester_origin"), fields.get("id")
         if owner is None:
@@ -137,7 +137,7 @@ class FlowWork:
             updated_at=self.now,
         )
 
-    def _added(self, flow: Flow, after: Iterable[str]) -> FlowRow:
+    def _add(self, flow: Flow, after: Iterable[str]) -> FlowRow:
         agent = self.agent
         if agent is not None and flow.owner_session_key != owner_key(agent.name, agent.session):
             agent = None  # it belongs to another session
@@ -223,15 +223,15 @@ class FlowWork:
         """Make a flow that has not begun wait for another one; raise `FlowCycle`, which names the cycle."""
         row, other = self.row(id), self.row(before)
         rules.check_not_started(row.flow)
-        return self._relinked(row, other, "linked") if self.flows.link(row, other) else row.flow
+        return self._record_link(row, other, "linked") if self.flows.link(row, other) else row.flow
 
     def come_freely(self, id: str, before: str) -> Flow:
         """Remove such a dependency."""
         row, other = self.row(id), self.row(before)
         rules.check_not_started(row.flow)
-        return self._relinked(row, other, "unlinked") if self.flows.unlink(row, other) else row.flow
+        return self._record_link(row, other, "unlinked") if self.flows.unlink(row, other) else row.flow
 
-    def _relinked(self, row: FlowRow, other: FlowRow, kind: str) -> Flow:
+    def _record_link(self, row: FlowRow, other: FlowRow, kind: str) -> Flow:
         self.tell(row, kind, before=other.flow.id)
         return self.row(row.flow.id).flow
 

@@ -1,4 +1,4 @@
-"""The store of a board: state and events, in SQLite, on disk or in memory."""
+"""Store a board's state and events in SQLite, on disk or in memory."""
 
 from punchlist.store.agents import AgentRow, Durability, ListRow, SessionRow
 from punchlist.store.files import store_path

@@ -1,7 +1,7 @@
-"""Agents, their lists and sessions as rows.
+"""Encode and decode the rows of agents, their lists and sessions.
 
-A list is stored whole now and then, and next to that the changes since: so a write stores its changes and not the whole
-list once more, and one row still holds all that a reader needs.
+A row holds a list as it was at some revision, and the changes after that. So a write stores only its changes, and a
+reader still needs only one row.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def read_list(columns: Columns) -> TodoList:
 
 
 def append_changes(since: bytes | None, events: Iterable[Draft], revision: int) -> bytes | None:
-    """Return the changes with these events behind them; None if the list has to be stored whole."""
+    """Return the changes with these events after them; None if the list has to be stored whole."""
     new = _encode_changes(events)
     after = new if since is None else since + new
     if not new or len(after) > _LONGEST or revision % SNAPSHOT_EVERY == 0:

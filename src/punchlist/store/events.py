@@ -1,4 +1,4 @@
-"""The rows of the log: events in the order of their numbers, each with a checksum."""
+"""Append and read the rows of the log: events in order of their numbers, each with a checksum."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class ListHistory:
         found = self._queries.one("snapshot_before", {"agent": number, "upto": revision})
         start, todos = (0, TodoList()) if found is None else readable(lambda row: _snapshot(number, row), found)
         for row in self._queries.all("events_of_list", {"agent": number, "after": start, "upto": revision}):
-            todos = readable(lambda row, todos=todos: _folded(todos, row), row)
+            todos = readable(lambda row, todos=todos: _fold_row(todos, row), row)
         return todos if todos.revision == revision else None
 
     def last_change(self, number: int, by: str) -> int | None:
@@ -96,14 +96,14 @@ class ListHistory:
         writes = [write for write in (written, confirmed) if write is not None]
         return max(writes, key=lambda write: write.at, default=None)
 
-    def answered(self, project: str, name: str, call_id: str, fingerprint: bytes) -> str | None:
-        """Return the project's session in which an agent of that name has a list, and had this very call answered."""
+    def find_session_of_call(self, project: str, name: str, call_id: str, fingerprint: bytes) -> str | None:
+        """Return the project's session in which an agent of that name has a list and got this call answered."""
         values = {"project": project, "name": name, "call_id": call_id, "fingerprint": fingerprint}
         found = self._queries.one("answered", values)
         return None if found is None else found[0]
 
-    def wiped(self, agent: AgentRow, plan_id: str) -> tuple[int, int] | None:
-        """Count the items of a plan that its dialect cleared when they were done; and the revision of the last time."""
+    def count_wiped(self, agent: AgentRow, plan_id: str) -> tuple[int, int] | None:
+        """Count the items of a plan that its dialect cleared when done; return the last such revision too."""
         first = plan_id.removeprefix("p")
         if not first.isdecimal():
             return None
@@ -113,7 +113,7 @@ class ListHistory:
         return sum(len(readable(records.decode_data, data)["ids"]) for _, data in found), found[-1][0]
 
 
-def _folded(todos: TodoList, row: Any) -> TodoList:
+def _fold_row(todos: TodoList, row: Any) -> TodoList:
     seq, at, kind, by, number, revision, version, total, data = row
     check_row(total, event_head(seq, at, kind, by, number, revision, version), data)
     return fold(todos, kind, records.decode_data(data))
@@ -135,7 +135,7 @@ def _write(row: Any) -> LastWrite:
 
 
 class LogQueries:
-    """Reads the log of an agent, a session or a project, and keeps marks: the events up to which somebody has read."""
+    """Reads the log of an agent, a session or a project, and stores marks: the events up to which a reader has read."""
 
     def __init__(self, rows: Queries) -> None:
         self._rows = rows
@@ -179,7 +179,7 @@ class LogQueries:
         return found is not None and found[0] == "agent.finished"
 
     def mark(self, name: str) -> int:
-        """Return the event up to which somebody has read, 0 at first."""
+        """Return the event up to which this reader has read, 0 at first."""
         found = self._rows.one("find_mark", (name,))
         return 0 if found is None else found[0]
 

@@ -1,4 +1,4 @@
-"""Flows as rows: each is a task of a list of their own, with a row next to it for what a task does not have."""
+"""Read and write flows as rows: each is a task of its own list, plus a row for the fields that a task lacks."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class FlowRows:
 
     def find(self, id: str) -> FlowRow | None:
         row = self._queries.one("find_flow", {"id": id})
-        return None if row is None else self._loaded(row)
+        return None if row is None else self._load(row)
 
     def like(self, beginning: str, *, limit: int = 10) -> Sequence[str]:
         """Return the ids that begin so."""
@@ -80,9 +80,9 @@ class FlowRows:
         return found[:limit]
 
     def _all(self, name: str, values: Any) -> list[FlowRow]:
-        return [self._loaded(row) for row in self._queries.all(name, values)]
+        return [self._load(row) for row in self._queries.all(name, values)]
 
-    def _loaded(self, row: Any) -> FlowRow:
+    def _load(self, row: Any) -> FlowRow:
         number, name, owner, session, status, total = row
         check_row(total, f"{number} {name}", owner.encode())
         task = self._tasks.get(number)
@@ -124,9 +124,9 @@ class FlowRows:
             raise FlowRevisionMismatch(id=flow.id, expected=row.flow.revision, actual=OVERTAKEN) from error
         values = {"status": flow.status.value, "at": records.microseconds(flow.updated_at), "task": before.number}
         self._queries.run("save_flow", values)
-        return FlowRow(saved, row.session, flow), [self._named(before.list, int(each)) for each in readied]
+        return FlowRow(saved, row.session, flow), [self._find_flow_id(before.list, int(each)) for each in readied]
 
-    def _named(self, where: TaskListRow, id: int) -> str:
+    def _find_flow_id(self, where: TaskListRow, id: int) -> str:
         return self._queries.one("flow_of_task", {"list": where.number, "id": id})[0]
 
     def delete(self, row: FlowRow) -> None:
@@ -147,7 +147,7 @@ class FlowRows:
             return self._tasks.add_edge(row.task, before.task)
         except CycleRefused as error:
             steps = str(error.data["path"]).split(" → ")
-            named = [self._named(row.task.list, int(step)) if step.isdecimal() else step for step in steps]
+            named = [self._find_flow_id(row.task.list, int(step)) if step.isdecimal() else step for step in steps]
             raise FlowCycle(flow=row.flow.id, before=before.flow.id, path=" → ".join(named)) from error
 
     def unlink(self, row: FlowRow, before: FlowRow) -> bool:
@@ -172,13 +172,13 @@ class FlowRows:
         return None if found is None else _read_step(row.task.number, found)
 
     def save_step(self, row: FlowRow, step: FlowStep) -> None:
-        total, body = _step.written(f"{row.task.number} {step.run_id}", step)
+        total, body = _step.encode(f"{row.task.number} {step.run_id}", step)
         at = records.microseconds(step.created_at)
         self._queries.run("save_flow_step", (row.task.number, step.run_id, at, total, body))
 
 
 def _read_step(flow: int, row: Any) -> FlowStep:
-    return readable(lambda row: _step.read(f"{flow} {row[0]}", row[1], row[2]), row)
+    return readable(lambda row: _step.decode(f"{flow} {row[0]}", row[1], row[2]), row)
 
 
 def _task_of(flow: Flow, known: Task | None, *, by: str = "", name: str | None = None) -> Task:

@@ -51,7 +51,7 @@ def inspect(path: str) -> Inspection:
 
 
 def count_old_agents(path: str, before: datetime) -> int:
-    """Count the agents of sessions that nobody wrote to since."""
+    """Count the agents of sessions without a write since then."""
     statement = (
         "SELECT count(*) FROM agents WHERE session IN "
         "(SELECT session FROM agents GROUP BY session HAVING max(updated_at) < ?)"
@@ -61,9 +61,9 @@ def count_old_agents(path: str, before: datetime) -> int:
 
 
 @contextmanager
-def _locked(path: str) -> Generator[None]:
+def _hold_lock(path: str) -> Generator[None]:
     lock = SidecarLock(f"{path}.lock", timeout=_LOCK_SECONDS)
-    with closing(lock), lock.held():
+    with closing(lock), lock.hold():
         yield
 
 
@@ -74,7 +74,7 @@ def _reading(path: str) -> Generator[sqlite3.Connection]:
         uri = f"file:{quote(os.fsencode(path))}?mode=ro"
         connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=5)
         try:
-            with nullcontext() if has_shared_memory(path) else _locked(path):
+            with nullcontext() if has_shared_memory(path) else _hold_lock(path):
                 connection.execute("PRAGMA schema_version").fetchone()  # only now SQLite opens the file
             yield connection
         finally:

@@ -1,4 +1,4 @@
-"""The lock file next to the database: one writer at a time over all threads and processes.
+"""Lock the file next to the database: one writer at a time over all threads and processes.
 
 SQLite's own waiting starves writers, and before 3.51.3 several processes that write and checkpoint at once can
 damage a WAL file. So this lock is held by everything that writes, checkpoints, or opens or closes a connection that
@@ -89,7 +89,7 @@ class SidecarLock:
                 raise self._busy(timeout)
             self._hint_that_we_wait(handle, True)
             turn.start()
-            if not turn.came(ends - monotonic()):
+            if not turn.wait(ends - monotonic()):
                 raise self._busy(timeout)
             self._in_a_row = 0
             self._hint_that_we_wait(handle, False)
@@ -106,7 +106,7 @@ class SidecarLock:
                 fcntl.lockf(handle, fcntl.LOCK_SH | fcntl.LOCK_NB if waits else fcntl.LOCK_UN, 1)
 
     def _let_others_in(self) -> None:
-        """Pause if another process waits: the kernel wakes it, but whoever is awake already takes the lock first."""
+        """Pause if another process waits: the kernel wakes it, but a process that is awake takes the lock first."""
         self._in_a_row = 0
         if fcntl is None or self._handle is None or sys.platform != "linux":
             return
@@ -129,7 +129,7 @@ class SidecarLock:
             self.threads.release()
 
     @contextmanager
-    def held(self, timeout: float | None = None) -> Generator[None]:
+    def hold(self, timeout: float | None = None) -> Generator[None]:
         taken = self.acquire(timeout)
         try:
             yield
@@ -151,7 +151,7 @@ class SidecarLock:
 
 
 class _Turn:
-    """A place in the kernel's queue for the lock, kept by a thread that can be left behind."""
+    """A place in the kernel's queue for the lock, held by a thread that can be abandoned."""
 
     def __init__(self, handle: int) -> None:
         self._handle = handle
@@ -179,7 +179,7 @@ class _Turn:
         fcntl.flock(self._handle, fcntl.LOCK_UN)  # explicitly: a forked child may hold the handle too
         os.close(self._handle)
 
-    def came(self, timeout: float) -> bool:
+    def wait(self, timeout: float) -> bool:
         """Wait until the lock is ours; False when the time is up."""
         came = self._came.wait(timeout)
         if self._error is not None:

@@ -1,6 +1,6 @@
-"""One record per agent with all that is remembered of it between two reports. Its size is bounded.
+"""Load and save one record per agent: its memory between two reports, of bounded size.
 
-It is stored in the agent's row, with a checksum behind it, in the transaction that changes it. No process keeps it.
+The record is stored in the agent's row with a checksum, in the transaction that changes it. No process caches it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from punchlist.store.records import RowDamaged
 
 
 class LoopMemory(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The loop detector's state beside the calls themselves, which are rows of `tool_calls`.
+    """The loop detector's state without the calls themselves, which are rows of `tool_calls`.
 
     `since` is the last event before the run: calls recorded up to it count no more. `raised` are findings that hold.
     """
@@ -113,7 +113,7 @@ class ChildRow(NamedTuple):
 
 
 class RememberedAgent(NamedTuple):
-    """An agent with its memory, for whoever looks at many."""
+    """An agent with its memory, for reading many agents at once."""
 
     number: int
     session: str
@@ -130,7 +130,7 @@ class Memories:
 
     def load(self, number: int) -> AgentMemory:
         found = self._rows.one("find_memory", (number,))
-        return NEW if found is None else _decoded(found[0])
+        return NEW if found is None else _decode_memory(found[0])
 
     def save(self, number: int, memory: AgentMemory) -> None:
         self._rows.run("save_memory", (records.seal(_encode(memory)), number))
@@ -144,7 +144,7 @@ class Memories:
         else:
             rows = self._rows.all("memories_of_board", ())
         return [
-            RememberedAgent(number, session, agent, project, _decoded(memory))
+            RememberedAgent(number, session, agent, project, _decode_memory(memory))
             for number, session, agent, project, memory in rows
         ]
 
@@ -175,9 +175,9 @@ class Memories:
         self._rows.run("save_started_for", (item, child))
 
 
-def _decoded(sealed: Any) -> AgentMemory:
+def _decode_memory(sealed: Any) -> AgentMemory:
     try:
-        body = records.unsealed(sealed)
+        body = records.unseal(sealed)
         return NEW if body is None else _decode(body)
     except (TypeError, ValueError, msgspec.MsgspecError) as error:
         raise RowDamaged("the memory of an agent is not what was written") from error

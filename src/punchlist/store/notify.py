@@ -1,7 +1,7 @@
 """Tell followers that something was committed: threads of this process by a condition, other processes by a file.
 
 Each commit writes one byte to the notify file. On Linux the kernel reports that write (inotify); elsewhere listeners
-look at the file's time now and then. A listener holds a shared lock on the file: while nobody does, nothing is
+check the file's time now and then. A listener holds a shared lock on the file. Without a listener nothing is
 written, because a write to a file costs as much as one to the list.
 """
 
@@ -54,7 +54,7 @@ class Notifier:
         self._count_change()
 
     def _is_unheard(self, handle: int) -> bool:
-        """True if nobody listens. A listener that starts just now reads the board after it has locked the file."""
+        """True without a listener. A listener that starts just now reads the board after it has locked the file."""
         if fcntl is None:
             return False
         try:
@@ -87,7 +87,7 @@ class Notifier:
                 self._waiting -= 1
 
     def reopen_after_fork(self) -> None:
-        """Start anew in a child: threads that wait and the listener's thread stayed with the parent."""
+        """Start again in a child: threads that wait and the listener's thread stayed with the parent."""
         self._listener = None
         self._changed = threading.Condition()
         self._waiting = 0
@@ -102,7 +102,7 @@ class Notifier:
             self._listener.stop(wait=wait)
 
     def close(self) -> None:
-        """Close the file. Nobody may announce meanwhile: another file may get its handle's number."""
+        """Close the file. No thread may announce meanwhile: another file may get its handle's number."""
         handle, self._handle = self._handle, None
         if handle is not None:
             os.close(handle)

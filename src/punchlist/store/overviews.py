@@ -1,4 +1,4 @@
-"""Read models as rows: the activity and the list of each agent in short, and every item that a list ever had.
+"""Update and read the read models: a summary of each agent's activity and list, and every item it ever had.
 
 They change in the transaction that appends the events, and can be rebuilt from the log.
 """
@@ -86,7 +86,7 @@ class OverviewRows:
             self._rows.run("save_kept_item", (*values, records.seal(_encode(kept))))
 
     def _wake_child(self, parent: int, name: Any) -> None:
-        """A child that is started again is at work again."""
+        """Mark a child that is started again as at work."""
         found = self._rows.one("find_child", {"parent": parent, "name": name}) if isinstance(name, str) else None
         if found is not None:
             self._wake(found[0])
@@ -103,15 +103,15 @@ class OverviewRows:
 
     def load_activity(self, agent: int) -> Activity:
         found = self._rows.one("find_activity", (agent,))
-        return NO_ACTIVITY if found is None or found[0] is None else _unsealed(found[0], _decode_activity)
+        return NO_ACTIVITY if found is None or found[0] is None else _decode_sealed(found[0], _decode_activity)
 
     def all(self, *, session: str | None = None, project: str | None = None) -> Sequence[OverviewRow]:
         """Return the agents of a session, of a project or of the board, oldest first."""
         found: list[OverviewRow] = []
         for row in self._rows.all("overviews", {"session": session, "project": project}):
             number, its_session, name, where, parent, started_for, activity, summary = row
-            known = NO_ACTIVITY if activity is None else _unsealed(activity, _decode_activity)
-            short = ListSummary() if summary is None else _unsealed(summary, _decode_summary)
+            known = NO_ACTIVITY if activity is None else _decode_sealed(activity, _decode_activity)
+            short = ListSummary() if summary is None else _decode_sealed(summary, _decode_summary)
             found.append(OverviewRow(number, its_session, name, where, parent, started_for or "", known, short))
         return found
 
@@ -183,12 +183,12 @@ class OverviewRows:
         self.save_list(agent, todos)
 
 
-def _unsealed(sealed: Any, decode: Any) -> Any:
+def _decode_sealed(sealed: Any, decode: Any) -> Any:
     try:
-        return decode(records.unsealed(sealed))
+        return decode(records.unseal(sealed))
     except (TypeError, ValueError, msgspec.MsgspecError) as error:
-        raise RowDamaged("a read model is not what was written; `punchlist doctor --rebuild` makes it anew") from error
+        raise RowDamaged("a read model is not what was written; `punchlist doctor --rebuild` rebuilds it") from error
 
 
 def _item(sealed: Any) -> KeptItem:
-    return _unsealed(sealed, _decode_item)
+    return _decode_sealed(sealed, _decode_item)

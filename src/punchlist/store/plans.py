@@ -1,4 +1,4 @@
-"""The rows of planning: plans to be approved, questions to be answered, and the modes of agents."""
+"""Read and write approval plans, questions to people, and the modes of agents."""
 
 from __future__ import annotations
 
@@ -46,24 +46,24 @@ class PlanRows:
 
     def current(self, agent: int) -> Plan | None:
         row = self._queries.one("current_plan", {"agent": agent})
-        return None if row is None else _plan.read(str(agent), *row)
+        return None if row is None else _plan.decode(str(agent), *row)
 
     def history(self, agent: int) -> Sequence[Plan]:
-        return [_plan.read(str(agent), *row) for row in self._queries.all("plans_of_agent", {"agent": agent})]
+        return [_plan.decode(str(agent), *row) for row in self._queries.all("plans_of_agent", {"agent": agent})]
 
     def find(self, id: str) -> PlanRow | None:
         row = self._queries.one("find_plan", {"id": id})
-        return None if row is None else _found(row)
+        return None if row is None else _plan_row(row)
 
-    def proposed(self, *, limit: int = 1000) -> Sequence[PlanRow]:
-        return [_found(row) for row in self._queries.all("proposed_plans", {"limit": limit})]
+    def find_proposed(self, *, limit: int = 1000) -> Sequence[PlanRow]:
+        return [_plan_row(row) for row in self._queries.all("proposed_plans", {"limit": limit})]
 
     def latest(self, project: str | None, *, limit: int = 1000) -> Sequence[PlanRow]:
         """Return the latest revision of each agent's plan, of a project or, for None, of the board."""
-        return [_found(row) for row in self._queries.all("latest_plans", {"project": project, "limit": limit})]
+        return [_plan_row(row) for row in self._queries.all("latest_plans", {"project": project, "limit": limit})]
 
     def save(self, agent: int, plan: Plan, *, at: datetime) -> None:
-        total, body = _plan.written(str(agent), plan)
+        total, body = _plan.encode(str(agent), plan)
         key = {"agent": agent, "revision": plan.revision, "id": plan.id}
         self._queries.run("save_plan", {**key, "state": plan.state.value, "sum": total, "body": body})
         self._queries.run("touch_agent", {"agent": agent, "at": microseconds(at)})
@@ -72,9 +72,9 @@ class PlanRows:
         self._queries.run("delete_plan", {"agent": agent, "revision": revision})
 
 
-def _found(row: Any) -> PlanRow:
+def _plan_row(row: Any) -> PlanRow:
     session, agent, project, number, total, body = row
-    return PlanRow(session, agent, project, number, _plan.read(str(number), total, body))
+    return PlanRow(session, agent, project, number, _plan.decode(str(number), total, body))
 
 
 class QuestionRows:
@@ -85,14 +85,14 @@ class QuestionRows:
 
     def latest(self, agent: int, item: str, plan_id: str) -> Question | None:
         row = self._latest(agent, item, plan_id)
-        return None if row is None else _question.read(_head(agent, row[0]), *row[2:])
+        return None if row is None else _question.decode(_head(agent, row[0]), *row[2:])
 
     def _latest(self, agent: int, item: str, plan_id: str) -> tuple[int, str, int, bytes] | None:
         return self._queries.one("latest_question", {"agent": agent, "item": item, "plan_id": plan_id})
 
     def open(self, *, limit: int = 1000) -> Sequence[QuestionRow]:
         return [
-            QuestionRow(session, name, project, agent, _question.read(_head(agent, number), total, body))
+            QuestionRow(session, name, project, agent, _question.decode(_head(agent, number), total, body))
             for session, name, project, agent, number, total, body in self._queries.all(
                 "open_questions", {"limit": limit}
             )
@@ -113,19 +113,19 @@ class QuestionRows:
             self._save(agent, row[0], question, "answered", at)
 
     def _save(self, agent: int, number: int, question: Question, state: str, at: datetime) -> None:
-        total, body = _question.written(_head(agent, number), question)
+        total, body = _question.encode(_head(agent, number), question)
         key = {"agent": agent, "number": number, "item": question.item, "plan_id": question.plan_id}
         self._queries.run("save_question", {**key, "state": state, "sum": total, "body": body})
         self._queries.run("touch_agent", {"agent": agent, "at": microseconds(at)})
 
-    def answered(self, agent: int) -> Sequence[Question]:
+    def find_answered(self, agent: int) -> Sequence[Question]:
         """Return the answers that the agent was not told yet, the oldest first."""
         found = self._queries.all("answered_questions", {"agent": agent})
-        return [_question.read(_head(agent, number), total, body) for number, total, body in found]
+        return [_question.decode(_head(agent, number), total, body) for number, total, body in found]
 
     def take(self, agent: int) -> Sequence[Question]:
         """Return these answers, and note that the agent was told."""
-        answered = self.answered(agent)
+        answered = self.find_answered(agent)
         if answered:
             self._queries.run("answers_told", {"agent": agent})
         return answered
@@ -141,7 +141,7 @@ class ModeRows:
     def __init__(self, queries: Queries) -> None:
         self._queries = queries
 
-    def entered(self, agent: int) -> dict[str, Any] | None:
+    def load_entry(self, agent: int) -> dict[str, Any] | None:
         """Return the reason that was given when the agent entered its mode, with its time; None if none was."""
         row = self._queries.one("find_mode", {"agent": agent})
         if row is None or row[1] is None:

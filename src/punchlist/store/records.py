@@ -1,4 +1,4 @@
-"""Values as the bytes of a row and back: JSON with a checksum. Bytes that were not written so are damage."""
+"""Encode values as the bytes of a row and decode them: JSON with a checksum. A mismatch raises `RowDamaged`."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def seal(body: bytes) -> bytes:
     return body + crc32(body).to_bytes(4)
 
 
-def unsealed(sealed_body: Any) -> bytes | None:
+def unseal(sealed_body: Any) -> bytes | None:
     """Return the bytes that were sealed; raise `ValueError` if they were changed."""
     if sealed_body is None:
         return None
@@ -110,12 +110,12 @@ class Record(Generic[T]):
     def __init__(self, kind: type[T]) -> None:
         self._decode = msgspec.json.Decoder(kind).decode
 
-    def written(self, head: str, value: T) -> tuple[int, bytes]:
+    def encode(self, head: str, value: T) -> tuple[int, bytes]:
         """Return the checksum and the body of a row."""
         body = encode(value)
         return checksum(head, body), body
 
-    def read(self, head: str, total: int, body: bytes) -> T:
+    def decode(self, head: str, total: int, body: bytes) -> T:
         if checksum(head, body) != total:
             raise RowDamaged("a row is not what was written")
         try:

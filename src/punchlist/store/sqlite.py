@@ -1,4 +1,4 @@
-"""A board's store in SQLite, on disk or in memory. One writer at a time over all processes; readers never wait for it.
+"""Store a board in SQLite, on disk or in memory. One writer at a time over all processes; readers never wait for it.
 
 After a commit the store holds nothing that is not in the database: connections, the lock and the notifier.
 """
@@ -154,7 +154,7 @@ class SqliteStore:
                 return
             self._reader.close()  # a process was killed while it created the board
             self._reader = None
-        with self._lock.held():
+        with self._lock.hold():
             self._writer = self._connect_writer()
 
     def _connect_writer(self) -> sqlite3.Connection:
@@ -261,8 +261,8 @@ class SqliteStore:
             assert self._writer is not None
             return self._writer
         if self._reader is None:
-            # Without shared memory SQLite makes it, and may have to recover the file: then nobody may write.
-            with nullcontext() if has_shared_memory(self._file) else self._lock.held():
+            # Without shared memory SQLite makes it, and may have to recover the file: then no process may write.
+            with nullcontext() if has_shared_memory(self._file) else self._lock.hold():
                 self._reader = connect_reader(self._file, timeout=self._timeout)
         return self._reader
 

@@ -1,4 +1,4 @@
-"""Edges between tasks: blockers, counts of open ones, and the rank that makes cycles cheap to find.
+"""Add and remove edges between tasks, count open blockers, and keep the ranks that make cycles cheap to find.
 
 Every task has a higher rank than its blockers. An edge that runs forward in rank closes no cycle, so adding it looks
 at nothing else. One that runs backward is looked into from both ends in turn, until one end is exhausted: then there

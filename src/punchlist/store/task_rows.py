@@ -1,4 +1,4 @@
-"""Tasks as rows and back. What queries look at has a column of its own; the rest is JSON."""
+"""Encode and decode the rows of tasks. Fields that queries read have their own columns; the rest is JSON."""
 
 from __future__ import annotations
 

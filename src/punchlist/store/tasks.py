@@ -1,4 +1,4 @@
-"""Lists of tasks and tasks, as rows. The rules are core's; the searches are named queries, equal on all engines."""
+"""Read and write tasks and their lists. The rules are in core; the searches are named queries, equal on all engines."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class TaskRows:
 
     # Lists.
 
-    def named(self, name: str, now: datetime) -> tuple[TaskListRow, bool] | None:
+    def find_list_and_due(self, name: str, now: datetime) -> tuple[TaskListRow, bool] | None:
         """Return a list, and True if anything in it has come due."""
         row = self._queries.one("find_task_list", {"name": name, "now": records.microseconds(now)})
         return None if row is None else (TaskListRow(*row[:4]), bool(row[4]))
@@ -84,12 +84,12 @@ class TaskRows:
         row = self._queries.one("task_by_id", (where.number, id))
         if row is None:
             return None
-        return self._made(where, row, (), ()) if alone else self._loaded(where, row)
+        return self._make_row(where, row, (), ()) if alone else self._load(where, row)
 
     def get(self, number: int) -> TaskRow:
         row = self._queries.one("task_by_number", (number,))
         where = TaskListRow(*self._queries.one("task_list_by_number", (row[1],)))
-        return self._loaded(where, row)
+        return self._load(where, row)
 
     def page(
         self,
@@ -107,7 +107,7 @@ class TaskRows:
         rows = self._queries.all("tasks_of_list", {**values, **asked})
         first, last = (rows[0][2], rows[-1][2]) if rows else (0, 0)
         if last - first >= _GAPS * len(rows):
-            return [self._loaded(where, row) for row in rows]
+            return [self._load(where, row) for row in rows]
         span = {"list": where.number, "first": first, "last": last}
         blockers: dict[int, list[Blocking]] = {}
         blocks: dict[int, list[str]] = {}
@@ -118,16 +118,20 @@ class TaskRows:
             blocks.clear()  # what waits for them may lie outside of the range
             for blocker, task in self._queries.all("dependents_between", span):
                 blocks.setdefault(blocker, []).append(str(task))
-        return [self._made(where, row, tuple(blockers.get(row[2], ())), tuple(blocks.get(row[2], ()))) for row in rows]
+        return [
+            self._make_row(where, row, tuple(blockers.get(row[2], ())), tuple(blocks.get(row[2], ()))) for row in rows
+        ]
 
-    def _loaded(self, where: TaskListRow, row: Any) -> TaskRow:
+    def _load(self, where: TaskListRow, row: Any) -> TaskRow:
         found = sorted(self._queries.all("neighbours_of_task", {"task": row[0]}))
         if not found:
-            return self._made(where, row, (), ())
-        blockers = tuple([Blocking(str(task), _BLOCKING[word]) for behind, task, word in found if not behind])
-        return self._made(where, row, blockers, tuple([str(task) for behind, task, _ in found if behind]))
+            return self._make_row(where, row, (), ())
+        blockers = tuple([Blocking(str(task), _BLOCKING[word]) for waits, task, word in found if not waits])
+        return self._make_row(where, row, blockers, tuple([str(task) for waits, task, _ in found if waits]))
 
-    def _made(self, where: TaskListRow, row: Any, blockers: tuple[Blocking, ...], blocks: tuple[str, ...]) -> TaskRow:
+    def _make_row(
+        self, where: TaskListRow, row: Any, blockers: tuple[Blocking, ...], blocks: tuple[str, ...]
+    ) -> TaskRow:
         number, _, _, _, _, _, agent, parent, children, rank, *_ = row
         below = None if not children else self._progress(number)
         above = None if parent is None else str(self._queries.one("ids_of_tasks", (parent,))[0])
@@ -230,7 +234,7 @@ class TaskRows:
 
     def _all(self, where: TaskListRow, name: str, values: Any) -> list[TaskRow]:
         numbers = self._queries.all(name, values)
-        return [self._loaded(where, self._queries.one("task_by_number", number)) for number in numbers]
+        return [self._load(where, self._queries.one("task_by_number", number)) for number in numbers]
 
     # Searches.
 
@@ -268,7 +272,7 @@ class TaskRows:
             values["limit"] = limit - len(taken)
         if len(taken) < limit:
             taken += self._queries.all("claim_tasks" if label is None else "claim_tasks_of_label", values)
-        return [self._loaded(where, row) for row in sorted(taken, key=lambda row: (row[4], row[2]))]
+        return [self._load(where, row) for row in sorted(taken, key=lambda row: (row[4], row[2]))]
 
     def due(self, where: TaskListRow, now: datetime, *, limit: int = 100) -> Sequence[TaskRow]:
         return self._all(where, "due_tasks", {"list": where.number, "now": records.microseconds(now), "limit": limit})

@@ -1,4 +1,4 @@
-"""One row per tool call: what its reports say, put together, and what the loop detector recorded of it."""
+"""Read and write one row per tool call: its reports merged, and the loop detector's record of it."""
 
 from __future__ import annotations
 
@@ -82,11 +82,11 @@ class ToolCallRows:
 
     def of_item(self, agent: int, item: str) -> list[ToolCall]:
         """Return the calls that belong to an item, or to none, oldest first; not ends whose beginning is unknown."""
-        return self._begun(agent, self._rows.all("tool_calls_of_item", (agent, item)))
+        return self._decode_started(agent, self._rows.all("tool_calls_of_item", (agent, item)))
 
     def after_item(self, agent: int, item: str) -> list[ToolCall]:
         """Return the calls made after an item was called done, with nothing else in focus, oldest first."""
-        return self._begun(agent, self._rows.all("tool_calls_after_item", (agent, item)))
+        return self._decode_started(agent, self._rows.all("tool_calls_after_item", (agent, item)))
 
     def of_agent(self, agent: int, limit: int = -1) -> list[ToolCall]:
         """Return the latest calls of an agent, oldest first."""
@@ -114,7 +114,7 @@ class ToolCallRows:
         return tuple(_decode_loop(body) for (body,) in reversed(rows))
 
     @staticmethod
-    def _begun(agent: int, rows: Iterable[Any]) -> list[ToolCall]:
+    def _decode_started(agent: int, rows: Iterable[Any]) -> list[ToolCall]:
         return [call for call in (_call(agent, *row) for row in rows) if call.started is not None]
 
 

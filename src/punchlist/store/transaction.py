@@ -1,4 +1,4 @@
-"""One transaction on a board: agents with their lists and calls, events, and the repositories of the other rows."""
+"""Run one transaction on a board: read and write agents, lists, answered calls and events; other rows by repository."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class Transaction(Queries):
         row = self.one("find_agent", (session, name))
         return None if row is None else readable(agent_row, row)
 
-    def spawned(self, session: str, parent: int, spawn_id: str) -> str | None:
+    def find_spawned(self, session: str, parent: int, spawn_id: str) -> str | None:
         """Return the name of the child that a host calls by this id of its own."""
         row = self.one("find_spawned", {"session": session, "parent": parent, "spawn_id": spawn_id})
         return None if row is None else row[0]
@@ -265,10 +265,10 @@ class Transaction(Queries):
                 self.save_list(copy, ListState(row.todos), unseen=0, at=at)
                 self._add_snapshot(copy.number, row.todos.revision, records.encode_list(row.todos))
             if row.mode != copy.mode:
-                self.modes.save(copy, row.mode, self.modes.entered(row.number), at=at)
+                self.modes.save(copy, row.mode, self.modes.load_entry(row.number), at=at)
 
     def prune(self, before: datetime, *, limit: int) -> int:
-        """Delete up to `limit` agents of sessions that nobody wrote to since; return how many it deleted."""
+        """Delete up to `limit` agents of sessions without a write since then; return how many were deleted."""
         cutoff = records.microseconds(before)
         agents = [row[0] for row in self.all("old_agents", {"before": cutoff, "limit": limit})]
         for agent in agents:

@@ -1,4 +1,4 @@
-"""Claims on tasks: who has a task, under which fence, and which files a claim reserves."""
+"""Claim tasks: check ownership and fences, and reserve files."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class ClaimRecord(NamedTuple):
 class Ownership:
     """Tells who has a task, seen from one writer: an agent of this board, or a worker known by the fence it shows.
 
-    A name is neither: many workers have the same. It only says for whom a task is meant that nobody has begun.
+    A name is neither: many workers share one. It only assigns a task that has not been started.
     """
 
     def __init__(self, tx: Transaction, *, by: str, agent: AgentRow | None) -> None:
@@ -63,7 +63,7 @@ class Ownership:
     def is_at_work(self, row: TaskRow) -> bool:
         """True if a task in progress has a worker: an agent, a lease holder, or a person who began it by name.
 
-        It may also be nobody's, or given to a worker that has not started it yet.
+        It may also have no owner, or be assigned to a worker that has not started it yet.
         """
         if row.agent is not None or row.task.lease_until is not None:
             return True

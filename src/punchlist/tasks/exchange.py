@@ -1,4 +1,4 @@
-"""Tasks from elsewhere: files that are exported and imported, and changes that another program made.
+"""Export and import tasks as files, and apply changes that another program made.
 
 A file holds a list as JSON, with everything but the history, or as a checklist, as far as that goes. Imported tasks get
 new ids, in the order of the file; a refusal names them as the file does. Claims do not travel: a task that was leased
@@ -52,16 +52,16 @@ class ForeignTask(NamedTuple):
 def parse_task(place: int, entry: Any) -> ForeignTask:
     """Return the task of an entry, by its place in the file from 1; raise `InvalidInput` with what is wrong in it."""
     if not isinstance(entry, dict):
-        raise _refused(place, "it is no object")
+        raise _unreadable_task(place, "it is no object")
     told = cast("dict[str, Any]", entry)
     for name in ("id", "subject"):
         if not isinstance(told.get(name), str):
-            raise _refused(place, f"its `{name}` is no text")
+            raise _unreadable_task(place, f"its `{name}` is no text")
     if not isinstance(told.get("parent"), str | None):
-        raise _refused(place, "its `parent` is no text")
+        raise _unreadable_task(place, "its `parent` is no text")
     blockers = told.get("blocked_by", [])
     if not isinstance(blockers, list) or not all(isinstance(each, str) for each in cast("list[Any]", blockers)):
-        raise _refused(place, "its `blocked_by` is no list of ids")
+        raise _unreadable_task(place, "its `blocked_by` is no list of ids")
     task = Task(list="", id=told["id"], subject=told["subject"])
     for name, value in told.items():
         task = _with(place, task, name, value)
@@ -73,9 +73,9 @@ def _with(place: int, task: Task, name: str, value: Any) -> Task:
     try:
         return with_fields(task, {name: parse_status(value) if name == "status" else value})
     except InvalidInput as error:
-        raise _refused(place, str(error).rstrip(".")) from error
+        raise _unreadable_task(place, str(error).rstrip(".")) from error
     except (TypeError, ValueError, KeyError, AttributeError) as error:
-        raise _refused(place, f"its `{_shown(name)}` is not what an export has there") from error
+        raise _unreadable_task(place, f"its `{_clean_name(name)}` is not what an export has there") from error
 
 
 def _check_wait(place: int, wait: Wait | None) -> None:
@@ -84,9 +84,9 @@ def _check_wait(place: int, wait: Wait | None) -> None:
         return
     texts: list[Any] = [wait.topic, wait.correlation_id]
     if not all(isinstance(text, str | None) for text in texts):
-        raise _refused(place, "the topic that it waits for is no text")
+        raise _unreadable_task(place, "the topic that it waits for is no text")
     if wait.at is not None and wait.at.tzinfo is None:
-        raise _refused(place, "the time that it waits for has no time zone")
+        raise _unreadable_task(place, "the time that it waits for has no time zone")
 
 
 def check_references(found: Sequence[ForeignTask]) -> None:
@@ -97,9 +97,9 @@ def check_references(found: Sequence[ForeignTask]) -> None:
     for each in found:
         for blocker in each.blocked_by:
             if blocker not in ids:
-                raise _nowhere(each.task, "waits for", blocker)
+                raise _missing_reference(each.task, "waits for", blocker)
         if each.task.parent is not None and each.task.parent not in ids:
-            raise _nowhere(each.task, "lies below", each.task.parent)
+            raise _missing_reference(each.task, "lies below", each.task.parent)
     _check_cycle({each.task.id: each.blocked_by for each in found}, "wait for each other in a circle")
     below = {each.task.id: [each.task.parent] for each in found if each.task.parent is not None}
     _check_cycle(below, "lie below each other in a circle")
@@ -110,20 +110,20 @@ def _check_cycle(edges: Mapping[str, Iterable[str]], said: str) -> None:
         TopologicalSorter(edges).prepare()
     except CycleError as error:
         way = cast("list[str]", error.args[1])[::-1]
-        named = " → ".join(_shown(each) for each in way[:_MOST_NAMED]) + (" → …" if len(way) > _MOST_NAMED else "")
+        named = " → ".join(_clean_name(each) for each in way[:_MOST_NAMED]) + (" → …" if len(way) > _MOST_NAMED else "")
         raise InvalidInput(problem=f"Tasks of the file {said}: {named}; nothing was imported.") from None
 
 
-def _nowhere(task: Task, said: str, other: str) -> InvalidInput:
-    named = f"Task `{_shown(task.id)}` of the file {said} `{_shown(other)}`, which is not in it"
+def _missing_reference(task: Task, said: str, other: str) -> InvalidInput:
+    named = f"Task `{_clean_name(task.id)}` of the file {said} `{_clean_name(other)}`, which is not in it"
     return InvalidInput(problem=f"{named}; mend the file. Nothing was imported.")
 
 
-def _refused(place: int, problem: str) -> InvalidInput:
+def _unreadable_task(place: int, problem: str) -> InvalidInput:
     return InvalidInput(problem=f"Task number {place} of the file cannot be read: {problem}. Nothing was imported.")
 
 
-def _shown(said: str) -> str:
+def _clean_name(said: str) -> str:
     return for_prompt(cut(said, 80))
 
 
@@ -206,7 +206,7 @@ def import_tasks(work: Work, found: Sequence[ForeignTask], *, key: str, in_order
     fresh = set[str]()
     for each in found:
         before = work.tasks.call(work.where, f"import {key} {each.task.id}"[:200])
-        with _named(each.task):
+        with _name_task_in_errors(each.task):
             task = work.create(
                 each.task.subject, call_id=f"import {key} {each.task.id}"[:200], **_new_fields(each.task)
             )
@@ -215,7 +215,7 @@ def import_tasks(work: Work, found: Sequence[ForeignTask], *, key: str, in_order
             fresh.add(each.task.id)
     added = [each for each in found if each.task.id in fresh]
     for each in added:
-        with _named(each.task):
+        with _name_task_in_errors(each.task):
             if each.task.parent is not None:
                 work.update(new[each.task.id], parent=new[each.task.parent])
             _settle(work, new[each.task.id], each.task)
@@ -232,16 +232,16 @@ def import_tasks(work: Work, found: Sequence[ForeignTask], *, key: str, in_order
                 ahead = {}
             if status is not TaskStatus.CANCELLED:
                 ahead[known] = status
-        with _named(each.task):
+        with _name_task_in_errors(each.task):
             for first in range(0, len(blockers), MOST_PARTS):
                 work.update(known, add_blocked_by=blockers[first : first + MOST_PARTS])
     return tuple(work.row(new[each.task.id]).task for each in added)
 
 
 @contextmanager
-def _named(task: Task) -> Generator[None]:
+def _name_task_in_errors(task: Task) -> Generator[None]:
     """Name the task of the file in each refusal; only the order of the file can still close a cycle."""
-    name = _shown(task.id)
+    name = _clean_name(task.id)
     try:
         yield
     except CycleRefused as error:
@@ -278,7 +278,7 @@ def _settle(work: Work, id: str, task: Task) -> None:
     """Bring a new task to the status that it had."""
     match task.status:
         case TaskStatus.IN_PROGRESS if _is_held(task):
-            work.update(id, status="in_progress", fence=0)  # a new task has fence 0, whoever owns it
+            work.update(id, status="in_progress", fence=0)  # a new task has fence 0, with any owner
         case TaskStatus.WAITING:
             _wait(work, id, task.wait or Wait(kind="manual"))
         case TaskStatus.COMPLETED:

@@ -1,4 +1,4 @@
-"""The fields of a task as callers give them: checked, cleaned, and turned into values of core."""
+"""Check and clean the fields of a task that callers give, and convert them to values of core."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def describe_task(task: Task, given: Mapping[str, Any]) -> Task:
     task = replace(task, **new)
     for name in ("checked", "unchecked"):
         if name in given:
-            task = replace(task, checklist=_ticked(task, given[name], done=name == "checked"))
+            task = replace(task, checklist=_tick_lines(task, given[name], done=name == "checked"))
     return task
 
 
@@ -192,7 +192,7 @@ def _checklist(value: Any, cleaner: Cleaner) -> tuple[ChecklistLine, ...]:
     return tuple(checks)
 
 
-def _ticked(task: Task, wanted: Any, *, done: bool) -> tuple[ChecklistLine, ...]:
+def _tick_lines(task: Task, wanted: Any, *, done: bool) -> tuple[ChecklistLine, ...]:
     checks = list(task.checklist)
     for which in _several("checked", wanted):
         places = [place for place, check in enumerate(checks) if which in (place, check.text)]

@@ -1,4 +1,4 @@
-"""Gates: callables and commands that may refuse to let a task be created or completed.
+"""Ask gates: callables and commands that may refuse to let a task be created or completed.
 
 They are asked before the write, outside any lock. A callable gets the task and answers None or True to let it pass;
 False, a text (why not) or `{"decision": "block", "reason": …}` to refuse. A command reads JSON on its standard input;

@@ -31,7 +31,7 @@ def grade_task(tx: Transaction, task: Task, agents: Collection[int | None], poli
     task = replace(task, grade=found)
     if found in SOUND or policy == "show":
         return task, None
-    named, why = named_item(task.id, task.subject), UNSOUND.get(found, found)
+    named, why = item_name(task.id, task.subject), UNSOUND.get(found, found)
     if policy == "require":
         raise TaskNotGrounded(id=task.id, task=named, why=why)
     return task, Problem("graded", f"Completed, but not borne out: {named} ({why}).", data={"items": [task.id]})
@@ -65,12 +65,12 @@ def work_after(tx: Transaction, agent: int, key: str) -> Tally:
     return tally_of(tx.tool_calls.after_item(agent, key))
 
 
-def contradicted(id: str, text: str, work: Tally) -> str:
+def contradiction_sentence(id: str, text: str, work: Tally) -> str:
     """Return a sentence about a completed item or task, and the work that contradicts it."""
     why = against(work) or UNSOUND["contradicted"]
-    return f"{named_item(id, text)} was called done, and what was seen since contradicts it: {why}."
+    return f"{item_name(id, text)} was called done, and what was seen since contradicts it: {why}."
 
 
-def named_item(id: str, text: str) -> str:
+def item_name(id: str, text: str) -> str:
     """Return the name of an item or a task for the model."""
     return f"{id} {for_prompt(cut(text, 80))}"

@@ -1,4 +1,4 @@
-"""A handle on one list of tasks."""
+"""Read and change one list of tasks, each call in its own transaction."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class TaskAgent(Protocol):
     def _join(self, tx: Transaction, now: datetime) -> AgentRow: ...
 
 
-def _transacted(verb: Callable[Concatenate[Work, P], T]) -> Callable[Concatenate[Tasks, P], T]:
+def _run_in_transaction(verb: Callable[Concatenate[Work, P], T]) -> Callable[Concatenate[Tasks, P], T]:
     """Return a method of `Tasks` that runs a verb of `Work` in a transaction of its own."""
 
     @wraps(verb)
@@ -130,7 +130,7 @@ class Tasks:
         """
 
         def read(tx: Transaction, *, as_it_stands: bool = False) -> tuple[bool, T]:
-            known = tx.tasks.named(self.name, now)
+            known = tx.tasks.find_list_and_due(self.name, now)
             if known is None:
                 return False, nothing
             where, due = known
@@ -184,7 +184,7 @@ class Tasks:
             rows = tx.tasks.page(
                 where,
                 after=0 if after is None else number_of(after) or 0,
-                limit=None if limit is None else _bounded(limit),
+                limit=None if limit is None else _clamp_limit(limit),
                 status=word,
                 owner=None if owner is None else repair(owner),
                 label=None if label is None else repair(label),
@@ -198,7 +198,7 @@ class Tasks:
         """Return the tasks that a worker may claim now, in the order of claims: by priority, then id."""
 
         def read(tx: Transaction, where: TaskListRow) -> tuple[Task, ...]:
-            rows = tx.tasks.ready(where, limit=_bounded(limit), label=label and repair(label))
+            rows = tx.tasks.ready(where, limit=_clamp_limit(limit), label=label and repair(label))
             return tuple([with_list_progress(tx, row) for row in rows])
 
         return self._read(read, ())
@@ -296,7 +296,7 @@ class Tasks:
         done = changes.get("status") == "completed"
         return self._complete(id, fence, changes, write) if done else self._change(write)
 
-    delete = _transacted(Work.delete)
+    delete = _run_in_transaction(Work.delete)
 
     # Working.
 
@@ -364,13 +364,13 @@ class Tasks:
             raise done.error
         return done
 
-    release = _transacted(Work.release)
-    fail = _transacted(Work.fail)
-    retry = _transacted(Work.retry)
-    cancel = _transacted(Work.cancel)
-    wait = _transacted(Work.wait)
-    signal = _transacted(Work.signal)
-    resume = _transacted(Work.resume)
+    release = _run_in_transaction(Work.release)
+    fail = _run_in_transaction(Work.fail)
+    retry = _run_in_transaction(Work.retry)
+    cancel = _run_in_transaction(Work.cancel)
+    wait = _run_in_transaction(Work.wait)
+    signal = _run_in_transaction(Work.signal)
+    resume = _run_in_transaction(Work.resume)
 
     # Todos.
 
@@ -418,6 +418,6 @@ def _write_if_unchanged(work: Work, asked: Task, write: Callable[[Work], T]) -> 
     return ((write(work),) if now.revision == asked.revision else None), now
 
 
-def _bounded(limit: int) -> int:
+def _clamp_limit(limit: int) -> int:
     """Return a limit that every engine takes: below 0 is none, and no list is longer than the most."""
     return min(max(0, limit), 10**9)

@@ -1,4 +1,4 @@
-"""Reading tasks within a transaction: their ids, and the progress of the todo list that is worked under one."""
+"""Read tasks within a transaction: their ids, and the progress of the todo list that belongs to one."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _worked_list(tx: Transaction, row: TaskRow, worked: Worked) -> tuple[AgentRo
 
 def _progress(tx: Transaction, agent: AgentRow, plan_id: str) -> Progress | None:
     todos = agent.state.todos
-    wiped = tx.history.wiped(agent, plan_id)
+    wiped = tx.history.count_wiped(agent, plan_id)
     if wiped is None:
         return todos.progress if todos.plan_id == plan_id and todos.items else None
     count, revision = wiped  # items that the dialect cleared off the list are done

@@ -1,4 +1,4 @@
-"""Links between todos and tasks: a list made from a task, and tasks made from a list."""
+"""Link todos and tasks: make a list from a task, and tasks from a list."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Everything that can be done to the tasks of one list within one transaction."""
+"""Change the tasks of one list within one transaction: all verbs of tasks are here."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class Work:
         self.doubts: list[Problem] = []
         self.ownership = Ownership(tx, by=by, agent=agent)
         self._project = project
-        found = self.tasks.named(name, now)
+        found = self.tasks.find_list_and_due(name, now)
         self._where, due = found or (None, False)
         self.settled = self._settle(self._where) if due and self._where is not None else 0
         """How many tasks had come due and were written at the start: leases, timers and rests that are over."""
@@ -147,7 +147,7 @@ class Work:
         """
         before = row.task
         if (after.status is TaskStatus.COMPLETED) is not (before.status is TaskStatus.COMPLETED):
-            after = self._graded(row, after, fence)
+            after = self._add_grade(row, after, fence)
         parent = row.parent if parent is _SAME else parent
         after = replace(
             after,
@@ -168,7 +168,7 @@ class Work:
         """True if the author is a person: named, without a fence, and no agent."""
         return self.agent is None and fence is None and bool(self.by)
 
-    def _graded(self, row: TaskRow, after: Task, fence: int | None) -> Task:
+    def _add_grade(self, row: TaskRow, after: Task, fence: int | None) -> Task:
         if after.status is not TaskStatus.COMPLETED:
             return replace(after, grade=None)
         if self.is_person(fence):
@@ -357,7 +357,7 @@ class Work:
                 task, blocker = (row, other) if name.endswith("blocked_by") else (other, row)
                 adds = name.startswith("add")
                 if self.tasks.add_edge(task, blocker) if adds else self.tasks.remove_edge(task, blocker):
-                    told = {**_named(task.task), "blocker": blocker.task.id}
+                    told = {**_task_fields(task.task), "blocker": blocker.task.id}
                     self.tell(task, Draft("task.linked" if adds else "task.unlinked", told))
                     touched = True
         return touched
@@ -377,7 +377,7 @@ class Work:
             if moved is not None:
                 self.tell(child, moved)
         readied = self.tasks.delete(row)
-        told = {**_named(row.task), "readied": list(readied)} if readied else _named(row.task)
+        told = {**_task_fields(row.task), "readied": list(readied)} if readied else _task_fields(row.task)
         self.tell(row, Draft("task.deleted", told))
         return row.task
 
@@ -439,7 +439,7 @@ class Work:
         if not rows:
             self._shorten_leases()
         for row in rows:
-            self.tell(row, Draft("task.claimed", {**_named(row.task), "set": _claim_fields(row.task)}))
+            self.tell(row, Draft("task.claimed", {**_task_fields(row.task), "set": _claim_fields(row.task)}))
         return rows
 
     def _shorten_leases(self) -> None:
@@ -555,7 +555,7 @@ class Work:
         if gone is None or fence is None:
             raise TaskUnknown(id=str(id)[:80], list=self.name)
         if result is not None and not known:
-            told = {**_named(gone), "fence": fence, "result": result}
+            told = {**_task_fields(gone), "fence": fence, "result": result}
             self.tell(TaskRow(0, self.where, 0, None, None, 0, gone), Draft("task.late", told), by=self.by)
         then = "stop working on it" if result is None else "what you brought is kept in its history"
         return Late(gone, TaskDeleted(id=gone.id, list=self.name, next=then))
@@ -655,7 +655,7 @@ class Work:
         return self.write(row, after, kind).task
 
 
-def _named(task: Task) -> dict[str, Any]:
+def _task_fields(task: Task) -> dict[str, Any]:
     """Return the fields by which every event names its task."""
     return {"list": task.list, "id": task.id, "subject": task.subject}
 

@@ -106,7 +106,7 @@ class WaitingContract:
             agent.propose_plan("one")
             clock.advance(1)
             assert board.prune(clock()) == 1
-            assert board.store.read(lambda tx: (list(tx.plans.proposed()), list(tx.questions.open()))) == ([], [])
+            assert board.store.read(lambda tx: (list(tx.plans.find_proposed()), list(tx.questions.open()))) == ([], [])
 
 
 def _agent(board: Board) -> Agent:

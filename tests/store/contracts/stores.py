@@ -72,7 +72,7 @@ class StoreContract:
             row = board.store.agent("s1", "main")
             assert row is not None
             assert (row.state.todos, row.unseen, row.mode) == (todos, 0, "execute")
-            assert board.store.read(lambda tx: tx.modes.entered(row.number)) is None
+            assert board.store.read(lambda tx: tx.modes.load_entry(row.number)) is None
             assert list(board.events()) == before
             assert board.store.agent("s2", "other") is None
             assert board.store.transact(lambda tx: tx.call(row, "c1")) is None

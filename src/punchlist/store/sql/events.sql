@@ -3,7 +3,7 @@ INSERT INTO events (seq, at, kind, author, agent, revision, sum, data, task_list
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: events_after
--- Events behind a cursor, in order.
+-- Events after a cursor, in order.
 SELECT e.seq, e.at, e.kind, e.author, e.agent, e.revision, e.v, e.sum, e.data, coalesce(a.project, l.project),
   coalesce(a.session, l.session), a.name
 FROM events e LEFT JOIN agents a ON a.id = e.agent LEFT JOIN task_lists l ON l.number = e.task_list

@@ -36,7 +36,7 @@ WHERE l.project = :project AND e.agent IS NULL AND e.seq > :after
 ORDER BY 1 LIMIT :limit;
 
 -- name: last_kind
--- What happened to an agent last, on its list or beside it.
+-- What happened to an agent last, on its list or elsewhere.
 SELECT kind FROM (
   SELECT kind, seq FROM (
     SELECT kind, seq FROM events WHERE agent = :agent AND revision IS NULL ORDER BY seq DESC LIMIT 1
@@ -48,7 +48,7 @@ SELECT kind FROM (
 ) AS latest ORDER BY seq DESC LIMIT 1;
 
 -- name: last_own_kind
--- What an agent did last, on its list or beside it; ends of calls and what detectors saw may come after it has finished.
+-- What an agent did last, on its list or elsewhere; ends of calls and what detectors saw may come after it has finished.
 SELECT kind FROM (
   SELECT kind, seq FROM (
     SELECT kind, seq FROM events WHERE agent = :agent AND revision IS NULL
@@ -65,21 +65,21 @@ SELECT kind FROM (
 ) AS latest ORDER BY seq DESC LIMIT 1;
 
 -- name: findings_of_agent
--- What detectors found about an agent behind a cursor, and what of it is over, in order.
+-- What detectors found about an agent after a cursor, and what of it is over, in order.
 SELECT e.seq, e.at, e.kind, e.author, e.agent, e.revision, e.v, e.sum, e.data, a.project, a.session, a.name
 FROM events e JOIN agents a ON a.id = e.agent
 WHERE e.agent = :agent AND e.revision IS NULL AND e.seq > :after
   AND e.kind IN ('finding.raised', 'finding.cleared') ORDER BY e.seq;
 
 -- name: regraded_items
--- Changes of grades of an agent's items behind a revision, in order.
+-- Changes of grades of an agent's items after a revision, in order.
 SELECT e.seq, e.at, e.kind, e.author, e.agent, e.revision, e.v, e.sum, e.data, a.project, a.session, a.name
 FROM events e JOIN agents a ON a.id = e.agent
 WHERE e.agent = :agent AND e.revision > :after AND e.kind = 'item.changed' AND e.author = 'punchlist'
 ORDER BY e.revision, e.seq;
 
 -- name: regraded_tasks
--- Changes of grades of an agent's tasks behind a cursor, in order.
+-- Changes of grades of an agent's tasks after a cursor, in order.
 SELECT e.seq, e.at, e.kind, e.author, e.agent, e.revision, e.v, e.sum, e.data, a.project, a.session, a.name
 FROM events e JOIN agents a ON a.id = e.agent
 WHERE e.agent = :agent AND e.revision IS NULL AND e.seq > :after AND e.kind = 'task.graded' ORDER BY e.seq;
