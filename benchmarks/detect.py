@@ -12,7 +12,7 @@ from benchmarks.measure import interleaved, paired, seconds_each
 from benchmarks.report import Must, Row
 from benchmarks.scale import Scale
 from punchlist.detect.guardrail import GuardrailState, after, before
-from punchlist.detect.loops import LoopState, finished, started
+from punchlist.detect.loops import LoopState, add_outcome, judge_start
 
 NOTE = (
     "Microseconds a call, started and finished, in the best of many short stretches: what it costs on an idle machine. "
@@ -46,8 +46,8 @@ class _Session:
         number = next(self.numbers)
         call_id = f"toolu_{number}"
         args = _arguments(number if self.differ else 0)
-        self.state, _ = started(self.state, call_id, "edit", args)
-        self.state = finished(self.state, call_id, "The file was changed.")
+        self.state, _ = judge_start(self.state, call_id, "edit", args)
+        self.state = add_outcome(self.state, call_id, "The file was changed.")
 
 
 class _Turn:
@@ -110,6 +110,6 @@ def _large(size: int) -> Iterator[tuple[str, Any]]:
 
 def _seconds(args: Any) -> float:
     start = time.perf_counter()
-    state, _ = started(LoopState(), "c", "edit", args)
-    finished(state, "c", args)
+    state, _ = judge_start(LoopState(), "c", "edit", args)
+    add_outcome(state, "c", args)
     return time.perf_counter() - start
