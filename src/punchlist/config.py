@@ -72,10 +72,10 @@ def own_secrets(given: Collection[str] | str | None = None) -> re.Pattern[str] |
     patterns = [("redact", one) for one in ([given] if isinstance(given, str) else given or ())]
     if everywhere := os.environ.get("PUNCHLIST_REDACT"):
         patterns.append(("PUNCHLIST_REDACT", everywhere))
-    return re.compile("|".join(f"(?:{_checked(name, one)})" for name, one in patterns)) if patterns else None
+    return re.compile("|".join(f"(?:{_check_pattern(name, one)})" for name, one in patterns)) if patterns else None
 
 
-def _checked(name: str, pattern: Any) -> str:
+def _check_pattern(name: str, pattern: Any) -> str:
     try:
         if isinstance(pattern, str) and pattern:
             re.compile(f"(?:{pattern})")

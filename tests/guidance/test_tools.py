@@ -117,13 +117,13 @@ def test_what_runs_something_other_than_a_shell_line_changes(name: str) -> None:
 
 
 def test_a_host_says_what_its_own_tools_do() -> None:
-    own = OwnTools.named(reading=["my_lookup", "Bash"], changing=["deploy-it", "WebFetch", "whatsapp.send"])
+    own = OwnTools.from_names(reading=["my_lookup", "Bash"], changing=["deploy-it", "WebFetch", "whatsapp.send"])
     assert (kind("MyLookup", None, own), changes("my_lookup", None, own)) == ("read", False)
     assert (kind("deploy_it", None, own), changes("mcp__x__deploy_it", None, own)) == ("edit", True)
     assert (kind("web_fetch", None, own), changes("WebFetch", None, own)) == ("edit", True)
     assert (kind("whatsapp.send", None, own), changes("whatsapp.send", None, own)) == ("outbound", True)
     assert not changes("Bash", {"command": "rm x"}, own)
-    assert kind("x" * 1_000, None, OwnTools.named(reading=["", "__"])) == "unknown"
+    assert kind("x" * 1_000, None, OwnTools.from_names(reading=["", "__"])) == "unknown"
 
 
 _anything = st.recursive(

@@ -10,7 +10,7 @@ from punchlist.core.todo import Status, TodoItem, TodoList
 from punchlist.store import ListRow
 from punchlist.surfaces.lists import list_lines, status_line
 from punchlist.surfaces.panel import Frame, bar, frame_lines
-from punchlist.surfaces.spans import ASCII, UNICODE, Display, Glyphs, Span, cells, cut, padded, plain
+from punchlist.surfaces.spans import ASCII, UNICODE, Display, Glyphs, Span, cells, cut, pad, plain
 
 _AT = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -78,7 +78,7 @@ def test_a_bar_is_full_only_when_all_is_done(done: int, rest: int, wide: int):
 def test_a_line_is_cut_and_padded_to_the_cell(texts: list[str], columns: int):
     line = tuple(Span(text) for text in texts if text.isprintable())
     assert cells(cut(line, columns, UNICODE)) <= columns
-    assert cells(padded(line, columns, UNICODE)) == columns
+    assert cells(pad(line, columns, UNICODE)) == columns
 
 
 def test_a_completion_that_nothing_bears_out_is_marked_wherever_people_look():

@@ -38,12 +38,12 @@ class CurrentWorks(Handle):
         return CurrentWork(row.state.todos, tuple(each.task for each in tx.tasks.of_agent(row)))
 
     def tasks(self, list: str | None = None, *, lease: float | None = None) -> Tasks:
-        """A list of tasks in this agent's name, by default the project's. Its activity keeps its claims alive."""
+        """Return a list of tasks in this agent's name, by default the project's. Activity keeps its claims alive."""
         name = f"project:{self._project}" if list is None else list
         return Tasks(self._board, name, project=self._project, agent=self, lease=configured_lease(lease))
 
     def flows(self) -> Flows:
-        """The flows of the board, in this agent's name: new ones belong to it and its session."""
+        """Return the board's flows in this agent's name: new ones belong to it and its session."""
         return Flows(self._board, agent=self)
 
 

@@ -27,7 +27,7 @@ from punchlist.dialects.base import (
     reply_invalid,
 )
 from punchlist.errors import InvalidInput, PlanMissing, PlanRefused, PlanWithoutSteps, StoreError
-from punchlist.guidance.plan_mode import LONGEST_REASON, Because, PlanMode, Refusal, gate, recorded, refusal
+from punchlist.guidance.plan_mode import LONGEST_REASON, Because, PlanMode, Refusal, decode_plan_mode, gate, refusal
 from punchlist.guidance.tools import kind
 from punchlist.store import AgentRow, Transaction
 from punchlist.store.records import moment
@@ -365,7 +365,7 @@ def leave_plan_mode(tx: Transaction, row: AgentRow, *, by: str, now: datetime) -
 def load_plan_mode(tx: Transaction, row: AgentRow, entered_at: datetime) -> PlanMode:
     """Return the plan mode of an agent that is in it; `entered_at` stands in where none was recorded."""
     data = tx.modes.load_entry(row.number)
-    return PlanMode(entered_at, "model_requested") if data is None else recorded(data)
+    return PlanMode(entered_at, "model_requested") if data is None else decode_plan_mode(data)
 
 
 # The model's calls of plan tools, and the operator's.

@@ -19,7 +19,7 @@ from punchlist.core.brief import Brief
 from punchlist.core.current_work import CurrentWork
 from punchlist.core.events import Event
 from punchlist.core.flow import Flow, FlowStep, StepRuntime, StepStatus
-from punchlist.core.grounding import Tally
+from punchlist.core.grounding.tally import Tally
 from punchlist.core.overview import AgentOverview
 from punchlist.core.question import Question
 from punchlist.core.report import Report

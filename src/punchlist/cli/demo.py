@@ -20,7 +20,7 @@ from punchlist.core.commands import Target
 from punchlist.surfaces.lists import board_lines
 from punchlist.surfaces.panel import Frame, frame_lines
 from punchlist.surfaces.sentences import sentence
-from punchlist.surfaces.spans import Glyphs, Line, Span, Style, plain, shown
+from punchlist.surfaces.spans import Glyphs, Line, Span, Style, plain, safe_line
 
 PERSON = "you"
 _TITLE = "Punchlist: three agents at work"
@@ -91,7 +91,7 @@ class Play:
                 style: Style = "accent" if by_person else _COLOURS.get(event.kind, "plain")
                 lines.append((Span(sentence(event, glyphs), style),))
         for agent, text in self.troupe.told:
-            lines.append((Span(f"{agent} is told: "), Span(shown(text), "warning")))
+            lines.append((Span(f"{agent} is told: "), Span(safe_line(text), "warning")))
         self.troupe.told.clear()
         return lines
 

@@ -20,7 +20,7 @@ from punchlist.errors import ConfigInvalid, PunchlistError, StoreBusy
 from punchlist.store import store_path
 from punchlist.store.inspect import inspect
 from punchlist.store.lock import SidecarLock
-from punchlist.surfaces.spans import Display, Line, Span, Style, plural, shown
+from punchlist.surfaces.spans import Display, Line, Span, Style, plural, safe_line
 
 CheckState = Literal["ok", "note", "wrong"]
 
@@ -88,12 +88,12 @@ def _lines(found: list[Checkup], display: Display) -> Iterator[Line]:
         yield (
             Span(f"{display.glyphs.boxes[box]} ", style),
             Span(f"{checkup.name:<{column}}  ", "bold"),
-            Span(shown(checkup.text), "bad" if checkup.state == "wrong" else "plain"),
+            Span(safe_line(checkup.text), "bad" if checkup.state == "wrong" else "plain"),
         )
         if checkup.fix:
             yield (
                 Span(" " * (column + 2 + len(display.glyphs.boxes[box]) + 1)),
-                Span(f"fix: {shown(checkup.fix)}", "warning"),
+                Span(f"fix: {safe_line(checkup.fix)}", "warning"),
             )
 
 

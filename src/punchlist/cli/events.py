@@ -12,7 +12,7 @@ from punchlist.cli.arguments import Parser, command_parser, count, open_board
 from punchlist.cli.terminal import detect_display, has_colours, paint, show_json
 from punchlist.core.events import Event
 from punchlist.surfaces.sentences import sentence
-from punchlist.surfaces.spans import Display, Span, padded, shown
+from punchlist.surfaces.spans import Display, Span, pad, safe_line
 
 _LAST = 50
 _PAGE = 1000
@@ -90,7 +90,7 @@ def _writer(display: Display, *, colour: bool) -> Callable[[Event], None]:
     def write(event: Event) -> None:
         line = (
             Span(f"{clock(event.at, today)}  ", "dim"),
-            *padded((Span(shown(event.session or ""), "dim"),), 12, display.glyphs),
+            *pad((Span(safe_line(event.session or ""), "dim"),), 12, display.glyphs),
             Span("  "),
             Span(sentence(event, display.glyphs)),
         )

@@ -14,7 +14,7 @@ from punchlist.core.flow import Flow
 from punchlist.errors import FlowUnknown, InvalidInput
 from punchlist.flows import Flows
 from punchlist.surfaces.flows import flow_card, flow_data, flow_row
-from punchlist.surfaces.spans import plural, shown
+from punchlist.surfaces.spans import plural, safe_line
 
 _EXAMPLES = """\
   punchlist flows list --status waiting
@@ -135,7 +135,7 @@ def _report(options: Namespace, flow: Flow, deed: str) -> None:
     if options.json:
         show_json(flow_data(flow))
     else:
-        print(f"Flow {flow.id[:8]} {deed}: {shown(flow.goal)}")
+        print(f"Flow {flow.id[:8]} {deed}: {safe_line(flow.goal)}")
 
 
 def _tick(options: Namespace) -> None:

@@ -18,7 +18,7 @@ from punchlist.core.approval import Plan
 from punchlist.errors import EditRefused, PlanMissing, PlanRefused
 from punchlist.store.plans import PlanRow, QuestionRow
 from punchlist.surfaces.matching import find_item
-from punchlist.surfaces.spans import Display, Line, Span, ago, shown
+from punchlist.surfaces.spans import Display, Line, Span, ago, safe_line
 from punchlist.text import for_terminal, repair
 
 _EXAMPLES = """\
@@ -113,7 +113,7 @@ def _report(options: Namespace, row: PlanRow, now: datetime, deed: str) -> None:
     if options.json:
         show_json(plan_data(row, now))
     else:
-        print(f"{deed} ({shown(row.agent)} in session {shown(row.session)}).")
+        print(f"{deed} ({safe_line(row.agent)} in session {safe_line(row.session)}).")
 
 
 # Which plan is meant.
@@ -165,21 +165,21 @@ def _state(plan: Plan, now: datetime) -> str:
 
 def _when_and_who(plan: Plan, now: datetime) -> tuple[str, str]:
     when = plan.decided_at or plan.proposed_at or plan.created_at or now
-    return ago(when, now), f" by {shown(plan.decided_by)}" if plan.decided_by else ""
+    return ago(when, now), f" by {safe_line(plan.decided_by)}" if plan.decided_by else ""
 
 
 def _head(row: PlanRow, now: datetime) -> Line:
     display, plan = detect_display(), row.plan
     dot = f" {display.glyphs.dot} "
     when, who = _when_and_who(plan, now)
-    rest = f"{dot}session {shown(row.session)}{dot}revision {plan.revision}{dot}{_state(plan, now)}{who} "
-    return display.cut((Span(shown(row.agent), "bold"), Span(rest), Span(when, "dim")))
+    rest = f"{dot}session {safe_line(row.session)}{dot}revision {plan.revision}{dot}{_state(plan, now)}{who} "
+    return display.cut((Span(safe_line(row.agent), "bold"), Span(rest), Span(when, "dim")))
 
 
 def _body(plan: Plan) -> Sequence[Line]:
     lines: list[Line] = [(Span(for_terminal(line)),) for line in plan.text.split("\n")]
     if plan.reason:
-        lines += [(), (Span(f"Rejected: {shown(plan.reason)}", "warning"),)]
+        lines += [(), (Span(f"Rejected: {safe_line(plan.reason)}", "warning"),)]
     return lines
 
 
@@ -197,11 +197,11 @@ def _next_steps(plan: Plan, now: datetime) -> Sequence[Line]:
 
 def _revision_line(plan: Plan, now: datetime) -> Line:
     when, who = _when_and_who(plan, now)
-    why = f": {shown(plan.reason)}" if plan.reason else ""
+    why = f": {safe_line(plan.reason)}" if plan.reason else ""
     return (
         Span(f"{plan.revision:>3}  ", "dim"),
         Span(f"{_state(plan, now):<10}  ", "good" if plan.state.value == "approved" else "plain"),
-        Span(shown(plan.title), "bold"),
+        Span(safe_line(plan.title), "bold"),
         Span(f"  {when}{who}{why}", "dim"),
     )
 
@@ -263,7 +263,7 @@ def _answer(options: Namespace) -> None:
     if options.json:
         show_json({"session": agent.session, "agent": agent.name, **asdict(answered)})
     else:
-        print(f"Answered: {shown(answered.content)}. {shown(agent.name)} is told at its next turn.")
+        print(f"Answered: {safe_line(answered.content)}. {safe_line(agent.name)} is told at its next turn.")
 
 
 def _project(options: Namespace) -> str | None:
@@ -300,15 +300,15 @@ def _waiting_lines(
     dot = f" {display.glyphs.dot} "
 
     def head(label: str, title: str, row: QuestionRow | PlanRow, more: str) -> Line:
-        place = f"{dot}{shown(row.agent)}{dot}session {shown(row.session)}{more}"
-        return display.cut((Span(f"{shown(label)} ", "dim"), Span(shown(title), "bold"), Span(place, "dim")))
+        place = f"{dot}{safe_line(row.agent)}{dot}session {safe_line(row.session)}{more}"
+        return display.cut((Span(f"{safe_line(label)} ", "dim"), Span(safe_line(title), "bold"), Span(place, "dim")))
 
     for row in questions:
         asked = row.question
         yield head(asked.item, asked.content, row, "" if asked.asked_at is None else f"{dot}{ago(asked.asked_at, now)}")
-        yield (Span(f"  {shown(asked.question)}", "warning"),)
+        yield (Span(f"  {safe_line(asked.question)}", "warning"),)
     for row in plans:
         yield head("plan", row.plan.title, row, f"{dot}see `punchlist plan show`")
     if questions:
         yield ()
-        yield (Span(f"punchlist answer {shown(questions[0].question.item)} TEXT", "dim"),)
+        yield (Span(f"punchlist answer {safe_line(questions[0].question.item)} TEXT", "dim"),)

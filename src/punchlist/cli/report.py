@@ -28,10 +28,10 @@ from punchlist.core.report import ItemReport, Report
 from punchlist.errors import SessionUnknown
 from punchlist.store import Transaction
 from punchlist.store.plans import QuestionRow
-from punchlist.surfaces.brief import Around, Silent, brief_data, brief_lines, done, is_empty, names
+from punchlist.surfaces.brief import Around, Silent, brief_data, brief_lines, completed_items, is_empty, names
 from punchlist.surfaces.report_page import report_page
 from punchlist.surfaces.reports import Changed, Changes, report_data, report_lines, report_markdown
-from punchlist.surfaces.spans import UNICODE, plain_text, shown
+from punchlist.surfaces.spans import UNICODE, plain_text, safe_line
 
 _FORMATS = ("text", "markdown", "json", "html")
 _EXAMPLES = """\
@@ -61,7 +61,7 @@ def _report(options: Namespace) -> None:
         now = board.now()
     if options.output:
         _write(options.output, _as_text(report, changes, options, now))
-        print(f"Wrote the report on {len(report.items)} items to {shown(options.output)}.")
+        print(f"Wrote the report on {len(report.items)} items to {safe_line(options.output)}.")
     elif options.format == "json":
         show_json(report_data(report, changes))
     elif options.format != "text":
@@ -132,7 +132,7 @@ def _brief(options: Namespace) -> int:
         found = _without_asked(board.brief(after, project=project), board.questions(project=project))
         spent = sum(row.cost.tokens for row in board.costs(project=project))
         around = _find_around(board, project, max(0, spent - spent_before))
-        items = (*done(found), *found.failed, *found.under_way)
+        items = (*completed_items(found), *found.failed, *found.under_way)
         code = _tell(found, around, _find_changes(board, items, None), options)
         if code == OK and not options.keep and found.until > after:
 

@@ -16,7 +16,7 @@ from punchlist.cli.targets import MAIN, own_session
 from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.config import project_of
 from punchlist.errors import InvalidInput
-from punchlist.surfaces.spans import Span, plural, shown
+from punchlist.surfaces.spans import Span, plural, safe_line
 from punchlist.transcripts.claude_code import TaskReading, TaskWrite
 from punchlist.transcripts.formats import open_transcript
 from punchlist.transcripts.lines import LineTranscript
@@ -79,7 +79,7 @@ def _show_found(options: Namespace, transcript: Transcript, written: Written | N
         display = detect_display()
         boxes = display.glyphs.boxes
         for entry in written.command.entries:
-            show([display.cut((Span(f"  {boxes[entry.status.value]} {shown(entry.content)}"),))])
+            show([display.cut((Span(f"  {boxes[entry.status.value]} {safe_line(entry.content)}"),))])
     return OK if written is not None or calls else FAILED
 
 
@@ -105,7 +105,7 @@ def _take_over(agent: Agent, options: Namespace, transcript: Transcript, written
     if children:
         text += f" Subagents: {', '.join(children)}."
     if all_known:
-        text += f" The tasks of {shown(transcript.source)} are all on the board."
+        text += f" The tasks of {safe_line(transcript.source)} are all on the board."
     _report(options, transcript, found, (text + _replayed(agent, calls)).strip())
     return OK if restored else FAILED
 
@@ -194,19 +194,19 @@ def _progress(written: Written) -> str:
 
 
 def _source(transcript: Transcript) -> str:
-    return f" from {shown(transcript.source)} ({transcript.format})"
+    return f" from {safe_line(transcript.source)} ({transcript.format})"
 
 
 def _owner(agent: Agent) -> str:
-    return f"{shown(agent.name)} in session {shown(agent.session)}"
+    return f"{safe_line(agent.name)} in session {safe_line(agent.session)}"
 
 
 def _replayed(agent: Agent, calls: int) -> str:
-    return f" Replayed {plural(calls, 'task call')} on the list {shown(agent.task_list)}." if calls else ""
+    return f" Replayed {plural(calls, 'task call')} on the list {safe_line(agent.task_list)}." if calls else ""
 
 
 def _describe_found(transcript: Transcript, written: Written | None, calls: int = 0) -> str:
-    where = f"in {shown(transcript.source)} ({transcript.format})"
+    where = f"in {safe_line(transcript.source)} ({transcript.format})"
     if calls:
         lists = "" if written is None else f" {_describe_found(transcript, written)}"
         return f"Found {plural(calls, 'task call')} {where}.{lists}"
@@ -223,11 +223,11 @@ def _describe_outcome(
         what = _progress(written) if written is not None else "the session that this one goes on from"
         return f"Restored {what} for {_owner(agent)}{_source(transcript)}."
     if taken:
-        return f"The list of {_owner(agent)} is already what {shown(transcript.source)} ends with."
+        return f"The list of {_owner(agent)} is already what {safe_line(transcript.source)} ends with."
     if written is None:
         return _describe_found(transcript, written)
     return (
-        f"The list of {_owner(agent)} was written later than that of {shown(transcript.source)} "
+        f"The list of {_owner(agent)} was written later than that of {safe_line(transcript.source)} "
         f"({_progress(written)}) and stands; --force puts the older one in its place."
     )
 

@@ -10,7 +10,7 @@ from punchlist.cli.arguments import Parser, age, author, command_parser, here, o
 from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.store import SessionRow
 from punchlist.store.inspect import count_old_agents
-from punchlist.surfaces.spans import Display, Line, Span, ago, padded, plural, shown
+from punchlist.surfaces.spans import Display, Line, Span, ago, pad, plural, safe_line
 
 _EXAMPLES = """\
   punchlist sessions                    of this project, the latest first
@@ -56,10 +56,10 @@ def _list(options: Namespace) -> None:
 
 def _row(row: SessionRow, display: Display, now: datetime, *, project: bool) -> Line:
     line = (
-        *padded((Span(shown(row.id), "bold"),), 24, display.glyphs),
+        *pad((Span(safe_line(row.id), "bold"),), 24, display.glyphs),
         Span(f"  {plural(row.agents, 'agent'):<10}"),
         Span(f"  {ago(row.updated_at or row.created_at, now):<15}", "dim"),
-        Span(f"  {shown(row.project)}" if project else "", "dim"),
+        Span(f"  {safe_line(row.project)}" if project else "", "dim"),
     )
     return display.cut(line)
 
@@ -67,13 +67,13 @@ def _row(row: SessionRow, display: Display, now: datetime, *, project: bool) -> 
 def _copy(options: Namespace) -> None:
     with open_board(options) as board:
         board.copy_session(options.old, options.new, by=author(options))
-    print(f"Copied session {shown(options.old)} to {shown(options.new)}.")
+    print(f"Copied session {safe_line(options.old)} to {safe_line(options.new)}.")
 
 
 def _move(options: Namespace) -> None:
     with open_board(options) as board:
         board.move_session(options.old, options.new, by=author(options))
-    print(f"Session {shown(options.old)} is now {shown(options.new)}.")
+    print(f"Session {safe_line(options.old)} is now {safe_line(options.new)}.")
 
 
 def prune_parser() -> Parser:

@@ -10,7 +10,7 @@ from punchlist.cli import FAILED, OK, complain
 from punchlist.cli.arguments import Parser, command_parser, here, open_board
 from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.guidance.ledger import NOTHING, Cost, Size, sum_costs
-from punchlist.surfaces.spans import Line, Span, plural, shown
+from punchlist.surfaces.spans import Line, Span, plural, safe_line
 
 _EXAMPLES = """\
   punchlist stats                                              of this project, by dialect and profile
@@ -56,7 +56,7 @@ def _show(options: Namespace) -> int:
 
 def _nothing(options: Namespace) -> str:
     if options.session:
-        return f"Nothing is counted for session {shown(options.session)}; `punchlist sessions` lists the sessions."
+        return f"Nothing is counted for session {safe_line(options.session)}; `punchlist sessions` lists the sessions."
     where = "on this board yet" if options.all else "in this project yet; `punchlist stats --all` shows every project's"
     return (
         f"Nothing is counted {where}. Calls of the todo tool are counted by themselves; what is said to the model, "

@@ -19,7 +19,7 @@ from punchlist.core.task import Task
 from punchlist.errors import InvalidInput, TaskError
 from punchlist.markdown import dumps, loads
 from punchlist.store import Transaction
-from punchlist.surfaces.spans import plural, shown
+from punchlist.surfaces.spans import plural, safe_line
 from punchlist.tasks.exchange import ForeignTask, as_todos, dump, from_todos, import_tasks, load
 from punchlist.text import for_terminal
 
@@ -46,7 +46,7 @@ def export(options: Namespace) -> None:
     if options.json:
         show_json({"path": options.path, "format": kind, "tasks": len(found)})
     else:
-        print(f"Wrote {plural(len(found), 'task')} to {shown(options.path)}")
+        print(f"Wrote {plural(len(found), 'task')} to {safe_line(options.path)}")
 
 
 def import_(options: Namespace) -> int:
@@ -143,7 +143,7 @@ def _import_folder(options: Namespace) -> int:
         show_json({"path": options.path, "format": _CLAUDE, "list": target, "tasks": count}, indent=0)
     else:
         new = plural(count, "new task")
-        print(f"Imported {new} from {shown(options.path)} to the list {shown(target)}; see it with --list.")
+        print(f"Imported {new} from {safe_line(options.path)} to the list {safe_line(target)}; see it with --list.")
     return OK
 
 
@@ -164,4 +164,4 @@ def _export_folder(options: Namespace) -> None:
     if options.json:
         show_json({"path": path, "format": _CLAUDE, "list": tasks.name, "tasks": count})
     else:
-        print(f"Wrote {plural(count, 'task')} to {shown(path)}")
+        print(f"Wrote {plural(count, 'task')} to {safe_line(path)}")

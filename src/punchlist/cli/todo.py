@@ -27,7 +27,7 @@ from punchlist.core.todo import Evidence, Status, TodoItem, TodoList
 from punchlist.errors import EditRefused, InvalidInput, RevisionConflict
 from punchlist.markdown import dumps, loads
 from punchlist.surfaces.matching import addition, find_item, find_phase, tokens
-from punchlist.surfaces.spans import Span, shown
+from punchlist.surfaces.spans import Span, safe_line
 from punchlist.text import for_terminal, repair
 
 _TRIES = 8
@@ -134,7 +134,7 @@ def _undo(options: Namespace) -> None:
         agent = chosen_agent(board, options, filled=False)
         by = author(options)
         agent.undo(by=by)
-        print(f"Took back the last change by {shown(by)}.")
+        print(f"Took back the last change by {safe_line(by)}.")
         _show_progress(agent)
 
 
@@ -144,7 +144,7 @@ def _show_progress(agent: Agent) -> None:
         display = detect_display()
         done, total, _ = agent.todos.progress
         dot = f" {display.glyphs.dot} "
-        text = f"{shown(agent.name)}{dot}session {shown(agent.session)}{dot}{done}/{total} done"
+        text = f"{safe_line(agent.name)}{dot}session {safe_line(agent.session)}{dot}{done}/{total} done"
         show([display.cut((Span(text, "dim"),))])
 
 
@@ -158,9 +158,9 @@ def _append(todos: TodoList, options: Namespace) -> ListEdit:
     added = addition(todos, words, phase=None if options.phase is None else repair(options.phase))
     if added is None:
         raise EditRefused(problem='There is no task to append; say one, as in `punchlist todo append "Fix the bug"`.')
-    where = "" if added.phase is None else f" to {shown(added.phase)}"
+    where = "" if added.phase is None else f" to {safe_line(added.phase)}"
     operation = do.Append((Entry(content=added.content),), added.phase)
-    return ListEdit(operation, f"Appended{where}: {shown(added.content)}")
+    return ListEdit(operation, f"Appended{where}: {safe_line(added.content)}")
 
 
 def _is_quoted(text: str) -> bool:
@@ -171,7 +171,7 @@ def _is_quoted(text: str) -> bool:
 
 def _start(todos: TodoList, options: Namespace) -> ListEdit:
     item = _find(todos.items, _query(options.words))
-    return ListEdit(do.Start(_target(item)), f"Started: {shown(item.content)}")
+    return ListEdit(do.Start(_target(item)), f"Started: {safe_line(item.content)}")
 
 
 def _done(todos: TodoList, options: Namespace) -> ListEdit:
@@ -213,28 +213,28 @@ def _restore(todos: TodoList, options: Namespace) -> ListEdit:
     if not todos.omitted:
         raise EditRefused(problem="No item of this list was left out, so there is nothing to restore.")
     if not options.words:
-        return ListEdit(do.Restore(), f"Restored: {'; '.join(shown(item.content) for item in todos.omitted)}")
+        return ListEdit(do.Restore(), f"Restored: {'; '.join(safe_line(item.content) for item in todos.omitted)}")
     item = _find(todos.omitted, _query(options.words))
-    return ListEdit(do.Restore(_target(item)), f"Restored: {shown(item.content)}")
+    return ListEdit(do.Restore(_target(item)), f"Restored: {safe_line(item.content)}")
 
 
 def _block(todos: TodoList, options: Namespace) -> ListEdit:
     item = _find(todos.items, options.task)
     reason = _query(options.text)
     on = None if options.on is None else repair(options.on)
-    why = f" ({shown(reason)})" if reason else ""
-    return ListEdit(do.Block(_target(item), reason, on), f"Blocked: {shown(item.content)}{why}")
+    why = f" ({safe_line(reason)})" if reason else ""
+    return ListEdit(do.Block(_target(item), reason, on), f"Blocked: {safe_line(item.content)}{why}")
 
 
 def _note(todos: TodoList, options: Namespace) -> ListEdit:
     item = _find(todos.items, options.task)
-    return ListEdit(do.Note(_target(item), _query(options.text)), f"Noted on: {shown(item.content)}")
+    return ListEdit(do.Note(_target(item), _query(options.text)), f"Noted on: {safe_line(item.content)}")
 
 
 def _reword(todos: TodoList, options: Namespace) -> ListEdit:
     item = _find(todos.items, options.task)
     text = _query(options.text)
-    return ListEdit(do.Reword(_target(item), text), f"Reworded: {shown(text)}")
+    return ListEdit(do.Reword(_target(item), text), f"Reworded: {safe_line(text)}")
 
 
 def _query(words: Sequence[str]) -> str:
@@ -259,11 +259,11 @@ def _item_or_phase(todos: TodoList, words: Sequence[str]) -> tuple[Target, str]:
         return Target(), ""
     item = find_item(todos.items, query)
     if item is not None:
-        return _target(item), shown(item.content)
+        return _target(item), safe_line(item.content)
     phase = find_phase(todos.phases, query)
     if phase is None:
         raise EditRefused(problem=f'No task or phase matched "{query}". Use `punchlist todos` to list current tasks.')
-    return Target(phase=phase.name), shown(phase.name)
+    return Target(phase=phase.name), safe_line(phase.name)
 
 
 # The list as a Markdown file.
@@ -345,7 +345,7 @@ def _export(options: Namespace) -> None:
     if not options.force and os.path.exists(options.path):
         _check_checklist(options.path, options.format)
     replace_file(options.path, text)
-    print(f"Wrote todos to {shown(options.path)}")
+    print(f"Wrote todos to {safe_line(options.path)}")
 
 
 def _check_checklist(path: str, format: str) -> None:
@@ -367,5 +367,5 @@ def _import(options: Namespace) -> int:
     with open_board(options) as board:
         chosen_agent(board, options, create=True, filled=False).rewrite(todos, by=author(options))
     counts = f"{len(todos.phases)} phase(s), {len(todos.items)} task(s)"
-    print(f"Imported {counts} from {shown(options.path)}.")
+    print(f"Imported {counts} from {safe_line(options.path)}.")
     return OK

@@ -12,7 +12,7 @@ from punchlist.cli.arguments import Parser, command_parser, here, open_board
 from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.store import ListRow
 from punchlist.surfaces.lists import Helped, board_lines
-from punchlist.surfaces.spans import shown
+from punchlist.surfaces.spans import safe_line
 
 _EXAMPLES = """\
   punchlist todos                      the lists of this project, the latest first
@@ -63,7 +63,7 @@ def _point_to_tasks(board: Board, session: str) -> str:
     name = f"session:{session}"
     if not board.tasks(name).list(limit=1):
         return ""
-    return f"This session has tasks and no todos; `punchlist tasks list --list {shown(quote(name))}` shows them."
+    return f"This session has tasks and no todos; `punchlist tasks list --list {safe_line(quote(name))}` shows them."
 
 
 def _nothing(options: Namespace) -> str:

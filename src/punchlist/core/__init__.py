@@ -1,1 +1,1 @@
-"""Pure rules: given a state and a command, the next state and the events. No I/O, no clock, no randomness."""
+"""Decide by pure rules: a state and a command give the next state and its events. No I/O, no clock, no randomness."""

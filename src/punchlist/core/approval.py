@@ -1,4 +1,4 @@
-"""Approval plans: what an agent means to do, shown to a person before any work begins. Never the todo list itself.
+"""Propose, approve and reject plans that a person sees before work begins. A plan is never the todo list itself.
 
 An agent has one plan at a time. Each draft or proposal is a revision of its own. The one before is kept, and a
 decision names the revision that the person saw.
@@ -74,7 +74,7 @@ class Plan(Struct, frozen=True, kw_only=True):
         return parse_steps(self.text)
 
     def expired(self, now: datetime) -> bool:
-        """True if the plan waited for a decision for longer than it was to."""
+        """True if the plan waited for a decision beyond its limit."""
         return self.state is PlanState.PROPOSED and self.expires_at is not None and now >= self.expires_at
 
     def waits(self, now: datetime) -> bool:
@@ -97,7 +97,7 @@ def begin(current: Plan | None, *, id: str, item: str, by: str, now: datetime) -
 
 
 class Dropped(NamedTuple):
-    """A draft that nobody was shown, and the plan that waits again in its place, if there was one."""
+    """A draft that was not shown, and the plan that waits again in its place, if there was one."""
 
     draft: Plan
     back: Plan | None

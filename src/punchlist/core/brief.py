@@ -1,4 +1,4 @@
-"""The brief for a person who comes back: items done, doubtful, waiting or stalled since then, and what tools did."""
+"""Build the brief for a person who comes back: items done, doubtful, waiting or stalled since then, and tool use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands on a list, as values, and the policy by which a dialect wants them applied."""
+"""Define the commands on a list, and the policy by which a dialect applies them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The current work of an agent: its todo list, and the open tasks that it started or owns, as one value."""
+"""Combine an agent's todo list with the open tasks that it started or owns into its current work."""
 
 from __future__ import annotations
 

@@ -334,7 +334,7 @@ class Editing:
         proofs: tuple[Evidence, ...] = (),
         note: str = "",
     ) -> None:
-        def ended(item: TodoItem) -> TodoItem:
+        def end(item: TodoItem) -> TodoItem:
             item = set_status(item, status, self.now)
             if self.policy.confirms and status is Status.COMPLETED:
                 item = replace(item, grade="confirmed")
@@ -343,7 +343,7 @@ class Editing:
             return replace(item, notes=(*item.notes, note)) if note else item
 
         focus = next((item.id for item in self.items if item.status is Status.IN_PROGRESS), None)
-        places = self._change_each(target, ended, sweep=self.policy.sweep)
+        places = self._change_each(target, end, sweep=self.policy.sweep)
         if advance:
             self._advance(focus, places)
 
@@ -388,10 +388,10 @@ class Editing:
         self._advance(focus, places)
 
     def _unblock(self, target: Target) -> None:
-        def unblocked(item: TodoItem) -> TodoItem:
+        def unblock(item: TodoItem) -> TodoItem:
             return set_status(item, Status.PENDING, self.now) if item.status is Status.BLOCKED else item
 
-        self._change_each(target, unblocked, sweep=False)
+        self._change_each(target, unblock, sweep=False)
 
     def _reword(self, operation: do.Reword) -> None:
         content = self.cleaner.text(operation.content)

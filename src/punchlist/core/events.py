@@ -1,4 +1,4 @@
-"""Events: their kinds, the difference of two lists as events, and the way back.
+"""Define the kinds of events, diff two lists into events, and fold events back into a list.
 
 `fold` is the inverse of `diff`: folding a list's events up to a revision gives the list at that revision.
 """
@@ -180,7 +180,7 @@ def diff(before: TodoList, after: TodoList) -> list[Draft]:
 def draft_changes(pairs: Iterable[tuple[TodoItem, TodoItem]]) -> Iterator[Draft]:
     """Yield an event for each item that changed."""
     for old, new in pairs:
-        if old is not new and (fields := _ITEMS.changed(old, new)):
+        if old is not new and (fields := _ITEMS.diff(old, new)):
             kind = transition_kind(old.status, new.status)
             yield Draft(kind, {"id": new.id, "content": new.content, "set": fields})
 
@@ -189,7 +189,7 @@ def _draft_arrival(before: TodoList, item: TodoItem, index: int) -> Draft:
     known = next((gone for gone in before.omitted if gone.id == item.id), None)
     if known is None:
         return Draft("item.added", {"item": encode_item(item), "index": index})
-    fields = _ITEMS.changed(known, item)
+    fields = _ITEMS.diff(known, item)
     return Draft("item.restored", {"id": item.id, "content": item.content, "set": fields, "index": index})
 
 
@@ -327,9 +327,9 @@ class FieldCodec(Generic[Record]):
 
     def encode(self, record: Record) -> dict[str, Any]:
         """Return the fields that do not hold their default."""
-        return self.changed(self._empty, record)
+        return self.diff(self._empty, record)
 
-    def changed(self, before: Record, after: Record) -> dict[str, Any]:
+    def diff(self, before: Record, after: Record) -> dict[str, Any]:
         """Return the fields in which two records differ, with the later value in JSON form."""
         pairs = ((name, getattr(before, name), getattr(after, name)) for name in self._names)
         return {

@@ -1,4 +1,4 @@
-"""Flows: work in named steps that survives restarts. Their states, transitions, waits and commands.
+"""Define flows, work in named steps that survives restarts: states, transitions, waits and commands.
 
 The states, their transitions and the order of the checks are those of nexo's TaskFlow. `after` is ours: a flow begins
 only when those before it are finished.
@@ -147,17 +147,17 @@ def wait(flow: Flow, wait: Any, now: datetime) -> Flow:
 
 def resume(flow: Flow, now: datetime, patch: tuple[Any] | None = None) -> Flow:
     """Run a flow again and merge `patch` into its state. It is in a tuple, because None may be a patch."""
-    return move(flow, _R, now, wait=None, **_patched(flow, patch))
+    return move(flow, _R, now, wait=None, **_patch_state(flow, patch))
 
 
 def finish(flow: Flow, now: datetime, patch: tuple[Any] | None = None) -> Flow:
-    return move(flow, _D, now, **_patched(flow, patch))
+    return move(flow, _D, now, **_patch_state(flow, patch))
 
 
 def fail(flow: Flow, reason: str, now: datetime) -> Flow:
     """Fail a flow; the state keeps the reason under `failure`."""
     told = {"failure": {"reason": reason, "at": format_rfc3339(now)}}
-    return move(flow, _F, now, **_patched(flow, (told,)))
+    return move(flow, _F, now, **_patch_state(flow, (told,)))
 
 
 def cancel(flow: Flow, now: datetime) -> Flow:
@@ -174,7 +174,7 @@ def request_cancel(flow: Flow, now: datetime) -> Flow:
 def update(flow: Flow, now: datetime, patch: Any, step: str | None = None) -> Flow:
     """Merge a patch into the state, and perhaps go to another step; the status stays."""
     check_open(flow)
-    return change(flow, now, **_patched(flow, (patch,)), current_step=flow.current_step if step is None else step)
+    return change(flow, now, **_patch_state(flow, (patch,)), current_step=flow.current_step if step is None else step)
 
 
 def check_not_started(flow: Flow) -> None:
@@ -184,7 +184,7 @@ def check_not_started(flow: Flow) -> None:
         raise FlowStarted(id=flow.id, status=flow.status)
 
 
-def _patched(flow: Flow, patch: tuple[Any] | None) -> dict[str, Any]:
+def _patch_state(flow: Flow, patch: tuple[Any] | None) -> dict[str, Any]:
     """Return the state with a patch merged in, as a change; nothing without a patch."""
     return {} if patch is None else {"state": merge_state(flow.state, patch[0])}
 

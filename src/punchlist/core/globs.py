@@ -1,4 +1,4 @@
-"""Compare two patterns of files: could they mean the same file? In doubt they do: a reservation is better too wide."""
+"""Check if two file patterns overlap. In doubt they do: a reservation is better too wide."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Merge a whole list with what its author last saw and what others did since: a three-way merge.
 
-With nobody else at work the result is the input, to the letter, next to items that the dialect cannot show.
+Without changes by others the result is the input, to the letter, plus the items that the dialect cannot show.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class _Merge:
             else:
                 item = self._update(current, known, entry, self.texts[index])
             written.append(item)
-            as_written.append(self._believed(item, given, self.texts[index]))
+            as_written.append(self._update_from_entry(item, given, self.texts[index]))
         written = self._keep_their_order(written, base)
         left_out, kept = self._find_left_out(base, found)
         items = self._insert_foreign(written, {item.id for item in left_out} - kept)
@@ -244,7 +244,7 @@ class _Merge:
         """True if the text is what a dialect of single lines shows for the known one."""
         return self.policy.one_line and text.split() == known.split()
 
-    def _believed(self, item: TodoItem, entry: Entry, text: str) -> TodoItem:
+    def _update_from_entry(self, item: TodoItem, entry: Entry, text: str) -> TodoItem:
         """Return the item as the author now believes it to be."""
         status = item.status
         if not entry.keeps and self.policy.shows(status) is not entry.status:

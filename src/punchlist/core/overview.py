@@ -1,4 +1,4 @@
-"""Read models: what a person wants to see of each agent and item, kept up to date event by event.
+"""Fold events into read models: the activity of each agent and the history of each item.
 
 The store keeps these values as rows and changes them in the transaction that appends the events. Folding the whole
 log gives the same values: `report.py` does so, and `doctor` rebuilds the rows that way.
@@ -21,7 +21,7 @@ STALLS: Final = frozenset({"nothing_submitted", "no_runtime_event", "no_output",
 """Detectors of silence, which output ends, and the end of a turn."""
 
 WATCHED: Final = timedelta(hours=6)
-"""A silence is repeated for so long: afterwards nobody waits for its end."""
+"""A silence is repeated for so long; after that its end does not matter."""
 
 _RESUMED: Final = "resumed"
 _OVER: Final = "timed_out"

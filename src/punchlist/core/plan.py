@@ -38,7 +38,7 @@ class _Segments:
             self.mark(kind)
         self._parts[-1][1].append(text)
 
-    def done(self) -> list[Segment]:
+    def collect(self) -> list[Segment]:
         return [Segment(kind, "".join(texts)) for kind, texts in self._parts]
 
 
@@ -99,7 +99,7 @@ class ProposedPlanParser:
     def push(self, text: str) -> list[Segment]:
         segments = _Segments()
         self._read(self._citations.push(text), segments)
-        return segments.done()
+        return segments.collect()
 
     def finish(self) -> list[Segment]:
         """Return the rest: an unfinished line is still tested for a tag, an open block is closed."""
@@ -110,7 +110,7 @@ class ProposedPlanParser:
         if self._inside:
             segments.mark("end")
         self._inside, self._line = False, _Line()
-        return segments.done()
+        return segments.collect()
 
     def _read(self, text: str, segments: _Segments) -> None:
         *lines, rest = text.split("\n")

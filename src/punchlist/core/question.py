@@ -1,4 +1,4 @@
-"""Questions that an item asks of a person, and the answers."""
+"""Define questions that an item asks of a person, and their answers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from msgspec import Struct
 from punchlist.text import clean, fence
 
 ANYBODY = "a person"
-"""The person that an item waits on when nobody is named."""
+"""The person that an item waits on when none is named."""
 
 LONGEST = 10_000
 """Characters of a question, and of an answer."""

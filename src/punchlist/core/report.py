@@ -1,4 +1,4 @@
-"""The report of the work: time, calls, grade and evidence of each item, and the totals.
+"""Build the work report: time, calls, grade and evidence of each item, and the totals.
 
 Made from the log alone, so that it knows items of former plans, and lists that their dialect wiped when finished.
 
@@ -102,11 +102,11 @@ class TaskBooks:
             stints = extend_stints(known.stints, known.item.status, event.at)
             self.entries[of] = replace(known, is_gone=gone, touched=event.seq, stints=stints)
             return
-        entry = TaskEntry(_folded(known.task, event), worker, touched=event.seq)
+        entry = TaskEntry(_fold_event(known.task, event), worker, touched=event.seq)
         self.entries[of] = replace(entry, stints=extend_stints(known.stints, entry.item.status, event.at))
 
 
-def _folded(task: Task, event: Event) -> Task:
+def _fold_event(task: Task, event: Event) -> Task:
     data: dict[str, Any] = dict(event.data)
     try:
         return fold_task(task, event.kind, data, event.at) or task
@@ -128,7 +128,7 @@ class Share(NamedTuple):
 class ItemReport(Struct, frozen=True):
     """One item. `tally` holds the work of subagents too, `later` what was seen after it was called done.
 
-    `grade` is None while it is not completed, and where nobody reported what its agent did. `elapsed` is how long it
+    `grade` is None while it is not completed, and for an agent without tool reports. `elapsed` is how long it
     was in progress, in all its `stints`, and until now if it still is; None if it never was. `is_gone`: it was taken
     off its list, or left out, while open. `touched` is the last event about it. `commands` are shell lines that perhaps
     changed something, as far as they were kept. `helpers` are the subagents that are at work on it.
@@ -174,7 +174,7 @@ class Totals(Struct, frozen=True):
 
     @property
     def unjudged(self) -> int:
-        """The number of completions of agents whose tool calls nobody reported."""
+        """The number of completions by agents without tool reports."""
         return self.completed - self.judged
 
     @property

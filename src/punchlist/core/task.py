@@ -1,4 +1,4 @@
-"""Durable tasks: work that outlives a conversation. Their fields, the commands of task tools, and their JSON form."""
+"""Define durable tasks, work that outlives a conversation: fields, commands of task tools, and JSON form."""
 
 from __future__ import annotations
 
@@ -278,7 +278,7 @@ def draft_change(kind: str, before: Task, after: Task, **extra: Any) -> Draft | 
 
     A new time or revision alone is no change.
     """
-    fields = _TASKS.changed(before, after)
+    fields = _TASKS.diff(before, after)
     fields.pop("updated_at", None)
     if not fields.keys() - {"revision"}:
         return None

@@ -1,4 +1,4 @@
-"""The rules of tasks. Each function returns the task after a change, or raises the reason why it may not happen."""
+"""Change tasks by their rules: each function returns the task after a change, or raises the reason against it."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ def start(task: Task, owner: str | None, now: datetime) -> Task:
 
 
 def renew_lease(task: Task, owner: str | None, now: datetime, lease: timedelta) -> Task:
-    """Renew a lease. A worker whose lease ran out gets its task back, if nobody claimed it since."""
+    """Renew a lease. A worker whose lease ran out gets its task back, if no other worker claimed it since."""
     if task.status is _P:
         task = move(task, _I, now, owner=owner or task.owner)
     elif task.status is not _I or task.lease_until is None:
@@ -192,7 +192,7 @@ def _unspent(task: Task) -> int:
 
 
 def expire(task: Task, now: datetime) -> Task:
-    """End the lease of a silent worker. The fence stays: its late result counts if nobody claimed the task since."""
+    """End the lease of a silent worker. The fence stays: a late result counts if no other worker claimed it since."""
     if task.cancel_requested:
         return move(task, _X, now)
     if task.max_attempts is not None and task.attempts >= task.max_attempts:
@@ -336,7 +336,9 @@ def make_wait(
         return _timer(now, until)
     if topic is None and correlation_id is None:
         return Wait(kind="manual")
-    return Wait(kind="event", topic=_named("topic", topic), correlation_id=_named("correlation_id", correlation_id))
+    return Wait(
+        kind="event", topic=_check_name("topic", topic), correlation_id=_check_name("correlation_id", correlation_id)
+    )
 
 
 def _timer(now: datetime, until: datetime | timedelta) -> Wait:
@@ -352,7 +354,7 @@ def _timer(now: datetime, until: datetime | timedelta) -> Wait:
     return Wait(kind="timer", at=at)
 
 
-def _named(what: str, text: Any) -> str:
+def _check_name(what: str, text: Any) -> str:
     if not isinstance(text, str) or not text.strip():
         raise WaitRefused(problem=f"An event needs a `{what}`: a text that is not empty.")
     if len(text) > LONGEST_NAME:

@@ -1,4 +1,4 @@
-"""Todo lists: items, phases, and what follows from them."""
+"""Define todo lists: items, phases, and the values computed from them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Undo an author's last change, if nobody touched the same things since."""
+"""Undo an author's last change, if no other author touched the same things since."""
 
 from __future__ import annotations
 

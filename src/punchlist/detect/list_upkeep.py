@@ -103,7 +103,7 @@ class Upkeep(Struct, frozen=True):
 def observe_write(
     upkeep: Upkeep, before: TodoList, events: Iterable[Event], now: datetime, options: StalenessOptions = DEFAULT
 ) -> tuple[Upkeep, list[Finding]]:
-    """Take in the events of one write of the list `before`; return the findings, those that are over included."""
+    """Observe the events of one write of the list `before`; return the findings, those that are over included."""
     state, found = sync_items(upkeep.state, before, now), list[Finding]()
     for event in events:
         state, news = observe_event(state, event, options)
@@ -112,7 +112,7 @@ def observe_write(
 
 
 def observe_call(upkeep: Upkeep, now: datetime, options: StalenessOptions = DEFAULT) -> tuple[Upkeep, list[Finding]]:
-    """Take in a call of the todo tool that wrote nothing."""
+    """Observe a call of the todo tool that wrote nothing."""
     state, found = count_call(upkeep.state, now, options)
     return _add_cleared(upkeep, state, found)
 
@@ -160,7 +160,7 @@ def _add_cleared(upkeep: Upkeep, state: StalenessState, found: Sequence[Finding]
 
 
 def _holds(state: StalenessState, detector: str, subject: str) -> bool:
-    """True if a finding that was told of still holds."""
+    """True if a reported finding still holds."""
     match detector:
         case "stale_item":
             entry = state.active.get(subject)
@@ -181,7 +181,7 @@ def observe_event(
 ) -> tuple[StalenessState, tuple[Finding, ...]]:
     """Return the state after one more event of the agent, and the findings. Other kinds of events change nothing.
 
-    Writes by somebody else than the agent are no churn and no storm. In `tool.started` the data's `item` is the id of
+    Writes by other authors than the agent are no churn and no storm. In `tool.started` the data's `item` is the id of
     the item that the call belongs to; a call without one has gone elsewhere.
     """
     kind = event.kind

@@ -141,12 +141,12 @@ LeavingOut = Callable[[Mapping[str, Any]], Collection[str]]
 
 
 def digest(value: object, leaving_out: LeavingOut | None = None) -> str:
-    """The SHA-256 of a value's stable form, in hex. Never raises."""
+    """Return the SHA-256 of a value's stable form, in hex. Never raises."""
     return sha256(stable(value, leaving_out)).hexdigest()
 
 
 def stable(value: object, leaving_out: LeavingOut | None = None) -> bytes:
-    """A value's stable form in UTF-8, lone surrogates replaced. Never raises."""
+    """Return a value's stable form in UTF-8, lone surrogates replaced. Never raises."""
     if type(value) is str and value.isascii() and len(value) <= TEXT:
         return encode_basestring(value).encode()
     writer = _Writer(leaving_out)
@@ -205,7 +205,7 @@ class _Writer:
         self.parts.append(encode_basestring(value))
 
     def whole(self, value: Any, depth: int) -> None:
-        """A value that holds others, or is of a type that JSON does not have."""
+        """Add a value that holds others, or is of a type that JSON does not have."""
         if isinstance(value, Mapping):
             self.object(cast("Mapping[Any, Any]", value), depth)
         elif isinstance(value, list | tuple):
@@ -267,7 +267,7 @@ class _Writer:
 
 
 def _names(value: Mapping[Any, Any]) -> Iterable[tuple[str, Any]]:
-    """The keys in order, each with its name."""
+    """Return the keys in order, each with its name."""
     if all(type(key) is str for key in value):
         keys = cast("Iterable[str]", value)
         ordered = sorted(keys) if "".join(keys).isascii() else sorted(keys, key=_units)

@@ -1,4 +1,4 @@
-"""The layers in which a model can be told about its todo tool, each a text of its own.
+"""Write the layers that explain the todo tool to a model, each a text of its own.
 
 They are the six that Claude Code uses, in our words: short, or verbose for small models. A text depends on the dialect
 and the settings, never on the list, so the cached part of a prompt stays the same.
@@ -92,13 +92,13 @@ class Layer(Struct, frozen=True):
 def layers(tools: Iterable[Tool], names: Iterable[str], *, verbose: bool = False) -> tuple[Layer, ...]:
     """Return these layers for the offered tools, in the order of a request; none without tools."""
     offered = tuple(tools)
-    wanted = known(names)
+    wanted = check_names(names)
     return tuple(
         Layer(name, _write_text(name, offered, verbose), PLACES[name]) for name in NAMES if name in wanted and offered
     )
 
 
-def known(names: Iterable[str]) -> frozenset[str]:
+def check_names(names: Iterable[str]) -> frozenset[str]:
     """Check that all names are names of layers; raises `ConfigInvalid` otherwise."""
     wanted = frozenset(names)
     if unknown := wanted - set(NAMES):

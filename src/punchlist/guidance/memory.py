@@ -1,4 +1,4 @@
-"""The memory of guidance about one agent: a record whose size does not grow with the conversation."""
+"""Define the memory of guidance about one agent: a record whose size does not grow with the conversation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plan mode: decide which tool calls are refused while it is on, and write the refusal and the notice."""
+"""Decide which tool calls plan mode refuses, and write the refusal and the notice."""
 
 from __future__ import annotations
 
@@ -63,12 +63,12 @@ class PlanMode(Struct, frozen=True):
         return int(self.entered_at.timestamp())
 
     def record(self) -> dict[str, Any]:
-        """Return the stored form, which `recorded` reads back."""
+        """Return the stored form, which `decode_plan_mode` reads back."""
         at = self.entered_at.isoformat()
         return {"entered_at": at, "because": self.because, "reason": self.reason, "by": self.by}
 
 
-def recorded(data: Mapping[str, Any]) -> PlanMode:
+def decode_plan_mode(data: Mapping[str, Any]) -> PlanMode:
     """Read a stored stay in plan mode. Raises `ValueError`, `KeyError` or `TypeError` for a damaged record."""
     because = data["because"]
     if because not in get_args(Because):

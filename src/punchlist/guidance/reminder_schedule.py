@@ -1,4 +1,4 @@
-"""The reminder schedules of the original tools: when each speaks of its list, and which items it shows."""
+"""Define the reminder schedules of the original tools: when each mentions its list, and which items it shows."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class ReminderSchedule(Struct, frozen=True, kw_only=True):
     limit: int | None = None
     """Most characters of a reminder, fence included."""
     changed: bool = False
-    """Tell the model that somebody else changed the list."""
+    """Tell the model that another author changed the list."""
     failed: bool = False
     """Tell it that a write failed."""
     stops: int = 0

@@ -1,4 +1,4 @@
-"""Settings of guidance, and the rules that follow from a dialect, a profile and the settings."""
+"""Read the settings of guidance, and derive the rules from a dialect, a profile and the settings."""
 
 from __future__ import annotations
 

@@ -71,17 +71,19 @@ _KINDS: Final[Mapping[Kind, str]] = {
 }
 
 
-def _folded(name: str) -> str:
+def _fold_name(name: str) -> str:
     return name.lower().replace("_", "").replace("-", "")
 
 
-_BY_NAME: Final[Mapping[str, Kind]] = {_folded(name): kind for kind, names in _KINDS.items() for name in names.split()}
-_UNREAD: Final = frozenset(_folded(name) for name in _CODE.split())
+_BY_NAME: Final[Mapping[str, Kind]] = {
+    _fold_name(name): kind for kind, names in _KINDS.items() for name in names.split()
+}
+_UNREAD: Final = frozenset(_fold_name(name) for name in _CODE.split())
 """Tools that run something other than a shell line: never taken for reading."""
 
 _VIEWS: Final[Mapping[str, tuple[str, frozenset[str]]]] = {
     **{
-        _folded(name): ("command", frozenset({"view"}))
+        _fold_name(name): ("command", frozenset({"view"}))
         for name in ("str_replace_editor", "str_replace_based_edit_tool", "text_editor", "file_editor", "editor")
     },
     "process": ("action", frozenset({"poll", "log", "list"})),
@@ -107,13 +109,13 @@ _MOST_WORDS: Final = 1_000
 
 
 class OwnTools(Struct, frozen=True):
-    """Names of a host's own tools, which override the tables here. Made by `named`."""
+    """Names of a host's own tools, which override the tables here. Made by `from_names`."""
 
     reading: frozenset[str] = frozenset()
     changing: frozenset[str] = frozenset()
 
     @classmethod
-    def named(cls, reading: Iterable[str] = (), changing: Iterable[str] = ()) -> OwnTools:
+    def from_names(cls, reading: Iterable[str] = (), changing: Iterable[str] = ()) -> OwnTools:
         return cls(frozenset(map(_normalize, reading)) - {""}, frozenset(map(_normalize, changing)) - {""})
 
 
@@ -191,8 +193,8 @@ def _normalize(name: str) -> str:
 
 @lru_cache(maxsize=512)
 def _word(name: str) -> str:
-    word = _folded(name)
-    return word if word in _BY_NAME or "__" not in name else _folded(name.rpartition("__")[2])
+    word = _fold_name(name)
+    return word if word in _BY_NAME or "__" not in name else _fold_name(name.rpartition("__")[2])
 
 
 def _views(args: Any, key: str, reading: frozenset[str]) -> bool:

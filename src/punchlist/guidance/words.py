@@ -1,6 +1,6 @@
-"""The texts of guidance: short, signed and fenced. The opening marker holds the sentence, each row is an item.
+"""Write the texts of guidance: short, signed and fenced. The opening marker holds the sentence, each row is an item.
 
-No text asks a model to keep anything from anybody, and none presses it: each says what was seen and what to do.
+No text asks a model to hide anything, and none presses it: each says what was seen and what to do.
 """
 
 from __future__ import annotations

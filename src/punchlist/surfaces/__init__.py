@@ -1,1 +1,1 @@
-"""What people see in a terminal. Pure: values in, lines of styled text out; the command line prints them."""
+"""Render boards for a terminal. Pure: values in, lines of styled text out; the command line prints them."""

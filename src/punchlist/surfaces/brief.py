@@ -1,4 +1,4 @@
-"""A brief on one screen: what happened while the reader was away."""
+"""Render a brief on one screen: the work since the reader was away."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from punchlist.surfaces.reports import (
     Changes,
     change_words,
     check_words,
-    counted,
+    count_words,
     item_data,
     span,
     tally_words,
     work_words,
 )
-from punchlist.surfaces.spans import Glyphs, Line, Span, Style, packed, shown
+from punchlist.surfaces.spans import Glyphs, Line, Span, Style, pack, safe_line
 from punchlist.text import cut, fit, width
 
 _STALLS: Final = {
@@ -83,20 +83,24 @@ class ItemRows:
         return [self._row(entry) for entry in entries]
 
     def _row(self, entry: ItemReport) -> Sequence[str]:
-        text, parts, mark = shown(entry.item.content), list(map(shown, self._known(entry))), self._glyphs.ellipsis
+        text, parts, mark = (
+            safe_line(entry.item.content),
+            list(map(safe_line, self._item_facts(entry))),
+            self._glyphs.ellipsis,
+        )
         if not self._columns:
             return [f" {self._glyphs.dash} ".join(filter(None, (cut(text, _TEXT, mark), ", ".join(parts))))]
         room = max(1, self._columns - _MARGIN)
         if self._columns < _NARROW:
-            *more, last = list(packed(parts, room, ", "))[:_MOST_KNOWN] or [""]
+            *more, last = list(pack(parts, room, ", "))[:_MOST_KNOWN] or [""]
             return [fit(text, room, mark), *more, *([last.rstrip(",")] if last else [])]
         known = _fitting(parts, room - min(width(text), _LEAST) - 3)
         if not known:
             return [fit(text, room, mark)]
         return [f"{fit(text, room - width(known) - 3, mark)} {self._glyphs.dash} {known}"]
 
-    def _known(self, entry: ItemReport) -> Iterator[str]:
-        """Yield what is known of an item, the more important first."""
+    def _item_facts(self, entry: ItemReport) -> Iterator[str]:
+        """Yield the facts about an item, the more important first."""
         owner, changed = (entry.subject.session, entry.subject.agent), self._changes.get(entry.subject)
         said = [
             entry.grade if entry.grade in ("contradicted", "asserted", "confirmed") else "",
@@ -105,7 +109,7 @@ class ItemRows:
             check_words(entry),
             cut(self._names[owner], 2 * _SESSION, self._glyphs.ellipsis) if len(self._names) > 1 else "",
             span(entry.elapsed),
-            counted(len(changed.commits), "commit") if changed is not None and changed.commits else "",
+            count_words(len(changed.commits), "commit") if changed is not None and changed.commits else "",
             *(work_words(entry.tally, kinds=False) if not entry.tally.is_empty else ()),
         ]
         return (part for part in said if part)
@@ -126,10 +130,10 @@ def _short_session(session: str) -> str:
     return session if len(session) <= _SESSION else session[-8:]
 
 
-def wrapped(text: str, glyphs: Glyphs, columns: int) -> Sequence[str]:
+def wrap_row(text: str, glyphs: Glyphs, columns: int) -> Sequence[str]:
     """Wrap a text on a few lines of that many columns, with the margin of a row."""
     room = max(1, columns - _MARGIN) if columns else 0
-    lines = list(packed([shown(text)], room, ""))
+    lines = list(pack([safe_line(text)], room, ""))
     if len(lines) <= _MOST_LINES:
         return lines or [""]
     return [*lines[: _MOST_LINES - 1], fit(" ".join(lines[_MOST_LINES - 1 :]), room, glyphs.ellipsis)]
@@ -162,23 +166,23 @@ def brief_lines(brief: Brief, around: Around, changes: Changes, glyphs: Glyphs, 
     if is_empty(brief, around):
         yield (Span("Nothing happened since you last looked, and nothing waits for you."),)
         return
-    rows = ItemRows((*done(brief), *brief.failed, *brief.under_way), changes, glyphs, columns)
+    rows = ItemRows((*completed_items(brief), *brief.failed, *brief.under_way), changes, glyphs, columns)
 
-    waiting = [*around.questions, *around.plans, *(_blocked(entry) for entry in brief.waiting)]
+    waiting = [*around.questions, *around.plans, *(_blocked_words(entry) for entry in brief.waiting)]
     stalled = _noticed_words(brief, around)
-    yield from _section(glyphs, "Waiting on you", [wrapped(text, glyphs, columns) for text in waiting], "accent")
+    yield from _section(glyphs, "Waiting on you", [wrap_row(text, glyphs, columns) for text in waiting], "accent")
     yield from _section(glyphs, "Done, but not borne out", rows.of(brief.doubtful), "bad")
     yield from _section(glyphs, "Failed", rows.of(brief.failed), "bad")
     yield from _section(
-        glyphs, "Stalled or going in circles", [wrapped(text, glyphs, columns) for text in stalled], "warning"
+        glyphs, "Stalled or going in circles", [wrap_row(text, glyphs, columns) for text in stalled], "warning"
     )
     yield from _section(glyphs, "Done and checked", rows.of(brief.verified), "good")
     yield from _section(glyphs, "Done, with work behind it", rows.of(brief.worked), "plain")
     yield from _section(glyphs, "Done, not judged", rows.of(brief.unjudged), "dim")
     yield from _section(glyphs, "Under way", rows.of(brief.under_way), "focus")
-    cost = f"; the todo layer cost about {counted(around.tokens, 'token')}" if around.tokens else ""
+    cost = f"; the todo layer cost about {count_words(around.tokens, 'token')}" if around.tokens else ""
     said = f"Work since: {', '.join(tally_words(brief.work, kinds=False))}{cost}."
-    yield from ((Span(line, "dim"),) for line in packed([said], columns, ""))
+    yield from ((Span(line, "dim"),) for line in pack([said], columns, ""))
 
 
 def _noticed_words(brief: Brief, around: Around) -> list[str]:
@@ -195,8 +199,8 @@ def _noticed_words(brief: Brief, around: Around) -> list[str]:
     return list(dict.fromkeys(said))
 
 
-def done(brief: Brief) -> tuple[ItemReport, ...]:
-    """Return all items that were called done."""
+def completed_items(brief: Brief) -> tuple[ItemReport, ...]:
+    """Return all items that were marked done."""
     return (*brief.verified, *brief.worked, *brief.doubtful, *brief.unjudged)
 
 
@@ -240,6 +244,6 @@ def _section(glyphs: Glyphs, name: str, rows: Sequence[Sequence[str]], style: St
         yield (Span(f"  {glyphs.ellipsis} and {len(rows) - len(kept)} more; `punchlist report` shows them", "dim"),)
 
 
-def _blocked(entry: ItemReport) -> str:
+def _blocked_words(entry: ItemReport) -> str:
     why = entry.item.blocker.reason if entry.item.blocker is not None else ""
     return f"{entry.item.content}{': ' if why else ''}{why}"

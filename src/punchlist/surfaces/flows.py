@@ -1,4 +1,4 @@
-"""Flows: one row each, and a card with all facts about one."""
+"""Render flows: one row each, and a card with all facts about one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import msgspec
 from punchlist.core.events import Event
 from punchlist.core.flow import Flow, FlowStatus, FlowStep, parse_condition
 from punchlist.surfaces.sentences import sentence
-from punchlist.surfaces.spans import Display, Line, Span, Style, ago, cut, padded, shown
+from punchlist.surfaces.spans import Display, Line, Span, Style, ago, cut, pad, safe_line
 
 _STYLES: Mapping[FlowStatus, Style] = {
     FlowStatus.CREATED: "plain",
@@ -30,9 +30,9 @@ def flow_row(flow: Flow, now: datetime, display: Display) -> Line:
     return cut(
         (
             Span(f"{flow.id[:_SHORT]}  ", "dim"),
-            *padded((Span(flow.status.value, _STYLES[flow.status]),), 11, display.glyphs),
-            *padded((Span(shown(flow.current_step)),), 16, display.glyphs),
-            Span(f"  {shown(flow.goal)}", "bold"),
+            *pad((Span(flow.status.value, _STYLES[flow.status]),), 11, display.glyphs),
+            *pad((Span(safe_line(flow.current_step)),), 16, display.glyphs),
+            Span(f"  {safe_line(flow.goal)}", "bold"),
             Span(_more(flow), "warning"),
             Span(f"  {ago(flow.updated_at, now)}", "dim"),
         ),
@@ -56,14 +56,16 @@ def _condition(flow: Flow) -> str:
         return "something of its own"
     if found.at is not None:
         return f"{found.at:%Y-%m-%d %H:%M:%S} UTC"
-    return f"{shown(found.topic)} {shown(found.correlation_id)}" if found.kind == "external_event" else "a person"
+    return (
+        f"{safe_line(found.topic)} {safe_line(found.correlation_id)}" if found.kind == "external_event" else "a person"
+    )
 
 
 def flow_card(
     flow: Flow, steps: Sequence[FlowStep], events: Sequence[Event], now: datetime, display: Display
 ) -> Iterator[Line]:
     """Yield all facts about one flow. `events` come the latest first."""
-    yield (Span(shown(flow.goal), "bold"),)
+    yield (Span(safe_line(flow.goal), "bold"),)
     facts = {
         "id": flow.id,
         "status": f"{flow.status.value}{_more(flow)}",
@@ -85,7 +87,7 @@ def flow_card(
 
 
 def _fact(name: str, said: str, display: Display) -> Line:
-    return display.cut((Span(f"  {name:<11} ", "dim"), Span(shown(said))))
+    return display.cut((Span(f"  {name:<11} ", "dim"), Span(safe_line(said))))
 
 
 def flow_data(flow: Flow) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Todo lists as lines: rows with their boxes, phases as headings, subagents below the agents that started them."""
+"""Render todo lists: rows with boxes, phases as headings, subagents below the agents that started them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from datetime import datetime
 
 from punchlist.core.todo import Status, TodoItem, TodoList
 from punchlist.store import ListRow
-from punchlist.surfaces.spans import Display, Glyphs, Line, Span, Style, ago, cells, plural, shown, walk_tree
+from punchlist.surfaces.spans import Display, Glyphs, Line, Span, Style, ago, cells, plural, safe_line, walk_tree
 from punchlist.text import fit
 
 STYLES: dict[Status, tuple[Style, Style]] = {
@@ -55,8 +55,8 @@ def item_line(
     box, style = STYLES[Status.IN_PROGRESS if helpers and item.status is Status.PENDING else item.status]
     start = (Span(" " * indent), Span(display.glyphs.boxes[item.status.value], box), Span(" "))
     if ids:
-        start = (*start, Span(f"{shown(item.id)} ", "dim"))
-    text = shown(item.label if item.status is Status.IN_PROGRESS else item.content)
+        start = (*start, Span(f"{safe_line(item.id)} ", "dim"))
+    text = safe_line(item.label if item.status is Status.IN_PROGRESS else item.content)
     rest = _remarks(item, display.glyphs, helpers) if remarks else ()
     if display.columns is not None:
         room = display.columns - cells(start)
@@ -70,7 +70,7 @@ def _remarks(item: TodoItem, glyphs: Glyphs, helpers: Sequence[str]) -> Line:
         remarks.append(Span(f" {glyphs.dash} {at_it(helpers)}", "accent"))
     if why := waiting(item):
         remarks.append(Span(f" {glyphs.dash} {why}", "warning"))
-    if grade := graded(item):
+    if grade := grade_word(item):
         remarks.append(Span(f" {glyphs.dash} {grade}", GRADES.get(grade, "dim")))
     if item.notes:
         remarks.append(Span(f" (+{plural(len(item.notes), 'note')})", "dim"))
@@ -79,20 +79,20 @@ def _remarks(item: TodoItem, glyphs: Glyphs, helpers: Sequence[str]) -> Line:
 
 def at_it(helpers: Sequence[str]) -> str:
     """Return the subagents at work on an item, in a few words."""
-    return f"{shown(helpers[0])} is at it" if len(helpers) == 1 else f"{len(helpers)} subagents are at it"
+    return f"{safe_line(helpers[0])} is at it" if len(helpers) == 1 else f"{len(helpers)} subagents are at it"
 
 
 def waiting(item: TodoItem) -> str:
     """Return why an item is blocked and on whom; empty if it is not, or does not say."""
     if item.status is not Status.BLOCKED or item.blocker is None or not (item.blocker.on or item.blocker.reason):
         return ""
-    waits = f"waits on {shown(item.blocker.on)}" if item.blocker.on else "waits"
-    return f"{waits}: {shown(item.blocker.reason)}" if item.blocker.reason else waits
+    waits = f"waits on {safe_line(item.blocker.on)}" if item.blocker.on else "waits"
+    return f"{waits}: {safe_line(item.blocker.reason)}" if item.blocker.reason else waits
 
 
-def graded(item: TodoItem) -> str:
-    """Return the grade of a completed item; empty if it is not completed, or nobody reported its work."""
-    return shown(item.grade) if item.status is Status.COMPLETED and item.grade else ""
+def grade_word(item: TodoItem) -> str:
+    """Return the grade of a completed item; empty if it is not completed, or has no reported work."""
+    return safe_line(item.grade) if item.status is Status.COMPLETED and item.grade else ""
 
 
 def list_lines(
@@ -107,7 +107,7 @@ def list_lines(
             yield item_line(item, display, indent=indent, ids=ids, helpers=helped.get(item.id, ()))
     for phase in todos.phases:
         if headed:
-            yield display.cut((margin, Span(shown(phase.name), "bold")))
+            yield display.cut((margin, Span(safe_line(phase.name), "bold")))
         for item in todos.items:
             if item.phase_id == phase.id:
                 deeper = indent + 2 * headed
@@ -129,7 +129,7 @@ def board_lines(
     """Yield all lists: one alone as `3 todos:` and its rows; several by session, each agent with its `Tasks (1/3)`."""
     helped = helped or {}
     if len(rows) == 1 and not projects:
-        label = (Span(f" {shown(rows[0].label)}", "dim"),) if rows[0].label else ()
+        label = (Span(f" {safe_line(rows[0].label)}", "dim"),) if rows[0].label else ()
         head = (Span(f"{plural(len(rows[0].todos.items), 'todo')}:", "bold"), *label)
         yield display.cut(head)
         yield from list_lines(rows[0].todos, display, indent=2, ids=ids, helped=helped.get(rows[0].number, NOBODY))
@@ -142,8 +142,8 @@ def board_lines(
             yield ()
         dot = f" {display.glyphs.dot} "
         when = ago(max(row.updated_at for row in members), now)
-        where = f"{dot}{shown(members[0].project)}" if projects else ""
-        head = (Span(f"Session {shown(session)}", "bold"), Span(f"{where}{dot}{when}", "dim"))
+        where = f"{dot}{safe_line(members[0].project)}" if projects else ""
+        head = (Span(f"Session {safe_line(session)}", "bold"), Span(f"{where}{dot}{when}", "dim"))
         yield display.cut(head)
         for depth, row in tree(members):
             others = helped.get(row.number, NOBODY)
@@ -155,8 +155,8 @@ def agent_lines(
 ) -> Iterator[Line]:
     """Yield an agent's `Tasks (done/total)` and its rows."""
     done, total, _ = row.todos.progress
-    name = (Span(" " * indent), Span(shown(row.agent), "accent"))
-    label = (Span(f" ({shown(row.label)})", "dim"),) if row.label else ()
+    name = (Span(" " * indent), Span(safe_line(row.agent), "accent"))
+    label = (Span(f" ({safe_line(row.label)})", "dim"),) if row.label else ()
     mode = (Span(" [plan mode]", "warning"),) if row.mode == "plan" else ()
     head = (*name, *label, Span(f" {display.glyphs.dash} "), Span(f"Tasks ({done}/{total})", "bold"), *mode)
     yield display.cut(head)
@@ -181,14 +181,14 @@ def status_line(todos: TodoList, display: Display, helped: Helped = NOBODY) -> s
     busy = todos.focus or next((item for item in pending if item.id in helped), None)
     waiting = next((item for item in todos.items if item.is_open), None)
     if busy is not None:
-        text = f"{display.glyphs.arrow} {shown(busy.label)}"
+        text = f"{display.glyphs.arrow} {safe_line(busy.label)}"
     elif pending:
-        text = f"{boxes['pending']} Next: {shown(pending[0].content)}"
+        text = f"{boxes['pending']} Next: {safe_line(pending[0].content)}"
     elif waiting is not None:
-        text = f"{boxes[waiting.status.value]} {shown(waiting.content)}"
+        text = f"{boxes[waiting.status.value]} {safe_line(waiting.content)}"
     else:
         text = f"{boxes['completed']} All done"
-    doubtful = sum(graded(item) in DOUBTFUL for item in todos.items)
+    doubtful = sum(grade_word(item) in DOUBTFUL for item in todos.items)
     others = len({name for names in helped.values() for name in names})
     counts = [f"{done}/{total}"]
     if doubtful:

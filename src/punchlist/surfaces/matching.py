@@ -97,13 +97,13 @@ def addition(todos: TodoList, words: Sequence[str], *, phase: str | None = None)
     content = content[0].upper() + content[1:]
     if phase is not None and phase.strip():
         known = find_phase(todos.phases, phase)
-        return Addition(known.name if known is not None else _capitalised(phase.strip()), content)
+        return Addition(known.name if known is not None else _capitalise(phase.strip()), content)
     if todos.phases:
         return Addition(todos.phases[-1].name, content)
     return Addition(None if todos.items else UNPHASED, content)
 
 
-def _capitalised(name: str) -> str:
+def _capitalise(name: str) -> str:
     return " ".join(word[:1].upper() + word[1:] for word in name.split(" "))
 
 

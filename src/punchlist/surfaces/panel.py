@@ -1,4 +1,4 @@
-"""A live panel of agents at work: a card for each, side by side as far as the terminal is wide."""
+"""Render a live panel of agents at work: a card each, side by side as far as the terminal is wide."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from punchlist.core.todo import Status, TodoList
 from punchlist.store import ListRow
-from punchlist.surfaces.lists import DOUBTFUL, GRADES, graded, item_line, tree, waiting
-from punchlist.surfaces.spans import Display, Glyphs, Line, Span, Style, cells, cut, padded, shown
+from punchlist.surfaces.lists import DOUBTFUL, GRADES, grade_word, item_line, tree, waiting
+from punchlist.surfaces.spans import Display, Glyphs, Line, Span, Style, cells, cut, pad, safe_line
 
 _GAP = 1
 _SLIMMEST = 25
@@ -50,14 +50,14 @@ def _head(frame: Frame, display: Display, columns: int) -> Iterator[Line]:
     gap = " " * max(1, columns - cells(title) - cells(right) - 1)
     yield cut((*title, Span(gap), *right), columns, display.glyphs)
     yield ()
-    wrapped = list(_wrapped(frame.caption, columns - 5))
+    wrapped = list(_wrap(frame.caption, columns - 5))
     for place in range(1 if columns >= _LONGEST_CAPTION + 5 else 2):  # as many as ever, so that the cards stand still
         text = wrapped[place] if place < len(wrapped) else ""
         mark = Span(f" {display.glyphs.arrow} " if place == 0 and text else "   ", "accent")
         yield (mark, Span(text, "accent"))
 
 
-def _wrapped(text: str, columns: int) -> Iterator[str]:
+def _wrap(text: str, columns: int) -> Iterator[str]:
     line = ""
     for word in text.split():
         if line and len(line) + 1 + len(word) > columns:
@@ -90,11 +90,11 @@ def _cards(frame: Frame, display: Display, columns: int, *, compact: bool) -> li
             _card(family[0][1], body, frame, display.glyphs, wide, tallest)
             for family, body in zip(families[first : first + beside], bodies, strict=True)
         ]
-        lines.extend(_joined(parts) for parts in zip(*drawn, strict=True))
+        lines.extend(_join_cards(parts) for parts in zip(*drawn, strict=True))
     return lines
 
 
-def _joined(parts: Sequence[Line]) -> Line:
+def _join_cards(parts: Sequence[Line]) -> Line:
     line: Line = parts[0]
     for part in parts[1:]:
         line = (*line, Span(" " * _GAP), *part)
@@ -105,7 +105,7 @@ def _card(row: ListRow, body: list[Line], frame: Frame, glyphs: Glyphs, wide: in
     """Return a frame around the body, with the agent's name and its tool in the upper edge."""
     across, down, *corners = glyphs.frame
     edge: Style = "warning" if row.mode == "plan" else "dim"
-    name = cut((Span(shown(row.agent), "bold"),), wide - 6, glyphs)
+    name = cut((Span(safe_line(row.agent), "bold"),), wide - 6, glyphs)
     tool = "plan mode" if row.mode == "plan" else frame.tools.get(row.agent, "")
     fill = wide - 6 - cells(name)
     if len(tool) + 2 < fill:
@@ -116,7 +116,7 @@ def _card(row: ListRow, body: list[Line], frame: Frame, glyphs: Glyphs, wide: in
     bottom = (Span(corners[2] + across * (wide - 2) + corners[3], edge),)
     inside = [*body, *([()] * (height - len(body)))]
     side = Span(down, edge)
-    middle: list[Line] = [(side, Span(" "), *padded(line, wide - 4, glyphs), Span(" "), side) for line in inside]
+    middle: list[Line] = [(side, Span(" "), *pad(line, wide - 4, glyphs), Span(" "), side) for line in inside]
     return [top, *middle, bottom]
 
 
@@ -149,7 +149,7 @@ def _rows(todos: TodoList, display: Display, *, compact: bool) -> Iterator[Line]
         yield item_line(item, display, remarks=False)
         if not compact and (why := waiting(item)):
             yield (Span(" " * (len(display.glyphs.boxes["blocked"]) + 1)), Span(why, "warning"))
-        if not compact and (grade := graded(item)) in DOUBTFUL:
+        if not compact and (grade := grade_word(item)) in DOUBTFUL:
             yield (Span(" " * (len(display.glyphs.boxes["completed"]) + 1)), Span(grade, GRADES[grade]))
 
 
@@ -158,7 +158,7 @@ def _child(row: ListRow, display: Display, depth: int) -> Iterator[Line]:
     done, total, _ = row.todos.progress
     margin = Span("  " * (depth - 1))
     count = f" {done}/{total}" if total else " finished" if row.todos.revision else ""
-    yield (margin, Span(f"{display.glyphs.branch} ", "dim"), Span(shown(row.agent), "accent"), Span(count, "dim"))
+    yield (margin, Span(f"{display.glyphs.branch} ", "dim"), Span(safe_line(row.agent), "accent"), Span(count, "dim"))
     busy = next((item for item in row.todos.items if item.status is Status.IN_PROGRESS), None)
     if busy is not None:
         yield item_line(busy, display, indent=2 * depth)

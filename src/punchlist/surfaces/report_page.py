@@ -1,4 +1,4 @@
-"""A work report as one page of HTML: nothing is loaded, nothing runs, and every text from a board is only text."""
+"""Render a work report as one page of HTML: nothing is loaded, nothing runs, and board texts are only text."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from punchlist.core.report import ItemReport, Report
 from punchlist.surfaces.reports import (
     COLUMNS,
     Changes,
-    beside,
     changed_words,
     evidence_words,
     file_words,
+    focus_name,
     item_words,
     span,
     status_words,
     tally_words,
     total_words,
 )
-from punchlist.surfaces.spans import shown
+from punchlist.surfaces.spans import safe_line
 
 _STYLE = """
 :root { color-scheme: light dark; --line: #8885; --verified: #2a9d5c; --worked: #3b82c4; --asserted: #c98a1b;
@@ -174,10 +174,10 @@ def _elsewhere(report: Report) -> Iterator[str]:
         return
     yield "<h2>Beside the lists</h2><ul>"
     for of, tally in report.elsewhere.items():
-        yield f"<li>{_text(f'{of.agent}, {beside(of.item)}')}: {_text(', '.join(tally_words(tally)))}</li>"
+        yield f"<li>{_text(f'{of.agent}, {focus_name(of.item)}')}: {_text(', '.join(tally_words(tally)))}</li>"
     yield "</ul>"
 
 
 def _text(text: str) -> str:
     """Return a text from a board on one line, cleaned and escaped."""
-    return escape(shown(text), quote=True)
+    return escape(safe_line(text), quote=True)

@@ -1,4 +1,4 @@
-"""Work reports as JSON values, terminal lines and Markdown, with the words that all forms share."""
+"""Render work reports as JSON values, terminal lines and Markdown, with shared words."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from punchlist.core.grounding.tally import CheckSeen, Tally
 from punchlist.core.grounding.tool_call import Subject, is_task, task_of
 from punchlist.core.report import ItemReport, Report, Share, Totals
 from punchlist.surfaces.lists import at_it
-from punchlist.surfaces.spans import Glyphs, Line, Span, Style, packed, shown
+from punchlist.surfaces.spans import Glyphs, Line, Span, Style, pack, safe_line
 from punchlist.text import fit
 
 COLUMNS = ("item", "status", "grade", "time", "work", "files", "changes", "evidence")
 MOST_FILES: Final = 8
-"""Names of files that are told of one item; what is beyond is counted."""
+"""The most file names shown per item; the rest is counted."""
 
 _MOMENT: Final = timedelta(seconds=1)
 _GRADE_STYLES: dict[str | None, Style] = {
@@ -128,7 +128,7 @@ def _time(at: datetime | None) -> str | None:
 # The words that all forms share.
 
 
-def beside(key: str) -> str:
+def focus_name(key: str) -> str:
     """Name the task or the focus of work that belongs to no item."""
     return "/".join(task_of(key)) if is_task(key) else key or "nothing in focus"
 
@@ -151,7 +151,7 @@ def span(length: timedelta | None) -> str:
     return f"{hours} h {minutes} min" if minutes else f"{hours} h"
 
 
-def counted(number: int, what: str, many: str = "") -> str:
+def count_words(number: int, what: str, many: str = "") -> str:
     return f"{number:,} {what if number == 1 else many or what + 's'}"
 
 
@@ -162,14 +162,14 @@ def call_words(tally: Tally) -> str:
     said = names[0][0] if len(names) == 1 else ", ".join(f"{number:,} {name}" for name, number in names)
     if tally.child_calls:
         said += f"; {tally.child_calls:,} by subagents"
-    return f"{counted(tally.calls, 'call')} ({said})"
+    return f"{count_words(tally.calls, 'call')} ({said})"
 
 
 def work_words(tally: Tally, *, kinds: bool = True) -> list[str]:
     """Describe reported work in a few words each, without files and checks."""
     if tally.is_empty:
         return ["nothing seen"]
-    said = [call_words(tally) if kinds else counted(tally.calls, "call")]
+    said = [call_words(tally) if kinds else count_words(tally.calls, "call")]
     if tally.failures:
         said.append(f"{tally.failures:,} failed")
     if tally.running:
@@ -183,7 +183,7 @@ def tally_words(tally: Tally, *, kinds: bool = True) -> list[str]:
     """Describe all reported work that belongs to no item."""
     check = tally.last_check
     said = [] if check is None else [f"{check.name} {check.outcome}"]
-    files = [counted(len(tally.files), "file")] if tally.files else []
+    files = [count_words(len(tally.files), "file")] if tally.files else []
     return [*said, *work_words(tally, kinds=kinds), *files]
 
 
@@ -219,7 +219,7 @@ def change_words(changed: Changed | None) -> str:
     """Return the number of lines that version control saw change."""
     if changed is None or not (changed.files or changed.commits):
         return ""
-    return f"+{changed.added:,} -{changed.removed:,} in {counted(changed.files, 'file')}"
+    return f"+{changed.added:,} -{changed.removed:,} in {count_words(changed.files, 'file')}"
 
 
 def changed_words(changed: Changed | None) -> str:
@@ -228,7 +228,7 @@ def changed_words(changed: Changed | None) -> str:
     if changed is None or not changed.commits:
         return said
     shared = f" ({changed.shared} shared with others)" if changed.shared else ""
-    return f"{said}, {counted(len(changed.commits), 'commit')}{shared}"
+    return f"{said}, {count_words(len(changed.commits), 'commit')}{shared}"
 
 
 def share_words(share: Share) -> str:
@@ -243,7 +243,7 @@ def total_words(totals: Totals) -> list[tuple[str, str]]:
     if totals.unjudged:
         judged += f"; {totals.unjudged} not judged, because nobody reported what was done"
     grades = ", ".join(f"{count} {grade}" for grade, count in totals.grades.items()) or "none"
-    work = f"{counted(totals.calls, 'call')}, {totals.failures:,} failed, {span(totals.active)} active"
+    work = f"{count_words(totals.calls, 'call')}, {totals.failures:,} failed, {span(totals.active)} active"
     return [
         ("items", items),
         ("grades", grades),
@@ -270,19 +270,19 @@ def report_lines(
             if owner is not None:
                 yield ()
             owner = (of.session, of.agent)
-            yield (Span(shown(of.agent), "bold"), Span(f" {glyphs.dot} session {shown(of.session)}", "dim"))
+            yield (Span(safe_line(of.agent), "bold"), Span(f" {glyphs.dot} session {safe_line(of.session)}", "dim"))
         yield _item_line(entry, glyphs, columns)
         for parts, between in _details(entry, changes, glyphs, root):
-            yield from _indented(parts, between, columns)
+            yield from _indent(parts, between, columns)
     if report.elsewhere:
         yield ()
         yield (Span("Beside the lists", "bold"),)
     for of, tally in report.elsewhere.items():
-        yield (Span(f"  {shown(of.agent)}, {shown(beside(of.item))}"),)
-        yield from _indented(tally_words(tally), f" {glyphs.dot} ", columns)
+        yield (Span(f"  {safe_line(of.agent)}, {safe_line(focus_name(of.item))}"),)
+        yield from _indent(tally_words(tally), f" {glyphs.dot} ", columns)
     yield ()
     for name, value in total_words(report.totals):
-        lines = packed([f"{name}: {value}"], columns, "")
+        lines = pack([f"{name}: {value}"], columns, "")
         for place, line in enumerate(lines):
             head = f"{name}: " if place == 0 and line.startswith(f"{name}: ") else ""
             yield (Span(head, "dim"), Span(f"{'' if place == 0 else '  '}{line.removeprefix(head)}"))
@@ -291,7 +291,7 @@ def report_lines(
 def _item_line(entry: ItemReport, glyphs: Glyphs, columns: int = 0) -> Line:
     """Return an item with its grade, for which there is always room."""
     grade = f"  {entry.grade}" if entry.grade is not None else "  left out" if entry.is_gone else ""
-    text = f"  {glyphs.boxes[entry.item.status.value]} {shown(entry.item.content)}"
+    text = f"  {glyphs.boxes[entry.item.status.value]} {safe_line(entry.item.content)}"
     if columns:
         text = fit(text, max(0, columns - len(grade)), glyphs.ellipsis)
     return (Span(text), Span(grade, _GRADE_STYLES.get(entry.grade, "dim")))
@@ -308,9 +308,9 @@ def _details(entry: ItemReport, changes: Changes, glyphs: Glyphs, root: str) -> 
         yield [f"evidence ({evidence_words(match)}): {match.evidence.text}"], ""
 
 
-def _indented(parts: Iterable[str], between: str, columns: int) -> Iterator[Line]:
+def _indent(parts: Iterable[str], between: str, columns: int) -> Iterator[Line]:
     room = max(1, columns - len(_DEEPER)) if columns else 0
-    for place, line in enumerate(packed(map(shown, parts), room, between)):
+    for place, line in enumerate(pack(map(safe_line, parts), room, between)):
         yield (Span(f"{_IN if place == 0 else _DEEPER}{line}", "dim"),)
 
 
@@ -325,7 +325,7 @@ def report_markdown(report: Report, changes: Changes, *, root: str = "") -> str:
         of = entry.subject
         if (of.session, of.agent) != owner:
             owner = (of.session, of.agent)
-            lines += ["", f"## {_escaped(of.agent)}, session {_escaped(of.session)}", ""]
+            lines += ["", f"## {_escape(of.agent)}, session {_escape(of.session)}", ""]
             lines += [f"| {' | '.join(COLUMNS)} |", "|---" * len(COLUMNS) + "|"]
         cells = [
             entry.item.content,
@@ -337,15 +337,15 @@ def report_markdown(report: Report, changes: Changes, *, root: str = "") -> str:
             changed_words(changes.get(of)),
             "; ".join(f"{match.evidence.text} ({evidence_words(match)})" for match in entry.evidence),
         ]
-        lines.append(f"| {' | '.join(_escaped(cell) for cell in cells)} |")
+        lines.append(f"| {' | '.join(_escape(cell) for cell in cells)} |")
     if report.elsewhere:
         lines += ["", "## Beside the lists", ""]
     for of, tally in report.elsewhere.items():
-        lines.append(f"- {_escaped(f'{of.agent}, {beside(of.item)}')}: {_escaped(', '.join(tally_words(tally)))}")
-    lines += ["", "## Totals", "", *(f"- {name}: {_escaped(value)}" for name, value in total_words(report.totals))]
+        lines.append(f"- {_escape(f'{of.agent}, {focus_name(of.item)}')}: {_escape(', '.join(tally_words(tally)))}")
+    lines += ["", "## Totals", "", *(f"- {name}: {_escape(value)}" for name, value in total_words(report.totals))]
     return "\n".join(line for place, line in enumerate(lines) if line or (place and lines[place - 1])) + "\n"
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     """Return a text from a board as one cell of Markdown without markup."""
-    return "".join(f"\\{char}" if char in "\\`*_{}[]<>#|!~&" else char for char in shown(text))
+    return "".join(f"\\{char}" if char in "\\`*_{}[]<>#|!~&" else char for char in safe_line(text))

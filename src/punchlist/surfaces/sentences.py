@@ -1,4 +1,4 @@
-"""Events as sentences: lists, plans, tasks and flows."""
+"""Write events as sentences: lists, plans, tasks and flows."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from punchlist.core.events import Event
-from punchlist.surfaces.spans import Glyphs, quoted, shown
+from punchlist.surfaces.spans import Glyphs, quote, safe_line
 
 _ITEM_VERBS = {
     "item.added": "added",
@@ -91,8 +91,8 @@ def sentence(event: Event, glyphs: Glyphs) -> str:
     """Return an event without its time: `main started “Run tests”`. Unknown kinds are named as they are."""
     if event.kind.startswith("task."):
         return _task_sentence(event, glyphs)
-    agent = shown(event.agent or "")
-    author = shown(event.by) or agent or "someone"
+    agent = safe_line(event.agent or "")
+    author = safe_line(event.by) or agent or "someone"
     other = bool(agent) and agent != author
     if event.kind in _LIST_DEEDS:
         return f"{author} {_LIST_DEEDS[event.kind].replace('{list}', f'the list of {agent}' if other else 'the list')}"
@@ -147,9 +147,9 @@ def _deed(kind: str, data: Mapping[str, Any], glyphs: Glyphs) -> str:
                 f"was told something ({_text(data, 'kind') or 'guidance'}, {_text(data, 'characters') or 0} characters)"
             )
         case "question.asked":
-            return f"asks about {quoted(str(data.get('content', '')), glyphs)}: {_text(data, 'question')}"
+            return f"asks about {quote(str(data.get('content', '')), glyphs)}: {_text(data, 'question')}"
         case "question.answered":
-            return f"answered {quoted(str(data.get('content', '')), glyphs)}: {_text(data, 'answer')}"
+            return f"answered {quote(str(data.get('content', '')), glyphs)}: {_text(data, 'answer')}"
         case "transcript.write":
             return f"had written an earlier list, found in {_text(data, 'source')}"
         case "agent.joined":
@@ -168,12 +168,12 @@ def _deed(kind: str, data: Mapping[str, Any], glyphs: Glyphs) -> str:
         case "session.moved":
             return f"came over from session {_text(data, 'source')}"
         case _:
-            return shown(kind)
+            return safe_line(kind)
 
 
 def _item_deed(kind: str, data: Mapping[str, Any], glyphs: Glyphs) -> str:
     content = data.get("content") or _inner(data, "item").get("content") or data.get("id") or ""
-    return f"{_ITEM_VERBS[kind]} {quoted(str(content), glyphs)}"
+    return f"{_ITEM_VERBS[kind]} {quote(str(content), glyphs)}"
 
 
 def _reason(event: Event) -> str:
@@ -195,14 +195,14 @@ def _inner(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
 def _task_sentence(event: Event, glyphs: Glyphs) -> str:
     """Return an event of a task: `worker-1 took task 3 “Ship it”`."""
     by_itself = _BY_ITSELF.get(event.kind) if not event.by else None
-    template = by_itself or _TASK_DEEDS.get(event.kind) or _BY_ITSELF.get(event.kind) or shown(event.kind)
+    template = by_itself or _TASK_DEEDS.get(event.kind) or _BY_ITSELF.get(event.kind) or safe_line(event.kind)
     subject = str(event.data.get("subject") or "")
-    task = f"task {shown(str(event.data.get('id') or ''))} {quoted(subject, glyphs)}"
-    said = template.replace("{blocker}", shown(str(event.data.get("blocker") or ""))).replace("{task}", task)
+    task = f"task {safe_line(str(event.data.get('id') or ''))} {quote(subject, glyphs)}"
+    said = template.replace("{blocker}", safe_line(str(event.data.get("blocker") or ""))).replace("{task}", task)
     if event.kind in _BY_ITSELF and (by_itself or event.kind not in _TASK_DEEDS):
         return said
-    reason = shown(str(event.data.get("reason") or _failure(event) or ""))
-    author = shown(event.by or event.agent or "") or "someone"
+    reason = safe_line(str(event.data.get("reason") or _failure(event) or ""))
+    author = safe_line(event.by or event.agent or "") or "someone"
     return f"{author} {said}{f': {reason}' if reason else ''}"
 
 
@@ -214,7 +214,7 @@ def _failure(event: Event) -> object:
 
 def _flow_deed(kind: str, data: Mapping[str, Any], glyphs: Glyphs) -> str:
     """Return an event of a flow without its author: `started the flow “Sort the inbox”`."""
-    flow = f"the flow {quoted(str(data.get('goal') or ''), glyphs)}"
+    flow = f"the flow {quote(str(data.get('goal') or ''), glyphs)}"
     said = _FLOW_DEEDS[kind].replace("{flow}", flow)
     match kind:
         case "flow.state_updated":
@@ -228,4 +228,4 @@ def _flow_deed(kind: str, data: Mapping[str, Any], glyphs: Glyphs) -> str:
 
 
 def _text(data: Mapping[str, Any], key: str) -> str:
-    return shown(str(data.get(key) or ""))
+    return safe_line(str(data.get(key) or ""))

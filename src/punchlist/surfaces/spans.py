@@ -1,6 +1,6 @@
-"""Lines of styled text, and the words for counts and times that every surface shares.
+"""Build lines of styled text, and the words for counts and times that every surface shares.
 
-Every text from a board was written by a model: it goes through `shown` on its way to a terminal.
+Every text from a board was written by a model: it goes through `safe_line` on its way to a terminal.
 """
 
 from __future__ import annotations
@@ -78,13 +78,13 @@ class Display(NamedTuple):
         return cut(line, self.columns, self.glyphs)
 
 
-def shown(text: str) -> str:
+def safe_line(text: str) -> str:
     """Return a text from a board as one line that is safe for a terminal."""
     return for_terminal(text)
 
 
-def quoted(text: str, glyphs: Glyphs) -> str:
-    return f"{glyphs.quotes[0]}{shown(text)}{glyphs.quotes[1]}"
+def quote(text: str, glyphs: Glyphs) -> str:
+    return f"{glyphs.quotes[0]}{safe_line(text)}{glyphs.quotes[1]}"
 
 
 def cells(line: Iterable[Span]) -> int:
@@ -119,13 +119,13 @@ def cut(line: Line, columns: int | None, glyphs: Glyphs) -> Line:
     return tuple(kept)
 
 
-def padded(line: Line, columns: int, glyphs: Glyphs) -> Line:
-    """Return the line, cut or filled with blanks to just this many cells."""
+def pad(line: Line, columns: int, glyphs: Glyphs) -> Line:
+    """Return the line, cut or filled with spaces to exactly this many cells."""
     short = cut(line, columns, glyphs)
     return (*short, Span(" " * (columns - cells(short))))
 
 
-def packed(parts: Iterable[str], columns: int, between: str) -> Iterator[str]:
+def pack(parts: Iterable[str], columns: int, between: str) -> Iterator[str]:
     """Pack short texts into as few lines as they take, of so many cells at most; 0 for one line of any length.
 
     A part is only broken if it is wider than a line. At the end of a line `between` is left out, but for its comma.
@@ -138,13 +138,13 @@ def packed(parts: Iterable[str], columns: int, between: str) -> Iterator[str]:
             continue
         if line:
             yield line + comma
-        *full, line = _broken(part, columns - len(comma))
+        *full, line = _break_text(part, columns - len(comma))
         yield from full
     if line:
         yield line
 
 
-def _broken(text: str, columns: int) -> list[str]:
+def _break_text(text: str, columns: int) -> list[str]:
     """Break a text between its words, and within those that are too wide themselves."""
     lines = [""]
     for word in text.split():

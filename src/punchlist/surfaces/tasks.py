@@ -1,4 +1,4 @@
-"""Durable tasks: one row each, a card with all facts about one, and the graph of dependencies."""
+"""Render durable tasks: one row each, a card with all facts about one, and the graph of dependencies."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from punchlist.core.task import ENDED, USUAL, Task, TaskStatus, Wait
-from punchlist.surfaces.spans import Display, Glyphs, Line, Span, Style, ago, cells, plural, shown, walk_tree
+from punchlist.surfaces.spans import Display, Glyphs, Line, Span, Style, ago, cells, plural, safe_line, walk_tree
 from punchlist.text import fit, for_terminal
 
 _BOXES = {TaskStatus.WAITING: "blocked"}
@@ -63,9 +63,9 @@ def task_line(task: Task, display: Display, now: datetime, columns: TaskColumns,
     start = (
         Span(before, "dim"),
         Span(_box(task, glyphs), box),
-        Span(f" {shown(task.id):>{columns.id}} {priority}", "dim"),
+        Span(f" {safe_line(task.id):>{columns.id}} {priority}", "dim"),
     )
-    text = shown(task.label if task.status is TaskStatus.IN_PROGRESS else task.subject)
+    text = safe_line(task.label if task.status is TaskStatus.IN_PROGRESS else task.subject)
     rest = _remarks(task, glyphs, now)
     if display.columns is not None:
         room = display.columns - cells(start)
@@ -85,7 +85,7 @@ def _remarks(task: Task, glyphs: Glyphs, now: datetime) -> Line:
     if task.progress.total > 1 and task.is_open:
         remarks.append(Span(f" ({task.progress.done}/{task.progress.total})", "dim"))
     if task.labels:
-        remarks.append(Span("".join(f" #{shown(label)}" for label in task.labels), "accent"))
+        remarks.append(Span("".join(f" #{safe_line(label)}" for label in task.labels), "accent"))
     return tuple(remarks)
 
 
@@ -94,21 +94,21 @@ def standing(task: Task, now: datetime) -> str:
     asked = ", to be cancelled" if task.cancel_requested and task.status not in ENDED else ""
     match task.status:
         case TaskStatus.IN_PROGRESS:
-            owner = shown(task.owner or "somebody")
+            owner = safe_line(task.owner or "somebody")
             lease = "" if task.lease_until is None else f", lease ends {until(task.lease_until, now)}"
             return f"{owner}{lease}{asked}"
         case TaskStatus.WAITING:
             return f"{waiting_for(task.wait, now)}{asked}"
         case TaskStatus.COMPLETED:
-            return shown(task.grade or "")
+            return safe_line(task.grade or "")
         case TaskStatus.FAILED:
-            return f"failed: {shown(task.failure)}" if task.failure else "failed"
+            return f"failed: {safe_line(task.failure)}" if task.failure else "failed"
         case TaskStatus.PENDING if task.open_blockers:
             return f"blocked by {_blockers(task)}{asked}"
         case TaskStatus.PENDING if task.not_before is not None:
             return f"rests, next attempt {until(task.not_before, now)}{asked}"
         case TaskStatus.PENDING if task.owner is not None:
-            return f"for {shown(task.owner)}{asked}"
+            return f"for {safe_line(task.owner)}{asked}"
         case _:
             return asked.removeprefix(", ")
 
@@ -116,7 +116,7 @@ def standing(task: Task, now: datetime) -> str:
 def _blockers(task: Task) -> str:
     """Return the blockers of a task; those that have ended without success with their status."""
     named = [
-        f"{shown(each.id)} ({each.status})" if each.status in ENDED else shown(each.id)
+        f"{safe_line(each.id)} ({each.status})" if each.status in ENDED else safe_line(each.id)
         for each in task.held_by[:_MOST_NAMED]
     ]
     more = task.open_blockers - len(named)
@@ -128,7 +128,7 @@ def waiting_for(wait: Wait | None, now: datetime) -> str:
         return "waits for a person"
     if wait.kind == "timer":
         return "waits" if wait.at is None else f"goes on {until(wait.at, now)}"
-    return f"waits for {shown(wait.topic or '')} {shown(wait.correlation_id or '')}"
+    return f"waits for {safe_line(wait.topic or '')} {safe_line(wait.correlation_id or '')}"
 
 
 def until(at: datetime, now: datetime) -> str:
@@ -164,7 +164,7 @@ def task_card(task: Task, display: Display, now: datetime) -> Iterator[Line]:
         yield display.cut(line)
     for check in task.checklist:
         box = display.glyphs.boxes["completed" if check.done else "pending"]
-        text = Span(shown(check.text), "dim" if check.done else "plain")
+        text = Span(safe_line(check.text), "dim" if check.done else "plain")
         yield display.cut((Span("    "), Span(f"{box} ", "good" if check.done else "plain"), text))
     if task.description:
         yield ()
@@ -174,7 +174,7 @@ def task_card(task: Task, display: Display, now: datetime) -> Iterator[Line]:
 
 def _facts(task: Task, glyphs: Glyphs, now: datetime) -> Iterator[tuple[str, str]]:
     yield "status", _status(task, now)
-    yield "list", shown(task.list)
+    yield "list", safe_line(task.list)
     for name, value in (
         ("doing", task.active_form),
         ("owner", task.owner),
@@ -187,13 +187,13 @@ def _facts(task: Task, glyphs: Glyphs, now: datetime) -> Iterator[tuple[str, str
         ("failure", task.failure),
     ):
         if value:
-            yield name, shown(value)
+            yield name, safe_line(value)
     yield from _numbers(task)
     for name, value in (("result", task.result), ("state", task.state or None), ("metadata", task.metadata or None)):
         if value is not None:
             yield name, _value_text(value, glyphs)
     for late in task.late_results:
-        by = f" by {shown(late.by)}" if late.by else ""
+        by = f" by {safe_line(late.by)}" if late.by else ""
         yield "late", f"{_value_text(late.result, glyphs)} (fence {late.fence}{by})"
     yield from _times(task, now)
 
@@ -218,7 +218,7 @@ def _numbers(task: Task) -> Iterator[tuple[str, str]]:
 
 
 def _times(task: Task, now: datetime) -> Iterator[tuple[str, str]]:
-    by = f" by {shown(task.created_by)}" if task.created_by else ""
+    by = f" by {safe_line(task.created_by)}" if task.created_by else ""
     for name, at, more in (
         ("created", task.created_at, by),
         ("started", task.started_at, ""),
@@ -233,7 +233,7 @@ def _times(task: Task, now: datetime) -> Iterator[tuple[str, str]]:
 def _value_text(value: Any, glyphs: Glyphs) -> str:
     """Return a JSON value in one line."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-    return fit(shown(text), _LONGEST_VALUE, glyphs.ellipsis)
+    return fit(safe_line(text), _LONGEST_VALUE, glyphs.ellipsis)
 
 
 # What waits for what: a tree, a Mermaid diagram, one for Graphviz. In a diagram a subject is escaped.
@@ -288,7 +288,7 @@ def _last_blockers(tasks: Sequence[Task], edges: Sequence[Edge]) -> dict[str, st
 def mermaid(tasks: Sequence[Task], edges: Sequence[Edge]) -> Iterator[str]:
     yield "flowchart TD"
     for task in tasks:
-        yield f'  t{_number(task.id)}["{_number(task.id)}: {_coded(_title(task))}"]:::{task.status.value}'
+        yield f'  t{_number(task.id)}["{_number(task.id)}: {_escape_mermaid(_title(task))}"]:::{task.status.value}'
     for blocker, task in edges:
         yield f"  t{_number(blocker)} --> t{_number(task)}"
     used = {task.status for task in tasks}
@@ -297,7 +297,7 @@ def mermaid(tasks: Sequence[Task], edges: Sequence[Edge]) -> Iterator[str]:
             yield f"  classDef {status.value} fill:{fill},stroke:{stroke},color:#1f2328"
 
 
-def _coded(text: str) -> str:
+def _escape_mermaid(text: str) -> str:
     """Write everything but letters, digits and a few plain signs in Mermaid's own codes."""
     return "".join(char if char.isalnum() or char in _PLAIN else f"#{ord(char)};" for char in text)
 
@@ -307,14 +307,14 @@ def dot(tasks: Sequence[Task], edges: Sequence[Edge]) -> Iterator[str]:
     yield '  node [shape=box, style="rounded,filled", fontname="sans-serif"];'
     for task in tasks:
         fill, stroke = _FILLS[task.status]
-        label = f"{_number(task.id)}: {_quoted(_title(task))}"
+        label = f"{_number(task.id)}: {_escape_dot(_title(task))}"
         yield f'  t{_number(task.id)} [label="{label}", fillcolor="{fill}", color="{stroke}"];'
     for blocker, task in edges:
         yield f"  t{_number(blocker)} -> t{_number(task)};"
     yield "}"
 
 
-def _quoted(text: str) -> str:
+def _escape_dot(text: str) -> str:
     """Escape a text for double quotes: no end of the text, no escape of Graphviz, no entity."""
     return text.replace("\\", "\\\\").replace('"', '\\"').replace("&", "&amp;")
 
