@@ -9,7 +9,7 @@ from time import process_time
 
 from benchmarks.report import Must, Row
 from benchmarks.scale import Scale
-from punchlist.core.checks import analyse_command, outcome_in_output
+from punchlist.core.checks import analyse_command, read_any_summary
 from punchlist.core.events import Event
 from punchlist.core.grounding.fold import Grounding
 from punchlist.core.grounding.grades import grade
@@ -52,7 +52,7 @@ def run(scale: Scale) -> Iterator[Row]:
         f"facts of an end, of {len(_OUTPUT):,} characters", _each(lambda: end_facts(_OUTPUT, started=facts), count)
     )
     long = _OUTPUT * 40
-    yield Row("summary in an output of 64 kB", _each(lambda: outcome_in_output(long), count // 10 or 1))
+    yield Row("summary in an output of 64 kB", _each(lambda: read_any_summary(long), count // 10 or 1))
     text = ("export PATH=/usr/bin and token=abcdef then run it with --verbose\n" * 25)[:1600]
     yield Row("redaction of 1,600 characters", _each(lambda: redact(text), count))
 

@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, TypedDict, cast, get_args
 from msgspec import Struct
 
 from punchlist.config import own_secrets, stall_timings
-from punchlist.core.checks import FAMILIES, with_own
+from punchlist.core.checks import FAMILIES, add_own_patterns
 from punchlist.core.commands import Focus
 from punchlist.core.grounding.observe import Watch
 from punchlist.core.options import invalid_option
@@ -155,7 +155,7 @@ def _read_watch(given: AgentOptions) -> Watch:
         raise invalid_option("checks", checks, "use a mapping of commands to families")
     for command, family in (checks or {}).items():
         _one_of(f"checks.{command}", family, FAMILIES if command.strip() else ())
-    patterns = None if checks is None else with_own(cast("Any", checks))
+    patterns = None if checks is None else add_own_patterns(cast("Any", checks))
     return Watch(min(previews, _LONGEST_PREVIEW), patterns, own_secrets(given.get("redact")))
 
 

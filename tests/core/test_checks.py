@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from punchlist.core.checks import FAMILIES, analyse_command, check_outcome, find_check, with_own
+from punchlist.core.checks import FAMILIES, add_own_patterns, analyse_command, find_checks, judge_line
+from punchlist.core.shell.exit_status import read_states
 from punchlist.errors import ConfigInvalid
 
 CHECKS = [
@@ -161,6 +162,19 @@ CHECKS = [
     ("kubectl rollout status deploy/web", "kubectl rollout status", "probe"),
 ]
 
+PROBES = [
+    ("curl http://localhost:8000/health", "curl"),
+    ("curl -s -o /dev/null -w '%{http_code}' 127.0.0.1:8000", "curl"),
+    ("go run .", "go run"),
+    ("python app.py", "python app.py"),
+    ('python -c "from calc import add; assert add(1, 2) == 3"', "python -c"),
+    ("python - <<'EOF'\nprint('OK' if 1 else 'FAIL')\nEOF", "python -"),
+    ("dotnet run", "dotnet run"),
+    ("node app.js", "node app.js"),
+    ("node -e 'console.log(1)'", "node -e"),
+    ("./target/debug/app --check-config", "app"),
+]
+
 NO_CHECKS = [
     "", "   ", "#pytest", "echo pytest", "echo 'pytest && ruff check .'", "printf pytest", "grep pytest setup.cfg",
     "rg 'cargo test'", "pip install pytest", "uv add --dev pytest", "npm install jest", "npm ci", "cargo add clippy",
@@ -170,11 +184,11 @@ NO_CHECKS = [
     "make -n test", "make -t test", "make -q test", "make -sn test", "make --touch test",
     "make deploy", "make install", "npm start", "npm run dev", "npm run test:watch", "jest --watch",
     "tsc -w", "tsc --init", "git commit -m 'run pytest'", "git log --grep pytest", "cargo fmt", "black .",
-    "prettier --write .", "ruff format .", "curl http://localhost", "docker run x", "docker ps", "go run .",
+    "prettier --write .", "ruff format .", "docker run x", "docker ps",
     "go mod tidy",
-    "python app.py", 'python -c "import pytest"', "echo $(pytest --version)", "x=$(which pytest)", "echo `ls`",
+    "echo $(pytest --version)", "x=$(which pytest)", "echo `ls`",
     "cat <<EOF\npytest\nEOF", "git diff -- tests", "man pytest", "pytest.ini", "sed -i s/pytest/x/ a", "alias t=pytest",
-    "terraform apply", "helm install x", "kubectl get pods", "mvn clean", "gradle tasks", "dotnet run", "node app.js",
+    "terraform apply", "helm install x", "kubectl get pods", "mvn clean", "gradle tasks",
     "ssh host", "bash", "bash -c", "sudo", "env", "timeout 5", "uv run", "npx", "docker exec", '"', "'", "$(", "((((",
     "&&",
 ]  # fmt: skip
@@ -182,14 +196,36 @@ NO_CHECKS = [
 
 @pytest.mark.parametrize(("command", "name", "family"), CHECKS)
 def test_a_check_is_known_whatever_is_around_it(command: str, name: str, family: str) -> None:
-    check = find_check(command)
+    check = find_checks(command)
     assert check is not None
     assert (check.name, check.family) == (name, family)
 
 
+@pytest.mark.parametrize(("command", "name"), PROBES)
+def test_running_the_program_itself_is_a_probe_and_no_change(command: str, name: str) -> None:
+    seen = analyse_command(command)
+    assert seen.check is not None
+    assert (seen.check.name, seen.check.family, seen.changes) == (name, "probe", False)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "python generate_models.py",
+        "python - <<'EOF'\nfrom pathlib import Path\nPath('a.py').write_text('x')\nEOF",
+        "python -c \"open('a.py', 'w').write(x)\"",
+        "perl -pi -e s/a/b/ a.py",
+        'node -e \'require("fs").writeFileSync("a", "b")\'',
+    ],
+)
+def test_code_that_writes_files_is_a_change_and_no_probe(command: str) -> None:
+    seen = analyse_command(command)
+    assert (seen.check, seen.changes) == (None, True)
+
+
 @pytest.mark.parametrize("command", NO_CHECKS)
 def test_a_command_that_only_talks_of_a_check_is_none(command: str) -> None:
-    assert find_check(command) is None
+    assert find_checks(command) is None
 
 
 @pytest.mark.parametrize(
@@ -199,13 +235,13 @@ def test_a_command_that_only_talks_of_a_check_is_none(command: str) -> None:
         ("cd x && pytest", True, True),
         ("pytest && echo ok", True, True),
         ("pytest && git commit -m x", True, False),
-        ("pytest || true", False, True),
+        ("pytest || true", False, False),
         ("pytest || exit 1", True, True),
-        ("pytest || exit 0", False, True),
+        ("pytest || exit 0", False, False),
         ("pytest | tail -5", False, False),
         ("set -o pipefail; pytest | tail -5", True, True),
         ("bash -eo pipefail -c 'pytest | tee log'", True, True),
-        ("pytest; echo done", False, True),
+        ("pytest; echo done", False, False),
         ("set -e; pytest; echo done", True, True),
         ("ruff check .; pytest", False, True),
         ("ruff check . && pytest", True, True),
@@ -213,51 +249,51 @@ def test_a_command_that_only_talks_of_a_check_is_none(command: str) -> None:
         ("! pytest", False, False),
         ("pytest &", False, False),
         ("(pytest; true) | cat", False, False),
-        ("bash -c 'pytest' || true", False, True),
+        ("bash -c 'pytest' || true", False, False),
         ("pytest; " + "x" * 20_000, False, False),
-        ("pytest && git log | head", True, False),
-        ("set -e; set +e; pytest; echo done", False, True),
-        ("set -e; pytest && echo ok; echo done", False, True),
+        ("pytest && git log | head", True, True),
+        ("set -e; set +e; pytest; echo done", False, False),
+        ("set -e; pytest && echo ok; echo done", False, False),
         ("set -e; pytest || false; echo done", True, True),
         ("set +o pipefail; pytest | tail", False, False),
         ("set -o pipefail; set +o pipefail; pytest | tail", False, False),
         ("(set -o pipefail; ls | wc); pytest | tail", False, False),
-        ("(set -e; ls); pytest; echo done", False, True),
+        ("(set -e; ls); pytest; echo done", False, False),
         ("set -e; (pytest; echo done)", True, True),
-        ("(set -e; pytest; echo done) && echo ok", False, True),
-        ("{ set -e; ls; }; pytest; echo done", True, True),
+        ("(set -e; pytest; echo done) && echo ok", False, False),
+        ("{ set -e; ls; }; pytest; echo done", True, False),
         ("set -e; { pytest; echo; } | cat", False, False),
         ("set -euo pipefail; { pytest; echo; } | cat", True, True),
-        ("bash -ec ls; pytest; echo done", False, True),
-        ("set -e; bash -c 'pytest; echo done'", False, True),
-        ("bash -ec 'pytest; echo done'; echo end", False, True),
+        ("bash -ec ls; pytest; echo done", False, False),
+        ("set -e; bash -c 'pytest; echo done'", False, False),
+        ("bash -ec 'pytest; echo done'; echo end", False, False),
         ("pytest || { echo bad; exit 1; }; echo end", True, True),
-        ("pytest || (exit 1); echo end", False, True),
+        ("pytest || (exit 1); echo end", False, False),
         ("script -qc pytest log", False, False),
         ("script -qec pytest log", True, True),
         ("echo $(pytest)", False, False),
-        ("OUT=$(pytest)", False, False),
+        ("OUT=$(pytest)", True, True),
         # what may not have run at all
         ("git diff --quiet || make test", False, True),
         ("test -d x || pytest", False, True),
         ("false || pytest", True, True),
         ("test -d x || (cd y; pytest)", False, True),
         ("test -d x || cat list | xargs pytest", False, True),
-        ("[ -f x ] && pytest", True, True),
-        ("[ -f x ] && pytest; true", False, True),
+        ("[ -f x ] && pytest", True, False),
+        ("[ -f x ] && pytest; true", False, False),
         ("set -e; [ -f x ] && pytest; true", False, True),
         ("mkdir x || true && pytest", True, True),
         ("cd x || exit 1; pytest", True, True),
         ("cd x || exit; pytest", True, True),
         ("[ -d x ] || exit 0; pytest", False, True),
         ("(exit 0); pytest", True, True),
-        ("trap 'exit 0' EXIT; pytest", False, True),
+        ("trap 'exit 0' EXIT; pytest", False, False),
         ("npm test --if-present", False, True),
         ("git diff --name-only | xargs -r ruff check", False, True),
         ("git diff --name-only | xargs ruff check", True, True),
-        ("docker run -d img pytest", False, True),
+        ("docker run -d img pytest", False, False),
         ("docker compose exec -T web pytest", True, True),
-        ("ssh -f host pytest", False, True),
+        ("ssh -f host pytest", False, False),
         # what ends with 0 whatever it finds
         ("make -i test", False, True),
         ("make -ki test", False, True),
@@ -271,9 +307,10 @@ def test_a_command_that_only_talks_of_a_check_is_none(command: str) -> None:
     ],
 )
 def test_it_is_known_whether_the_exit_code_says_anything(command: str, zero: bool, failure: bool) -> None:
-    check = find_check(command)
-    assert check is not None
-    assert (check.zero_counts, check.failure_counts) == (zero, failure)
+    line = find_checks(command)
+    assert line is not None
+    states = read_states(line.table, len(line.checks), exit_code=0, output="")
+    assert (set(states) == {"passed"}, judge_line(line, "", exit_code=1) == "failed") == (zero, failure)
 
 
 @pytest.mark.parametrize(
@@ -343,27 +380,27 @@ def test_a_change_counts_unless_a_check_comes_behind_it(command: str, changes: b
 
 
 def test_words_of_one_command_are_taken_as_they_are() -> None:
-    assert find_check(["bash", "-lc", "cd x && pytest"]) == find_check("cd x && pytest")
-    assert find_check(["echo", "pytest"]) is None
+    assert find_checks(["bash", "-lc", "cd x && pytest"]) == find_checks("cd x && pytest")
+    assert find_checks(["echo", "pytest"]) is None
 
 
 def test_own_patterns_come_first_and_may_stand_alone() -> None:
-    own = with_own({"./prove-it --all|-a": "test", "verifier run": "lint"})
-    assert [find_check(line, own) is None for line in ("./prove-it -a", "x/prove-it --all", "./prove-it")] == [
+    own = add_own_patterns({"./prove-it --all|-a": "test", "verifier run": "lint"})
+    assert [find_checks(line, own) is None for line in ("./prove-it -a", "x/prove-it --all", "prove-it")] == [
         False,
         False,
         True,
     ]
-    assert find_check("verifier run x", own) is not None
-    assert find_check("pytest", own) is not None
-    alone = with_own({"verifier run": "lint"}, alone=True)
-    assert find_check("pytest", alone) is None
+    assert find_checks("verifier run x", own) is not None
+    assert find_checks("pytest", own) is not None
+    alone = add_own_patterns({"verifier run": "lint"}, alone=True)
+    assert find_checks("pytest", alone) is None
 
 
 @pytest.mark.parametrize(("text", "family"), [("", "test"), ("pytest", "proof")])
 def test_a_pattern_that_means_nothing_is_refused(text: str, family: str) -> None:
     with pytest.raises(ConfigInvalid) as refused:
-        with_own({text: family})  # pyright: ignore[reportArgumentType]
+        add_own_patterns({text: family})  # pyright: ignore[reportArgumentType]
     assert refused.value.code == "config_invalid"
 
 
@@ -380,6 +417,6 @@ def test_any_words_can_be_looked_at(words: list[str]) -> None:
 
 @given(st.text(max_size=200), st.none() | st.integers(-1, 300), st.none() | st.booleans())
 def test_any_output_can_be_judged(output: str, code: int | None, is_error: bool | None) -> None:
-    check = find_check("pytest")
+    check = find_checks("pytest")
     assert check is not None
-    assert check_outcome(check, output, exit_code=code, is_error=is_error) in ("passed", "failed", "empty", "unknown")
+    assert judge_line(check, output, exit_code=code, is_error=is_error) in ("passed", "failed", "empty", "unknown")

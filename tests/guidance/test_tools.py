@@ -98,7 +98,7 @@ def test_a_shell_command_that_reads_is_found_in_the_arguments(args: Any) -> None
         {"command": ["ls", "rm -rf x"]},
         {"command": ["bash", "-lc", "rm x"]},
         {"command": "ls", "cmd": "rm x"},
-        {"commands": ["ls"]},
+        {"commands": ["ls", "rm x"]},
         '{"command": "rm x"}',
         "{" * 5_000,
         "[" * 100_000,

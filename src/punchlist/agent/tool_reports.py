@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import timedelta
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, cast
 
 from msgspec.structs import replace
 
@@ -13,9 +13,9 @@ from punchlist.agent import detectors
 from punchlist.agent.grading import regrade_after, regrade_items, work_on, work_on_item
 from punchlist.agent.handle import AgentContext
 from punchlist.agent.turns import Turns
-from punchlist.core.checks import running_outcome
+from punchlist.core.checks import Outcome, read_running_output
 from punchlist.core.events import Draft
-from punchlist.core.grounding.observe import call_from, end_facts, start_facts
+from punchlist.core.grounding.observe import background_facts, call_from, end_facts, start_facts
 from punchlist.core.grounding.tally import NOTHING
 from punchlist.core.grounding.tool_call import ToolCall, given_id, is_task, item_key, joined, reused_id, task_key
 from punchlist.core.task import TaskStatus
@@ -37,6 +37,9 @@ SAME_CALL: Final = timedelta(seconds=5)
 
 _MOST_REUSED: Final = 64
 """Ids that a host uses again which are remembered, the latest ones."""
+
+_MOST_BACK: Final = 500
+"""Calls back to which a command in the background is looked for."""
 
 _LONGEST: Final = 200
 """Characters of a tool's name or a call's id that are recorded."""
@@ -330,6 +333,9 @@ def _record_end(
         if options.loops.enabled and is_first and row.seq:
             row = detectors.record_outcome(ctx, row, result, has_failed, options.loops)
         detectors.note_tool_report(ctx, known.name)
+        running = _find_background(ctx, known)
+        if running is not None:
+            data |= background_facts(running.call, result, is_error=failed, exit_code=exit_code)
         seq = ctx.add(Draft(kind, data))
         report = call_from(kind, data, ctx.now, seq)
         call = joined(known, report) if row.seq else report
@@ -338,12 +344,32 @@ def _record_end(
             detectors.note_progress(ctx)
         if started is not None and started.started is not None:
             _count_end(ctx, row, has_failed=has_failed)
-        if not is_first:
+        if running is not None and "check_of" in data:
+            _tell_background(ctx, running, cast("Outcome", data["check_outcome"]))
+        elif not is_first:
             regrade_items(ctx.tx, ctx.row, None, ctx.now)
         elif call.started is not None:
             regrade_after(ctx.tx, ctx.row, call, ctx.now, failed=has_failed)
     if options.guardrail is not None:
         detectors.guard_end(ctx, known.id, result, failed=has_failed, options=options.guardrail)
+
+
+def _find_background(ctx: AgentContext, reader: ToolCall) -> CallRow | None:
+    """Return the check in the background whose output a call reads."""
+    if not reader.background or reader.check is not None:
+        return None
+    calls = ctx.tx.tool_calls
+    for call in reversed(calls.of_agent(ctx.row.number, _MOST_BACK)):
+        if call.background == reader.background and call.check is not None:
+            return calls.find(ctx.row.number, call.id)
+    return None
+
+
+def _tell_background(ctx: AgentContext, row: CallRow, told: Outcome) -> None:
+    """Record how a check in the background goes, as another call read it."""
+    ctx.add(Draft("tool.updated", {"call_id": row.call.id, "name": row.call.name, "told": told}))
+    ctx.tx.tool_calls.save(ctx.row.number, replace(row, call=joined(row.call, ToolCall(id=row.call.id, told=told))))
+    regrade_items(ctx.tx, ctx.row, None, ctx.now)
 
 
 def _count_end(ctx: AgentContext, row: CallRow, *, has_failed: bool) -> None:
@@ -360,7 +386,7 @@ def _record_update(ctx: AgentContext, call_id: str, name: str, said: str, shown:
         return
     call = row.call
     ctx.add(Draft("tool.updated", _without_empty({"call_id": call.id, "name": call.name, "preview": shown})))
-    told = None if call.check is None else running_outcome(call.check, said)
+    told = None if call.check is None else read_running_output(call.check, said)
     if told is not None:
         call = joined(call, ToolCall(id=call.id, told=told))
         ctx.tx.tool_calls.save(ctx.row.number, replace(row, call=call))

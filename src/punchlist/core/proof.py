@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final, Literal
 
-from punchlist.core.checks import find_check
+from punchlist.core.checks import find_checks
 
 Kind = Literal["command", "url", "file", "person", "text"]
 KINDS: Final[tuple[Kind, ...]] = ("command", "url", "file", "person", "text")
@@ -47,4 +47,4 @@ def strip_line_number(text: str) -> str:
 
 
 def _is_check(text: str) -> bool:
-    return len(text) <= _LONGEST and find_check(text) is not None
+    return len(text) <= _LONGEST and find_checks(text) is not None

@@ -13,8 +13,8 @@ from typing import Any, Final, Literal, cast
 
 from msgspec import Struct
 
-from punchlist.guidance.shell import reads_only
-from punchlist.text.arguments import as_object
+from punchlist.core.shell.programs import effect_of_line
+from punchlist.text.arguments import as_object, find_command_lines
 
 Kind = Literal[
     "read", "edit", "shell", "delegate", "outbound", "dispatch", "schedule", "config", "todo", "talk", "unknown"
@@ -103,9 +103,7 @@ _WRITING: Final = frozenset({
 """Words in an unknown name: a tool only looks if the first word is in `_LOOKING` and none is in `_WRITING`."""
 
 _WORDS: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
-_LINES: Final = ("command", "cmd", "script")
 _LONGEST_NAME: Final = 200
-_MOST_WORDS: Final = 1_000
 
 
 class OwnTools(Struct, frozen=True):
@@ -180,6 +178,8 @@ def seen_as(name: str, args: Any = None, own: OwnTools = NONE) -> tuple[Kind, bo
     A call that neither does nor reads anything is `talk`.
     """
     found = _classify(name, args, own)
+    if found in ("unknown", "outbound") and isinstance(given := as_object(args), Mapping) and find_command_lines(given):
+        found = "shell"  # whatever it is called, it is told what to run
     changing = _changes(found, name, args, own)
     return found, changing, changing or may_change(name, found)
 
@@ -204,23 +204,8 @@ def _views(args: Any, key: str, reading: frozenset[str]) -> bool:
 
 
 def _reads_only(args: Any) -> bool:
-    given = as_object(args)
-    if isinstance(given, str):
-        return reads_only(given)
-    if not isinstance(given, Mapping):
-        return False
-    fields = cast("Mapping[Any, Any]", given)
-    action: Any = fields.get("action")
-    if isinstance(action, Mapping):  # OpenAI's `local_shell`
-        fields = cast("Mapping[Any, Any]", action)
-    lines = [fields[key] for key in _LINES if key in fields]
-    return bool(lines) and all((isinstance(line, str) or _is_words(line)) and reads_only(line) for line in lines)
-
-
-def _is_words(line: Any) -> bool:
-    """True for the words of one command, as Codex sends them."""
-    words = cast("list[Any]", line) if isinstance(line, list) else []
-    return 0 < len(words) <= _MOST_WORDS and all(isinstance(word, str) for word in words)
+    lines = find_command_lines(as_object(args))
+    return bool(lines) and all(effect_of_line(line) == "reads" for line in lines)
 
 
 def is_own(name: str, own: frozenset[str]) -> bool:

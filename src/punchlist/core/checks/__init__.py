@@ -1,38 +1,36 @@
-"""Recognise checks (tests, builds, lints, probes) in command lines, and decide how they came out.
+"""Recognise checks (tests, builds, lints, probes) in command lines, and tell how they came out."""
 
-`find_check(command)` sees through wrappers, pipes and `cd … &&`, and knows whether the exit status of the whole line
-says anything about the check. `check_outcome` combines exit status and output: a summary that tells of failures
-outweighs an exit status of 0, and a check that ran nothing is no success.
-"""
-
-from punchlist.core.checks.commands import (
+from punchlist.core.checks.commands import FAMILIES, Family, Pattern, Patterns, add_own_patterns
+from punchlist.core.checks.outcome import (
+    Check,
+    CheckedLine,
     CommandAnalysis,
-    CommandCheck,
+    Outcome,
     analyse_command,
-    find_check,
-    main_commands,
-    tool_check,
+    find_checks,
+    find_main_commands,
+    find_tool_check,
+    judge_line,
+    read_running_output,
 )
-from punchlist.core.checks.outcome import Outcome, check_outcome, running_outcome
-from punchlist.core.checks.patterns import FAMILIES, Family, Pattern, Patterns, defaults, with_own
-from punchlist.core.checks.summaries import Said, outcome_in_output
+from punchlist.core.checks.summaries import WINDOW, read_any_summary
 
 __all__ = [
     "FAMILIES",
+    "WINDOW",
+    "Check",
+    "CheckedLine",
     "CommandAnalysis",
-    "CommandCheck",
     "Family",
     "Outcome",
     "Pattern",
     "Patterns",
-    "Said",
+    "add_own_patterns",
     "analyse_command",
-    "check_outcome",
-    "defaults",
-    "find_check",
-    "main_commands",
-    "outcome_in_output",
-    "running_outcome",
-    "tool_check",
-    "with_own",
+    "find_checks",
+    "find_main_commands",
+    "find_tool_check",
+    "judge_line",
+    "read_any_summary",
+    "read_running_output",
 ]

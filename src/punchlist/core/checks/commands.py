@@ -1,382 +1,464 @@
-"""Analyse a command line: which checks it runs, whether it may change the work, what to call it.
+"""Find the checks among commands: tests, builds, lints and probes.
 
-Commands that only read, or only record what is there (`git commit`), leave the work as it is; any other one changes
-it. This decides grades, not permissions: `git commit` writes, and what was checked before it is still checked.
+A pattern is the words of a command: the program, then what has to be among its arguments. `a|b` is one of them. A word
+that begins with `-` is an option, wherever it stands; another is the next verb (`go test`); with `*` before it, it may
+be any argument, by its last part between colons (`gradle *test` holds for `gradle clean :app:test`).
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
-from typing import Final, NamedTuple
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from itertools import pairwise
+from typing import Final, Literal, NamedTuple
 
 from msgspec import Struct
-from msgspec.structs import replace
 
-from punchlist.core.checks.exit_status import echo_of, is_failure_swallowed, zero_counts
-from punchlist.core.checks.patterns import (
-    DRY,
-    Family,
-    FoundCheck,
-    Patterns,
-    defaults,
-    find_script,
-    is_always_zero,
-    is_idle,
-    is_without_tests,
-    strongest_family,
+from punchlist.core.shell.programs import HTTP_CLIENTS
+from punchlist.core.shell.wrappers import program, word_set
+from punchlist.errors import ConfigInvalid
+from punchlist.text.shell import Command
+
+Family = Literal["test", "build", "lint", "probe"]
+FAMILIES: Final[tuple[Family, ...]] = ("test", "build", "lint", "probe")
+"""From the one that proves most to the one that proves least."""
+
+_KNOWN: Final[Mapping[Family, str]] = {
+    "test": """
+        pytest, py.test, pytest-3, unittest, doctest, nosetests, nose2, trial, behave, robot, tox, nox, hatch test,
+        stestr, go test, gotestsum, ginkgo, cargo test|t|nextest|llvm-cov|tarpaulin|miri, jest, vitest, mocha, ava, tap,
+        tape, jasmine, karma start, uvu, qunit, c8, nyc, node --test, deno test, bun test, playwright test, cypress run,
+        wdio, testcafe, newman run, ng test|e2e, vue-cli-service test:unit|test:e2e, react-scripts test, storybook test,
+        lerna run test, nx *test|e2e, turbo *test, mvn *test|verify|integration-test,
+        mvnw *test|verify|integration-test, mvnd *test|verify, gradle *test|check|integrationTest|connectedAndroidTest,
+        gradlew *test|check|integrationTest, ant *test, sbt *test, lein test, kaocha, bb test, clojure -M:test|-X:test,
+        clj -M:test|-X:test, mill *test, rspec, minitest, rake *test|spec, rails test|test:all|spec, cucumber, phpunit,
+        pest, paratest, codecept run, artisan test, composer *test, dotnet test, vstest.console, nunit3-console,
+        xunit.console, swift test, xcodebuild *test|test-without-building, xctest, fastlane *test|scan, flutter test,
+        dart test, ctest, meson test, bazel test|coverage, bazelisk test, buck2 test, buck test, pants test,
+        please test, plz test, mix test, rebar3 eunit|ct|proper, stack test, cabal test, dune test|runtest, zig test,
+        nimble test, crystal spec, elm-test, busted, prove, bats, shellspec, shunit2, sqitch verify, pg_prove,
+        molecule test|verify, kitchen test|verify, conftest test|verify, opa test, hardhat test, forge test,
+        anchor test, truffle test, k6 run
+    """,
+    "build": """
+        cargo build|b|check|c|doc|rustc, rustc, tsc, vue-tsc, tsgo, ngc, next build, nuxt build, vite build, webpack,
+        rollup, esbuild, parcel build, tsup, rspack build, astro build|check, gatsby build, ng build,
+        react-scripts build, remix build, svelte-kit build, expo export, nx *build, turbo *build, mvnd *package|install,
+        gradle *build|assemble|compileJava|compileKotlin|assembleDebug|bundle, gradlew *build|assemble|compileKotlin,
+        javac, kotlinc, scalac, sbt *compile|package|assembly, ant *compile|build|jar, dotnet build|publish|pack,
+        msbuild, swift build, xcodebuild *build|archive, swiftc, flutter build, cmake --build, ninja, meson compile,
+        scons, gcc, g++, cc, c++, clang, clang++, nvcc, emcc, zig build, bazel build, bazelisk build, buck2 build,
+        pants package, mix compile, rebar3 compile, stack build, cabal build, ghc, dune build, elm make, nim c,
+        crystal build, docker build, docker buildx build|bake, docker compose build|config, docker-compose build|config,
+        podman build, buildah build|bud, nix build, nix flake check, nix-build, earthly, packer validate|build,
+        pyproject-build, compileall, py_compile, maturin build|develop, poetry build|check, uv build, hatch build,
+        flit build, twine check, sphinx-build, mkdocs build, jekyll build, wasm-pack build, trunk build, protoc,
+        pdflatex, latexmk, tectonic, typst compile, terraform plan|validate, tofu plan|validate,
+        terragrunt plan|validate, pulumi preview, cdk synth, sam build|validate, serverless package, helm template,
+        kustomize build, forge build, kubectl --dry-run, ansible-playbook --syntax-check|--check, nginx -t,
+        apachectl configtest, sqlc compile|vet, go build|install, buf build, mvn *compile|package|install|test-compile,
+        mvnw *compile|package|install|test-compile
+    """,
+    "lint": """
+        ruff check, ruff format --check|--diff, mypy, dmypy run|check, pyright, basedpyright, pytype, pyre check,
+        ty check, pyrefly check, flake8, pylint, pycodestyle, pydocstyle, pyflakes, black --check|--diff,
+        isort --check|--check-only|-c, autoflake --check, yapf --diff, bandit, vulture, lint-imports, deptry,
+        interrogate, pip-audit, djlint, eslint, eslint_d, biome check|lint|ci, oxlint,
+        prettier --check|-c|--list-different|-l, stylelint, xo, tslint, svelte-check, knip, next lint, ng lint, publint,
+        attw, dprint check, rome check|ci, deno lint|check, deno fmt --check,
+        cargo clippy|deny|audit|machete|udeps|semver-checks, cargo fmt --check, rustfmt --check, gofmt -l|-d,
+        goimports -l|-d, golangci-lint run, staticcheck, revive, govulncheck, errcheck, gosec, rubocop, standardrb,
+        reek, brakeman, sorbet tc, srb tc, steep check, erb_lint, phpstan, psalm, phpcs, phan, pint --test, php -l,
+        checkstyle, spotbugs, pmd, ktlint, detekt, scalafmt --check|--test, scalafix --check, swiftlint,
+        swift-format lint, swiftformat --lint, dart analyze, flutter analyze, dart format --set-exit-if-changed,
+        clang-tidy, cppcheck, cpplint, clang-format --dry-run|-n, cmake-lint, gersemi --check, mix credo|dialyzer,
+        mix format --check-formatted, hlint, ormolu --mode, fourmolu --mode, luacheck, shellcheck, shfmt -d|-l, bash -n,
+        sh -n, checkbashisms, hadolint, yamllint, markdownlint, markdownlint-cli2, mdl, vale, codespell, cspell, typos,
+        actionlint, zizmor, commitlint, ansible-lint, tflint, tfsec, checkov, trivy, terraform fmt -check,
+        tofu fmt -check, helm lint, kubeconform, kubeval, kube-linter lint, conftest verify, sqlfluff lint, squawk,
+        buf lint|breaking, spectral lint, redocly lint, vacuum lint, taplo check|lint, pre-commit run, prek run,
+        lefthook run, lint-staged, semgrep, gitleaks, statix check, reuse lint, nx *lint|typecheck,
+        turbo *lint|typecheck|check-types, pants lint|check, xmllint --noout, json.tool, go vet,
+        dotnet format --verify-no-changes, php-cs-fixer --dry-run
+    """,
+    "probe": """
+        curl -f|--fail|--fail-with-body, wget --spider, hurl --test, pg_isready, kubectl wait, kubectl rollout status,
+        wait-for-it.sh, http --check-status, https --check-status, xh --check-status,
+        manage.py check|makemigrations, go run, cargo run, dotnet run, nginx -t
+    """,
+}
+
+_VALUED: Final = word_set(
+    "-C -f --file --prefix --filter -F --manifest-path --config -pl --project-dir -p --directory --cwd --dir "
+    "-w --workspace -m --context -n --namespace -c --rcfile --toolchain --workdir -k --maxfail --rootdir "
+    "--durations --project --reporter -j"
 )
-from punchlist.core.checks.shell import LONGEST, SimpleCommand, compiled
-from punchlist.core.checks.wrappers import program_name, unwrap_commands
+"""Options whose value could be taken for a verb or a path."""
 
-_FIXES: Final = r"--fix(?:-only)?|--write|--apply|--autocorrect(?:-all)?|--in-place|(?:[\w:-]*[:_-])?fix"
-"""A check with such a word among its own repairs what it finds."""
+_FOLDER_OPTIONS: Final = frozenset({"-C", "--prefix", "--directory", "--cwd", "--dir", "--rootdir", "--project-dir"})
 
-_DEEPEST: Final = 3
-"""Substitutions within substitutions that are looked into."""
-
-_SILENT: Final = frozenset({"gofmt", "goimports"})
-"""These say by their output what they found, and end with 0 all the same."""
-
-RATED: Final = "pylint --fail-under"
-"""This succeeds for a good mark, whatever single findings it prints."""
-
-_QUIET: Final = frozenset(
-    {"echo", "printf", "true", ":", "date", "tail", "head", "cat", "tee", "wc", "sort", "set", "cd"}
+# Options with which a command shows something about a check, or never ends, and checks nothing.
+_IDLE: Final = word_set(
+    "--version --help -h --collect-only --collectonly --co --list --listTests --showConfig --fixtures "
+    "--markers --setup-plan --setup-only --init --no-run --print-config --watch --watchAll --install-types "
+    "--ui --list-tests --install-hooks --dry-run --dryrun --no-execute --just-print --recon --question "
+    "--touch"
 )
-"""Commands that do not fail, so that an exit code other than 0 is not theirs."""
+_IDLE_OF: Final[Mapping[str, str]] = {
+    "make": r"-[bBdekrRsSwL]*[nqt][a-zA-Z]*",
+    "just": "-n|-l",
+    "task": "-n|--dry|-l|-a|--list-all|--status|--summary",
+    "rake": "-n|-T|--tasks|-P|--prereqs|-D|--describe",
+    **dict.fromkeys(("tsc", "vitest", "jest", "mocha", "rollup", "webpack"), "-w|watch"),
+    **dict.fromkeys(("pytest", "mypy", "ruff"), "-V"),
+    "tox": "-V|-l|--listenvs|-a|--listenvs-all|--notest|--showconfig",
+    "nox": "-l|--list-sessions",
+    "ctest": "-N|--show-only",
+    "go": "-list|-n",
+    "dotnet": "-t",
+    "bats": "-c|--count",
+    "prove": "-D|--dry",
+    **dict.fromkeys(("gradle", "gradlew"), "-m"),
+}
+_DRY_CHECKS: Final = frozenset({"kubectl", "clang-format", "php-cs-fixer", "manage.py"})
+"""Programs that check by a dry run."""
 
-_TALK: Final = frozenset({
-    "echo", "printf", "true", "false", ":", "sleep", "wait", "date", "seq", "set", "cd", "pushd", "popd", "pwd", "exit",
-    "return", "export", "unset", "local", "shift", "trap", "alias", "ulimit", "umask", "read",
-})  # fmt: skip
-"""Commands that neither do anything nor look at anything; a line of nothing else has no program."""
+# Options with which a check ends with 0 whatever it finds, or without having run.
+_HIDES: Final = word_set("--exit-zero --if-present --ignore-errors --soft-fail --no-fail --fail-never")
+_HIDES_OF: Final[Mapping[str, str]] = {
+    "ruff": "-e",
+    "checkov": "-s",
+    **dict.fromkeys(("mvn", "mvnw", "mvnd"), r"-fn|-D(?:maven\.test\.failure\.ignore|testFailureIgnore)(?:=true)?"),
+    "golangci-lint": "--issues-exit-code=0",
+    "rspec": "--failure-exit-code=0",
+    "make": r"-[bBdekrRsSwL]*i[a-zA-Z]*",
+}
+_REPORTS_WITH: Final[Mapping[str, str]] = {"semgrep": "--error", "cppcheck": "--error-exitcode", "trivy": "--exit-code"}
+"""Programs that end with 0 unless they are given this option."""
+
+RUNS_OTHERS: Final = word_set("tox nox pre-commit prek lefthook lint-staged turbo nx lerna act")
+"""Programs that run other checks and show what those print."""
+
+# Scripts and targets that are checks by their name.
+_RUNNERS: Final = word_set("make gmake just task rake invoke inv doit nox poe mage")
+_WITHOUT_TARGET: Final[Mapping[str, tuple[str, Family]]] = {
+    **dict.fromkeys(("make", "gmake"), ("make", "build")),
+    "rake": ("rake", "test"),
+}
+_SCRIPT_PROJECTS: Final = frozenset({"pdm", "hatch", "rye", "pixi"})
+_PACKAGE_MANAGERS: Final = frozenset({"npm", "pnpm", "yarn", "bun"})
+_SCRIPT_WORDS: Final[tuple[tuple[Family, frozenset[str]], ...]] = (
+    ("test", word_set(
+    "test tests testing spec specs unit unittest e2e integration check checks ci verify validate qa coverage "
+    "cov smoke pytest jest vitest mocha cypress playwright presubmit precommit"
+)),
+    ("lint", word_set("lint typecheck types tsc eslint mypy pyright ruff vet clippy")),
+    ("build", word_set("build compile dist bundle typegen")),
+)  # fmt: skip
+_NO_CHECK_WORDS: Final = word_set(
+    "watch dev serve start deploy clean update install setup debug ui open deps seed data fixtures report env "
+    "db publish release storybook fix"
+)
+"""A script with such a part in its name does something else: `test:watch`, `build-deps`."""
+
+_HOSTS: Final = frozenset({"manage.py", "artisan", "rails", "setup.py"})
+_CHECK_FILE: Final = re.compile(
+    r"(?:run[_-]?)?tests?(?:[_-]\w+)?|\w+[_.-](?:tests?|spec)|check[_-]\w+|ci|verify|lint", re.IGNORECASE
+)
+_SCRIPT_ENDS: Final = (".py", ".sh", ".js", ".mjs", ".cjs", ".ts", ".rb", ".pl", ".php", ".bash", ".t")
+_INTERPRETER: Final = re.compile(r"(?:python|pypy)[\d.]*|node|deno|bun|ruby|perl|php|bash|sh|zsh|tsx|ts-node")
+_CHANGES_FILES: Final = re.compile(
+    r"(?:^|[_-])(?:gen\w*|migrat\w+|fix\w*|format\w*|setup|install\w*|codemod\w*|update\w*|write\w*|build\w*|make\w*|"
+    r"convert\w*|refactor\w*|patch\w*|apply\w*|rename\w*|replace\w*|edit\w*|sync\w*|seed\w*|scaffold\w*|deploy\w*|release\w*|publish\w*|clean\w*)(?:$|[_-])",
+    re.IGNORECASE,
+)
+_WRITES_IN_CODE: Final = re.compile(
+    r"write_text|write_bytes|\.write\(|writeFile|appendFile|open\([^)]*['\"][wax]b?\+?['\"]|\bunlink|\brename\(|\brmtree"
+    r"|\bremove\(|\bmkdir|subprocess|os\.system|shutil\.|child_process|\.sub\(.*write|json\.dump\(|save\("
+)
 
 
-class CommandCheck(Struct, frozen=True):
-    """The checks that a command line runs, as one: by name, and of the strongest family among them.
+class FoundCheck(NamedTuple):
+    """A command that is a check. `is_script`: it is known only by its name, so its exit status alone proves nothing.
 
-    `zero_counts`: an exit code of 0 says that they all succeeded. `failure_counts`: another one says that one failed.
-    `several`: there is more than one of them, so that each summary counts. `echo`: the line prints its exit code behind
-    this text.
+    `hides_failure`: it may end with 0 though it failed. `scope` are the paths that it names, `folder` the one that it
+    is told to work in.
     """
 
     name: str
     family: Family
-    zero_counts: bool = True
-    failure_counts: bool = True
-    silent: bool = False
-    several: bool = False
-    echo: str | None = None
-
-    @property
-    def programs(self) -> frozenset[str]:
-        """Programs that ran, by the name of the check; empty if it does not name them all."""
-        names = frozenset(name.partition(" ")[0] for name in self.name.split(" + "))
-        return frozenset() if "…" in names else names
+    is_script: bool = False
+    hides_failure: bool = False
+    scope: tuple[str, ...] = ()
+    folder: str = ""
 
 
-class CommandAnalysis(NamedTuple):
-    """Analysis of a command line. `changes`: it may change the work, and nothing in it checks the work after that.
+class Pattern(Struct, frozen=True):
+    """One kind of command that is a check, for example `Pattern.parse("go test", "test")`."""
 
-    `program` is the first that does more than print, else the first that shows something; empty if there is none.
-    `commands` are the words of its checks, or if it has none, of all that does more than print.
-    """
-
-    check: CommandCheck | None
-    changes: bool
+    family: Family
     program: str
-    commands: tuple[tuple[str, ...], ...] = ()
+    verbs: tuple[frozenset[str], ...] = ()
+    options: tuple[frozenset[str], ...] = ()
+    anywhere: frozenset[str] = frozenset()
+
+    @classmethod
+    def parse(cls, text: str, family: Family) -> Pattern:
+        words = text.split()
+        if not words or family not in FAMILIES:
+            problem = "a check is the words of a command, and one of test, build, lint, probe"
+            raise ConfigInvalid(name="checks", value=f"{text}: {family}", problem=problem)
+        options = tuple(frozenset(word.split("|")) for word in words[1:] if word.startswith("-"))
+        verbs = tuple(frozenset(word.split("|")) for word in words[1:] if not word.startswith(("-", "*")))
+        anywhere = frozenset(name for word in words[1:] if word.startswith("*") for name in word[1:].split("|"))
+        return cls(family, program(words), verbs, options, anywhere)
+
+    def match(self, words: Sequence[str]) -> str | None:
+        """Return the name of this check, or None if the words are not it. Their program fits already."""
+        if not all(any(_is_option(word, options) for word in words[1:]) for options in self.options):
+            return None
+        operands = find_operands(words[1:]) if self.verbs or self.anywhere else []
+        if self.anywhere:
+            found = next((word for word in operands if word.rpartition(":")[2] in self.anywhere), None)
+            return None if found is None else f"{self.program} {found}"
+        for place, wanted in enumerate(self.verbs):
+            if place >= len(operands) or operands[place] not in wanted:
+                return None
+        return " ".join((self.program, *operands[: len(self.verbs)]))
 
 
-def find_check(command: str | Sequence[str], patterns: Patterns | None = None) -> CommandCheck | None:
-    """Return the check that a command line, or the words of one command, runs. Never raises."""
-    return analyse_command(command, patterns).check
+class Patterns:
+    """Patterns by their program. Earlier ones go first. `own` are the programs that a person's own patterns name."""
+
+    def __init__(self, patterns: Sequence[Pattern], own: Iterable[str] = ()) -> None:
+        self.own = frozenset(own)
+        self._by_program: dict[str, list[Pattern]] = {}
+        for pattern in patterns:
+            self._by_program.setdefault(pattern.program, []).append(pattern)
+
+    def find(self, words: Sequence[str]) -> tuple[str, Family] | None:
+        for pattern in self._by_program.get(program(words), ()):
+            name = pattern.match(words)
+            if name is not None:
+                return name, pattern.family
+        return None
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._by_program
 
 
-def main_commands(command: str | Sequence[str]) -> tuple[tuple[str, ...], ...]:
-    """Return the words to call a command line by: its checks, else all commands that do more than print."""
-    return analyse_command(command).commands
+@cache
+def load_default_patterns() -> Patterns:
+    """Return the patterns that hold unless a person says otherwise."""
+    return Patterns(_read_known())
 
 
-def analyse_command(command: str | Sequence[str], patterns: Patterns | None = None, depth: int = 0) -> CommandAnalysis:
-    """Return what a command line does, as far as it can be seen without running it."""
-    known = patterns or defaults()
-    run = list(unwrap_commands(command))
-    found = [_found(entry, known) for entry in run]
-    changes = False
-    for place, (entry, check) in enumerate(zip(run, found, strict=True)):
-        if check is not None:
-            changes = any(compiled(_FIXES).fullmatch(word) for word in entry.words)
-        elif not (
-            _keeps_output(run, found, place) or (is_idle(entry.words) and known.knows(program_name(entry.words)))
-        ):
-            changes = changes or entry.writes or not is_harmless(entry.words)
-            changes = changes or any(_changes_within(text, known, depth) for text in entry.inner)
-    cut = isinstance(command, str) and len(command) > LONGEST
-    speaking = [entry.words for entry in run if entry.words and program_name(entry.words) not in _QUIET]
-    checks = tuple(entry.words for entry, check in zip(run, found, strict=True) if check is not None)
-    programs = [name for entry in run if entry.words and (name := program_name(entry.words)) not in _TALK]
-    named = next((name for name in programs if name not in _QUIET), programs[0] if programs else "")
-    if not checks and (within := _check_within(run, known, depth)) is not None:
-        return CommandAnalysis(within.check, changes or cut, named or within.program, within.commands)
-    return CommandAnalysis(_together(run, found, cut=cut), changes or cut, named, checks or tuple(speaking))
+@cache
+def _read_known() -> tuple[Pattern, ...]:
+    return tuple(
+        Pattern.parse(text, family) for family, table in _KNOWN.items() for text in table.split(",") if text.strip()
+    )
 
 
-def _check_within(run: list[SimpleCommand], patterns: Patterns, depth: int) -> CommandAnalysis | None:
-    """Return the check within `$(…)`, of a line that is none itself. Its exit status is not that of the line."""
-    if depth < _DEEPEST:
-        for text in (text for entry in run for text in entry.inner if text.strip()):
-            seen = analyse_command(text, patterns, depth + 1)
-            if seen.check is not None:
-                return seen._replace(check=replace(seen.check, zero_counts=False, failure_counts=False, echo=None))
-    return None
+def add_own_patterns(own: Mapping[str, Family], *, alone: bool = False) -> Patterns:
+    """Return a person's own patterns, before the known ones or, with `alone`, in their place."""
+    mine = tuple(Pattern.parse(text, family) for text, family in own.items())
+    return Patterns(mine if alone else mine + _read_known(), [pattern.program for pattern in mine])
 
 
-def _changes_within(text: str, patterns: Patterns, depth: int) -> bool:
-    """True if what stands in `$(…)` changes something."""
-    return bool(text.strip()) and (depth >= _DEEPEST or analyse_command(text, patterns, depth + 1).changes)
+def find_operands(arguments: Sequence[str], valued: frozenset[str] = _VALUED) -> list[str]:
+    """Return the arguments that are neither options nor, as far as known, values of one."""
+    found: list[str] = []
+    at = 0
+    while at < len(arguments) and len(found) < 64:
+        word = arguments[at]
+        if word.startswith(("-", "+")):
+            at += 2 if word in valued else 1
+            continue
+        found.append(word)
+        at += 1
+    return found
 
 
-def _found(command: SimpleCommand, patterns: Patterns) -> FoundCheck | None:
+def find_check(command: Command, patterns: Patterns) -> FoundCheck | None:
+    """Return the check that a simple command is, or None."""
     words = command.words
+    if len(words) > 1 and _INTERPRETER.fullmatch(program(words)) and program(words[1:]) in _HOSTS:
+        words = words[1:]  # `python manage.py test`
     if not words or is_idle(words):
         return None
-    found = patterns.find(words) or find_script(words, patterns)
-    if found is not None and found.name == "pylint" and any(word.startswith("--fail-under") for word in words):
-        return FoundCheck(RATED, found.family)
-    if found is None or found.family != "test":
-        return found
-    if not DRY.isdisjoint(words):
+    found = patterns.find(words)
+    script = None if found is not None else find_script(words, patterns) or _find_probe(command)
+    if found is None and script is None:
         return None
-    return FoundCheck(found.name, "build") if is_without_tests(words) else found
+    name, family = found or script or ("", "probe")
+    if family == "test" and _skips_tests(words):
+        family = "build"
+    folder = next((value for option, value in pairwise(words) if option in _FOLDER_OPTIONS), "")
+    return FoundCheck(
+        name=name,
+        family=family,
+        is_script=found is None and family != "probe",
+        hides_failure=_hides_failure(words),
+        scope=_find_scope(words, name),
+        folder=folder,
+    )
 
 
-def _keeps_output(run: list[SimpleCommand], found: list[FoundCheck | None], place: int) -> bool:
-    """True if this is `tee`, fed by a check."""
-    return program_name(run[place].words) == "tee" and place > 0 and found[place - 1] is not None
+def is_idle(words: Sequence[str]) -> bool:
+    """True if a command shows something about a check, or never ends, and checks nothing."""
+    name = program(words)
+    given = {word.partition("=")[0] for word in words[1:]}
+    if not _IDLE.isdisjoint(given) and name not in _DRY_CHECKS:
+        return True
+    options = _IDLE_OF.get("make" if name == "gmake" else name)
+    return options is not None and any(re.fullmatch(options, word) for word in words[1:])
 
 
-def _together(run: list[SimpleCommand], found: list[FoundCheck | None], *, cut: bool) -> CommandCheck | None:
-    named = [check for check in found if check is not None]
+def _skips_tests(words: Sequence[str]) -> bool:
+    """True if tests are switched off, so that only a build is left."""
+    if program(words) in ("gradle", "gradlew"):
+        return any(option in ("-x", "--exclude-task") and "test" in task.lower() for option, task in pairwise(words))
+    if program(words) == "go":
+        return "-c" in words
+    return any(re.fullmatch(r"-D(?:skipTests|skipITs|maven\.test\.skip)(?:=true)?", word) for word in words)
+
+
+def _hides_failure(words: Sequence[str]) -> bool:
+    name = "make" if program(words) == "gmake" else program(words)
+    needed = _REPORTS_WITH.get(name)
+    if needed is not None and not any(word.partition("=")[0] == needed for word in words):
+        return True
+    options = _HIDES_OF.get(name, "(?!)")
+    joined = (f"{option}={value}" for option, value in pairwise(words))
+    return not _HIDES.isdisjoint(words) or any(re.fullmatch(options, word) for word in (*words[1:], *joined))
+
+
+def _find_scope(words: Sequence[str], name: str) -> tuple[str, ...]:
+    """Return the path operands: those that look like a path, or a test in a file."""
+    operands = find_operands(words[1:])
+    verbs = set(name.split()[1:])
+    return tuple(word for word in operands if word not in verbs and _is_path(word))[:16]
+
+
+def _is_path(word: str) -> bool:
+    return "/" in word or "::" in word or word.startswith(".") or re.search(r"\.\w{1,4}$", word) is not None
+
+
+def name_family(name: str) -> Family | None:
+    """Return what a script or target of this name checks, by the parts of its name; None if nothing."""
+    parts = [part for part in re.split(r"[^a-z0-9]+", name.lower()) if part]
+    if len(parts) > 4 or not _NO_CHECK_WORDS.isdisjoint(parts):
+        return None
+    if "typecheck" in name.lower().replace("-", "").replace("_", "") or parts == ["type", "check"]:
+        return "lint"
+    return next((family for family, names in _SCRIPT_WORDS if not names.isdisjoint(parts)), None)
+
+
+def find_script(words: Sequence[str], patterns: Patterns) -> tuple[str, Family] | None:
+    """Return the check that a script runner is told to do, or that a script is by its own name."""
+    name = program(words)
+    if name in _PACKAGE_MANAGERS:
+        return _find_package_script(name, words[1:], patterns)
+    if name in _RUNNERS:
+        return _find_target(name, words[1:])
+    if name in _SCRIPT_PROJECTS and words[1:2] == ("run",):
+        script = next(iter(find_operands(words[2:])), "")
+        family = name_family(script.rpartition(":")[2])
+        return None if family is None else (f"{name} run {script[:64]}", family)
+    host = words[1:] if program(words[1:]) in _HOSTS else words
+    if program(host) in _HOSTS:
+        return (f"{program(host)} test", "test") if tuple(host[1:2]) == ("test",) else None
+    return _find_file(name, words)
+
+
+def _find_package_script(manager: str, words: Sequence[str], patterns: Patterns) -> tuple[str, Family] | None:
+    found = find_operands(words)
+    if found[:1] == ["workspace"] or found[:2] == ["workspaces", "foreach"]:
+        found = found[2:]
+    if not found:
+        return None
+    if found[0] in ("run", "run-script"):
+        script = found[1] if len(found) > 1 else ""
+    elif found[0] in ("test", "t", "tst"):
+        script = "test"
+    elif manager == "npm":
+        return None
+    elif found[0] in patterns:  # `yarn jest`
+        return patterns.find(words[list(words).index(found[0]) :])
+    else:
+        script = found[0]
+    family = name_family(script)
+    if family is None:
+        return None
+    return (f"{manager} test" if script == "test" else f"{manager} run {script[:64]}"), family
+
+
+def _find_target(runner: str, words: Sequence[str]) -> tuple[str, Family] | None:
+    targets = [word for word in find_operands(words, _VALUED - {"-w", "-k", "-n"}) if "=" not in word]
+    if not targets:
+        return _WITHOUT_TARGET.get(runner)
+    named: dict[str, Family] = {
+        target[:64]: family for target in targets if (family := name_family(target)) is not None
+    }
     if not named:
         return None
-    places = [place for place, check in enumerate(found) if check is not None]
-    names = list(dict.fromkeys(name for name, _ in named))
-    can_fail = not any(is_always_zero(run[place].words) for place in places)
-    may_tell = not cut and len(places) == 1 and can_fail
-    return CommandCheck(
-        name=" + ".join(names[:4]) + (" + …" if len(names) > 4 else ""),
-        family=strongest_family(family for _, family in named),
-        zero_counts=not cut and can_fail and zero_counts(run, places),
-        failure_counts=not cut and _failure_counts(run, found, places[0]),
-        silent=all(program_name(run[place].words) in _SILENT for place in places),
-        several=len(places) > 1,
-        echo=echo_of(run, places[0], names[0]) if may_tell else None,
-    )
+    strongest = min(named.values(), key=FAMILIES.index)
+    return " ".join((runner, *list(named)[:4])), strongest
 
 
-def _failure_counts(run: list[SimpleCommand], found: list[FoundCheck | None], place: int) -> bool:
-    """True if an exit code other than 0 of the whole is that of a check, from this place on."""
-    if any(command.loose for command in run[place:]):
-        return False
-    last = max(at for at, check in enumerate(found) if check is not None)
-    others = [command.words for command, check in zip(run[place:], found[place:], strict=True) if check is None]
-    others = [
-        words for words in others if program_name(words) not in _QUIET and words[:1] not in (("exit",), ("false",))
-    ]
-    return not others and not is_failure_swallowed(run, last)
+def _find_file(name: str, words: Sequence[str]) -> tuple[str, Family] | None:
+    """Return the check that a file such as `run_tests.py` is by its name, alone or behind its interpreter."""
+    path = _find_script_path(name, words)
+    base = path.rpartition("/")[2]
+    stem, dot, _ = base.rpartition(".")
+    if not base or (dot and not base.endswith(_SCRIPT_ENDS)) or (not dot and "/" not in path):
+        return None
+    if _CHECK_FILE.fullmatch(stem if dot else base) is None:
+        return None
+    return base, name_family(stem if dot else base) or "test"
 
 
-_KNOWN: Final[dict[str, Family]] = {
-    **dict.fromkeys(("runtests", "runtest", "rununittests", "executetests", "pytest", "jest", "vitest"), "test"),
-    **dict.fromkeys(("runlint", "runlinter", "eslint", "mypy", "pyright"), "lint"),
-}
-"""Names of tools, without case, `_` and `-`; of commands that are checks only those that are nothing else."""
+def _find_script_path(name: str, words: Sequence[str]) -> str:
+    if _INTERPRETER.fullmatch(name) is None:
+        return words[0]
+    if "-c" in words[1:4] or "-e" in words[1:4]:
+        return ""
+    return next((word for word in words[1:4] if not word.startswith("-")), "")
 
 
-@lru_cache(maxsize=512)
-def tool_check(name: str, patterns: Patterns | None = None) -> CommandCheck | None:
-    """Return the check that any call of this tool is. A server's prefix before its name is ignored."""
-    known = patterns or defaults()
-    for part in dict.fromkeys((name, name.rpartition("__")[2], name.rpartition(".")[2])):
-        if part in known.own and (found := known.find((part,))) is not None:
-            return CommandCheck(found.name, found.family)
-        family = _KNOWN.get(part.lower().replace("_", "").replace("-", ""))
-        if family is not None:
-            return CommandCheck(part, family)
-    return None
-
-
-_PLAIN: Final = frozenset({
-    "cd", "pushd", "popd", "pwd", "ls", "ll", "cat", "bat", "head", "tail", "less", "more", "wc", "nl",
-    "tac", "echo", "printf", "true", "false", ":", "test", "[", "[[", "exit", "return", "set", "export", "unset",
-    "grep", "egrep", "fgrep", "ag", "ack", "locate", "which", "whereis", "type", "file",
-    "stat", "du", "df", "diff", "cmp", "comm", "cut", "tr", "column", "jq", "od",
-    "hexdump", "strings", "rev", "md5sum", "sha1sum", "sha256sum", "cksum", "basename", "dirname", "realpath",
-    "readlink", "env", "printenv", "cal", "whoami", "id", "groups", "hostname", "uname", "uptime", "ps",
-    "top", "free", "lsof", "ss", "netstat", "ping", "dig", "nslookup", "host", "sleep", "wait", "seq", "expr", "bc",
-    "man", "help", "history", "jobs", "tty", "lscpu", "nproc", "nvidia-smi", "cloc", "tokei", "scc",
-    "local", "read", "shift", "trap", "ulimit", "umask", "alias",
-})  # fmt: skip
-_VERBS: Final[Mapping[str, frozenset[str]]] = {
-    "git": frozenset({
-        "status", "log", "diff", "show", "branch", "add", "commit", "push", "fetch", "tag", "remote", "blame", "grep",
-        "ls-files", "ls-tree", "ls-remote", "rev-parse", "rev-list", "describe", "shortlog", "reflog",
-        "cat-file", "check-ignore", "merge-base", "name-rev", "worktree", "notes", "format-patch", "archive", "bundle",
-        "var", "help", "for-each-ref", "count-objects", "fsck", "gc", "diff-tree", "diff-index",
-        "cherry", "whatchanged",
-    }),
-    "jj": frozenset({"status", "st", "log", "diff", "show", "commit", "describe", "git"}),
-    "docker": frozenset({"ps", "images", "logs", "inspect", "stats", "top", "port", "version", "info", "push", "tag"}),
-    "kubectl": frozenset({"get", "describe", "logs", "top", "explain", "version", "api-resources"}),
-    "pip": frozenset({"list", "show", "freeze", "check", "index", "debug"}),
-    "uv": frozenset({"tree", "version", "export"}),
-    "npm": frozenset({"ls", "list", "view", "outdated", "why", "explain", "whoami", "pack"}),
-    "pnpm": frozenset({"ls", "list", "why", "outdated"}),
-    "yarn": frozenset({"list", "why", "info"}),
-    "cargo": frozenset({"tree", "metadata", "search", "version", "locate-project"}),
-    "go": frozenset({"list", "env", "version", "doc"}),
-    "systemctl": frozenset({"status", "is-active", "list-units", "show"}),
-    "terraform": frozenset({"show", "output", "providers", "version", "graph"}),
-    "helm": frozenset({"list", "status", "history", "get", "version"}),
-}  # fmt: skip
-_ACTIVATES: Final = frozenset({
-    "activate", "activate.fish", "activate.csh", ".bashrc", ".bash_profile", ".profile", ".zshrc", ".env", "env",
-    ".envrc", "nvm.sh", "sdkman-init.sh", "asdf.sh", "conda.sh",
-})  # fmt: skip
-"""Scripts that a shell takes in to set its environment."""
-
-_REMOTE: Final = frozenset({
-    "view", "list", "status", "diff", "checks", "create", "edit", "comment", "review", "close", "reopen", "ready",
-    "watch", "rerun", "cancel", "note", "approve",
-})  # fmt: skip
-"""What `gh pr …` and `glab mr …` do with the things of a server."""
-
-_AWK_WRITES: Final = r"""print[^;{}]*>|>\s*"|>>|\|\s*"|system\s*\(|\binplace\b"""
-_SED_WRITES: Final = r"""(?:^|[;{}]|\d|\$)\s*[we]\s|/[gpIm\d]*[we](?:\s|$)"""
-
-
-def is_harmless(words: Sequence[str]) -> bool:
-    """True if a simple command is known to change nothing that a check would look at."""
-    name = program_name(words)
-    if not name or name in _PLAIN:
-        return True
-    form = _FORMS.get(name)
-    if form is not None:
-        return form(words[1:])
-    known = _VERBS.get(name)
-    if known is not None:
-        return _verb(words[1:]) in known
-    return words[1:] in (("--version",), ("--help",), ("-V",), ("-h",), ("version",))
-
-
-def _verb(words: Sequence[str]) -> str:
-    return next((word for word in words if not word.startswith("-")), "")
-
-
-def _operands(words: Sequence[str]) -> list[str]:
-    return [word for word in words if not word.startswith("-")]
-
-
-def _without(short: str = "", *long: str, values: str = "") -> Callable[[Sequence[str]], bool]:
-    """All forms but those with one of these letters among its short options, or an option that begins so.
-
-    `values` are letters whose value may follow at once, so that what comes behind them is no option.
-    """
-
-    def judge(words: Sequence[str]) -> bool:
-        return not any(word.startswith("-") and (_has(word, short, values) or word.startswith(long)) for word in words)
-
-    return judge
-
-
-def _has(word: str, letters: str, values: str) -> bool:
-    if word.startswith("--"):
-        return False
-    for letter in word[1:]:
-        if letter in letters:
-            return True
-        if letter in values:
-            return False
-    return False
-
-
-def _sed(words: Sequence[str]) -> bool:
-    if not _without("i", "--in-place", values="ef")(words) or _has_file(words):
-        return False
-    return not any(compiled(_SED_WRITES).search(word) for word in words[:6] if not word.startswith("-"))
-
-
-def _awk(words: Sequence[str]) -> bool:
-    return not _has_file(words) and not any(compiled(_AWK_WRITES).search(word) for word in words)
-
-
-def _has_file(words: Sequence[str]) -> bool:
-    """True if the program itself is in a file, which is not looked into."""
-    return "-f" in words or "--file" in words
-
-
-def _perl(words: Sequence[str]) -> bool:
-    """Only where it reads line by line, and its program neither writes nor runs anything."""
-    reads = any(_has(word, "n", "eEiIMm") for word in words if word.startswith("-"))
-    writes = any(compiled(r"\b(?:open|system|exec|unlink|rename|qx|mkdir)\b|`").search(word) for word in words)
-    return (reads and not writes and _without("i", values="eEIMm")(words)) or words[:1] in (("-v",), ("-c",), ("-V",))
-
-
-def _source(words: Sequence[str]) -> bool:
-    return bool(words) and words[0].rpartition("/")[2] in _ACTIVATES
-
-
-def _git(words: Sequence[str]) -> bool:
-    at = 0
-    while at < len(words) and words[at].startswith("-"):
-        at += 2 if words[at] in ("-C", "-c", "--git-dir", "--work-tree") else 1
-    verb, rest = (words[at], words[at + 1 :]) if at < len(words) else ("", ())
-    if verb == "config":
-        options = {word for word in rest if word.startswith("-")}
-        return bool(options & {"--get", "--get-all", "--get-regexp", "--list", "-l"}) or rest[:1] in (
-            ("get",),
-            ("list",),
+def _find_probe(command: Command) -> tuple[str, Family] | None:
+    """Return the probe that a command is: code given on the line, the project's own program, a request that is read."""
+    words, name = command.words, program(command.words)
+    if name in HTTP_CLIENTS:
+        address = next(
+            (word for word in words[1:] if re.search(r"localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\]", word)), ""
         )
-    return verb in _VERBS["git"] or (verb == "symbolic-ref" and len(_operands(rest)) == 1)
+        return (name, "probe") if address else None
+    if _INTERPRETER.fullmatch(name) is None:
+        is_own = words[0].startswith(("./", "../", "target/", "build/", "dist/", "bin/"))
+        return (name, "probe") if is_own and _CHANGES_FILES.search(name) is None else None
+    if name in ("bash", "sh", "zsh"):
+        return None
+    if any(re.fullmatch(r"-[a-z]*i.*", word) for word in words[1:]):  # perl and ruby edit files in place
+        return None
+    option, given = next((pair for pair in pairwise(words) if re.fullmatch(r"-[a-z]*[cep]", pair[0])), ("-", ""))
+    code = "\n".join([given, *(one.target for one in command.redirects if one.operator.startswith("<<"))])
+    if code:
+        return None if _WRITES_IN_CODE.search(code) else (f"{name} {option}", "probe")
+    path = _find_script_path(name, words)
+    stem = path.rpartition("/")[2].rpartition(".")[0]
+    if not stem or _CHANGES_FILES.search(stem) is not None:
+        return None
+    return f"{name} {path.rpartition('/')[2]}"[:64], "probe"
 
 
-def _hub(words: Sequence[str]) -> bool:
-    found = _operands(words)
-    return found[:1] in (["api"], ["search"], ["auth"], ["browse"], ["status"], ["version"]) or (
-        len(found) > 1 and found[1] in _REMOTE
-    )
-
-
-def _npm(words: Sequence[str]) -> bool:
-    found = _operands(words)
-    if found[:1] == ["audit"]:
-        return "fix" not in found
-    if found[:1] == ["config"]:
-        return found[1:2] in (["get"], ["list"], ["ls"])
-    return found[:1] != [] and found[0] in _VERBS["npm"]
-
-
-_FORMS: Final[Mapping[str, Callable[[Sequence[str]], bool]]] = {
-    "sed": _sed,
-    **dict.fromkeys(("awk", "gawk", "mawk", "nawk"), _awk),
-    "perl": _perl,
-    **dict.fromkeys(("source", "."), _source),
-    "git": _git,
-    **dict.fromkeys(("gh", "glab"), _hub),
-    "npm": _npm,
-    "find": _without("", "-delete", "-exec", "-ok", "-fprint", "-fls"),
-    **dict.fromkeys(("fd", "fdfind"), _without("xX", "--exec")),
-    "rg": _without("", "--pre"),
-    "curl": _without(
-        "oOXdFTJK", "--output", "--remote", "--data", "--request", "--form", "--upload", values="HubAewmr"
-    ),
-    "wget": lambda words: not words,
-    "sort": _without("o", "--output", values="kStT"),
-    "uniq": lambda words: len(_operands(words)) <= 1,
-    "tree": _without("oR"),
-    "xxd": lambda words: _without("r")(words) and len(_operands(words)) <= 1,
-    "yq": _without("i", "--inplace", "--in-place", "--split"),
-    "date": _without("s", "--set", values="d"),
-    "go": lambda words: _verb(words) in _VERBS["go"] and "-w" not in words,
-}
-"""Programs that look in some forms and change something in others, each with a word on its arguments."""
+def _is_option(word: str, wanted: frozenset[str]) -> bool:
+    if not word.startswith("-"):
+        return False
+    if word.partition("=")[0] in wanted:
+        return True
+    is_bundle = not word.startswith("--") and 2 < len(word) <= 8 and word[1:].isalpha()
+    return is_bundle and any(len(option) == 2 and option[1] in word for option in wanted)

@@ -1,148 +1,241 @@
-"""Decide how a check came out, from its exit status, its output and what the host reports.
+"""Tell what a command line checks, and how each check went."""
 
-Where neither an exit status nor a summary tells, an execution error does: the check was not found, was refused, broke
-off, or still runs.
-"""
+from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final, Literal
+import re
+from collections.abc import Mapping, Sequence
+from typing import Final, Literal, NamedTuple
 
-from msgspec.structs import replace
+from msgspec import Struct
 
-from punchlist.core.checks.commands import RATED, CommandCheck
-from punchlist.core.checks.exit_status import echoed_code
-from punchlist.core.checks.shell import compiled
-from punchlist.core.checks.summaries import Run, outcome_in_output
+from punchlist.core.checks.commands import (
+    FAMILIES,
+    RUNS_OTHERS,
+    Family,
+    Patterns,
+    find_check,
+    is_idle,
+    load_default_patterns,
+)
+from punchlist.core.checks.summaries import clean_output, has_execution_error, is_refusal, read_summary
+from punchlist.core.shell.exit_status import State, StatusTable, Watched, read_states, trace_line
+from punchlist.core.shell.programs import HTTP_CLIENTS, effect_of, writes_file
+from punchlist.core.shell.wrappers import expand, program, walk_commands, word_set
+from punchlist.text.shell import CommandList, Group
+
+_FIXES: Final = re.compile(r"--fix(?:-only)?|--write|--apply|--autocorrect(?:-all)?|--in-place|(?:[\w:-]*[:_-])?fix")
+"""A check with such a word among its own repairs what it finds."""
+
+_PRINTS: Final = word_set("echo printf true : date tail head cat tee wc sort set cd")
+_TALK: Final = word_set(
+    "echo printf true false : sleep wait date seq set cd pushd popd pwd exit return export unset local shift "
+    "trap alias ulimit umask read"
+)
+"""Commands that neither do anything nor look at anything; a line of nothing else has no program."""
+
+_CHECK_TOOLS: Final[Mapping[str, Family]] = {
+    **dict.fromkeys(("runtests", "runtest", "rununittests", "executetests", "pytest", "jest", "vitest"), "test"),
+    **dict.fromkeys(("runlint", "runlinter", "eslint", "mypy", "pyright"), "lint"),
+}
+"""Names of tools that are checks, without case, `_` and `-`."""
 
 Outcome = Literal["passed", "failed", "empty", "unknown"]
 """`empty`: nothing was run. `unknown`: it ran, and nothing that was seen says how it went."""
 
+_PYTEST: Final = frozenset({"pytest", "py.test", "pytest-3"})
+_PYTEST_EMPTY: Final = 5
+"""pytest's exit code for a run without tests."""
 
-_EDGE: Final = 2_000
-"""Characters at either end of an output that are looked at."""
-
-_NOTE: Final = 1_000
-"""A host that did not let a command run, or does not wait for it, says so in its first line, and no more than this."""
-
-_OVER: Final = r"""\s*$ | [.:!,;()] | \ \(
-  | \ (?: after | of | exceeded | error | reached | expired | was | has | waiting | while | during | occurred | hit )\b
-"""
-"""What may stand behind `timeout` where there was one."""
-
-_FAILED: Final = rf"""(?mix)
-    (?: : | ^ ) \ ? (?: command\ not\ found | not\ found | No\ such\ file\ or\ directory | Permission\ denied ) \s*$
-  | is\ not\ recognized\ as\ (?: an\ internal | the\ name\ of )
-  | ^ \S* (?: sh | bash | zsh ) :\ [^\n]{{0,200}} :\ (?: command\ )? not\ found
-  | ^ [^\n]{{0,200}}? \b (?: command | process | tool | execution | operation | test | run | request )s? \b
-      [^\n]{{0,60}} \b (?: timed\ out | timeout (?= {_OVER} ) | crashed
-      | was\ (?: killed | interrupted | aborted | terminated ) ) \b
-  | ^ (?: Timed\ out | Timeout (?= {_OVER} ) | Killed | Terminated | Aborted | Interrupted ) \b
-  | ^ [^\n]{{0,200}}? (?: Segmentation\ fault | \(core\ dumped\) | Bus\ error | Illegal\ instruction | Out\ of\ memory )
-  | ^ (?: ImportError | ModuleNotFoundError | SyntaxError | UsageError | KeyboardInterrupt | MemoryError ) \b
-  | No\ module\ named\ \S
-  | ^ (?: ERROR:\ )? [\w.-]{{1,40}} :\ error:\ \S
-"""
-_RUNS_ON: Final = r"""(?ix)
-    [^\n]{0,200}? \b (?: running | started | continu\w+ | moved ) \ (?: it\ )? (?: in | to ) \ (?: the\ )? background
-  | [^\n]{0,200}? \b (?: still\ running | has\ not\ finished | backgrounded )
-"""
-_NEVER_RAN: Final = r"""(?ix)
-    [^\n]{0,120}? \b (?: tool | command | call | user | permission | operation | request )s? \b [^\n]{0,60}
-      \b (?: rejected | denied | declined | refused | not\ (?: allowed | permitted | approved ) | cancell?ed | blocked )
-  | [^\n]{0,120}? doesn't\ want\ to\ (?: proceed | take\ this\ action )
-"""
-_REFUSED: Final = r"""(?ix)
-    [^\n]{0,120}? \b (?: (?: tool | command | call )s? \b [^\n]{0,60} \b | user\ (?: has\ )? )
-      (?: rejected | denied | declined | refused | not\ (?: allowed | permitted | approved ) | cancell?ed | blocked )
-  | [^\n]{0,120}? doesn't\ want\ to\ (?: proceed | take\ this\ action )
-"""
-"""The same in the words of a host alone, as the first of several lines."""
-
-_WELL: Final = r"(?i)(?:(?::|=|\.\.|…|\s-)\s*(?:ok|okay|off|none|pass|passed)|[✓✔√])[\s.!)]*$"
-"""How a line ends that tells of something else's failure, and that it was right so."""
-
-_DONE_ALREADY: Final = r"""(?mx) ^
-    (?: g?make:\ (?: Nothing\ to\ be\ done\ for\ [`']([^'\n]{1,80})' | [`']([^'\n]{1,80})'\ is\ up\ to\ date )\.
-      | task:\ Task\ "([^"\n]{1,80})"\ is\ up\ to\ date ) $
-"""
-_IGNORED: Final = r"(?m)^g?make(?:\[\d+\])?: \[(?:[^\]\n]{0,200}: )?([^\]\n:]{1,80})\] Error \d+ \(ignored\)$"
+_WORST: Final[tuple[Outcome, ...]] = ("failed", "unknown", "empty", "passed")
 
 
-def check_outcome(
-    check: CommandCheck, output: str, *, exit_code: int | None = None, is_error: bool | None = None
+class Check(Struct, frozen=True, omit_defaults=True):
+    """One check of a line. `scope`: the paths that it covers, `folder`: where it ran."""
+
+    name: str
+    family: Family
+    program: str
+    is_script: bool = False
+    scope: tuple[str, ...] = ()
+    folder: str = ""
+
+
+class CheckedLine(Struct, frozen=True, omit_defaults=True):
+    """The checks of a command line, and what its exit status says about each.
+
+    `repeats`: a program may run more than once. `is_detached`: the call ends before the line does.
+    """
+
+    checks: tuple[Check, ...]
+    table: StatusTable = StatusTable()
+    repeats: bool = False
+    is_detached: bool = False
+
+    @property
+    def name(self) -> str:
+        names = list(dict.fromkeys(check.name for check in self.checks))
+        return " + ".join(names[:4]) + (" + …" if len(names) > 4 else "")
+
+    @property
+    def family(self) -> Family:
+        """The family that proves most."""
+        return next(family for family in FAMILIES if any(check.family == family for check in self.checks))
+
+    @property
+    def scope(self) -> tuple[str, ...]:
+        """The paths that its checks name, and the folders that they run in, each once."""
+        paths = (path for check in self.checks for path in (check.folder, *check.scope))
+        return tuple(dict.fromkeys(path for path in paths if path))
+
+
+class CommandAnalysis(NamedTuple):
+    """What a command line does. `changes`: it may change code, and nothing in it checks the code after that.
+
+    `program` is the first that does more than print, else the first that shows something; empty if there is none.
+    `commands` are the words of its checks, or if it has none, of all that does more than print.
+    """
+
+    check: CheckedLine | None
+    changes: bool
+    program: str
+    commands: tuple[tuple[str, ...], ...] = ()
+
+
+def analyse_command(line: str | Sequence[str], patterns: Patterns | None = None) -> CommandAnalysis:
+    """Return what a command line, or the words of one command, does, as far as it can be seen. Never raises."""
+    known = patterns or load_default_patterns()
+    tree = expand(line)
+    checks: list[Check] = []
+    watched: list[Watched] = []
+    changes = tree.is_cut
+    folder = ""
+    for command in walk_commands(tree):
+        name = program(command.words)
+        if name in ("cd", "pushd") and len(command.words) > 1:
+            folder = command.words[-1]
+        found = find_check(command, known)
+        if found is None:
+            changes = changes or (effect_of(command) == "changes" and not is_idle(command.words))
+            continue
+        place = found.folder or folder
+        checks.append(Check(found.name, found.family, name, found.is_script, found.scope, place))
+        watched.append(Watched(command, found.hides_failure))
+        if found.family != "probe":
+            changes = any(_FIXES.fullmatch(word) for word in command.words)
+    line_check = None
+    if checks:
+        programs = [check.program for check in checks]
+        repeats = _has_loop(tree) or len(set(programs)) < len(programs)
+        line_check = CheckedLine(tuple(checks), trace_line(tree, watched), repeats)
+    all_commands = walk_commands(tree)
+    spoken = [one.words for one in all_commands if program(one.words) not in _TALK or writes_file(one)]
+    speaking = [words for words in spoken if program(words) not in _PRINTS and words]
+    named = next((program(words) for words in (*speaking, *spoken)), "")
+    main = tuple(watch.command.words for watch in watched) or tuple(speaking)
+    return CommandAnalysis(line_check, changes, named, main)
+
+
+def find_checks(line: str | Sequence[str], patterns: Patterns | None = None) -> CheckedLine | None:
+    """Return the checks that a command line runs, None if there are none."""
+    return analyse_command(line, patterns).check
+
+
+def find_main_commands(line: str | Sequence[str]) -> tuple[tuple[str, ...], ...]:
+    """Return the words to call a command line by: its checks, else all commands that do more than print."""
+    return analyse_command(line).commands
+
+
+def find_tool_check(name: str, patterns: Patterns | None = None) -> CheckedLine | None:
+    """Return the check that any call of this tool is. A server's prefix before its name is ignored."""
+    known = patterns or load_default_patterns()
+    for part in dict.fromkeys((name, name.rpartition("__")[2], name.rpartition(".")[2])):
+        found = known.find((part,)) if part in known.own else None
+        family = _CHECK_TOOLS.get(part.lower().replace("_", "").replace("-", ""))
+        if found is not None or family is not None:
+            label, family = found or (part, family or "test")
+            return CheckedLine((Check(label, family, part),), StatusTable(("p",), ("f",)))
+    return None
+
+
+def _has_loop(tree: CommandList) -> bool:
+    groups = (entry.node for entry in tree.entries if isinstance(entry.node, Group))
+    return any(group.kind == "loop" or any(map(_has_loop, group.lists)) for group in groups)
+
+
+def judge_line(
+    line: CheckedLine, output: str, *, exit_code: int | None = None, is_error: bool | None = None
 ) -> Outcome:
-    """Return how a check came out: by its exit status, by what the host reports (`is_error`), by its own summary.
+    """Return the worst outcome of the checks of a line. Beside other checks a probe counts only where it failed.
 
-    Where none of these is there, it is not known, unless the output says why it could not run.
+    `is_error` is what the host said: True is believed, False counts as an exit code of 0 where there is none.
     """
-    if check.echo is not None and not is_error and (code := echoed_code(check.echo, output)) is not None:
-        exit_code, check = code, replace(check, zero_counts=True, failure_counts=True, echo=None)
-    trusted = exit_code == 0 and check.zero_counts and not is_error
-    vouched = is_error is False and exit_code is None and check.zero_counts
-    by_rating = vouched and check.name == RATED
-    told = outcome_in_output(
-        output, Run(check.programs, check.several, trusted or by_rating, check.family != "test", vouched)
-    )
-    if told in ("failed", "empty"):
-        return told
-    if told is None and ran_nothing(check.name, output):
+    is_guess = exit_code is None
+    if is_error is not None and not exit_code:
+        exit_code = int(is_error)
+    if is_refusal(output):
         return "empty"
-    if told is None and ignored_failure(check.name, output):
-        return "unknown" if trusted else "failed"
-    failed = True if is_error else exit_code != 0 if exit_code is not None else is_error
-    counts = failed is not None and (check.failure_counts if failed else check.zero_counts)
-    broken = execution_error(output, vouched=vouched) if told is None and (exit_code is None or not counts) else None
-    if not counts or broken is not None:
-        return told or broken or "unknown"
-    return "failed" if failed or (check.silent and output.strip()) else "passed"
+    found = judge_checks(line, output, exit_code=exit_code, is_guess=is_guess)
+    if "failed" in found or (exit_code and line.table.other and all("f" in ways for ways in line.table.other)):
+        return "failed" if set(found) != {"empty"} else "empty"
+    real = [outcome for outcome, check in zip(found, line.checks, strict=True) if check.family != "probe"]
+    return next(outcome for outcome in _WORST if outcome in (real or found))
 
 
-def running_outcome(check: CommandCheck, output: str) -> Outcome | None:
-    """Return the outcome that a check's output tells while it runs; None if it tells none."""
-    return outcome_in_output(output, Run(check.programs, check.several))
+def read_running_output(line: CheckedLine, output: str) -> Outcome | None:
+    """Return what the output of a check says while it still runs, None if it says nothing."""
+    text = clean_output(output)
+    found = [
+        read_summary(text, check.program, runs_others=check.is_script, is_test=check.family == "test", repeats=True)
+        for check in line.checks
+    ]
+    return next((one.summary for one in found if one.summary is not None), None)
 
 
-def execution_error(output: str, *, vouched: bool = False) -> Literal["failed", "empty", "unknown"] | None:
-    """Return failed if the check could not run or broke off, empty if it was refused, unknown if it runs on.
-
-    `vouched`: the host says that all went well. Then only what is the whole output, or its last line, speaks against
-    it: what a build or a script says on its way is talk.
-    """
-    if len(output) <= _NOTE:
-        note = output.lstrip()
-        if compiled(_RUNS_ON).match(note) is not None:
-            return "unknown"
-        first, _, more = note.partition("\n")
-        is_talk = vouched and compiled(_WELL).search(first) is not None
-        refusal = _REFUSED if vouched and more.strip() else _NEVER_RAN
-        if not is_talk and compiled(refusal).match(first) is not None:
-            return "empty"
-    if vouched:
-        last = output[-_EDGE:].rstrip().rpartition("\n")[2]
-        is_talk = compiled(_WELL).search(last) is not None
-        return "failed" if not is_talk and compiled(_FAILED).search(last) is not None else None
-    text = output if len(output) <= 2 * _EDGE else f"{output[:_EDGE]}\n{output[-_EDGE:]}"
-    return "failed" if compiled(_FAILED).search(text) is not None else None
+def judge_checks(line: CheckedLine, output: str, *, exit_code: int | None, is_guess: bool = False) -> list[Outcome]:
+    """Return the outcome of each check of a line. `is_guess`: the exit code is only what the host said of the call."""
+    text = clean_output(output)
+    states = read_states(line.table, len(line.checks), exit_code=exit_code, output=text)
+    found: list[Outcome] = []
+    for check, state in zip(line.checks, states, strict=True):
+        if state == "failed" and exit_code == _PYTEST_EMPTY and check.program in _PYTEST:
+            found.append("empty")
+        else:
+            found.append(_judge(check, state, text, repeats=line.repeats, is_guess=is_guess))
+    return found
 
 
-def ran_nothing(name: str, output: str) -> bool:
-    """True if each target that a check named so was to make was there already."""
-    if "to date" not in output and "to be done" not in output:
-        return False
-    made = {target for found in compiled(_DONE_ALREADY).findall(output) for target in found if target}
-    return all(targets and made.issuperset(targets) for targets in _targets(name))
+def _judge(check: Check, state: State | None, text: str, *, repeats: bool, is_guess: bool) -> Outcome:
+    """Apply the first rule that holds."""
+    is_own_code = check.family == "probe" and check.program not in HTTP_CLIENTS
+    runs_others = check.is_script or is_own_code or check.program in RUNS_OTHERS
+    read = read_summary(text, check.program, runs_others=runs_others, is_test=check.family == "test", repeats=repeats)
+    if state is None and read.is_contradicted:
+        return "unknown"
+    if read.summary in ("failed", "empty"):
+        return read.summary
+    if read.has_talk and check.family == "probe":  # code that was written to print OK or FAIL
+        return "failed"
+    if state == "failed" or (state is None and read.summary is None and (read.has_findings or read.has_talk)):
+        return "failed"
+    if read.summary == "passed":
+        return "passed"
+    if (state is None or is_guess) and has_execution_error(text):
+        return "failed"
+    has_complaints = read.has_talk or read.has_findings
+    if state == "passed" and (not check.is_script or (not has_complaints and _shows_its_command(text))):
+        return "passed"
+    return "empty" if state == "not run" else "unknown"
 
 
-def ignored_failure(name: str, output: str) -> bool:
-    """True if a command of a target that this check was to make failed, and `make` went on."""
-    if "(ignored)" not in output:
-        return False
-    failed = set(compiled(_IGNORED).findall(output))
-    return any(not failed.isdisjoint(targets) for targets in _targets(name))
-
-
-def _targets(name: str) -> Iterator[list[str]]:
-    """The targets of each check that a name is made of; none of a check that makes none."""
-    for part in name.split(" + "):
-        runner, *targets = part.split()
-        yield targets if runner in ("make", "gmake", "task") else []
+def _shows_its_command(text: str) -> bool:
+    """True if a script runner printed the command that it ran, and that is a check whose exit status counts."""
+    for line in text[:2_000].split("\n")[:12]:
+        shown = re.match(r"(?:[>$] )?(\S.*)$", line)
+        if shown is None:
+            continue
+        found = find_checks(shown[1])
+        if found is not None and not any(check.is_script or check.family == "probe" for check in found.checks):
+            return all(
+                state == "passed" for state in read_states(found.table, len(found.checks), exit_code=0, output="")
+            )
+    return False

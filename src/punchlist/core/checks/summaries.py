@@ -1,627 +1,417 @@
-"""Read a check's outcome from its output: the summary lines of test frameworks, compilers and linters.
+"""Read how a run went from its output: the summary lines of test frameworks, compilers and linters."""
 
-Only the end of an output is read, and of that only the framework's own summary lines: of the framework that ran, where
-that is known, else of any. A summary that tells of failures outweighs an exit code of 0.
-"""
+from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Iterator
 from functools import cache
-from itertools import islice
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple, get_args
 
-from punchlist.core.checks.shell import compiled
+WINDOW: Final = 65_536
+"""Characters at the end of an output that are read."""
+
+Summary = Literal["failed", "empty", "passed"]
+Kind = Literal["failed", "empty", "passed", "built", "findings"]
+
+
+class Reading(NamedTuple):
+    """What an output says. `has_findings`: single findings; `has_talk`: words of failure that prove little.
+
+    `is_contradicted`: it holds a summary of failures, and a later one without any.
+    """
+
+    summary: Summary | None
+    has_findings: bool = False
+    has_talk: bool = False
+    is_contradicted: bool = False
+
+
+_N: Final = r"[1-9]\d{0,8}"
+"""A count of at least one. Every pattern takes a time that is linear in a line."""
+
+_THINGS: Final = r"(?:tests? |specs? |checks? |cases? )?"
+_UP_TO_DATE: Final = r"\A(?:g?make|task): (?:.* is up to date|Nothing to be done).*\s*\Z"
+"""The whole output of a runner that had nothing to do: a success of a build, and no test was run."""
+
+_PLACE: Final = r"\S[^:\n]{0,300}:\d+:"
 
 
 class Framework(NamedTuple):
-    """Lines that say how a run went. `signs`: an output without any of them is none of this framework's.
+    """The lines by which some programs tell how a run went. A line is matched from its first character that counts.
 
-    `programs` are those that speak so; where one of them is known to have run, no other lines are looked for.
-    `failed`, `passed` and `empty` are verdicts, in the form that the framework gives them and nobody else does by
-    chance: they count whatever the exit code is. `built` says that something was built, which is no success of tests
-    that did not run. `hints` tell of a failure too, but a program may print the like as talk: they count only where no
-    exit code can be trusted.
-    Where a run ends with one summary the last line counts; with `every`, each: a run has one for each of its parts.
-    `in_lines`: each of them is a line with one of the signs in it. `own`: looked for only where one of the programs is
-    known to have run.
+    `built`: something was built, which is a success unless tests were to run. `findings`: single findings; a program
+    may print the like as talk, so they count only where no exit status is known. `is_final`: a run ends with one
+    summary, so the last one counts and what a test printed before it is noise. `empty_wins`: a line that says that
+    nothing was looked at outweighs one that says that all is well. `own`: the lines are too common to be looked for
+    where the program is not known to have run.
     """
 
     programs: str
-    signs: tuple[str, ...]
-    failed: tuple[str, ...] = ()
-    passed: tuple[str, ...] = ()
-    empty: tuple[str, ...] = ()
-    built: tuple[str, ...] = ()
-    hints: tuple[str, ...] = ()
-    every: bool = True
-    in_lines: bool = False
+    failed: str = ""
+    empty: str = ""
+    passed: str = ""
+    built: str = ""
+    findings: str = ""
+    is_final: bool = False
+    empty_wins: bool = False
     own: bool = False
 
 
-SOME: Final = r"[1-9]\d{0,8}"
-"""A count of at least one. Patterns take a time that is linear in a line, whatever the line is."""
-
-
-_COUNTS: Final = r"(?:\d+ [a-z]+(?: [a-z]+)?, )*"
-_MORE: Final = r"(?:, \d+ [a-z]+(?: [a-z]+)?)*"
-_SOUND: Final = r"(?:\d+ (?!failed|errors?\b)[a-z]+(?: [a-z]+)?, )*"
-_TIME: Final = r" in [\d.:]+m?s(?: \([\d:]+\))?(?! ?\w)"
-_PYTEST_MORE: Final = r"(?:, \d+ (?!failed|errors?\b)[a-z]+(?: [a-z]+)?)*"
-_NEXTEST: Final = r" *Summary \[[^\]\n]{0,40}\] \S+ tests? run: "
-_MAVEN: Final = r"(?:\[\w+\] +)?"
-_SKIPPED: Final = r" \((?:[a-z ]+=\d+, )*(?:skipped|skips)="
-_EXAMPLES: Final = r"(?:examples?|tests?|runs|doctests?|properties)"
-
-TESTERS: Final = (
-    # pytest
+FRAMEWORKS: Final = (
     Framework(
         "pytest py.test pytest-3",
-        (" in ",),
-        failed=(rf"=* ?{_COUNTS}{SOME} (?:failed|errors?){_MORE}{_TIME}",),
-        passed=(rf"=* ?{_SOUND}{SOME} (?:x?passed|xfailed){_PYTEST_MORE}{_TIME}",),
-        empty=(
-            rf"=* ?no tests (?:ran|collected){_TIME}",
-            rf"=* ?(?:\d+ (?:skipped|deselected|warnings?)(?:, )?)+{_TIME}",
-        ),
-        every=False,
-        in_lines=True,
+        failed=rf"(?:\d+ \w+, )*{_N} (?:failed|errors?)(?:, \d+ [a-z ]+)* in [\d.:]+m?s",
+        empty=r"no tests (?:ran|collected)\b|(?:\d+ (?:skipped|deselected|warnings?)(?:, )?)+ in [\d.:]+m?s",
+        passed=rf"(?:\d+ (?!failed|errors?\b)\w+, )*{_N} (?:x?passed|xfailed)\b"
+        rf"(?!.*\b{_N} (?:failed|errors?)\b).* in [\d.:]+m?s",
+        is_final=True,
     ),
-    # pytest whose last line is missing: `--tb=no -q`, an output that was cut
     Framework(
         "pytest py.test pytest-3",
-        ("FAILED ", "ERROR ", "no tests ran", "collected 0 items", "INTERNALERROR>", "Interrupted:", "= FAILURES ="),
-        hints=(r"FAILED \S+::", r"ERROR \S+\.py(?:::|$| - )", "INTERNALERROR>", "!+ Interrupted:", "=+ FAILURES =+$"),
-        empty=("=* ?no tests ran", r"collected 0 items\b"),
-        in_lines=True,
+        failed=r"ERROR: (?:file or directory not found|not found:|usage:)|FAILED \S+::|ERROR \S+\.py\b"
+        r"|INTERNALERROR>|!+ Interrupted|[.sxX]*[FE][.sxXFE]* +\[ *\d+%\]"
+        r"|.*:: ?\S.* (?:FAILED|ERROR) +\[ *\d+%\]|_+ ERROR collecting|= FAILURES ="
+        "|ImportError while loading conftest",
+        empty=r"collected 0 items\b",
+        passed=r"\.[.sxX]* +\[100%\]$",
     ),
-    # unittest, Django
     Framework(
-        "unittest manage.py trial nose2 nosetests",
-        ("Ran ", "FAILED ("),
-        failed=(
-            r"FAILED \((?:[a-z ]+=\d+, )*(?:failures|errors|unexpected successes)=[1-9]",
-            r"Ran \d+ tests?[^\n]*\n\s*FAILED\b",
-        ),
-        passed=(rf"Ran (?P<ran>{SOME}) tests?[^\n]*\n\s*(?:OK|PASSED)\b(?!{_SKIPPED}(?P=ran)\b)",),
-        empty=(
-            r"Ran 0 tests\b",
-            "NO TESTS RAN",
-            rf"Ran (?P<all>{SOME}) tests?[^\n]*\n\s*(?:OK|PASSED){_SKIPPED}(?P=all)\b",
-        ),
-        every=False,
+        "unittest manage.py trial nose2 nosetests django-admin",
+        failed=r"FAILED(?: \(|$)",
+        empty=r"Ran 0 tests|NO TESTS RAN|Ran (\d+) tests?.*\n\s*OK \(skipped=\1\)",
+        passed=rf"Ran ({_N}) tests?.*\n\s*OK\b(?! \(skipped=\1\))",
+        is_final=True,
+        empty_wins=True,
     ),
-    # unittest, of which only a part is seen
     Framework(
-        "unittest manage.py trial nose2 nosetests",
-        ("OK", "FAIL: ", "ERROR: "),
-        passed=(r"OK(?: \((?:expected failures=\d+|skipped=\d+, expected failures=\d+)\))?$",),
-        hints=(r"(?:FAIL|ERROR): \w+ \(",),
-        every=False,
+        "unittest manage.py",
+        findings=r"(?:FAIL|ERROR): \w+ \(",
+        passed="OK$|No changes detected$|System check identified no issues",
         own=True,
     ),
-    # Cargo, nextest, rustc
-    Framework(
-        "cargo rustc",
-        ("test result:", "Summary [", "error", "Finished ", "... FAILED", "Diff in "),
-        failed=(
-            r"test result: FAILED\.",
-            rf"{_NEXTEST}[^\n]*\b{SOME} failed",
-            "error: could not compile `",
-            r"error: aborting due to (?:\d+ )?previous error",
-            r"error: (?:\d+ )?(?:tests?|targets?|test run) failed\b",
-        ),
-        passed=(rf"test result: ok\. {SOME} passed", rf"{_NEXTEST}[^\n]*\b{SOME} passed"),
-        empty=(r"test result: ok\. 0 passed",),
-        built=(r" *Finished [`\w]",),
-        hints=(
-            r"error\[E\d+\]:",
-            r"error: [^\n]+\n +--> ",
-            r"test \S[^\n]* \.\.\. FAILED$",
-            "error: (?:could not find `|failed to |no such command|manifest path )",
-            r"Diff in \S+:\d+:$",
-        ),
-    ),
-    # Go
     Framework(
         "go gotestsum ginkgo",
-        ("FAIL", "ok  ", "[no test", "panic:", ".go:", "go: ", "DONE ", "SUCCESS! "),
-        failed=(
-            r"--- FAIL: \S+ \([\d.]+s\)",
-            r"FAIL\t\S+(?:\t| \[)",
-            rf"DONE \d+ tests?,(?:[^\n]*,)? {SOME} (?:failures?|errors?)\b",
-            r"FAIL! -- \d+ Passed",
-        ),
-        passed=(
-            r"ok +\t(?![^\n]*\[no tests to run\])",
-            rf"DONE {SOME} tests?(?:, \d+ skipped)? in ",
-            rf"SUCCESS! -- {SOME} Passed",
-        ),
-        empty=(
-            r"\? +\t[^\n]*\[no test files\]",
-            r"ok +\t[^\n]*\[no tests to run\]",
-            r"go: warning: [^\n]* matched no packages",
-            "no packages to test",
-            r"DONE 0 tests\b",
-            r"SUCCESS! -- 0 Passed",
-        ),
-        hints=(
-            r"(?:=== |--- )?FAIL(?:[: \t][^\n]*)?$",
-            "panic: ",
-            r"(?:vet: )?\S+\.go:\d+:\d+: \S",
-            r"go: (?:go\.mod file not found|cannot find |errors? |updates? to |inconsistent |no (?:module|such) )",
-        ),
+        failed=rf"--- FAIL: |FAIL\t|FAIL$|FAIL \[|DONE \d+ tests?,.* {_N} (?:failures?|errors?)"
+        r"|FAIL! -- |\{.*\"Action\":\"fail\""
+        r"|go: (?:go\.mod file not found|cannot find|errors? |no (?:module|such|packages)|updates? to)"
+        "|no required module",
+        findings=r"panic: |(?:vet: )?\S+\.go:\d+:\d+: \S",
+        empty=r"\? +\t.*\[no test files\]|ok +\t.*\[no tests to run\]|.*matched no packages"
+        "|no packages to test|DONE 0 tests",
+        passed=rf"ok +\t(?!.*\[no tests to run\])|DONE {_N} tests?|SUCCESS! -- {_N} Passed|PASS$",
     ),
-    # Jest
     Framework(
-        "jest react-scripts",
-        ("Tests:", "Test Suites:", "Snapshots:", "No tests found", "FAIL ", "failed to run"),
-        failed=(rf"(?:Tests|Test Suites|Snapshots): +(?:\d+ \w+, )*{SOME} failed, ",),
-        passed=(rf"Tests: +(?![^\n]*failed)[^\n]*?{SOME} passed",),
-        empty=(r"Tests: +(?:\d+ (?:skipped|todo), )*\d+ (?:of \d+ )?total", "No tests found"),
-        hints=(r"FAIL +(?:\S+ +)?\S+\.[cm]?[jt]sx?\b", " *● Test suite failed to run"),
+        "cargo rustc",
+        failed=r"test result: FAILED|error: could not (?:compile|find)"
+        rf"|error: (?:aborting|test failed|\d+ targets? failed)|Summary \[.*\b{_N} failed"
+        r"|test \S.* \.\.\. FAILED"
+        r"|Diff in |warning: unused.*-D warnings$",
+        empty=r"test result: ok\. 0 passed",
+        passed=rf"test result: ok\. {_N} passed|Summary \[.*\b{_N} passed",
+        built=r"Finished [`\w]",
+        findings=r"error(?:\[E\d+\])?: ",
     ),
-    # Vitest
     Framework(
-        "vitest",
-        ("Test Files", "Tests  ", "No test files found", " FAIL ", "Errors  "),
-        failed=(
-            rf" *(?:Test Files|Tests) {{2,}}(?:\d+ \w+ \| )*{SOME} failed\b",
-            rf" *(?:Type )?Errors {{2,}}{SOME} errors?$",
-        ),
-        passed=(rf" *Tests {{2,}}(?![^\n]*failed)[^\n]*?{SOME} passed",),
-        empty=(
-            r" *Tests {2,}no tests",
-            "No test files found",
-            r" *Tests {2,}\d+ (?:skipped|todo)(?: \| \d+ (?:skipped|todo))? \(\d+\)",
-        ),
-        hints=(r" *FAIL +(?:\S+ +)?\S+\.[cm]?[jt]sx?\b",),
+        "jest react-scripts vitest",
+        failed=rf"(?:Tests|Test Suites|Snapshots): +(?:\d+ \w+, )*{_N} failed"
+        rf"|(?:Test Files|Tests|Snapshots) +(?:\d+ \w+ \| )*{_N} failed"
+        rf"|(?:Type )?Errors +{_N} error|● Test suite failed",
+        findings=r"FAIL +(?:\S+ +)?\S+\.[cm]?[jt]sx?\b",
+        empty=r"Tests: +(?:\d+ (?:skipped|todo), )*\d+ total|No tests? (?:files )?found|Tests +no tests"
+        r"|Tests +\d+ (?:skipped|todo) \(",
+        passed=rf"Tests: +(?:\d+ \w+, )*{_N} passed|Tests +(?:\d+ \w+ \| )*{_N} passed",
     ),
-    # Mocha, Cypress, Playwright, AVA, TAP, `node --test`
     Framework(
-        "mocha cypress playwright ava tap tape node prove bats",
-        (
-            "passing", "failing", " passed", " failed", "# fail", "# pass", "# tests", "ℹ ", "not ok ",
-            "No tests found", " skipped", "Result: ", "specs passed",
-        ),
-        failed=(
-            rf" *{SOME} failing$",
-            rf" {{2,}}{SOME} (?:tests? )?failed$",
-            rf"[#ℹ] fail {SOME}$",
-            r"not ok \d+(?![^\n]*# (?:TODO|SKIP|todo|skip))",
-            r" *✖ +\d+ of \d+ failed \(\d+%\)",
-            "Result: FAIL$",
-        ),
-        passed=(
-            rf" *{SOME} passing\b",
-            rf" *{SOME} (?:tests? )?passed(?: \([\d.hms]+\))?$",
-            rf"[#ℹ] pass {SOME}",
-            " *✔ +All specs passed!",
-            "Result: PASS$",
-        ),
-        empty=(
-            r" *0 passing\b", r"[#ℹ] tests 0$", r"[#ℹ] pass 0$", "Error: No tests found", rf" *{SOME} skipped$",
-            "Result: NOTESTS$",
-        ),
+        "mocha cypress playwright ava tap tape node prove bats uvu",
+        failed=rf"{_N} failing\b|{_N} (?:tests? )?failed\b(?! [a-z])|[#ℹ] fail +{_N}"
+        r"|not ok \d+(?!.*# (?:TODO|SKIP|todo|skip))|✖ +\d+ of \d+ failed"
+        rf"|Result: FAIL|\d+ tests?, {_N} failures?|Failed \d+/\d+|Uncaught exception in|✖ {_N} ",
+        empty=r"0 passing\b|[#ℹ] tests 0$|[#ℹ] pass +0$|Error: No tests found|Result: NOTESTS|1\.\.0\b"
+        r"|0 tests?, 0 failures|No test files found|\d+ skipped$",
+        passed=rf"{_N} passing\b|{_N} (?:tests? )?passed\b|[#ℹ] pass +{_N}|✔ +All specs passed|Result: PASS"
+        rf"|{_N} tests?, 0 failures|All tests successful|ok {_N}\b",
     ),
-    # Bun, Deno
     Framework(
         "bun deno",
-        (" pass\n", " fail\n", " passed |", "No test"),
-        failed=(rf" *{SOME} fail$", r"FAILED \|"),
-        passed=(rf" *{SOME} pass$", rf"ok \| {SOME} passed"),
-        empty=(r" *0 pass$", r"ok \| 0 passed", "error: No test modules found", "No tests found!"),
+        failed=rf"{_N} fail$|FAILED \||error: Test failed|error: TS\d+",
+        empty=r"0 pass$|ok \| 0 passed|error: No test modules found|No tests found!|0 tests",
+        passed=rf"{_N} pass$|ok \| {_N} passed",
     ),
-    # Maven, Gradle, sbt, Ant
     Framework(
         "mvn mvnw mvnd gradle gradlew sbt ant",
-        ("BUILD ", "Tests run:", "[error]", "[success]", "[ERROR]", "tests completed", "failing tests", "FAIL"),
-        failed=(
-            r"(?:\[\w+\] +)BUILD FAILURE",
-            r"BUILD FAILED(?: in \d[\d hms.]*)?$",
-            rf"{_MAVEN}Tests run: \d+, +Failures: (?:{SOME}|0, +Errors: {SOME})",
-            r"\[error\] (?:Failed|Error): Total \d+",
-            rf"\d+ tests? completed, {SOME} failed\b",
-            r"(?:> )?There were failing tests\.",
-            r"FAILURE: Build (?:failed with an exception|completed with \d+ failures)\.",
-        ),
-        passed=(
-            rf"{_MAVEN}Tests run: (?P<run>{SOME}), +Failures: 0, +Errors: 0(?!, +Skipped: (?P=run)\b)",
-            r"\[info\] Passed: Total [1-9]",
-        ),
-        empty=(
-            rf"{_MAVEN}Tests run: 0,",
-            rf"{_MAVEN}Tests run: (?P<each>{SOME}), +Failures: 0, +Errors: 0, +Skipped: (?P=each)\b",
-            rf"{_MAVEN}No tests to run",
-            r"> Task \S*[tT]est NO-SOURCE",
-        ),
-        built=(rf"{_MAVEN}BUILD SUCCESS", r"\[success\] Total"),
-        hints=(
-            r"> Task \S+ FAILED$",
-            r"\S[^\n]{0,200} > \S[^\n]{0,200} FAILED$",
-            r"\[error\] \(",
-            r"\[ERROR\] (?:Failed to execute goal|The goal you specified|COMPILATION ERROR|No goals have been)",
-        ),
+        failed=rf"(?:\[\w+\] +)?BUILD FAIL|(?:\[\w+\] +)?Tests run: \d+, +Failures: (?:{_N}|0, +Errors: {_N})"
+        rf"|\[error\] (?:Failed|Error): Total|\d+ tests? completed, {_N} failed"
+        r"|FAILURE: Build|> Task \S+ FAILED|\[ERROR\] (?:Failed to execute|COMPILATION|The goal)"
+        r"|.* > .* FAILED$|\[error\] \(|There were failing tests",
+        empty=r"(?:\[\w+\] +)?Tests run: (?:0,|(\d+), +Failures: 0, +Errors: 0, +Skipped: \1\b)"
+        r"|(?:\[\w+\] +)?No tests to run|> Task \S*[tT]est NO-SOURCE"
+        "|No tests were found",
+        passed=rf"(?:\[\w+\] +)?Tests run: ({_N}), +Failures: 0, +Errors: 0(?!, +Skipped: \1\b)"
+        r"|\[info\] Passed: Total [1-9]",
+        built=r"(?:\[\w+\] +)?BUILD SUCCESS|\[success\]",
     ),
-    # .NET
     Framework(
         "dotnet msbuild vstest.console",
-        ("Failed!", "Passed!", "Skipped!", "Build ", "Test Run ", "No test is available", ": error "),
-        failed=(
-            rf"[ \t]*Failed! +- Failed: +{SOME}\b",
-            r"[ \t]*Build FAILED\.",
-            r"[ \t]*Test Run (?:Failed|Aborted)\.",
-        ),
-        passed=(r"[ \t]*Passed! ", r"[ \t]*Test Run Successful"),
-        empty=("No test is available", r"[ \t]*Skipped! "),
-        built=(r"[ \t]*Build succeeded",),
-        hints=(r"[ \t]*[^\n]{1,400}: error [A-Z]+\d+: ",),
+        failed=rf"Failed! +- Failed: +{_N}|Build FAILED|Test Run (?:Failed|Aborted)|\S.*: error [A-Z]+\d+: "
+        f"|Failed: +{_N}",
+        empty=r"No test is available|Skipped! |No test matches",
+        passed=r"Passed! |Test Run Successful",
+        built="Build succeeded",
     ),
-    # RSpec, minitest, ExUnit
     Framework(
-        "rspec minitest mix rails rake",
-        (" failure", " examples, ", " runs, ", " tests, "),
-        failed=(
-            rf"\d+ {_EXAMPLES}(?:, \d+ [a-z]+)*, {SOME} (?:failures?|errors?)(?=,|\.?$| occurred)",
-        ),
-        passed=(
-            rf"(?P<total>{SOME}) {_EXAMPLES}, (?![^\n]*(?:{SOME} (?:failure|error)|\b(?P=total) (?:pending|skip)))",
-        ),
-        empty=(
-            r"0 (?:examples|tests|runs),",
-            rf"(?P<whole>{SOME}) {_EXAMPLES}, (?![^\n]*{SOME} (?:failure|error))[^\n]*\b(?P=whole) (?:pending|skip)",
-        ),
-        every=False,
+        "rspec minitest mix rails rake ruby cucumber",
+        failed=rf"\d+ (?:examples?|tests?|runs|doctests?|properties)(?:, \d+ [a-z]+)*, {_N} (?:failures?|errors?)\b"
+        rf"|Failed examples:|.*{_N} errors? occurred outside|.*\"(?:failure|error)_count\": ?{_N}"
+        rf"|\d+ scenarios? \(.*{_N} failed",
+        empty=r"0 (?:examples|tests|runs),|(\d+) examples?, 0 failures, \1 pending"
+        r"|(\d+) (?:runs|tests), (?:0 assertions, )?0 failures, (?:0 errors, )?\2 skip|0 scenarios",
+        passed=rf"({_N}) (?:examples?|tests?|runs|doctests?)(?:, \d+ [a-z]+)*, 0 failures(?!.*\b\1 (?:pending|skip))"
+        rf"|{_N} scenarios? \({_N} passed\)",
     ),
-    # PHPUnit, Pest
     Framework(
-        "phpunit pest paratest artisan",
-        ("Tests:", "OK (", "OK, but ", "FAILURES!", "ERRORS!", "No tests executed"),
-        failed=(
-            "FAILURES!$",
-            "ERRORS!$",
-            rf" *Tests: +(?:\d+ \w+, )*{SOME} failed\b",
-            rf"Tests: \d+, Assertions: \d+,[^\n]*(?:Failures|Errors): {SOME}",
-        ),
-        passed=(
-            rf"OK \({SOME}",
-            r"OK, but [^\n]*\n\s*Tests: (?P<count>[1-9]\d*),(?![^\n]*Skipped: (?P=count)\b)",
-            rf" *Tests: +{SOME} passed",
-        ),
-        empty=("No tests executed!", r"OK, but [^\n]*\n\s*Tests: (?P<sum>[1-9]\d*),[^\n]*Skipped: (?P=sum)\b"),
+        "phpunit pest paratest artisan php",
+        failed=rf"FAILURES!|ERRORS!|Tests: +(?:\d+ \w+, )*{_N} failed"
+        rf"|Tests: \d+, Assertions: \d+,.*(?:Failures|Errors): {_N}|(?:PHP )?(?:Parse|Fatal) error"
+        "|Errors parsing",
+        empty=r"No tests executed|Tests: (\d+),.*Skipped: \1\b",
+        passed=rf"OK \({_N}|OK, but.*\n+Tests: (\d+),(?!.*Skipped: \1\b)|Tests: +{_N} passed|No syntax errors",
     ),
-    # XCTest, Swift Testing, xcodebuild
     Framework(
         "swift xcodebuild",
-        ("Executed ", "** TEST", "** BUILD", "Test run with"),
-        failed=(
-            r"\*\* (?:TEST|BUILD) FAILED \*\*",
-            rf"[ \t]*Executed \d+ tests?, with (?:\d+ tests? skipped and )?{SOME} failure",
-            "✘ Test run with",
-        ),
-        passed=(
-            r"\*\* TEST SUCCEEDED",
-            rf"[ \t]*Executed (?P<done>{SOME}) tests?, with (?!(?P=done) tests? sk)(?:\d+ tests? skipped and )?0 fail",
-            rf"[✔✓] Test run with {SOME}",
-        ),
-        empty=(
-            r"[ \t]*Executed 0 tests",
-            r"[ \t]*Executed (?P<seen>\d+) tests?, with (?P=seen) tests? skipped and 0 fail",
-        ),
-        built=(r"\*\* BUILD SUCCEEDED",),
-        every=False,
+        failed=rf"\*\* (?:TEST|BUILD) FAILED|Executed \d+ tests?, with .*{_N} failure|✘ Test run with|\S+: error: ",
+        empty=r"Executed 0 tests|Executed (\d+) tests?, with \1 tests? skipped and 0 fail",
+        passed=rf"\*\* (?:TEST|BUILD) SUCCEEDED|Executed ({_N}) tests?, with (?!\1 tests? skipped).*\b0 fail"
+        rf"|[✔✓] Test run with {_N}|Build complete!",
     ),
-    # CTest, Meson, Bazel, GoogleTest
     Framework(
         "ctest meson bazel bazelisk",
-        ("tests passed", "No tests were found", "Fail:", "[  FAILED  ]", "[  PASSED  ]", "out of "),
-        failed=(
-            rf"\d+% tests passed, {SOME} tests? failed out of",
-            rf"Fail: +{SOME}$",
-            rf"\[  FAILED  \] {SOME} tests?,",
-            r"Executed \d+ out of \d+ tests?: [^\n]*\bfails?\b",
-        ),
-        passed=(
-            r"100% tests passed(?!, 0 tests failed out of 0\b)",
-            rf"Ok: +{SOME}",
-            rf"\[  PASSED  \] {SOME}",
-            r"Executed \d+ out of \d+ tests?: \d+ tests? pass",
-        ),
-        empty=("No tests were found", r"100% tests passed, 0 tests failed out of 0\b", r"\[  PASSED  \] 0 tests"),
-        hints=(r"\[  FAILED  \]",),
+        failed=rf"\d+% tests passed, {_N} tests? failed|Fail: +{_N}$|\[  FAILED  \]"
+        r"|Executed \d+ out of \d+ tests?: .*\bfails?\b|FAILED: Build",
+        empty=r"No tests were found|100% tests passed, 0 tests failed out of 0\b|\[  PASSED  \] 0 tests"
+        "|No test targets",
+        passed=rf"100% tests passed|Ok: +{_N}|\[  PASSED  \] {_N}|Executed \d+ out of \d+ tests?: \d+ tests? pass",
     ),
-    # Automake
     Framework(
-        "",
-        ("# PASS: ", "# FAIL: ", "# TOTAL: "),
-        failed=(rf"# (?:FAIL|XPASS|ERROR): +{SOME}$",),
-        passed=(rf"# PASS: +{SOME}$",),
-        empty=(r"# TOTAL: +0$",),
-        in_lines=True,
+        "behave robot",
+        failed=rf"(?:\d+ \w+ passed, )?{_N} failed\b(?! [a-z])|\d+ (?:features?|scenarios?|steps?) passed, {_N} failed"
+        rf"|\d+ tests?, \d+ passed, {_N} failed",
+        empty=r"0 (?:features?|scenarios?|steps?) passed, 0 failed|0 tests, 0 passed",
+        passed=rf"{_N} (?:features?|scenarios?|steps?) passed, 0 failed|{_N} tests?, {_N} passed, 0 failed",
     ),
-)  # fmt: skip
-
-
-_PLACED: Final = r"[^\s:][^:\n]{0,400}:\d+:"
-"""`src/a.py:12:`"""
-
-_FINDINGS: Final = "(?:errors?|diagnostics|problems|issues)"
-
-_ALL_CORRECTED: Final = r"(?P<offenses>[1-9]\d{0,8}) offenses? detected, (?P=offenses) offenses? corrected\b"
-
-TOOLS: Final = (
-    # mypy, Ruff, Pyright, tsc, ESLint, Biome, Black, Prettier, RuboCop, Pylint
     Framework(
-        """mypy dmypy ruff pyright basedpyright tsc vue-tsc tsgo eslint eslint_d biome oxlint black prettier rubocop
-        pylint svelte-check stylelint flake8 pycodestyle pydocstyle pyflakes""",
-        (
-            "error", "problem", "issues", "All checks passed", "All matched", "ould ", " inspected, ", "Oh no!",
-            "Oops!", "already formatted", "too many warnings",
-        ),
-        failed=(
-            rf"Found {SOME} {_FINDINGS}(?:\.|$| in (?:{SOME} (?:\w+ )?files?|the same file|\S+:\d+)\b)",
-            rf"Found {SOME} {_FINDINGS} \(\d+ fixed, {SOME} remaining\)",
-            rf"Found \d+ warnings? and {SOME} errors?\.",
-            rf"[ \t]*{SOME} errors?, \d+ warnings?(?:, \d+ \w+)?\s*$",
-            rf"[ \t]*✖ \d+ problems? \({SOME} errors?, \d+ warnings?\)",
-            "ESLint found too many warnings",
-            "Oops! Something went wrong!",
-            rf"{SOME} files? would be reformatted[,.]",
-            "Would reformat: ",
-            "Oh no! 💥",
-            r"\[warn\] Code style issues",
-            rf"\d+ files? inspected, (?!{_ALL_CORRECTED}){SOME} offenses?",
-            rf"svelte-check found {SOME} errors?",
-            r"\S[^\n]{0,400}?(?:\(\d+,\d+\):|:\d+:\d+ -) error TS\d+:",
-            r"error TS\d+: ",
-        ),
-        passed=(
-            "All checks passed!",
-            "Success: no issues found",
-            r"[ \t]*0 errors, \d+ warnings?",
-            r"Found 0 errors",
-            r"Found \d+ warnings? and 0 errors\.",
-            rf"Found {SOME} errors? \([^\n]*\b0 remaining\)",
-            r"[ \t]*✖ \d+ problems? \(0 errors, ",
-            r"\d+ files? (?:already formatted|would be left unchanged\.)$",
-            "All matched files use Prettier",
-            rf"\d+ files? inspected, (?:no offenses|{_ALL_CORRECTED})",
-            "svelte-check found 0 errors",
-        ),
+        "tox nox",
+        failed=r"evaluation failed :\(|\S+: FAIL\b|nox > Session .* failed|nox > Command .* failed"
+        r"|ERROR: +\S+: commands failed",
+        passed=r"congratulations :\)|\S+: OK\b|nox > Session .* was successful",
     ),
-    # their findings one by one, where the summary is missing
     Framework(
-        "mypy dmypy ruff pyright basedpyright eslint eslint_d pylint flake8 pycodestyle pydocstyle pyflakes",
-        ("error", ": ", "-->"),
-        hints=(
-            rf"{_PLACED}(?:\d+:)? error: ",  # mypy
-            rf" *{_PLACED}\d+ - error: ",  # Pyright
-            rf"{_PLACED}(?:\d+:)? [A-Z]{{1,8}}\d{{1,4}}:? ",  # Ruff, Flake8, Pylint
-            r"[A-Z]{1,8}\d{1,4} (?:\[\*\] )?[^\n]+\n *--> ",  # Ruff at length
-            r" +\d+:\d+ +error  ",  # ESLint
-            r"ruff failed$",
-            r"error: (?:Failed to |Invalid |unexpected argument)",
-            r"mypy: (?:error: |can't )",
-        ),
+        "mypy dmypy ruff pyright basedpyright tsc vue-tsc tsgo eslint eslint_d biome oxlint black prettier "
+        "rubocop pylint svelte-check stylelint flake8 pycodestyle pydocstyle pyflakes standard xo",
+        failed=rf"Found {_N} (?:errors?|diagnostics|problems|issues)(?!.*\b0 remaining\))"
+        rf"|Found \d+ warnings? and {_N} errors?|{_N} errors?, \d+ warnings?"
+        rf"|✖ \d+ problems? \({_N} errors?"
+        f"|ESLint found too many warnings|Oops! Something went wrong|{_N} files? would be reformatted"
+        r"|[Ww]ould reformat|Oh no! |\[(?:warn|error)\] |.*Code style issues"
+        rf"|\d+ files? inspected, (?!({_N}) offenses? detected, \1 offenses? corrected){_N} offenses?"
+        rf"|svelte-check found {_N} errors?|.*error TS\d+:|{_N} errors?$|ruff failed"
+        "|error: (?:Failed|Invalid|cannot format)",
+        passed="All checks passed|Success: no issues found|0 errors?(?:,|$)|Found 0 errors"
+        rf"|Found \d+ warnings? and 0 errors|Found {_N} errors? \(.*\b0 remaining"
+        r"|✖ \d+ problems? \(0 errors"
+        r"|\d+ files? (?:already formatted|would be left unchanged|left unchanged|reformatted)"
+        "|All matched files use"
+        rf"|\d+ files? inspected, (?:no offenses|{_N} offenses? detected, {_N} offenses? corrected)"
+        "|svelte-check found 0 errors"
+        r"|Your code has been rated at 10\.00",
+        empty=r".*No Python files found|No files matching|No inputs were found",
+        empty_wins=True,
+    ),
+    Framework(
+        "mypy dmypy ruff pyright basedpyright eslint eslint_d pylint flake8 pycodestyle pydocstyle pyflakes black "
+        "sqlfluff yamllint shellcheck bandit markdownlint stylelint golangci-lint actionlint hadolint",
+        findings=rf"{_PLACE}(?:\d+:?)? (?:error|warning|fatal)\b|{_PLACE}\d+ - error"
+        rf"|{_PLACE}(?:\d+:)? \[?[A-Z]{{1,8}}\d{{1,5}}\b|[A-Z]{{1,8}}\d{{1,5}} (?:\[\*\] )?.+$"
+        r"|--> \S+:\d+:\d+"
+        r"|\d+:\d+ +(?:error|✖)|In \S+ line \d+:|\^-- SC\d+|L: +\d+ \| P: |>> Issue: |error: |@@ -\d+"
+        rf"|.*\[SC\d+\]|.*shellcheck\.net/wiki/SC\d+|{_N} issues?:",
         own=True,
     ),
-    # shellcheck, golangci-lint, Semgrep, Terraform
     Framework(
-        "shellcheck golangci-lint semgrep terraform tofu",
-        ("line ", " issues", "rror: ", "Findings: ", " finding", "Success!", ".go:"),
-        failed=(
-            rf"{SOME} issues?:$",
-            rf"[^\w\n]{{0,8}}Findings: {SOME}\b",
-            rf"[^\w\n]{{0,8}}Ran \d+ rules? on \d+ files?: {SOME} finding",
-        ),
-        passed=(
-            r"0 issues\.",
-            r"[^\w\n]{0,8}Ran \d+ rules? on \d+ files?: 0 findings",
-            "Success! The configuration is valid",
-        ),
-        hints=(r"In \S[^\n]* line \d+:$", r"\S+\.go:\d+:\d+: \S", r"[│╷ ]*Error: \S"),
+        "bandit semgrep terraform tofu golangci-lint sqlfluff pip-audit trivy hadolint",
+        failed=rf"{_N} issues?:|\W*Findings: {_N}|\W*Ran \d+ rules? .*: {_N} finding|[│╷ ]*Error: |>> Issue: "
+        rf"|== \[.*\] FAIL|(?:Low|Medium|High): {_N}$|Found {_N} known vulnerabilit",
+        passed=r"0 issues|\W*Ran \d+ rules? .*: 0 findings|Success! The configuration is valid"
+        r"|No issues identified|All Finished!(?!)|No known vulnerabilities|== \[.*\] PASS",
         own=True,
     ),
-    # C, C++
     Framework(
-        "gcc g++ cc c++ clang clang++ nvcc emcc",
-        ("error",),
-        hints=(rf"{_PLACED}(?:\d+:)? (?:fatal )?error: ", r"(?:\S+: )?(?:fatal )?error: ", r"\d+ errors? generated\."),
+        "gcc g++ cc c++ clang clang++ nvcc emcc javac kotlinc cmake make gmake ninja compileall py_compile bash sh",
+        failed=r"g?make(?:\[\d+\])?: \*\*\* |CMake Error|FAILED: |ninja: build stopped"
+        r"|\*\*\* (?:Error compiling|Sorry)",
+        findings=rf"{_PLACE}(?:\d+:)? (?:fatal )?error: |{_N} errors?(?: generated)?\.?$"
+        r"|\S+: line \d+: syntax error|SyntaxError: ",
         own=True,
     ),
-    # Docker
+    Framework("gofmt goimports", failed=r"\S+\.go$|diff |[-+]{3} ", own=True),
+    Framework("prettier", findings=r"\S+\.\w{1,5}$", own=True),
     Framework(
         "docker docker-compose podman buildah",
-        ("ERROR", "non-zero code", "naming to", "Successfully built", "failed to solve", "rror: "),
-        failed=("ERROR: failed to (?:build|solve)", r"(?:target \S+: )?failed to solve: "),
-        built=(r"(?: => => |#\d+ )naming to \S", "Successfully built [0-9a-f]"),
-        hints=(
-            r"#\d+ ERROR: ",
-            r"(?:ERROR|Error): (?:Cannot connect|failed |process |Service |target |[Nn]o such |building at |unable )",
-            r"The command '[^\n]*' returned a non-zero code",
-        ),
+        failed="ERROR: (?:failed|Cannot|process|Service|target|[Nn]o such|building|unable)"
+        r"|.*failed to solve: |#\d+ ERROR: |The command '.*' returned a non-zero code",
+        passed=r"(?:=> => |#\d+ )naming to |Successfully built",
         own=True,
     ),
-    # curl, wget
     Framework(
-        "curl wget",
-        ("curl: (", "ERROR ", "wget: ", "failed: "),
-        hints=(r"curl: \(\d+\) ", r"[\d: -]*ERROR \d{3}: ", "wget: ", r"[^\n]{0,200}\.\.\. failed: "),
+        "curl wget http https xh",
+        failed=r"curl: \(\d+\) |HTTP/\S+ [45]\d\d|[\d: -]*ERROR \d{3}: |wget: |[45]\d\d$"
+        "|(?:Internal Server Error|Not Found|Bad Gateway|Service Unavailable|Bad Request|Unauthorized|Forbidden)$",
+        passed=r"HTTP/\S+ 2\d\d|2\d\d$",
         own=True,
     ),
-    # pre-commit, make, npm and its kin, tox, Docker
     Framework(
         "pre-commit prek",
-        (
-            "...", ": ***", "npm ", "ELIFECYCLE", "ERR_PNPM_", "evaluation failed", "congratulations", ": FAIL ",
-            "ERROR:", "error Command ", "error: ", "no test specified", "find a script named",
-        ),
-        failed=(
-            r"[^\n.]{1,200}\.{3,}(?:\([^)\n]*\))?Failed$",
-            r"g?make(?:\[\d+\])?: \*\*\* ",
-            r"npm (?:ERR!|error) (?:Test failed|code |Lifecycle|Missing script)",
-            r" *ELIFECYCLE\b",
-            r" *ERR_PNPM_",
-            r"error Command (?:failed with exit code \d|\"[^\"\n]+\" not found)",
-            r"error: (?:Script not found|script \"[^\"\n]+\" (?:exited|was terminated))",
-            "(?:Usage Error: )?Couldn't find a script named",
-            r"[ \t]*evaluation failed :\(",
-            r"[ \t]*\w[\w.-]*: FAIL (?:code|✖)",
-            "ERROR: failed to (?:build|solve)",
-        ),
-        passed=(r"[^\n.]{1,200}\.{3,}Passed$", r"[ \t]*congratulations :\)"),
-        empty=("Error: no test specified$",),
+        failed=r"[^\n.]{1,200}\.{3,}(?:\([^)\n]*\))?Failed$",
+        passed=r"[^\n.]{1,200}\.{3,}Passed$",
+        empty=r"[^\n.]{1,200}\.{3,}\(no files to check\)Skipped$",
     ),
-)  # fmt: skip
-
-
-FRAMEWORKS: Final = TESTERS + TOOLS
-_ANY: Final = tuple(framework for framework in FRAMEWORKS if not framework.own)
-
-WINDOW: Final = 65_536
-"""Characters at the end of an output that are looked at."""
-
-Said = Literal["failed", "passed", "empty"]
-_Word = Literal["failed", "passed", "empty", "built"]
-_WORDS: Final[tuple[_Word, ...]] = ("failed", "passed", "empty", "built")
-
-_LINE: Final = r"(?:[\w-]+(?: [\w-]+)?: +)?(?:\d+ (?:tests? )?\w+(?:, |; | \| | / ))*"
-_REST: Final = r"(?:(?:,|;| \|| /) \d+ (?:tests? )?\w+)*(?: \([\d.]+ ?m?s\)| in [\d.]+ seconds)?[.!]?$"
-_COUNTED: Final = (
-    rf"(?=[^\n]*(?:passed|tests?\b)){_LINE}{SOME} (?:tests? )?failed{_REST}",
-    rf"[^\n]{{0,60}}\b(?:[Pp]assed: *\d+[,;| ]+[Ff]ailed: *{SOME}|[Ff]ailed: *{SOME}[,;| ]+[Pp]assed: *\d+)\b",
-)
-"""A line that is nothing but counts of tests, some of which failed: `12 passed, 1 failed`."""
-
-_LOOSE: Final[tuple[tuple[Said, str], ...]] = (
-    (
-        "failed",
-        r"(?<![\w.-])[1-9]\d* (?:tests? )?failed(?! (?!tests?\b|in\b|of\b|out\b|and\b|with\b|after\b|\d)\w)(?![\w-])",
-    ),
-    ("passed", r"(?<![\w./-])[1-9]\d* (?:tests? )?passed(?![\w-])"),
-    (
-        "empty",
-        r"(?<![\w.-])(?:0 tests?(?: ran| run| found|[.,;]?$)|[Nn]o tests? (?:ran|run|found|collected|executed)\b)",
+    Framework(
+        "npm pnpm yarn bun make gmake task",
+        failed="npm (?:ERR!|error)|ELIFECYCLE|ERR_PNPM_|error Command |error: (?:Script not found|script )"
+        r"|.*Couldn't find a script named|g?make(?:\[\d+\])?: \*\*\* ",
+        empty=rf"Error: no test specified|no tests? (?:yet|specified|configured)|{_UP_TO_DATE}",
+        built=_UP_TO_DATE,
+        findings=r"g?make(?:\[\d+\])?: \[.*\] Error \d+ \(ignored\)",
     ),
 )
-"""How most would say it, anywhere in a line."""
+"""Each framework's own summary lines."""
 
-_NO_NUMBER: Final = r"(?<![\w.-])(?<!\b[Tt]est )(?<!\b[Cc]ase )"
-_OF_ALL: Final = rf"{_NO_NUMBER}(\d{{1,9}}) ?(?:/|of|out of) ?({SOME}) (?:\w+ )?(?:passed|succeeded|ok)\b"
-"""`12/13 tests passed`."""
+_COMMON: Final = tuple(framework for framework in FRAMEWORKS if not framework.own)
 
-_CONTROLS: Final = r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]+[0-~]|[0-~])"
-"""What a terminal takes for a command: colours, links, character sets."""
+_ANY: Final = Framework(
+    "",
+    failed=rf"(?:.*\b)?\d+ {_THINGS}(?:passed|passing|ok)\b[, ;|]+{_N} {_THINGS}(?:failed|failing|failures?)\b"
+    rf"|(?:.*\b)?{_N} {_THINGS}(?:failed|failing|failures?)[, ;|]+\d+ {_THINGS}(?:passed|passing|ok)\b"
+    rf"|.*\b(?i:fail(?:ed|ures?)?)[:=] *{_N}\b"
+    rf"|(?![Tt]est \d|(?:.*\b)?(\d+)(?:/| of )\1\b)(?:.*\b)?\d+(?:/| of )\d+ {_THINGS}passed$"
+    r"|.*(?<!\b0 )\b(?:tests|checks) (?:have )?(?:failed|did not pass)\b",
+    findings=rf"(?:.*\b)?(?<![\w./-]){_N} {_THINGS}(?:failed|failing|failures?)\b(?! (?:login|attempt|request|job))"
+    r"|(?:.*\s)?(?:FAIL(?:ED|URE)?|NOT OK)$|(?:FAIL(?:ED|URE)?|NOT OK)[:!. ].*$"
+    r"|.*\b(?:build|lint|suite) failed\b|❌|✗ ",
+    empty=r".*\b(?:0 tests?(?: ran| run| found|$)|[Nn]o tests? (?:ran|run|found|collected|executed|yet))",
+    passed=rf"(?:.*\b)?(?<![\w./-]){_N} {_THINGS}(?:passed|passing)\b"
+    rf"|.*\b[Pp]assed[:=] *{_N}\b|(?:PASS(?:ED)?|OK)(?:[:!. ].*)?$"
+    r"|(?:.*\b)?[Aa]ll (?:\d+ )?(?:tests?|checks?|assertions?|specs?|good|ok)\b.*\b(?:pass(?:ed)?|hold|ok|good|green)\b"
+    "|✅|ALL (?:OK|PASS(?:ED)?|GOOD|TESTS PASSED)",
+)
+"""How most programs say it. Looked for where the program that ran is not known, or its own lines are not there."""
+
+_COVERAGE: Final = re.compile(
+    r"^\s*(?:FAIL Required test coverage|ERROR: Coverage (?:failure|for)|Coverage failure|Jest: .*coverage threshold)",
+    re.MULTILINE,
+)
+"""A threshold of coverage that was missed. It is a failure, though all tests passed."""
+
+_CONTROLS: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]+[0-~]|[0-~])")
+_EXECUTION_ERROR: Final = re.compile(
+    r".*(?:: |^)(?:command not found|not found|No such file or directory|Permission denied)|.*is not recognized as .*"
+    r"|(?:.*: )?(?:Killed|Terminated|Aborted|Segmentation fault)|.*\(core dumped\)|Fatal Python error\b.*"
+    r"|(?:.*\b)?(?:[Tt]imed out|[Tt]imeout)(?: (?:waiting|after|of|for)\b.*)?|.*\bNo module named .*"
+    r"|[\w./-]+: error: .*|\w*(?:Error|Exception)(?:: .*)?|[Uu]sage: .*|Error: Cannot find module.*"
+)
+_REFUSED: Final = re.compile(
+    r"(?:The (?:tool use|tool call|command|user) (?:was|has|did not|doesn't|does not|chose|rejected|denied|declined)"
+    r"|User (?:has |have )?(?:denied|rejected|declined|refused)|Permission denied by|\[Request interrupted by user"
+    r"|<tool_use_error>|Rejected by user)\b.*",
+    re.DOTALL,
+)
+_LONGEST_REFUSAL: Final = 1_000
+
+_WORST: Final[tuple[Summary, ...]] = ("failed", "passed", "empty")
 
 
-class Run(NamedTuple):
-    """Facts about a run besides its output. `programs`: those that ran, none if any may have.
+def clean_output(output: str) -> str:
+    """Return the end of an output without colours and without lines that were written over."""
+    text = _CONTROLS.sub("", output[-WINDOW:]) if "\x1b" in output else output[-WINDOW:]
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
-    `several`: more than one of them ran, so that each summary counts. `trusted`: an exit code of 0 is theirs.
-    `builds`: they are no tests, so that something built is a success though no test was run. `vouched`: whoever ran
-    them says that they went well, though not by an exit code.
+
+def read_summary(text: str, program: str, *, runs_others: bool, is_test: bool, repeats: bool) -> Reading:
+    """Return what a cleaned output says of the run of a program.
+
+    `runs_others`: the program is a script or a runner, so that any framework may speak. `repeats`: it may have run
+    more than once, so that each summary counts.
     """
-
-    programs: frozenset[str] = frozenset()
-    several: bool = False
-    trusted: bool = False
-    builds: bool = False
-    vouched: bool = False
-
-
-ANY: Final = Run()
-
-
-def outcome_in_output(output: str, run: Run = ANY) -> Said | None:
-    """Return failed if a summary in the output says so, else passed, else empty; None if there is no summary.
-
-    Where the exit code can be trusted, nothing but a framework's own summary, or a line of counts, speaks against it:
-    what else looks like a failure is talk.
-    """
-    text = _plain(output[-WINDOW:])
-    known = _frameworks(run.programs)
-    each = run.several or (bool(run.programs) and not known and not run.trusted)  # a script may run several
-    found: set[_Word] = set()
-    hinted = False
-    for framework in known or _ANY:
-        if any(sign in text for sign in framework.signs):
-            lines = _lines_of(framework, text)
-            found |= _said_by(framework, lines, every=framework.every or each)
-            hinted = hinted or (not run.trusted and _has(framework.hints, lines))
-    if not known and "ailed" in text and _has(_COUNTED, text):
-        found.add("failed")
-    if not (known and run.trusted) and (not found or (not known and run.several and not run.trusted)):
-        found |= _common(text, trusted=run.trusted)
-    if hinted and ("passed" not in found or (known and not run.vouched)):
-        return "failed"
-    return _summed(found, run)
+    if _COVERAGE.search(text) is not None:
+        return Reading("failed")
+    known = _by_program().get(program, [])
+    any_speaks = runs_others or not known
+    frameworks = [*known, *_COMMON] if any_speaks else known
+    last: list[tuple[int, int, Kind]] = []
+    found: set[str] = set()
+    has_findings = False
+    for framework in dict.fromkeys(frameworks):
+        lines = list(_read_lines(text, framework, is_test=is_test))
+        kinds = {kind for *_, kind in lines}
+        has_findings = has_findings or "findings" in kinds
+        if framework.is_final and not repeats and framework in known:
+            last += [line for line in lines if line[2] != "findings"]
+        elif framework.empty_wins and "empty" in kinds:
+            return Reading("failed" if "failed" in kinds else "empty", has_findings)
+        else:
+            found |= kinds
+    if last and not (max(last)[2] == "empty" and "failed" in found):
+        is_contradicted = {kind for *_, kind in last} >= {"failed", "passed"}
+        return Reading(_pick({max(last)[2]}), has_findings, is_contradicted=is_contradicted)
+    said: set[str] = {kind for *_, kind in _read_lines(text, _ANY, is_test=is_test)} if any_speaks else set()
+    found |= said if _pick(found) is None else said & {"failed"}
+    return Reading(_pick(found), has_findings, has_talk="findings" in said)
 
 
-def _plain(text: str) -> str:
-    if "\x1b" in text:
-        text = compiled(_CONTROLS, re.MULTILINE).sub("", text)
-    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+def _pick(found: set[str]) -> Summary | None:
+    return next((kind for kind in _WORST if kind in found), None)
 
 
-def _summed(found: Collection[_Word], run: Run) -> Said | None:
-    if "failed" in found:
-        return "failed"
-    if "passed" in found or (run.builds and "built" in found):
-        return "passed"
-    return "empty" if "empty" in found else "passed" if found else None
+def read_any_summary(output: str) -> Summary | None:
+    """Return what an output says where nothing is known of the program that printed it."""
+    text = clean_output(output)
+    readings = [read_summary(text, "", runs_others=True, is_test=is_test, repeats=False) for is_test in (True, False)]
+    summary = readings[0].summary or readings[1].summary
+    return "failed" if summary is None and (readings[0].has_findings or readings[0].has_talk) else summary
 
 
-def _frameworks(programs: Iterable[str]) -> tuple[Framework, ...]:
-    """Those of these programs; none if one of them is not known, and so may speak as any other."""
-    found: dict[int, Framework] = {}
-    for program in programs:
-        places = _by_program_name().get(program)
-        if places is None:
-            return ()
-        found |= {place: FRAMEWORKS[place] for place in places}
-    return tuple(found.values())
+def has_execution_error(text: str) -> bool:
+    """True if an output ends with a shell or an interpreter saying that the run could not begin or broke off."""
+    last = text[-2_000:].rstrip().rpartition("\n")[2].strip()
+    return _EXECUTION_ERROR.fullmatch(last) is not None
+
+
+def is_refusal(text: str) -> bool:
+    """True if a text says that the call was not let run."""
+    return len(text) <= _LONGEST_REFUSAL and _REFUSED.match(text.lstrip()) is not None
+
+
+def _read_lines(text: str, framework: Framework, *, is_test: bool) -> Iterator[tuple[int, int, Kind]]:
+    """Yield where a line of the framework stands, how it ranks on that place, and what it says."""
+    for rank, (kind, pattern) in enumerate(_compile(framework)):
+        if kind == "built" and is_test:
+            continue
+        for match in pattern.finditer(text):
+            yield match.start(), -rank, "passed" if kind == "built" else kind
 
 
 @cache
-def _by_program_name() -> dict[str, list[int]]:
-    found: dict[str, list[int]] = {}
-    for place, framework in enumerate(FRAMEWORKS):
-        for program in framework.programs.split():
-            found.setdefault(program, []).append(place)
+def _compile(framework: Framework) -> tuple[tuple[Kind, re.Pattern[str]], ...]:
+    return tuple(
+        (kind, re.compile(rf"^[ \t=|#>*-]*(?:{lines})", re.MULTILINE))
+        for kind in get_args(Kind)
+        if (lines := getattr(framework, kind))
+    )
+
+
+@cache
+def _by_program() -> dict[str, list[Framework]]:
+    found: dict[str, list[Framework]] = {}
+    for framework in FRAMEWORKS:
+        for name in framework.programs.split():
+            found.setdefault(name, []).append(framework)
     return found
-
-
-def _lines_of(framework: Framework, text: str) -> str:
-    if not framework.in_lines:
-        return text
-    return "\n".join(line for line in text.split("\n") if any(sign in line for sign in framework.signs))
-
-
-def _has(patterns: tuple[str, ...], text: str) -> bool:
-    return bool(patterns) and _any_of(patterns).search(text) is not None
-
-
-def _said_by(framework: Framework, text: str, *, every: bool) -> set[_Word]:
-    found: list[tuple[int, _Word]] = []
-    lines = (framework.failed, framework.passed, framework.empty, framework.built)
-    for word, patterns in zip(_WORDS, lines, strict=True):
-        if patterns:
-            matches = _any_of(patterns).finditer(text)
-            found.extend((match.start(), word) for match in (islice(matches, 1) if every else matches))
-    return {word for _, word in found} if every or not found else {max(found)[1]}
-
-
-def _common(text: str, *, trusted: bool) -> set[_Word]:
-    """Return the outcome told in common words; with an exit status that can be trusted, never a failure."""
-    for passed, total in compiled(rf"^{_OF_ALL}[.!]?$" if trusted else _OF_ALL, re.MULTILINE).findall(text):
-        if int(passed) < int(total):
-            return {"failed"}
-        return {"passed"} if trusted or compiled(_LOOSE[0][1], re.MULTILINE).search(text) is None else {"failed"}
-    for word, pattern in _LOOSE[trusted:]:
-        if compiled(pattern, re.MULTILINE).search(text) is not None:
-            return {word}
-    return set()
-
-
-@cache
-def _any_of(patterns: tuple[str, ...]) -> re.Pattern[str]:
-    return re.compile("|".join(f"(?:^{line})" for line in patterns), re.MULTILINE)

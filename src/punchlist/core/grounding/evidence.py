@@ -15,7 +15,7 @@ from typing import Any, Final, cast
 
 from msgspec import Struct
 
-from punchlist.core.checks import main_commands
+from punchlist.core.checks import find_main_commands
 from punchlist.core.grounding.tally import Tally, combined, tally_of
 from punchlist.core.grounding.tool_call import ToolCall
 from punchlist.core.proof import Kind, classify_evidence, strip_line_number
@@ -31,7 +31,7 @@ _MOST_WORDS: Final = 32
 _MOST_COMMANDS: Final = 4
 _LONGEST: Final = 2_000
 _ADDRESS: Final = r"""[a-zA-Z][a-zA-Z0-9+.-]{1,20}://[^\s"'<>`\\]+"""
-_LINES: Final = ("command", "cmd", "script")
+_LINES: Final = ("command", "cmd", "script", "commands")
 _URLS: Final = ("url", "uri", "href", "link", "address")
 
 Words = tuple[str, ...]
@@ -195,7 +195,7 @@ def _said(text: str) -> Iterable[Words]:
     for span in spans:
         line = _compiled(r"(?i)\A(?:\$|>|(?:i )?(?:ran|run|executed)\b:?)\s*").sub("", span.strip())
         for part in (line, _compiled(r"(?:[,:;](?=\s)|\s(?:->|=>|→|—|–|-)\s).*\Z").sub("", line)):
-            yield from map(_folded, main_commands(part))
+            yield from map(_folded, find_main_commands(part))
 
 
 def _ran(call: ToolCall) -> tuple[Iterable[Words], bool]:
@@ -204,7 +204,7 @@ def _ran(call: ToolCall) -> tuple[Iterable[Words], bool]:
         return (), False
     if call.words:
         return [_split(words) for words in call.words.split(" ")], True
-    return [_folded(words) for words in main_commands(call.preview)], False
+    return [_folded(words) for words in find_main_commands(call.preview)], False
 
 
 def _is_same(said: Words, ran: Words) -> bool:

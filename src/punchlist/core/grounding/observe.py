@@ -14,40 +14,46 @@ from hashlib import blake2b
 from itertools import islice
 from typing import Any, Final, cast
 
-from msgspec import Struct
+from msgspec import Struct, ValidationError, convert
+from msgspec.json import encode
 from msgspec.structs import replace
 
 from punchlist.core.checks import (
-    FAMILIES,
+    Check,
+    CheckedLine,
     CommandAnalysis,
-    CommandCheck,
     Outcome,
     Patterns,
     analyse_command,
-    check_outcome,
-    outcome_in_output,
-    tool_check,
+    find_tool_check,
+    judge_line,
+    read_any_summary,
+    read_running_output,
 )
 from punchlist.core.grounding.evidence import words_of
 from punchlist.core.grounding.places import kept_places
-from punchlist.core.grounding.results import exit_code_of, read_result
+from punchlist.core.grounding.results import background_id, exit_code_of, read_result
 from punchlist.core.grounding.tool_call import MOST_FILES, CallOutcome, Moment, ToolCall
 from punchlist.text import clean, cut
-from punchlist.text.arguments import as_object
+from punchlist.text.arguments import as_object, find_command_lines, join_command_lines
 from punchlist.text.cleaning import is_plain
 from punchlist.text.previews import LENGTH, join_words, preview, shown_arguments
 from punchlist.text.redaction import redact, redact_value
 
-_LINES: Final = ("command", "cmd", "script")
 _BEHIND: Final = ("run_in_background", "is_background", "background", "runInBackground", "isBackground")
+_LINES: Final = ("command", "cmd", "script")
+_MOST_CHECKS: Final = 12
 _MAY_SAY_NO: Final = frozenset({"grep", "egrep", "fgrep", "rg", "ag", "diff", "cmp", "test", "[", "[[", "which", "git"})
 """An exit code of 1 of these is an answer, not a failure; of Git only where it compares."""
 
 _NOWHERE: Final = frozenset({"shell", "todo"})
 """Kinds of tools whose arguments are not about a place."""
 
-_STRANGERS: Final = frozenset({"unknown", "outbound"})
-"""Kinds of tools of which no more is known than their name."""
+_STRANGERS: Final = frozenset({"unknown", "outbound", "shell"})
+"""Kinds of tools that may be checks by their name."""
+
+_NO_READERS: Final = frozenset({"edit", "todo", "delegate"})
+"""Kinds of tools that do not read the output of a command in the background, whatever ids they are given."""
 
 _PATCHING: Final = frozenset({"apply_patch", "applypatch", "patch"})
 """Programs whose input, or argument, names the files that they change."""
@@ -103,12 +109,15 @@ def start_facts(
     nothing is in focus; `via` is the road by which the report came. Arguments may be a JSON text, see `as_object`.
     """
     arguments = _action(as_object(arguments)) if kind == "shell" else as_object(arguments)
-    seen = _looked_at(arguments, watch) if kind == "shell" else None
-    check = seen.check if seen is not None else tool_check(name, watch.patterns) if kind in _STRANGERS else None
+    line = join_command_lines(find_command_lines(arguments)) if kind == "shell" else None
+    seen = None if line is None else _analyse(line, arguments, watch)
+    check = None if seen is None else seen.check
+    if check is None and kind in _STRANGERS:
+        check = find_tool_check(name, watch.patterns)
     changes = changes and (check is None if seen is None else seen.changes)
     shown = shown_arguments(arguments, watch.previews, own=watch.secrets)
     names_files = kind == "edit" or (kind == "unknown" and changes)
-    patched = command_line(arguments) if seen is not None and seen.program in _PATCHING else None
+    patched = line if seen is not None and seen.program in _PATCHING else None
     facts: dict[str, Any] = {
         "name": _plain(name, watch),
         "kind": kind,
@@ -125,7 +134,7 @@ def start_facts(
     if changes:
         facts["changes"] = True
     if check is not None:
-        facts["check"] = _check_data(check)
+        facts["check"] = _check_data(check, watch)
     files = () if patched is None else patched_files(patched)
     if not files and names_files:
         files = named_files(arguments)
@@ -133,6 +142,8 @@ def start_facts(
         facts["files"] = [redact(path, watch.secrets) for path in files]
     if kind not in _NOWHERE and (places := kept_places(arguments, watch.secrets)):
         facts["places"] = places
+    if line is None and kind not in _NO_READERS and (background := background_id(arguments)):
+        facts["background"] = background
     facts["preview"] = shown
     if kind != "edit":
         facts["words"] = words_of(arguments, () if seen is None else seen.commands, shown)
@@ -164,13 +175,19 @@ def end_facts(
     facts: dict[str, Any] = {"is_error": failed}
     if code is not None:
         facts["exit_code"] = code
+    if read.background:
+        facts["background"] = read.background
     if known.check is not None:
         told = None if (read.failed is None and exit_code is None) or (read.runs_on and not failed) else failed
-        outcome = check_outcome(known.check, read.text, exit_code=code, is_error=told)
+        if known.check.is_detached and not failed:  # how the start of it went says nothing of its end
+            outcome = read_running_output(known.check, read.text) or "unknown"
+        else:
+            outcome = judge_line(known.check, read.text, exit_code=code, is_error=told)
         if known.told is not None and not read.text:  # it has said how it goes while it ran
             outcome = known.told if known.told != "passed" or outcome == "unknown" else outcome
+        facts["check"] = describe_check(known.check)
         facts["check_outcome"] = outcome
-    elif started is None and (says := "failed" if failed else outcome_in_output(read.text)) is not None:
+    elif started is None and (says := "failed" if failed else read_any_summary(read.text)) is not None:
         facts["told"] = says
     if places := kept_places(result, watch.secrets):
         facts["places"] = places
@@ -178,6 +195,26 @@ def end_facts(
     if shown:
         facts["result"] = shown
     return facts
+
+
+def background_facts(
+    call: ToolCall, result: Any, *, is_error: bool | None = None, exit_code: int | None = None
+) -> dict[str, Any]:
+    """Return what a call that read the output of a background check adds to its `tool.finished`; empty if nothing.
+
+    Only an exit code in the output is that of the check: the call itself may go well while the check still runs.
+    """
+    if call.check is None:
+        return {}
+    read = read_result(result, None, kind="shell")
+    code = read.exit_code if exit_code is None else exit_code
+    if code is None or read.runs_on:
+        outcome = None if is_error else read_running_output(call.check, read.text)
+    else:
+        outcome = judge_line(call.check, read.text, exit_code=code)
+    if outcome is None:
+        return {}
+    return {"check_of": call.id, "check": describe_check(call.check), "check_outcome": outcome}
 
 
 def call_from(event: str, data: Mapping[str, Any], at: datetime | None, order: int = 0) -> ToolCall:
@@ -188,7 +225,8 @@ def call_from(event: str, data: Mapping[str, Any], at: datetime | None, order: i
     outcome: CallOutcome = "running" if not ends else "failed" if failed else "ok"
     texts = [value if isinstance(value := data.get(key), str) else "" for key in _TEXTS]
     call_id, name, kind, program, hashed, via, item, after, shown, words, result = texts
-    files, check, told = data.get("files"), data.get("check"), data.get("check_outcome")
+    files, check = data.get("files"), data.get("check")
+    told = None if "check_of" in data else data.get("check_outcome")
     named = cast("Sequence[Any]", files) if isinstance(files, list | tuple) else ()
     return ToolCall(
         id=call_id,
@@ -210,6 +248,7 @@ def call_from(event: str, data: Mapping[str, Any], at: datetime | None, order: i
         preview=shown,
         words=words,
         result=result,
+        background=_text(data, "background"),
     )
 
 
@@ -240,39 +279,17 @@ def fingerprint(arguments: Any, secrets: re.Pattern[str] | None = None) -> str:
     return blake2b(text.encode(), digest_size=8).hexdigest()
 
 
-def command_line(arguments: Any) -> str | Sequence[str] | None:
-    """The line that a shell tool is to run, or its words as Codex sends them."""
-    if isinstance(arguments, str):
-        return arguments
-    if not isinstance(arguments, Mapping):
-        return None
-    fields = cast("Mapping[Any, Any]", arguments)
-    for key in _LINES:
-        value = fields.get(key)
-        if isinstance(value, str):
-            return value
-        if isinstance(value, list):
-            words = cast("list[Any]", value)[:1000]
-            return [word for word in words if isinstance(word, str)]
-    return None
-
-
 def _action(arguments: Any) -> Any:
-    """Return the action of a shell tool: OpenAI's `local_shell` has it as an object within its arguments."""
-    fields = cast("Mapping[Any, Any]", arguments if isinstance(arguments, Mapping) else {})
-    is_action = isinstance(fields.get("action"), Mapping) and not any(key in fields for key in _LINES)
-    return fields["action"] if is_action else cast("Any", arguments)
+    """Return the action of a shell tool: OpenAI's tools have it as an object within their arguments."""
+    action = cast("Mapping[Any, Any]", arguments).get("action") if isinstance(arguments, Mapping) else None
+    return cast("Any", action if isinstance(action, Mapping) else arguments)
 
 
-def _looked_at(arguments: Any, watch: Watch) -> CommandAnalysis | None:
-    line = command_line(arguments)
-    if line is None:
-        return None
+def _analyse(line: str | list[str], arguments: Any, watch: Watch) -> CommandAnalysis:
     seen = analyse_command(line, watch.patterns)
-    if seen.check is not None and isinstance(arguments, Mapping):
-        fields = cast("Mapping[Any, Any]", arguments)
-        if any(fields.get(key) is True for key in _BEHIND):
-            return seen._replace(check=replace(seen.check, zero_counts=False, failure_counts=False, echo=None))
+    fields = cast("Mapping[Any, Any]", arguments if isinstance(arguments, Mapping) else {})
+    if seen.check is not None and any(fields.get(key) is True for key in _BEHIND):
+        return seen._replace(check=replace(seen.check, is_detached=True))
     return seen
 
 
@@ -282,38 +299,40 @@ def _may_say_no(call: ToolCall) -> bool:
     return call.program in _MAY_SAY_NO
 
 
-def _check_data(check: CommandCheck) -> dict[str, Any]:
+def describe_check(check: CheckedLine) -> dict[str, Any]:
+    """Return a check as events show it: its name, family and scope."""
     data: dict[str, Any] = {"name": _short(check.name), "family": check.family}
-    if check.echo is not None:
-        data["echo"] = check.echo
-    return data | {
-        key: True
-        for key, given in (
-            ("zero_hides", not check.zero_counts),
-            ("failure_hides", not check.failure_counts),
-            ("silent", check.silent),
-            ("several", check.several),
-        )
-        if given
-    }
+    return data | ({"scope": [_shown(path) for path in check.scope]} if check.scope else {})
 
 
-def _check_from(data: Any) -> CommandCheck | None:
-    if not isinstance(data, Mapping):
+def _check_data(check: CheckedLine, watch: Watch) -> dict[str, Any]:
+    """Return a check as its start shows it, with what is needed to judge its end. It holds no secrets.
+
+    Texts that the line prints are kept where previews are, and none that a secret is taken out of.
+    """
+    echoes = check.table.echoes if watch.previews else ()
+    kept = tuple(text if redact(text, watch.secrets) == text else "" for text in echoes)
+    checks = tuple(_without_secrets(one, watch) for one in check.checks[:_MOST_CHECKS])
+    clean_check = replace(check, checks=checks, table=replace(check.table, echoes=kept))
+    return describe_check(clean_check) | {"line": json.loads(encode(clean_check))}
+
+
+def _without_secrets(check: Check, watch: Watch) -> Check:
+    return replace(
+        check,
+        name=_plain(check.name, watch),
+        program=_plain(check.program, watch),
+        scope=tuple(_shown(redact(path, watch.secrets)) for path in check.scope),
+        folder=_shown(redact(check.folder, watch.secrets)),
+    )
+
+
+def _check_from(data: Any) -> CheckedLine | None:
+    line = cast("Mapping[str, Any]", data).get("line") if isinstance(data, Mapping) else None
+    try:
+        return convert(line, CheckedLine)
+    except ValidationError:
         return None
-    fields = cast("Mapping[str, Any]", data)
-    for family in FAMILIES:
-        if family == fields.get("family"):
-            return CommandCheck(
-                _text(fields, "name"),
-                family,
-                zero_counts=fields.get("zero_hides") is not True,
-                failure_counts=fields.get("failure_hides") is not True,
-                silent=fields.get("silent") is True,
-                several=fields.get("several") is True,
-                echo=_text(fields, "echo") if "echo" in fields else None,
-            )
-    return None
 
 
 def _text(data: Mapping[str, Any], key: str) -> str:

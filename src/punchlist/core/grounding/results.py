@@ -53,8 +53,10 @@ _UNFINISHED: Final = frozenset({"running", "in_progress", "pending", "started", 
 """Meanings of the `status` of a result."""
 
 _BROKEN_OFF: Final = ("interrupted", "timed_out", "timedOut", "aborted", "cancelled", "killed")
-_BEHIND: Final = ("backgroundTaskId", "background_task_id", "shellId", "bash_id")
-_OF_HOSTS: Final = ("stdout", "isError", *_BEHIND)
+_BEHIND: Final = ("backgroundTaskId", "background_task_id", "shellId", "shell_id", "bash_id", "session_id", "sessionId")
+"""Names under which a result, or the arguments of a call that reads its output, have a background command."""
+
+_OF_HOSTS: Final = ("stdout", "isError", *_BEHIND[:5])
 """Names that make a JSON text the answer of a host, as an exit code does that is called so."""
 
 _DEEPEST: Final = 4
@@ -65,7 +67,7 @@ _EDGE: Final = 600
 _SHOWING: Final = frozenset({"shell", "read"})
 """Kinds of tools that show what others wrote."""
 
-_LONGEST_JSON: Final = 262_144
+_LONGEST_JSON: Final = 4_194_304
 _EXIT: Final = r"""(?mix) ^[\[(<\s]{0,4} (?: error:\ )? (?:
       exit[ _](?:code|status)\W{1,4} (?:was\ |of\ )? (?P<first>-?\d{1,4})\b
     | (?:the\ )?(?:command|process)\ (?:completed|exited|failed|finished|ended|terminated)(?:\ \w+)?
@@ -86,13 +88,24 @@ _REFUSED: Final = (
 """Beginnings of texts that tell of a call which never ran."""
 
 
+_LEFT_RUNNING: Final = (
+    r"(?i)\b(?:running|started|moved|continues) (?:in|to|with)(?: the)? (?:background|session)\b[^\n]{0,40}?"
+    r"\b(?:id|pid)\b\W{0,3}([\w-]{1,64})"
+)
+"""`Command running in background with ID: bash_1`, `Process running with session ID 4711`."""
+
+
 class Result(NamedTuple):
-    """`failed` is None where nothing says how the call went. `runs_on`: what it began goes on in the background."""
+    """`failed` is None where nothing says how the call went. `runs_on`: what it began goes on in the background.
+
+    `background` is the id under which its output can be read later.
+    """
 
     text: str
     exit_code: int | None
     failed: bool | None
     runs_on: bool = False
+    background: str = ""
 
 
 def read_result(result: Any, is_error: bool | None = None, *, coded: bool = False, kind: str = "") -> Result:
@@ -104,19 +117,41 @@ def read_result(result: Any, is_error: bool | None = None, *, coded: bool = Fals
     """
     value = _decoded(result)
     is_text = isinstance(value, str)
-    text = (value if is_text else _text(value, 0))[-WINDOW:]
+    whole = value if is_text else _text(value, 0) or (result if isinstance(result, str) else "")
+    text = whole[-WINDOW:]
     if coded and isinstance(result, str):
         return Result(text, None, is_error)
     if is_error is False and not is_text and isinstance(result, str) and kind in _SHOWING:
         is_text = not _is_of_host(value)
     code = None if is_text else _code(value, 0)
     if code is None and isinstance(result, str) and not (kind == "read" and is_error is False):
-        code = _written_code(text)
-    said = None if is_text else _said(value)
-    if is_error or (code is not None and code != 0) or said is False or text.startswith(_REFUSED):
+        code = _written_code(whole)  # some hosts write it first, before what is cut off here
+    said = None if is_text else False if _has_timed_out(value) else _said(value)
+    if is_error or (code is not None and code != 0) or said is False or whole.startswith(_REFUSED):
         return Result(text, code, failed=True)
     told = is_error is not None or code is not None or said is True
-    return Result(text, code, False if told else None, runs_on=not is_text and code is None and _runs_on(value))
+    background = _find_background(value, whole) if code is None else ""
+    runs_on = bool(background) or (not is_text and code is None and _runs_on(value))
+    return Result(text, code, False if told else None, runs_on, background)
+
+
+def background_id(arguments: Any) -> str:
+    """Return the id of the background command whose output a call asks for, as its arguments have it."""
+    if not isinstance(arguments, Mapping):
+        return ""
+    fields = cast("Mapping[Any, Any]", arguments)
+    given = (fields.get(name) for name in (*_BEHIND, "task_id", "taskId", "pid"))
+    return next((str(one)[:64] for one in given if isinstance(one, str | int) and one is not True and one), "")
+
+
+def _find_background(value: Any, text: str) -> str:
+    if isinstance(value, Mapping):
+        fields = cast("Mapping[Any, Any]", value)
+        given = next((one for name in _BEHIND if isinstance(one := fields.get(name), str | int) and one), "")
+        if given:
+            return str(given)[:64]
+    found = _compiled(_LEFT_RUNNING).search(text[:200])
+    return "" if found is None else found[1]
 
 
 def exit_code_of(value: Any) -> int | None:
@@ -156,7 +191,11 @@ def _text(value: Any, depth: int) -> str:
 
 
 def _code(value: Any, depth: int, *, strict: bool = False) -> int | None:
-    """The exit code in an object; `strict`: only under a name that nothing else has."""
+    """The exit code in an object; `strict`: only under a name that nothing else has. Of several the first failure."""
+    if isinstance(value, list) and depth < _DEEPEST:
+        parts = cast("list[Any]", value)[-_MOST_PARTS:]
+        codes = [code for part in parts if (code := _code(part, depth + 1, strict=strict)) is not None]
+        return next((code for code in codes if code != 0), codes[0] if codes else None)
     if not isinstance(value, Mapping) or depth == _DEEPEST:
         return None
     fields = cast("Mapping[Any, Any]", value)
@@ -166,7 +205,7 @@ def _code(value: Any, depth: int, *, strict: bool = False) -> int | None:
             continue
         if not (name == "code" and (isinstance(fields[name], str) or code in _OF_HTTP)):  # a text may be any
             return code
-    for name in ("metadata", "result", "details", "output"):
+    for name in ("metadata", "result", "details", "output", "outcome"):
         code = _code(fields.get(name), depth + 1, strict=strict)
         if code is not None:
             return code
@@ -210,6 +249,15 @@ def _said(value: Any) -> bool | None:
         return False
     well = _has(fields, ("success", "ok"), flag=True) or _has(fields, ("isError", "is_error"), flag=False)
     return True if well or status in _SUCCESSES else None
+
+
+def _has_timed_out(value: Any) -> bool:
+    """True if a part of the answer of OpenAI's `shell` tool says so."""
+    parts = cast("Mapping[Any, Any]", value).get("output") if isinstance(value, Mapping) else value
+    if not isinstance(parts, list):
+        return False
+    outcomes = (part.get("outcome") for part in cast("list[Any]", parts)[-_MOST_PARTS:] if isinstance(part, dict))
+    return any(isinstance(one, dict) and cast("dict[Any, Any]", one).get("type") == "timeout" for one in outcomes)
 
 
 def _runs_on(value: Any) -> bool:

@@ -142,16 +142,16 @@ class _Count:
         self._saw(begun or at, at)
         if begun is not None and at.at > begun.at:  # a clock that was set back counts nothing
             self.spans.append((begun.at, at.at))
-        if call.check is not None:
-            name, family = call.check.name, call.check.family
-            self._add_check(CheckSeen(at, outcome or "unknown", begun or at, name, family, call.id))
+        check = None if call.check is None or call.check.family == "probe" else call.check  # a probe proves too little
+        if check is not None:
+            self._add_check(CheckSeen(at, outcome or "unknown", begun or at, check.name, check.family, call.id))
         if call.changes and has_effect:
             self.last_change = latest(self.last_change, at)
         if call.is_talk:
             return
         end = End(at, failed)
         self.last_end = latest(self.last_end, end)
-        proves_nothing = outcome == "unknown" if call.check is not None else not _only_looks(call)
+        proves_nothing = outcome == "unknown" if check is not None else not _only_looks(call)
         if proves_nothing:
             self.ends[call.signature] = max(self.ends.get(call.signature, end), end)
 
@@ -189,7 +189,8 @@ class _Count:
 
 def _only_looks(call: ToolCall) -> bool:
     """True if a call only looks at something: its failure says nothing of the work, and its success heals nothing."""
-    return call.kind == "read" or (call.kind == "shell" and not call.changes and call.program != "git")
+    looks = call.kind == "shell" and not call.changes and call.check is None and call.program != "git"
+    return call.kind == "read" or looks
 
 
 def combined(own: Tally, others: Iterable[Tally], *, as_children: bool = False) -> Tally:

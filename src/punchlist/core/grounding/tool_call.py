@@ -14,7 +14,7 @@ from typing import Final, Literal, NamedTuple
 
 from msgspec import Struct
 
-from punchlist.core.checks import CommandCheck, Outcome
+from punchlist.core.checks import CheckedLine, Outcome
 
 CallOutcome = Literal["running", "abandoned", "ok", "failed"]
 _RANK: Final[dict[CallOutcome, int]] = {"running": 0, "abandoned": 1, "ok": 2, "failed": 3}
@@ -84,7 +84,8 @@ class ToolCall(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     `changes` says that it may have changed the work with no check behind; `program` is what a shell line runs. `words`
     are short hashes of what it is known again by, where the preview does not hold it. `told` is what its end said, to
-    whoever might know only later that it was a check.
+    whoever might know only later that it was a check. `background` is the id under which a host gives the output of
+    what it left running.
     """
 
     id: str
@@ -100,12 +101,13 @@ class ToolCall(Struct, frozen=True, kw_only=True, omit_defaults=True):
     outcome: CallOutcome = "running"
     files: tuple[str, ...] = ()
     changes: bool = False
-    check: CommandCheck | None = None
+    check: CheckedLine | None = None
     check_outcome: Outcome | None = None
     told: Outcome | None = None
     preview: str = ""
     result: str = ""
     words: str = ""
+    background: str = ""
 
     @property
     def is_open(self) -> bool:
@@ -152,6 +154,7 @@ def joined(one: ToolCall, other: ToolCall) -> ToolCall:
         told=told,
         preview=opened.preview or later.preview,
         words=opened.words or later.words,
+        background=one.background or other.background,
         result=ended.result or min(one.result, other.result) or max(one.result, other.result),
     )
 

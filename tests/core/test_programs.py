@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from punchlist.guidance.shell import reads_only
+from punchlist.core.shell.programs import effect_of_line
 from tests.sizes import size
 from tests.text.hostile import seeded
 
@@ -230,12 +230,12 @@ frobnicate
 
 @pytest.mark.parametrize("line", READS)
 def test_a_command_that_only_reads_is_known(line: str) -> None:
-    assert reads_only(line)
+    assert effect_of_line(line) == "reads"
 
 
 @pytest.mark.parametrize("line", CHANGES, ids=ascii)
 def test_a_command_that_changes_or_is_not_known_is_not_taken_for_reading(line: str) -> None:
-    assert not reads_only(line)
+    assert effect_of_line(line) != "reads"
 
 
 PIECES = [
@@ -253,7 +253,7 @@ def test_what_is_judged_to_read_leaves_a_real_folder_as_it_was(tmp_path: Path) -
     wanted, run = size(150, 15_000), 0
     for seed, rng in seeded(100 * wanted):
         line = " ".join(rng.choices(PIECES, k=rng.randrange(1, 7)))
-        if not reads_only(line):
+        if effect_of_line(line) != "reads":
             continue
         _fill(tmp_path)
         _run(line, tmp_path)
@@ -282,13 +282,13 @@ def _contents(folder: Path) -> dict[str, str]:
 
 @given(st.lists(st.sampled_from(PIECES) | st.text(max_size=8), max_size=12).map("".join))
 def test_every_line_is_judged_and_none_raises(line: str) -> None:
-    assert reads_only(line) in (True, False)
+    assert effect_of_line(line) in ("reads", "records", "changes")
 
 
 @given(st.lists(st.sampled_from(PIECES), min_size=1, max_size=5).map(" ".join))
 def test_what_follows_a_change_does_not_undo_it(line: str) -> None:
-    assert not reads_only(f"rm a; {line}")
-    assert not reads_only(f"rm a\n{line}")
+    assert effect_of_line(f"rm a; {line}") != "reads"
+    assert effect_of_line(f"rm a\n{line}") != "reads"
 
 
 @pytest.mark.parametrize(
@@ -311,4 +311,4 @@ def test_what_follows_a_change_does_not_undo_it(line: str) -> None:
     ids=lambda line: ascii(line)[:20],
 )
 def test_a_bomb_is_judged_in_no_time(line: str) -> None:
-    assert reads_only(line) in (True, False)
+    assert effect_of_line(line) in ("reads", "records", "changes")

@@ -1,0 +1,1 @@
+"""Judge shell lines: what they really run, what that changes, and what their exit status says."""

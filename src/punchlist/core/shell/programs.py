@@ -1,0 +1,409 @@
+"""Judge what commands do to the files of a project: they read, they record, or they change.
+
+`reads`: known to write no file, run no other program and change nothing elsewhere. `records`: writes, but nothing that
+a check would look at (a commit, a push, an install, a file in a temporary folder). `changes`: everything else. What is
+not known changes. Plan mode lets only `reads` pass; grades look for `changes`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final, Literal
+
+from punchlist.core.shell.wrappers import SHELLS, expand, program, word_set
+from punchlist.text.shell import Command, CommandList, Group, Node, Pipeline, Redirect
+
+Effect = Literal["reads", "records", "changes"]
+_SYSTEM_FOLDERS: Final = frozenset({"/bin", "/usr/bin", "/usr/local/bin", "/opt/homebrew/bin", "/sbin", "/usr/sbin"})
+_NOWHERE: Final = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "-"})
+_TEMPORARY: Final = re.compile(r"(?:/tmp|/var/tmp|/private/tmp|\$\{?TMPDIR\}?|\$\(mktemp.*)(?:/|$)")
+PROSE: Final = re.compile(
+    r"\.(?:md|rst|txt|adoc|log)$|(?:^|/)(?:(?:changelog|readme|license)[^/]*|logs?)$",
+    re.IGNORECASE,
+)
+"""Files that no check looks at."""
+
+HTTP_CLIENTS: Final = word_set("curl wget http https xh")
+
+_HARMLESS_VARIABLES: Final = re.compile(
+    r"(?:LC_\w+|LANG|LANGUAGE|TZ|COLUMNS|LINES|TERM|NO_COLOR|FORCE_COLOR|CLICOLOR\w*|PYTHONUNBUFFERED)=.*"
+    r"|(?:PAGER|GIT_PAGER|MANPAGER)=cat",
+    re.DOTALL,
+)
+
+
+_READS: Final = word_set(
+    """
+    : [ [[ b2sum base32 basename bzcat cal cat cd cksum cmp column comm cut df diff dir dirname
+    dirs du echo egrep exa expand expr eza false fgrep fmt fold free getconf getent grep groups head hexdump id join
+    jq last locale ls lsblk lscpu md5sum netstat nl nproc od paste pgrep popd printenv ps pushd pwd
+    readlink realpath rev seq set sha1sum sha224sum sha256sum sha384sum sha512sum sleep stat strings sum tac tail
+    test tr true tty type uname unexpand uptime users w wc whatis whereis which who whoami xzcat xzgrep zcat zgrep
+    """
+)
+"""Nothing that these can be given writes a file, runs a command or asks the network to change something."""
+
+_RECORDS: Final = word_set(
+    """
+    exit return export unset alias shift trap ulimit umask local read wait top lsof ping dig nslookup host bc man help
+    history jobs locate more less cloc tokei scc mkdir kill pkill killall pip3 pip apt apt-get brew yum dnf apk conda
+    nvm pyenv rbenv corepack env declare typeset readonly hash shopt less clear time disown history
+    """
+)
+"""These write nothing that a check looks at, or only packages and processes."""
+
+_READ_VERBS: Final[Mapping[str, frozenset[str]]] = {
+    "docker": word_set("ps images logs inspect version info top stats port diff history search")
+    | {"container ls", "image ls", "volume ls", "network ls", "compose ps", "compose logs"},
+    "kubectl": word_set("get describe logs version explain top api-resources api-versions cluster-info"),
+    "gh": frozenset(
+        f"{thing} {verb}"
+        for thing in ("pr", "issue", "run", "repo", "release", "workflow")
+        for verb in ("view", "list")
+    )
+    | {
+        "pr diff",
+        "pr status",
+        "pr checks",
+        "issue status",
+        "auth status",
+        "search code",
+        "search issues",
+        "search prs",
+    },
+    "npm": word_set("ls list view outdated root prefix"),
+    **dict.fromkeys(("pip", "pip3"), word_set("list show freeze check")),
+    "uv": frozenset({"pip list", "pip show", "pip freeze", "pip tree", "pip check", "version", "python list"}),
+    "cargo": word_set("tree search"),
+    "go": word_set("version doc"),
+    "systemctl": word_set("status list-units list-unit-files is-active is-enabled is-failed show cat"),
+    "brew": word_set("list info search"),
+    "apt": word_set("list show search"),
+    "dpkg": word_set("-l -L -s -S --list --status"),
+}
+"""Programs with the verbs that read, one word or two, which have to come first."""
+
+_RECORD_VERBS: Final[Mapping[str, frozenset[str]]] = {
+    "git": word_set(
+        "add commit push fetch tag branch remote grep ls-remote reflog worktree notes format-patch archive bundle var "
+        "help fsck gc stash-list init"
+    ),
+    "jj": word_set("status st log diff show commit describe git"),
+    "docker": word_set("push tag pull start stop restart kill rm rmi login exec compose"),
+    "docker-compose": word_set("up down start stop restart ps logs pull"),
+    "kubectl": word_set("port-forward"),
+    "npm": word_set("install i ci add why explain whoami pack audit cache config"),
+    "pnpm": word_set("install i add ls list why outdated"),
+    "yarn": word_set("install add list why info"),
+    "bun": word_set("install add"),
+    "uv": word_set("sync tree export lock add pip venv python tool"),
+    "poetry": word_set("install lock add show env"),
+    "cargo": word_set("metadata version locate-project fetch install add"),
+    "go": word_set("list env mod get"),
+    "terraform": word_set("show output providers version graph init"),
+    "helm": word_set("list status history get version"),
+    "gh": word_set("pr issue run api search auth browse status release repo"),
+    "glab": word_set("mr issue ci api auth"),
+    "systemctl": word_set("start stop restart reload"),
+}
+
+_WRITING_VERBS: Final = word_set("checkout fix")
+"""`gh pr checkout`, `npm audit fix`."""
+
+_VERSIONED: Final = word_set(
+    """
+    bun cargo clang cmake deno docker gcc gh git go gradle java javac kubectl make mvn node npm npx perl php pip pip3
+    pnpm poetry psql pytest python python3 ruby ruff rustc rustup sqlite3 terraform tsc uv yarn
+    """
+)
+"""Programs that may be asked for their version or help, and for nothing else."""
+
+_ENVIRONMENT_SCRIPTS: Final = word_set(
+    "activate activate.fish activate.csh .bashrc .bash_profile .profile .zshrc .env env .envrc nvm.sh sdkman-init.sh "
+    "asdf.sh conda.sh"
+)
+
+_NOT_VOUCHED_FOR: Final = re.compile(
+    r"\0|\$\(\(|\$\[|\$\{(?!\w+\})|(?:^|\s)#|\beval\b|\bsudo\s+-(?!n\b|-non)|\bfor\s+(?:PATH|IFS|LD_\w+|\w+ENV)\b"
+)
+"""Forms that are followed for grades, but that differ between shells or could do more than they show."""
+
+
+def effect_of_line(line: str | Sequence[str]) -> Effect:
+    """Return the strongest effect of the commands of a line, or of the words of one command. Never raises."""
+    if not isinstance(line, str) and not _is_one_command(line):
+        return "changes"
+    tree = expand(line)
+    if tree.is_cut or not tree.entries:
+        return "changes"
+    text = line if isinstance(line, str) else " ".join(line)
+    least: Effect = "reads" if _NOT_VOUCHED_FOR.search(text) is None else "records"
+    return _strongest([least, _effect_of_list(tree)])
+
+
+def is_temporary(path: str) -> bool:
+    """True for a path in a folder for temporary files."""
+    return _TEMPORARY.match(path) is not None
+
+
+def _is_one_command(words: Sequence[str]) -> bool:
+    """True unless a word holds lines of a script. The script of a shell, after `-c`, may."""
+    is_shell = bool(words) and program(words) in SHELLS
+    return is_shell or not any(char.isspace() for word in words for char in word)
+
+
+def _strongest(effects: Iterable[Effect]) -> Effect:
+    given = set(effects)
+    return "changes" if "changes" in given else "records" if "records" in given else "reads"
+
+
+def _effect_of_list(tree: CommandList) -> Effect:
+    return "changes" if tree.is_cut else _strongest(_effect_of_node(entry.node) for entry in tree.entries)
+
+
+def _effect_of_node(node: Node) -> Effect:
+    match node:
+        case Command():
+            return effect_of(node)
+        case Pipeline():
+            return _strongest(map(_effect_of_node, node.parts))
+        case Group():
+            return _strongest([*map(_effect_of_list, node.lists), *map(_effect_of_redirect, node.redirects)])
+
+
+def effect_of(command: Command) -> Effect:
+    """Return what a simple command does."""
+    effects: list[Effect] = [_effect_of_redirect(one) for one in command.redirects]
+    effects.extend(map(_effect_of_list, command.substitutions))
+    if command.substitutions or not all(map(_HARMLESS_VARIABLES.fullmatch, command.assignments)):
+        effects.append("records")  # what a substitution gives could be an option
+    effects.append(_effect_of_words(command))
+    return _strongest(effects)
+
+
+def writes_file(command: Command) -> bool:
+    """True if the output of a command goes to a file."""
+    return any(">" in one.operator and _effect_of_redirect(one) != "reads" for one in command.redirects)
+
+
+def _effect_of_redirect(redirect: Redirect) -> Effect:
+    operator, target = redirect.operator.lstrip("0123456789"), redirect.target
+    if operator in ("<<", "<<-", "<<<"):
+        return "records"  # its text may hold anything; nothing is written
+    if ">" not in operator or target in _NOWHERE or (operator.endswith("&") and target.isdecimal()):
+        return "reads"
+    return "records" if is_temporary(target) or PROSE.search(target) else "changes"
+
+
+def _effect_of_words(command: Command) -> Effect:
+    words, name = command.words, program(command.words)
+    if not words or (len(words) == 1 and re.fullmatch(r"[A-Za-z_]\w*\+?=.*", words[0], re.DOTALL)):
+        return "records" if words and not _HARMLESS_VARIABLES.fullmatch(words[0]) else "reads"
+    folder = words[0].rpartition("/")[0]
+    args = list(words[1:])
+    if folder and folder not in _SYSTEM_FOLDERS:
+        return "changes"
+    if name in _READS:
+        return "reads"
+    if not command.has_unknown and _reads(name, args):
+        return "reads"
+    return "records" if _records(name, args) else "changes"
+
+
+def _reads(name: str, args: list[str]) -> bool:
+    if name in _VERSIONED and args in (["--version"], ["-V"], ["--help"], ["version"]):
+        return True
+    verbs = _READ_VERBS.get(name)
+    if verbs is not None:
+        has_log = any(arg.startswith("--log") for arg in args)
+        return bool(args) and not has_log and (args[0] in verbs or " ".join(args[:2]) in verbs)
+    form = _FORMS.get(name)
+    return form is not None and form(args)
+
+
+def _records(name: str, args: list[str]) -> bool:
+    if name in _RECORDS:
+        return True
+    if name in ("source", "."):
+        return bool(args) and args[0].rpartition("/")[2] in _ENVIRONMENT_SCRIPTS
+    if name in ("rm", "cp", "mv", "touch", "tee", "ln", "rmdir", "tar", "unzip", "chmod"):
+        operands = [arg for arg in args if not arg.startswith("-")]
+        written = operands if name in ("rm", "touch", "tee", "rmdir", "chmod") else operands[-1:]
+        return bool(written) and all(is_temporary(path) or PROSE.search(path) for path in written)
+    if name in HTTP_CLIENTS:
+        return not any(re.fullmatch(r"-[a-zA-Z]*[oO]|--(?:output|remote-name)(?:=.*)?", arg) for arg in args)
+    if name in ("awk", "gawk", "mawk"):
+        return not any(re.search(r"print[^;}]*>|system|\||-i\b", arg) for arg in args)
+    if name in _FORMS:
+        return name == "git" and _git_verb(args) in _RECORD_VERBS["git"] and args[:2] != ["stash", "pop"]
+    verbs = _RECORD_VERBS.get(name)
+    return verbs is not None and bool(args) and _git_verb(args) in verbs and _WRITING_VERBS.isdisjoint(args[1:3])
+
+
+def _git_verb(args: Sequence[str]) -> str:
+    """Return the verb of a program whose options may come first, with a value for the few that take one."""
+    at = 0
+    while at < len(args) and args[at].startswith("-"):
+        at += 2 if args[at] in ("-C", "-c", "--git-dir", "--work-tree") else 1
+    verb = args[at] if at < len(args) else ""
+    return "stash-list" if verb == "stash" and list(args[at + 1 : at + 2]) in (["list"], ["show"]) else verb
+
+
+# Programs that read in some forms and write in others: a function of the arguments each.
+
+
+def _without(*writing: str, short: str = "") -> Callable[[list[str]], bool]:
+    """Accept all forms but those with an option that writes: a long one, or its beginning, or a short letter."""
+
+    def accept(args: list[str]) -> bool:
+        for arg in args:
+            if arg.startswith("--"):
+                name = arg.partition("=")[0]
+                if len(name) > 2 and any(one.startswith(name) or name.startswith(one) for one in writing):
+                    return False
+            elif arg.startswith("-") and any(letter in arg for letter in short):
+                return False
+        return True
+
+    return accept
+
+
+_FINDS: Final = word_set("-delete -exec -execdir -ok -okdir -fprint -fprint0 -fprintf -fls")
+_SED_OPTIONS: Final = re.compile(r"-[nErsuz]+|--quiet|--silent|--regexp-extended|--posix|--null-data|--separate")
+_SED_SCRIPT: Final = re.compile(r"-[nErsuz]*e")
+_SED_WHERE: Final = r"(?:\d+|\$|/(?:[^/\\\n]|\\.)*/)"
+_SED_STEP: Final = re.compile(
+    rf"\s*(?:{_SED_WHERE}(?:,\s*(?:\+?\d+|{_SED_WHERE}))?)?\s*!?\s*"
+    r"(?:[pdq=lnNgGhHxD]|s([/|#,@!])(?:(?!\1)[^\\\n]|\\.)*\1(?:(?!\1)[^\\\n]|\\.)*\1[gpI\d]*)\s*(?:;|\n|$)"
+)
+_AWK_WRITES: Final = re.compile(r"[>|@]|system|getline|close")
+_AWK_OPTIONS: Final = re.compile(r"-F.*|-v.+")
+
+
+def _reads_sed(args: list[str]) -> bool:
+    scripts: list[str] = []
+    at = 0
+    while at < len(args):
+        arg = args[at]
+        if _SED_SCRIPT.fullmatch(arg) is not None or arg == "--expression":
+            at += 1
+            if at == len(args):
+                return False
+            scripts.append(args[at])
+        elif arg.startswith("-") and arg != "-":
+            if _SED_OPTIONS.fullmatch(arg) is None:
+                return False
+        elif not scripts:
+            scripts.append(arg)
+        at += 1
+    return bool(scripts) and all(_reads_sed_script(script) for script in scripts)
+
+
+def _reads_sed_script(script: str) -> bool:
+    """True for a script that prints, deletes and replaces; `w`, `e` and the rest are not read."""
+    at = 0
+    while at < len(script):
+        step = _SED_STEP.match(script, at)
+        if step is None or step.end() == at:
+            return False
+        at = step.end()
+    return True
+
+
+def _reads_awk(args: list[str]) -> bool:
+    for arg in args:
+        if arg.startswith("-") and arg not in ("-", "-v") and _AWK_OPTIONS.fullmatch(arg) is None:
+            return False
+    return not any(_AWK_WRITES.search(arg) for arg in args)
+
+
+def _count_operands(args: list[str]) -> int:
+    return sum(not arg.startswith("-") for arg in args)
+
+
+_GIT_READS: Final = word_set(
+    "status log diff show rev-parse ls-files ls-tree blame annotate describe shortlog cat-file rev-list name-rev "
+    "merge-base show-ref for-each-ref count-objects diff-tree diff-index diff-files whatchanged cherry version "
+    "check-ignore check-attr range-diff show-branch"
+)
+_GIT_LISTS: Final[Mapping[str, frozenset[str]]] = {
+    "stash": word_set("list show"),
+    "remote": word_set("get-url"),
+    "worktree": word_set("list"),
+    "submodule": word_set("status"),
+    "notes": word_set("list show"),
+    "reflog": word_set("show"),
+    "bisect": word_set("log"),
+    "config": word_set("--get --get-all --get-regexp --list -l get list"),
+}
+_GIT_ALONE: Final = ("remote", "remote -v", "remote --verbose", "reflog")
+_BRANCH_LISTS: Final = re.compile(r"--list|-l|--(?:no-)?(?:contains|merged)(?:=.*)?|--points-at.*")
+_BRANCH_SHOWS: Final = re.compile(
+    r"-[arvn\d]+|--all|--remotes|--verbose|--show-current|--(?:sort|format|column|color)(?:=.*)?|--no-\w+"
+)
+_git_writes_nothing = _without("--output", "--open-files-in-pager", "--exec")
+
+
+def _reads_git(args: list[str]) -> bool:
+    """True if `git` with these arguments only reads. `-c` could name a program to run, so it does not."""
+    at = 0
+    while at < len(args) and args[at].startswith("-"):
+        if args[at] in ("-C", "--git-dir", "--work-tree"):
+            at += 2
+        elif args[at] in ("--no-pager", "-P", "--literal-pathspecs", "--no-optional-locks"):
+            at += 1
+        else:
+            return args[at:] in (["--version"], ["--help"])
+    if at >= len(args):
+        return False
+    verb, rest = args[at], args[at + 1 :]
+    if not _git_writes_nothing(rest):
+        return False
+    if verb in _GIT_READS:
+        return True
+    if verb == "grep":
+        return not any(arg.startswith("-O") for arg in rest)
+    if verb in ("branch", "tag"):
+        lists = any(_BRANCH_LISTS.fullmatch(arg) for arg in rest)
+        options = [arg for arg in rest if arg.startswith("-")]
+        shows = all(_BRANCH_LISTS.fullmatch(arg) or _BRANCH_SHOWS.fullmatch(arg) for arg in options)
+        return shows and (lists or len(options) == len(rest))
+    known = _GIT_LISTS.get(verb)
+    return " ".join(args[at:]) in _GIT_ALONE or (known is not None and bool(rest) and rest[0] in known)
+
+
+_FORMS: Final[Mapping[str, Callable[[list[str]], bool]]] = {
+    "find": _FINDS.isdisjoint,
+    **dict.fromkeys(("fd", "fdfind"), _without("--exec", "--exec-batch", short="xX")),
+    "rg": _without("--pre", "--hostname-bin"),
+    "sed": _reads_sed,
+    **dict.fromkeys(("awk", "gawk", "mawk"), _reads_awk),
+    "sort": _without("--output", "--compress-program", "--temporary-directory", short="oT"),
+    "printf": lambda args: _without(short="v")(args[:1]),
+    "base64": _without("--output", short="o"),
+    "ss": _without("--kill", short="K"),
+    "lsof": _without(short="D"),
+    "bat": lambda args: args[:1] != ["cache"] and _without("--pager")(args),
+    "ag": _without("--pager"),
+    "ack": _without("--pager", "--output"),
+    "uniq": lambda args: _count_operands(args) <= 1,
+    "xxd": lambda args: _count_operands(args) <= 1 and _without(short="r")(args),
+    "tree": _without("--output", short="oR"),
+    "file": _without("--compile", short="C"),
+    "date": lambda args: _without("--set", short="s")(args) and not any(arg.isdecimal() for arg in args),
+    "hostname": lambda args: not _count_operands(args) and _without("--file", short="Fb")(args),
+    "yq": _without("--inplace", "--in-place", "--split-exp", short="is"),
+    "tar": lambda args: (
+        bool(args)
+        and re.fullmatch(r"-?t[vzjJf]*|-[vzjJ]*t[vzjJf]*", args[0]) is not None
+        and not any(arg.startswith("-") for arg in args[1:])
+    ),
+    "unzip": lambda args: args[:1] in (["-l"], ["-Z"], ["-v"]),
+    "journalctl": _without(
+        "--vacuum", "--rotate", "--flush", "--sync", "--update-catalog", "--setup-keys", "--cursor-file"
+    ),
+    "git": _reads_git,
+    "env": lambda args: not args,
+    "command": lambda args: args[:1] in (["-v"], ["-V"]),
+}

@@ -1,0 +1,297 @@
+"""Find what a command line really runs: `timeout 60 uv run pytest` runs `pytest`, `bash -c "…"` runs its script.
+
+A wrapper that is not in the table stays as it is, so what it runs is not seen.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+from msgspec.structs import replace
+
+from punchlist.text.shell import Command, CommandList, Entry, Group, Node, Pipeline, parse
+
+_DEEPEST: Final = 6
+"""Wrappers around a command, and shells within shells, that are looked through."""
+
+
+class Wrapper(NamedTuple):
+    """A command that runs another: its options with a value, and how many operands come before that other one."""
+
+    valued: frozenset[str] = frozenset()
+    operands: int = 0
+
+
+def _wraps(valued: str = "", operands: int = 0) -> Wrapper:
+    return Wrapper(frozenset(valued.split()), operands)
+
+
+_UV: Final = _wraps(
+    "--with --with-requirements --with-editable --extra --no-extra --group --no-group --only-group -p --python "
+    "--directory --project --env-file --package --index --index-url --extra-index-url --config-file --cache-dir --from"
+)
+_CONTAINER: Final = _wraps(
+    "-e --env -w --workdir -u --user --index -f --file -p --project-name --name -v --volume --entrypoint -n "
+    "--namespace -c --container --env-file --network --mount --platform --context --profile",
+    operands=1,
+)
+_PLAIN: Final = """
+    nohup setsid command builtin unbuffer chronic rye|run pipenv|run hatch|run pnpx yarn|exec bun|x bundle|exec
+    mise|exec mise|x asdf|exec
+"""
+WRAPPERS: Final[dict[str, Wrapper]] = {
+    **{name.replace("|", " "): _wraps() for name in _PLAIN.split()},
+    **dict.fromkeys(("timeout", "gtimeout"), _wraps("-k --kill-after -s --signal", operands=1)),
+    "time": _wraps("-f -o"),
+    "nice": _wraps("-n"),
+    "ionice": _wraps("-c -n"),
+    "stdbuf": _wraps("-i -o -e"),
+    "sudo": _wraps("-u -g -C -D -h -p --user --group"),
+    "doas": _wraps("-u"),
+    "exec": _wraps("-a"),
+    "caffeinate": _wraps("-t -w"),
+    "xvfb-run": _wraps("-s -n -e -f --server-args --server-num"),
+    "flock": _wraps("-w --timeout -E", operands=1),
+    "taskset": _wraps(operands=1),
+    "env": _wraps("-u --unset -C --chdir"),
+    **dict.fromkeys(("uv run", "uvx", "uv tool run"), _UV),
+    "pipx run": _wraps("--spec --python"),
+    "poetry run": _wraps("-C -P --directory --project"),
+    "pdm run": _wraps("-p --project"),
+    **dict.fromkeys(("conda run", "mamba run", "micromamba run"), _wraps("-n -p --name --prefix --cwd")),
+    "pixi run": _wraps("-e --environment --manifest-path"),
+    **dict.fromkeys(("npx", "bunx", "yarn dlx"), _wraps("-p --package")),
+    "npm exec": _wraps("-p --package -w --workspace --prefix"),
+    "pnpm exec": _wraps("-F --filter -C --dir"),
+    "pnpm dlx": _wraps("--package"),
+    "coverage run": _wraps("--source --rcfile --data-file --include --omit --context --concurrency"),
+    "direnv exec": _wraps(operands=1),
+    "devbox run": _wraps("-c --config"),
+    "doppler run": _wraps("-p --project -c --config"),
+    "xargs": _wraps("-n -P -I -d -L -s -a -E --max-args --max-procs --delimiter --arg-file"),
+    **dict.fromkeys(("dotenv run", "dotenvx run"), _wraps("-f")),
+    "op run": _wraps("--env-file"),
+    **{
+        f"{engine} {verb}": _CONTAINER
+        for engine in ("docker", "podman", "docker compose", "docker-compose")
+        for verb in ("exec", "run")
+    },
+    "kubectl exec": _CONTAINER,
+}
+"""By the words that begin it, the program without its folder."""
+
+_NOT_WAITED_FOR: Final = {
+    **dict.fromkeys(("docker", "docker-compose", "podman"), re.compile(r"-[it]*d[it]*|--detach(?:=true)?")),
+    "ssh": re.compile(r"-[a-zA-Z]*f"),
+    "sudo": re.compile(r"-[a-zA-Z]*b|--background"),
+}
+_MAY_NOT_RUN: Final = {"xargs": re.compile(r"-[0prtx]*r|--no-run-if-empty")}
+
+_SSH_VALUED: Final = frozenset({"-i", "-p", "-o", "-l", "-F", "-J"})
+SHELLS: Final = frozenset({"bash", "sh", "zsh", "dash", "ksh", "fish", "busybox"})
+_SCRIPT_RUNNERS: Final = frozenset({"pdm run", "hatch run", "rye run", "pixi run"})
+_SCRIPT_NAMES: Final = frozenset(
+    {"test", "tests", "lint", "check", "checks", "types", "typecheck", "build", "ci", "cov"}
+)
+"""`hatch run test` runs a script of the project, no program."""
+
+_ASSIGNMENT: Final = re.compile(r"[A-Za-z_]\w*\+?=.*", re.DOTALL)
+_PYTHON: Final = re.compile(r"(?:python|pypy|py)[\d.]*(?:\.exe)?")
+_FOLDER: Final = re.compile(r".*[/\\]", re.DOTALL)
+
+
+def word_set(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+def program(words: Sequence[str]) -> str:
+    """Return the name of the program, without its folder."""
+    return _FOLDER.sub("", words[0]).removesuffix(".exe") if words else ""
+
+
+def expand(line: str | Sequence[str]) -> CommandList:
+    """Return the tree of what a line, or the words of one command, really runs."""
+    tree = parse(line) if isinstance(line, str) else CommandList((Entry(Command(tuple(line))),))
+    return _expand_list(tree, 0)
+
+
+def walk_commands(tree: CommandList) -> Iterator[Command]:
+    """Yield the simple commands of a tree in their order, those of substitutions after their command."""
+    for entry in tree.entries:
+        yield from _walk_node(entry.node)
+
+
+def _walk_node(node: Node) -> Iterator[Command]:
+    match node:
+        case Command():
+            yield node
+            for inner in node.substitutions:
+                yield from walk_commands(inner)
+        case Pipeline():
+            for part in node.parts:
+                yield from _walk_node(part)
+        case Group():
+            for inner in node.lists:
+                yield from walk_commands(inner)
+
+
+def _expand_list(tree: CommandList, depth: int) -> CommandList:
+    entries = tuple(Entry(_expand_node(entry.node, depth), entry.operator) for entry in tree.entries)
+    return CommandList(entries, tree.is_cut)
+
+
+def _expand_node(node: Node, depth: int) -> Node:
+    match node:
+        case Command():
+            return _expand_command(node, depth)
+        case Pipeline():
+            return replace(node, parts=tuple(_expand_node(part, depth) for part in node.parts))
+        case Group():
+            return replace(node, lists=tuple(_expand_list(inner, depth) for inner in node.lists))
+
+
+def _expand_command(command: Command, depth: int) -> Node:
+    words = command.words
+    assignments: tuple[str, ...] = ()
+    detached = optional = has_unknown = False
+    for _ in range(_DEEPEST):
+        count = _count_assignments(words)
+        assignments += words[:count]
+        words = words[count:]
+        inner = _unwrap(words)
+        if inner is None:
+            break
+        own = words[: len(words) - len(inner)]
+        has_unknown = has_unknown or program(own) == "xargs"  # it adds words of its own
+        detached = detached or _has_option(own, _NOT_WAITED_FOR)
+        optional = optional or _has_option(own, _MAY_NOT_RUN)
+        words = inner
+    script = _find_script(words) if depth < _DEEPEST else None
+    substitutions = tuple(_expand_list(inner, depth) for inner in command.substitutions)
+    node: Node = replace(
+        command,
+        words=words,
+        spans=command.spans[len(command.spans) - len(words) :],
+        substitutions=substitutions,
+        has_unknown=command.has_unknown or has_unknown,
+        assignments=assignments,
+    )
+    if script is not None:
+        detached = detached or (program(words) == "ssh" and _has_option(words, _NOT_WAITED_FOR))
+        body = _expand_list(parse(script, depth + 1), depth + 1)
+        kind = "brace" if program(words) == "eval" else "process"
+        node = Group(kind, (body,), command.redirects)
+        if _hides_status(words):
+            detached = True
+    if detached or optional:
+        node = Group("detached" if detached else "optional", (CommandList((Entry(node),)),))
+    return node
+
+
+def _has_option(words: tuple[str, ...], table: dict[str, re.Pattern[str]]) -> bool:
+    pattern = table.get(program(words))
+    return pattern is not None and any(pattern.fullmatch(word) for word in words[1:])
+
+
+def _hides_status(words: tuple[str, ...]) -> bool:
+    """True for `script -c …`, which ends with 0 unless it is told to pass the status on."""
+    if program(words) != "script":
+        return False
+    return not any(word == "--return" or re.fullmatch(r"-[a-zA-Z]*e[a-zA-Z]*", word) for word in words[1:])
+
+
+def _count_assignments(words: tuple[str, ...]) -> int:
+    """Count the assignments in front of a command; a line of nothing else keeps its last one as its word."""
+    at = 0
+    while at < len(words) - 1 and "=" in words[at] and _ASSIGNMENT.fullmatch(words[at]) is not None:
+        at += 1
+    return at
+
+
+def _unwrap(words: tuple[str, ...]) -> tuple[str, ...] | None:
+    """Return the words of the command that these words run, or None if they run no other."""
+    name = program(words)
+    if name.startswith(("uvx@", "npx@", "bunx@", "pnpx@")):
+        name = name.partition("@")[0]
+    if _PYTHON.fullmatch(name) is not None:
+        at = _count_options(words[1:], frozenset({"-W", "-X"})) + 1
+        return words[at + 1 :] or None if words[at : at + 1] == ("-m",) else None
+    if name == "command" and words[1:2] in (("-v",), ("-V",)):  # asks where a program is
+        return None
+    for length in (1, 2, 3):
+        prefix = " ".join((name, *words[1:length]))
+        wrapper = WRAPPERS.get(prefix)
+        if wrapper is None:
+            continue
+        inner = _read_inner(words[length:], wrapper)
+        if inner is not None and prefix in _SCRIPT_RUNNERS and inner[0].rpartition(":")[2] in _SCRIPT_NAMES:
+            return None
+        return inner
+    return None
+
+
+def _read_inner(words: tuple[str, ...], wrapper: Wrapper) -> tuple[str, ...] | None:
+    at = _count_options(words, wrapper.valued)
+    if words[at : at + 1] == ("-m",):  # `uv run -m pytest`, `coverage run -m pytest`
+        return words[at + 1 :] or None
+    at = min(at + wrapper.operands, len(words))
+    at += words[at : at + 1] == ("--",)
+    inner = words[at:]
+    if not inner:
+        return None
+    # `ruff@latest` is ruff; a scope such as `@angular/cli` stays.
+    first = inner[0] if inner[0].startswith("@") else inner[0].partition("@")[0] or inner[0]
+    return (first, *inner[1:])
+
+
+def _count_options(words: tuple[str, ...], valued: frozenset[str]) -> int:
+    """Count the options in front, with their values. Python's `-m` is not among them."""
+    at = 0
+    while at < len(words) and words[at].startswith("-") and words[at] != "-m":
+        if words[at] == "--":
+            return at + 1
+        at += 2 if words[at] in valued else 1
+    return at
+
+
+def _find_script(words: tuple[str, ...]) -> str | None:
+    """Return the text that a shell is told to run."""
+    name = program(words)
+    if name in SHELLS:
+        return _find_shell_script(words[1:])
+    if name == "eval":
+        return " ".join(words[1:])
+    if name == "ssh":
+        return " ".join(words[_count_options(words[1:], _SSH_VALUED) + 2 :]) or None
+    if name == "script":
+        option = next((word for word in words[1:-1] if word == "--command" or re.fullmatch(r"-\w*c", word)), "")
+        return words[words.index(option) + 1] if option else None
+    if name in ("powershell", "pwsh"):
+        option = next((word for word in words[1:-1] if word.lower() in ("-command", "-c")), "")
+        return " ".join(words[words.index(option) + 1 :]) if option else None
+    if name == "nix-shell" and "--run" in words[:-1]:
+        return words[words.index("--run") + 1]
+    if name == "nix" and words[1:2] in (("develop",), ("shell",)):
+        option = next((word for word in words[:-1] if word in ("-c", "--command")), "")
+        return " ".join(words[words.index(option) + 1 :]) if option else None
+    return None
+
+
+def _find_shell_script(words: tuple[str, ...]) -> str | None:
+    """Return what follows `-c`, with the settings given as options written before it as `set` commands."""
+    settings: list[str] = []
+    at = 0
+    while at < len(words) and words[at].startswith("-"):
+        option = words[at]
+        if option.endswith("o") and not option.startswith("--"):  # `-eo pipefail`
+            settings.append(" ".join(words[at : at + 2]))
+            at += 2
+            continue
+        if option.endswith("c") and not option.startswith("--"):
+            settings += ["-e"] * ("e" in option)
+            return "".join(f"set {setting}\n" for setting in settings) + " ".join(words[at + 1 : at + 2])
+        settings += [option] * (option == "-e")
+        at += 1
+    return None
