@@ -77,7 +77,7 @@ def test_a_completion_with_dropped_reports_is_not_called_unseen(tmp_path: Path) 
         assert _dropped(board) == [2]
 
 
-def test_what_was_seen_of_the_work_is_still_graded(tmp_path: Path) -> None:
+def test_what_was_seen_of_the_work_is_still_graded_but_never_verified(tmp_path: Path) -> None:
     with Board.open(tmp_path / "board.db") as board:
         agent = board.agent("main", session="s")
         agent.call("todo", {"set": ["Paint"]})
@@ -85,7 +85,7 @@ def test_what_was_seen_of_the_work_is_still_graded(tmp_path: Path) -> None:
             _call(agent, 1)
         _call(agent, 2)
         agent.call("todo", {"done": "1"})
-        assert agent.todos.items[0].grade == board.report(session="s").items[0].grade == "verified"
+        assert agent.todos.items[0].grade == board.report(session="s").items[0].grade == "worked"
 
 
 def test_a_report_that_the_disk_refuses_is_told_of_too() -> None:

@@ -73,6 +73,19 @@ def test_a_call_that_still_runs_is_not_begun_anew_by_other_arguments() -> None:
         assert agent.work_on("1").running == 1
 
 
+def test_another_tool_under_the_id_of_a_call_that_still_runs_is_another_call() -> None:
+    with Board.open("memory:") as board:
+        agent = board.agent("main", session="s")
+        agent.call("todo", {"set": ["A"]})
+        agent.tool_started("t", "Bash", {"command": "pytest"})
+        agent.tool_finished("t", result="3 passed in 0.1s", exit_code=0)
+        agent.tool_started("1", "Read", {"file_path": "a.py"})
+        agent.tool_started("1", "Edit", {"file_path": "a.py", "old_string": "x", "new_string": "y"})
+        agent.tool_finished("1", result="ok")
+        agent.call("todo", {"done": "1"})
+        assert agent.todos.items[0].grade == board.report(session="s").items[0].grade == "worked"
+
+
 @pytest.mark.parametrize("between", [0, 64])
 def test_a_conversation_with_ids_in_use_again_counts_once_however_often_it_is_told(
     tmp_path: Path, between: int

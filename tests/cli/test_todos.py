@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from punchlist import TodoItem
 from punchlist.board import Board
 from punchlist.core import commands as do
 from punchlist.core.commands import Target
@@ -98,6 +99,7 @@ def test_json_holds_every_key_of_every_list(run: Run, board: Board):
     assert shown["session"] == "s1"
     assert shown["progress"] == {"done": 1, "total": 2, "percent": 50}
     assert [item["status"] for item in shown["items"]] == ["completed", "in_progress"]
+    assert all(set(item) == set(TodoItem.__struct_fields__) for item in shown["items"])
     assert shown["focus"] == shown["items"][1]["id"]
     assert {"agent", "parent", "label", "project", "mode", "updated_at", "revision", "phases", "omitted"} <= set(shown)
 

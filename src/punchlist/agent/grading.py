@@ -14,7 +14,7 @@ from punchlist.core.commands import Problem
 from punchlist.core.events import Draft, Event, decode_item, draft_header, with_fields
 from punchlist.core.grounding.evidence import completion_before, grounded_by, match_evidence, with_unclaimed
 from punchlist.core.grounding.fold import is_within
-from punchlist.core.grounding.grades import SOUND, Grade, grade, regrade, stays
+from punchlist.core.grounding.grades import SOUND, Grade, grade, limit_grade, regrade, stays
 from punchlist.core.grounding.tally import NOTHING, Tally, combined
 from punchlist.core.grounding.tool_call import ToolCall, is_task, item_key, task_key, task_of
 from punchlist.core.task import TaskStatus
@@ -88,10 +88,10 @@ def _work_with_evidence(tx: Transaction, row: AgentRow, plan_id: str, item: Todo
     return grounded_by(tally, matches, item=item_key(plan_id, item.id), since=item.created_at)
 
 
-def _may_be_lost(tx: Transaction, row: AgentRow, item: TodoItem) -> bool:
-    """True if reports of the agent were dropped while it worked on an item: nothing seen says nothing then."""
+def _limit_grade(tx: Transaction, row: AgentRow, item: TodoItem, found: Grade) -> Grade | None:
+    """Return the grade to give, in the light of reports that were dropped while the agent worked on the item."""
     dropped = tx.memory.load(row.number).dropped
-    return is_within(dropped, item.started_at or item.created_at, item.finished_at)
+    return limit_grade(found, is_lossy=is_within(dropped, item.started_at or item.created_at, item.finished_at))
 
 
 def judge_claims(tx: Transaction, row: AgentRow, applied: Applied) -> list[tuple[Claim, str]]:
@@ -99,8 +99,9 @@ def judge_claims(tx: Transaction, row: AgentRow, applied: Applied) -> list[tuple
     given: list[tuple[Claim, str]] = []
     for claim in find_claims(row.state.todos, applied.events):
         found = grade(_work_with_evidence(tx, row, applied.state.todos.plan_id, claim.item))
-        if found != "asserted" or not _may_be_lost(tx, row, claim.item):
-            given.append((claim, found))
+        limited = _limit_grade(tx, row, claim.item, found)
+        if limited is not None:
+            given.append((claim, limited))
     return given
 
 
@@ -158,8 +159,9 @@ def regrade_items(tx: Transaction, row: AgentRow, keys: Collection[str] | None, 
             continue
         own = _work_with_evidence(tx, row, todos.plan_id, item)
         found = regrade(None, own, work_after(tx, row.number, key))
-        if found != item.grade and (found != "asserted" or not _may_be_lost(tx, row, item)):
-            changed[item.id] = found
+        limited = _limit_grade(tx, row, item, found)
+        if limited is not None and limited != item.grade:
+            changed[item.id] = limited
     if changed:
         _write(tx, row, changed, now)
     if keys is None or any(map(is_task, keys)):

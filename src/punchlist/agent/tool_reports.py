@@ -257,8 +257,8 @@ def _count_start(ctx: AgentContext, seen: SeenCall) -> None:
 def _find_beginning(ctx: AgentContext, call_id: str, facts: Mapping[str, Any]) -> tuple[str, CallRow | None]:
     """Return the id of a call that begins, and its row if it was reported before.
 
-    Some hosts number their calls from one in each turn, or in each message. Once a call has ended, or was given up,
-    another tool or other arguments under its id are another call; so is the same call a while later.
+    Some hosts number their calls from one in each turn, or in each message. Another tool under an id is another call;
+    once a call has ended, or was given up, so are other arguments, and the same call a while later.
     """
     if not call_id:
         made = ctx.memory.ids + 1
@@ -267,9 +267,11 @@ def _find_beginning(ctx: AgentContext, call_id: str, facts: Mapping[str, Any]) -
     given = given_id(call_id)
     calls, number = ctx.tx.tool_calls, ctx.row.number
     first = calls.find(number, given)
-    if first is None or first.call.is_open or first.call.started is None:
-        return given, first
     name, hashed = facts.get("name", ""), facts.get("hash", "")
+    if first is None or first.call.started is None:
+        return given, first
+    if first.call.is_open and first.call.name == name:  # a host may tell its arguments again while they stream in
+        return given, first
     known = [row for row in calls.find_reused(number, given) if (row.call.name, row.call.hash) == (name, hashed)]
     row = known[-1] if known else None
     if row is not None and not _is_long_over(row.call, ctx):

@@ -18,6 +18,7 @@ from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.config import SETTINGS, own_secrets
 from punchlist.errors import ConfigInvalid, PunchlistError, StoreBusy
 from punchlist.store import store_path
+from punchlist.store.files import SCHEMA
 from punchlist.store.inspect import inspect
 from punchlist.store.lock import SidecarLock
 from punchlist.surfaces.spans import Display, Line, Span, Style, plural, safe_line
@@ -233,6 +234,11 @@ def _check_content(path: str) -> Iterator[Checkup]:
         plural(count, noun)
         for count, noun in ((found.sessions, "session"), (found.agents, "agent"), (found.events, "event"))
     )
+    if found.format != SCHEMA:
+        age = "an unreleased version" if found.format < SCHEMA else "a newer version"
+        fix = "export it with that version and move it aside" if found.format < SCHEMA else "install the newer version"
+        yield Checkup("content", "wrong", f"the board was made by {age} of Punchlist (format {found.format})", fix)
+        return
     yield Checkup("content", "ok", f"{counts}; format {found.format}")
     if found.problems:
         fix = "move the file aside with its -wal file, then restore a copy of it"

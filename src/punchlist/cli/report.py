@@ -8,6 +8,7 @@ import subprocess
 from argparse import Namespace
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from functools import cache
 
@@ -25,7 +26,7 @@ from punchlist.core.brief import Brief
 from punchlist.core.grounding.fold import Committing
 from punchlist.core.grounding.tool_call import Subject, is_task, todo_subject
 from punchlist.core.report import ItemReport, Report
-from punchlist.errors import SessionUnknown
+from punchlist.errors import SessionUnknown, StoreBusy
 from punchlist.store import Transaction
 from punchlist.store.plans import QuestionRow
 from punchlist.surfaces.brief import Around, Silent, brief_data, brief_lines, completed_items, is_empty, names
@@ -140,7 +141,8 @@ def _brief(options: Namespace) -> int:
                 tx.log.save_mark(mark, found.until)
                 tx.log.save_mark(f"{mark} tokens", spent)
 
-            board.store.transact(save_marks, durable=False)
+            with suppress(StoreBusy):  # the mark is not worth the wait for a process that was stopped with the lock
+                board.store.transact(save_marks, durable=False, wait=1.0)
     return code
 
 

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from shlex import quote
 from typing import Any
 
+from msgspec.structs import asdict
+
 from punchlist.board import Board
 from punchlist.cli.arguments import Parser, command_parser, here, open_board
 from punchlist.cli.terminal import detect_display, show, show_json
@@ -94,6 +96,6 @@ def _list_data(row: ListRow, rows: Sequence[ListRow]) -> dict[str, Any]:
         "focus": None if todos.focus is None else todos.focus.id,
         "explanation": todos.explanation,
         "phases": todos.phases,
-        "items": todos.items,
-        "omitted": todos.omitted,
+        "items": [asdict(item) for item in todos.items],  # every key is always there
+        "omitted": [asdict(item) for item in todos.omitted],
     }

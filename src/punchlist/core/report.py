@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from punchlist.core.events import Event
 from punchlist.core.grounding.evidence import Matched, completion_before, grounded_by, match_evidence, with_unclaimed
 from punchlist.core.grounding.fold import AgentKey, Committing, Grounding
-from punchlist.core.grounding.grades import GRADES, SOUND, Grade, regrade
+from punchlist.core.grounding.grades import GRADES, SOUND, Grade, limit_grade, regrade
 from punchlist.core.grounding.tally import NOTHING, CheckSeen, Tally, combined, latest, work_during
 from punchlist.core.grounding.tool_call import Subject, ToolCall, task_subject, todo_subject
 from punchlist.core.overview import KeptItem, Stint, as_new, extend_stints, find_item_id, fold_item
@@ -230,8 +230,7 @@ def report_item(
             own = grounded_by(tally, evidence, item=of.item, since=item.created_at)
             grade = regrade(grade, own, later)
             start = item.started_at or item.created_at
-            if grade == "asserted" and work.has_dropped(of, start, item.finished_at):
-                grade = None  # its reports may have been among those that were lost
+            grade = limit_grade(grade, is_lossy=work.has_dropped(of, start, item.finished_at))
     return _make_report(of, of, kept, work, tally, later, grade, evidence, now)
 
 

@@ -88,6 +88,18 @@ def regrade(known: Grade | None, own: Tally, later: Tally) -> Grade:
     return grade(combined(own, [later]))
 
 
+def limit_grade(found: Grade, *, is_lossy: bool) -> Grade | None:
+    """Return the grade to give; where reports were dropped during the work, neither `verified` nor `asserted`.
+
+    The lost ones may have been the work, or a change after the check.
+    """
+    if not is_lossy:
+        return found
+    if found == "asserted":
+        return None
+    return "worked" if found == "verified" else found
+
+
 def stays(grade: str, call: ToolCall, *, failed: bool, later: bool) -> bool:
     """True if one more call that has ended cannot change a grade; with `later` it is no work on the item itself.
 
