@@ -256,8 +256,11 @@ def _has_timed_out(value: Any) -> bool:
     parts = cast("Mapping[Any, Any]", value).get("output") if isinstance(value, Mapping) else value
     if not isinstance(parts, list):
         return False
-    outcomes = (part.get("outcome") for part in cast("list[Any]", parts)[-_MOST_PARTS:] if isinstance(part, dict))
-    return any(isinstance(one, dict) and cast("dict[Any, Any]", one).get("type") == "timeout" for one in outcomes)
+    for part in cast("list[Any]", parts)[-_MOST_PARTS:]:
+        outcome = cast("dict[Any, Any]", part).get("outcome") if isinstance(part, dict) else None
+        if isinstance(outcome, dict) and cast("dict[Any, Any]", outcome).get("type") == "timeout":
+            return True
+    return False
 
 
 def _runs_on(value: Any) -> bool:
