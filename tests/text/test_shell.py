@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from punchlist.text.shell import DEEPEST, LONGEST, Command, CommandList, Group, Node, Pipeline, parse
+from punchlist.text.shell import DEEPEST, LONGEST, CommandGroup, CommandList, Node, Pipeline, SimpleCommand, parse
 from tests.text.hostile import hostile_texts
 
 
@@ -26,14 +26,14 @@ def only(line: str) -> Node:
 )
 def test_a_command_has_its_words_without_quotes(line: str, words: tuple[str, ...]) -> None:
     command = only(line)
-    assert isinstance(command, Command)
+    assert isinstance(command, SimpleCommand)
     assert command.words == words
 
 
 def test_spans_say_where_each_word_stands_with_its_quotes() -> None:
     line = "mysql -u root -p'a b' db"
     command = only(line)
-    assert isinstance(command, Command)
+    assert isinstance(command, SimpleCommand)
     assert [line[start:end] for start, end in command.spans] == ["mysql", "-u", "root", "-p'a b'", "db"]
 
 
@@ -43,15 +43,15 @@ def test_operators_pipelines_and_groups_make_the_tree() -> None:
     nodes = [entry.node for entry in tree.entries]
     assert isinstance(nodes[1], Pipeline)
     assert len(nodes[1].parts) == 2
-    assert isinstance(nodes[2], Group)
+    assert isinstance(nodes[2], CommandGroup)
     assert nodes[2].kind == "subshell"
-    assert isinstance(nodes[3], Group)
+    assert isinstance(nodes[3], CommandGroup)
     assert (nodes[3].kind, len(nodes[3].lists)) == ("if", 3)
 
 
 def test_a_here_document_is_kept_as_text() -> None:
     command = only("cat <<EOF\none; two\nEOF\n")
-    assert isinstance(command, Command)
+    assert isinstance(command, SimpleCommand)
     assert [(each.operator, each.target) for each in command.redirects] == [("<<", "one; two\n")]
 
 
@@ -70,12 +70,12 @@ def test_any_text_has_a_tree_and_its_spans_are_in_order(text: str) -> None:
         assert list(command.spans) == sorted(command.spans)
 
 
-def commands(tree: CommandList) -> list[Command]:
-    found: list[Command] = []
+def commands(tree: CommandList) -> list[SimpleCommand]:
+    found: list[SimpleCommand] = []
     nodes = [entry.node for entry in tree.entries]
     while nodes:
         node = nodes.pop()
-        if isinstance(node, Command):
+        if isinstance(node, SimpleCommand):
             found.append(node)
         elif isinstance(node, Pipeline):
             nodes += node.parts

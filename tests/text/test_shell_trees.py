@@ -7,7 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from punchlist.text.shell import DEEPEST, LONGEST, Command, CommandList, Group, Node, Pipeline, Redirect, parse
+from punchlist.text.shell import (
+    DEEPEST,
+    LONGEST,
+    CommandGroup,
+    CommandList,
+    Node,
+    Pipeline,
+    Redirect,
+    SimpleCommand,
+    parse,
+)
 
 
 def shape(tree: CommandList) -> str:
@@ -17,25 +27,25 @@ def shape(tree: CommandList) -> str:
 
 def outline(node: Node) -> str:
     match node:
-        case Command():
+        case SimpleCommand():
             inner = "".join(f"$({shape(one)})" for one in node.substitutions)
             return "_".join(word or "''" for word in node.words) + inner
         case Pipeline():
             return ("!" if node.is_negated else "") + "|".join(map(outline, node.parts))
-        case Group():
+        case CommandGroup():
             return f"{node.kind}{node.name}({'; '.join(map(shape, node.lists))})"
 
 
-def commands(tree: CommandList) -> Iterator[Command]:
+def commands(tree: CommandList) -> Iterator[SimpleCommand]:
     nodes = [entry.node for entry in tree.entries]
     while nodes:
         node = nodes.pop(0)
         match node:
-            case Command():
+            case SimpleCommand():
                 yield node
             case Pipeline():
                 nodes[:0] = node.parts
-            case Group():
+            case CommandGroup():
                 nodes[:0] = [entry.node for inner in node.lists for entry in inner.entries]
 
 

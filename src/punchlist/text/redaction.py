@@ -12,7 +12,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any, Final, Literal, cast
 
-from punchlist.text.shell import Command, CommandList, Entry, Node, Pipeline, parse
+from punchlist.text.shell import CommandList, ListEntry, Node, Pipeline, SimpleCommand, parse
 
 MARK: Final = "***"
 """What stands where a secret stood."""
@@ -198,7 +198,7 @@ _PHRASES: Final = tuple(
 )  # fmt: skip
 """What a text has to have in it, and a pattern whose first group stays and the rest of which is the secret."""
 
-# Command lines.
+# SimpleCommand lines.
 
 _CHOSEN: Final = r"(?s).+"
 _ISSUED: Final = r"(?![a-z-]+[.,:]?\Z|\W).{4,}"
@@ -312,7 +312,7 @@ def _line_spans(line: str, at: int, depth: int) -> list[Span]:
     return [(at + start, at + glued.end()) for start, glued in ends if glued is not None]
 
 
-def _nodes(tree: CommandList) -> Iterator[Command | Pipeline]:
+def _nodes(tree: CommandList) -> Iterator[SimpleCommand | Pipeline]:
     waiting: list[Node] = [entry.node for entry in tree.entries]
     while waiting:
         node = waiting.pop()
@@ -320,7 +320,7 @@ def _nodes(tree: CommandList) -> Iterator[Command | Pipeline]:
         if isinstance(node, Pipeline):
             yield node
             waiting += node.parts
-        elif isinstance(node, Command):
+        elif isinstance(node, SimpleCommand):
             yield node
             lists = node.substitutions
         else:
@@ -328,7 +328,7 @@ def _nodes(tree: CommandList) -> Iterator[Command | Pipeline]:
         waiting += [entry.node for each in lists for entry in each.entries]
 
 
-def _spans_of_words(command: Command, line: str) -> list[Span]:
+def _spans_of_words(command: SimpleCommand, line: str) -> list[Span]:
     """Find the words of one command that are secrets, by the programs and subcommands among the words before them."""
     found: list[Span] = []
     options: list[tuple[str, str]] = []
@@ -373,7 +373,7 @@ def _is_secret_file(path: str) -> bool:
     return secrecy(name) == "sure" and _SOURCE_FILE.fullmatch(name) is None
 
 
-def _set_spans(command: Command, place: int, *, is_whole: bool) -> tuple[Span, ...]:
+def _set_spans(command: SimpleCommand, place: int, *, is_whole: bool) -> tuple[Span, ...]:
     """Find the value in `set NAME value`; in a Dockerfile it is all that follows."""
     behind = range(place + 1, min(place + 8, len(command.words)))
     names = [each for each in behind if not command.words[each].startswith("-")]
@@ -392,8 +392,8 @@ def _piped_spans(pipeline: Pipeline, line: str) -> list[Span]:
     found: list[Span] = []
     is_stored = is_encoded = False
     for part in reversed(pipeline.parts):
-        for command in _nodes(CommandList((Entry(part),))):
-            if not isinstance(command, Command) or not command.words:
+        for command in _nodes(CommandList((ListEntry(part),))):
+            if not isinstance(command, SimpleCommand) or not command.words:
                 continue
             spans = _echoed_spans(command) if is_stored or is_encoded else []
             for start, end in spans:
@@ -404,7 +404,7 @@ def _piped_spans(pipeline: Pipeline, line: str) -> list[Span]:
     return found
 
 
-def _echoed_spans(command: Command) -> list[Span]:
+def _echoed_spans(command: SimpleCommand) -> list[Span]:
     if _ECHOES.isdisjoint(command.words[:3]):
         return []
     pairs = list(zip(command.words, command.spans, strict=True))[1:]

@@ -31,7 +31,7 @@ class Redirect(Struct, frozen=True):
     target: str
 
 
-class Command(Struct, frozen=True):
+class SimpleCommand(Struct, frozen=True):
     """One simple command: unquoted words, where each stands in the text, redirections, substitutions.
 
     `has_unknown`: the shell puts something of its own into a word: a variable, a brace list, a leading pattern.
@@ -53,7 +53,7 @@ class Pipeline(Struct, frozen=True):
     is_negated: bool = False
 
 
-class Group(Struct, frozen=True):
+class CommandGroup(Struct, frozen=True):
     """A compound command. `lists` by kind:
 
     subshell, brace, function: the body. if: condition, body, condition, body, … and the else body last.
@@ -68,10 +68,10 @@ class Group(Struct, frozen=True):
     name: str = ""
 
 
-Node = Command | Pipeline | Group
+Node = SimpleCommand | Pipeline | CommandGroup
 
 
-class Entry(Struct, frozen=True):
+class ListEntry(Struct, frozen=True):
     """A command of a list and the operator after it."""
 
     node: Node
@@ -81,7 +81,7 @@ class Entry(Struct, frozen=True):
 class CommandList(Struct, frozen=True):
     """Commands in sequence. `is_cut`: the text was too long, too deep or ends in an open quote."""
 
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[ListEntry, ...] = ()
     is_cut: bool = False
 
 
@@ -89,8 +89,8 @@ def parse(text: str, depth: int = 0) -> CommandList:
     """Return the tree of a shell line or script."""
     if depth >= DEEPEST:
         return CommandList(is_cut=True)
-    reader = _Reader(text[:LONGEST], depth)
-    entries: list[Entry] = []
+    reader = _ShellReader(text[:LONGEST], depth)
+    entries: list[ListEntry] = []
     while reader.at < len(reader.text):
         entries += reader.read_list(frozenset()).entries
         reader.at += 1  # a closing token that closes nothing
@@ -115,7 +115,7 @@ _DO: Final = frozenset({"do"})
 _DONE: Final = frozenset({"done"})
 
 
-class _Reader:
+class _ShellReader:
     """Reads one text from front to back, each character once."""
 
     def __init__(self, text: str, depth: int) -> None:
@@ -132,7 +132,7 @@ class _Reader:
 
     def read_list(self, closers: frozenset[str]) -> CommandList:
         """Read commands up to one of the closing tokens, which is left to the caller, or to the end."""
-        entries: list[Entry] = []
+        entries: list[ListEntry] = []
         self.depth += 1
         if self.depth > DEEPEST:
             self.is_cut = True
@@ -145,7 +145,7 @@ class _Reader:
             node = self._read_pipeline()
             operator = self._read_operator()
             if node is not None:
-                entries.append(Entry(node, operator))
+                entries.append(ListEntry(node, operator))
             if self.at == start:  # a reserved word out of place: skip it
                 self.at += len(self._peek_closer()) or 1
         self.depth -= 1
@@ -226,7 +226,7 @@ class _Reader:
         if self.text.startswith("((", self.at):
             end = self.text.find("))", self.at)
             start, self.at = self.at, len(self.text) if end < 0 else end + 2
-            return Command((self.text[start : self.at],), ((start, self.at),))
+            return SimpleCommand((self.text[start : self.at],), ((start, self.at),))
         if self.text[self.at] == "(":
             self.at += 1
             return self._close_group("subshell", (self.read_list(frozenset({")"})),), ")")
@@ -257,11 +257,13 @@ class _Reader:
         if self.text.startswith(word, self.at):
             self.at += len(word)
 
-    def _close_group(self, kind: GroupKind, lists: tuple[CommandList, ...], closer: str, name: str = "") -> Group:
+    def _close_group(
+        self, kind: GroupKind, lists: tuple[CommandList, ...], closer: str, name: str = ""
+    ) -> CommandGroup:
         self._take(closer)
-        return Group(kind, lists, self._read_redirects(), name)
+        return CommandGroup(kind, lists, self._read_redirects(), name)
 
-    def _read_if(self) -> Group:
+    def _read_if(self) -> CommandGroup:
         lists: list[CommandList] = []
         word = "if"
         while word in ("if", "elif"):
@@ -285,7 +287,7 @@ class _Reader:
             self._skip_blanks()
         self._take("do")
 
-    def _read_case(self) -> Group:
+    def _read_case(self) -> CommandGroup:
         lists: list[CommandList] = []
         opened = self.text.find(" in", self.at)
         self.at = len(self.text) if opened < 0 else opened + 3
@@ -300,15 +302,15 @@ class _Reader:
                 self.at += 3 if self.text.startswith(";;&", self.at) else 2
         return self._close_group("case", tuple(lists), "esac")
 
-    def _read_function(self, name: str) -> Group:
+    def _read_function(self, name: str) -> CommandGroup:
         brackets = _FUNCTION.match(self.text, self.at)
         self.at = self.at if brackets is None else brackets.end()
         self._skip_separators()
         self.depth += 1
         body = None if self.depth > DEEPEST else self._read_command()
         self.depth -= 1
-        entries = () if body is None else (Entry(body),)
-        return Group("function", (CommandList(entries),), name=name)
+        entries = () if body is None else (ListEntry(body),)
+        return CommandGroup("function", (CommandList(entries),), name=name)
 
     # Simple commands.
 
@@ -344,7 +346,7 @@ class _Reader:
                 break
             words.append(word)
             spans.append((start, self.at))
-        return Command(tuple(words), tuple(spans), tuple(redirects), tuple(inner), self._has_unknown)
+        return SimpleCommand(tuple(words), tuple(spans), tuple(redirects), tuple(inner), self._has_unknown)
 
     def _read_redirect(self) -> Redirect | None:
         found = _REDIRECT.match(self.text, self.at)

@@ -18,7 +18,7 @@ from msgspec import Struct
 from punchlist.core.shell.programs import HTTP_CLIENTS
 from punchlist.core.shell.wrappers import program, word_set
 from punchlist.errors import ConfigInvalid
-from punchlist.text.shell import Command
+from punchlist.text.shell import SimpleCommand
 
 Family = Literal["test", "build", "lint", "probe"]
 FAMILIES: Final[tuple[Family, ...]] = ("test", "build", "lint", "probe")
@@ -282,7 +282,7 @@ def find_operands(arguments: Sequence[str], valued: frozenset[str] = _VALUED) ->
     return found
 
 
-def find_check(command: Command, patterns: Patterns) -> FoundCheck | None:
+def find_check(command: SimpleCommand, patterns: Patterns) -> FoundCheck | None:
     """Return the check that a simple command is, or None."""
     words = command.words
     if len(words) > 1 and _INTERPRETER.fullmatch(program(words)) and program(words[1:]) in _HOSTS:
@@ -429,7 +429,7 @@ def _find_script_path(name: str, words: Sequence[str]) -> str:
     return next((word for word in words[1:4] if not word.startswith("-")), "")
 
 
-def _find_probe(command: Command) -> tuple[str, Family] | None:
+def _find_probe(command: SimpleCommand) -> tuple[str, Family] | None:
     """Return the probe that a command is: code given on the line, the project's own program, a request that is read."""
     words, name = command.words, program(command.words)
     if name in HTTP_CLIENTS:

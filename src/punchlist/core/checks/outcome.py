@@ -21,7 +21,7 @@ from punchlist.core.checks.summaries import clean_output, has_execution_error, i
 from punchlist.core.shell.exit_status import State, StatusTable, Watched, read_states, trace_line
 from punchlist.core.shell.programs import HTTP_CLIENTS, effect_of, writes_file
 from punchlist.core.shell.wrappers import expand, program, walk_commands, word_set
-from punchlist.text.shell import CommandList, Group
+from punchlist.text.shell import CommandGroup, CommandList
 
 _FIXES: Final = re.compile(r"--fix(?:-only)?|--write|--apply|--autocorrect(?:-all)?|--in-place|(?:[\w:-]*[:_-])?fix")
 """A check with such a word among its own repairs what it finds."""
@@ -158,7 +158,7 @@ def find_tool_check(name: str, patterns: Patterns | None = None) -> CheckedLine 
 
 
 def _has_loop(tree: CommandList) -> bool:
-    groups = (entry.node for entry in tree.entries if isinstance(entry.node, Group))
+    groups = (entry.node for entry in tree.entries if isinstance(entry.node, CommandGroup))
     return any(group.kind == "loop" or any(map(_has_loop, group.lists)) for group in groups)
 
 

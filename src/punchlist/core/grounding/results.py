@@ -95,7 +95,7 @@ _LEFT_RUNNING: Final = (
 """`Command running in background with ID: bash_1`, `Process running with session ID 4711`."""
 
 
-class Result(NamedTuple):
+class ToolResult(NamedTuple):
     """`failed` is None where nothing says how the call went. `runs_on`: what it began goes on in the background.
 
     `background` is the id under which its output can be read later.
@@ -108,7 +108,7 @@ class Result(NamedTuple):
     background: str = ""
 
 
-def read_result(result: Any, is_error: bool | None = None, *, coded: bool = False, kind: str = "") -> Result:
+def read_result(result: Any, is_error: bool | None = None, *, coded: bool = False, kind: str = "") -> ToolResult:
     """Read a result. `is_error` is what the host said of it: True is believed, False is looked into.
 
     None is "not told": then the result has to say so itself, by an exit code or as an object. `coded`: the host gave an
@@ -120,7 +120,7 @@ def read_result(result: Any, is_error: bool | None = None, *, coded: bool = Fals
     whole = value if is_text else _text(value, 0) or (result if isinstance(result, str) else "")
     text = whole[-WINDOW:]
     if coded and isinstance(result, str):
-        return Result(text, None, is_error)
+        return ToolResult(text, None, is_error)
     if is_error is False and not is_text and isinstance(result, str) and kind in _SHOWING:
         is_text = not _is_of_host(value)
     code = None if is_text else _code(value, 0)
@@ -128,11 +128,11 @@ def read_result(result: Any, is_error: bool | None = None, *, coded: bool = Fals
         code = _written_code(whole)  # some hosts write it first, before what is cut off here
     said = None if is_text else False if _has_timed_out(value) else _said(value)
     if is_error or (code is not None and code != 0) or said is False or whole.startswith(_REFUSED):
-        return Result(text, code, failed=True)
+        return ToolResult(text, code, failed=True)
     told = is_error is not None or code is not None or said is True
     background = _find_background(value, whole) if code is None else ""
     runs_on = bool(background) or (not is_text and code is None and _runs_on(value))
-    return Result(text, code, False if told else None, runs_on, background)
+    return ToolResult(text, code, False if told else None, runs_on, background)
 
 
 def background_id(arguments: Any) -> str:

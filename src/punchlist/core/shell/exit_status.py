@@ -15,7 +15,7 @@ from typing import Final, Literal, NamedTuple
 from msgspec import Struct
 
 from punchlist.core.shell.wrappers import program, walk_commands, word_set
-from punchlist.text.shell import Command, CommandList, Entry, Group, Node, Pipeline
+from punchlist.text.shell import CommandGroup, CommandList, ListEntry, Node, Pipeline, SimpleCommand
 
 State = Literal["not run", "passed", "failed"]
 _STATES: Final[dict[str, State]] = {"-": "not run", "p": "passed", "f": "failed"}
@@ -63,7 +63,7 @@ Ways = set[Way]
 class Watched(NamedTuple):
     """A command to follow. `hides_failure`: it may end with 0 though it failed, or did not run."""
 
-    command: Command
+    command: SimpleCommand
     hides_failure: bool = False
 
 
@@ -120,7 +120,7 @@ def _find_printed(text: str, output: str) -> str:
 class _Slots:
     """Places of letters: watched commands and echoes by the identity of their command, variables by name."""
 
-    def __init__(self, watched: Sequence[Watched], commands: Sequence[Command]) -> None:
+    def __init__(self, watched: Sequence[Watched], commands: Sequence[SimpleCommand]) -> None:
         self.watched = {id(one.command): (place, one) for place, one in enumerate(watched)}
         names = {name: None for one in commands for name in _find_status_names(one.words)}
         self.variables = ["PIPESTATUS", *names][:_MOST_VARIABLES]
@@ -134,7 +134,7 @@ class _Slots:
         self.errexit = self.shown + len(self.variables)
         self.start = "-" * (self.errexit + 2)
 
-    def _read_echo(self, command: Command) -> str:
+    def _read_echo(self, command: SimpleCommand) -> str:
         """Return the text of an echo with `$?` for a status; empty for a text that is not known."""
         if program(command.words) not in ("echo", "printf") or any(">" in one.operator for one in command.redirects):
             return ""
@@ -238,11 +238,11 @@ class _Run:
         if not ways:
             return ways
         match node:
-            case Command():
+            case SimpleCommand():
                 return self._note_pipe_status(self._run_command(node, ways, guarded=guarded))
             case Pipeline():
                 return self._run_pipeline(node, ways, guarded=guarded)
-            case Group():
+            case CommandGroup():
                 return self._run_group(node, ways, guarded=guarded)
 
     def _note_pipe_status(self, ways: Ways) -> Ways:
@@ -274,7 +274,7 @@ class _Run:
                 done.add(Way(all_zero if has_pipefail else way.is_zero, noted.letters))
         return done
 
-    def _run_group(self, group: Group, ways: Ways, *, guarded: bool) -> Ways:
+    def _run_group(self, group: CommandGroup, ways: Ways, *, guarded: bool) -> Ways:
         lists = group.lists
         match group.kind:
             case "brace":
@@ -320,7 +320,7 @@ class _Run:
         self.broken = outer
         return done
 
-    def _run_command(self, command: Command, ways: Ways, *, guarded: bool) -> Ways:
+    def _run_command(self, command: SimpleCommand, ways: Ways, *, guarded: bool) -> Ways:
         name = program(command.words)
         if id(command) in self.slots.echo_places:  # `$?` in it is that of the command before, not of a substitution
             ways = self._print(command, ways)
@@ -342,7 +342,7 @@ class _Run:
             return self._call(name, ways)
         return _set_status(ways, True) if name in _SUCCEEDS else _set_status(ways, True, False)
 
-    def _run_watched(self, command: Command, ways: Ways) -> Ways:
+    def _run_watched(self, command: SimpleCommand, ways: Ways) -> Ways:
         place, watched = self.slots.watched[id(command)]
         done: Ways = set()
         for way in ways:
@@ -354,7 +354,7 @@ class _Run:
                 done |= _set_status({failed, way}, True)
         return done
 
-    def _print(self, command: Command, ways: Ways) -> Ways:
+    def _print(self, command: SimpleCommand, ways: Ways) -> Ways:
         place, text = self.slots.echo_places[id(command)], " ".join(command.words[1:])
         if "$" not in text:
             return {_put(way, place, "y") for way in ways}
@@ -402,14 +402,14 @@ class _Run:
 
 def _may_exit(node: Node) -> bool:
     """True if `set -e` looks at the status of this. Within a compound command it has looked already."""
-    if isinstance(node, Group):
+    if isinstance(node, CommandGroup):
         return node.kind in ("subshell", "process", "detached")
     return not (isinstance(node, Pipeline) and node.is_negated)
 
 
-def _waits_for(entries: Sequence[Entry], place: int) -> bool:
+def _waits_for(entries: Sequence[ListEntry], place: int) -> bool:
     """True if the entry at this place waits for one background command by name, as in `a & wait $!`."""
     if place >= len(entries):
         return False
     node = entries[place].node
-    return isinstance(node, Command) and node.words[:1] == ("wait",) and len(node.words) > 1
+    return isinstance(node, SimpleCommand) and node.words[:1] == ("wait",) and len(node.words) > 1

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, Literal
 
 from punchlist.core.shell.wrappers import SHELLS, expand, program, word_set
-from punchlist.text.shell import Command, CommandList, Group, Node, Pipeline, Redirect
+from punchlist.text.shell import CommandGroup, CommandList, Node, Pipeline, Redirect, SimpleCommand
 
 Effect = Literal["reads", "records", "changes"]
 _SYSTEM_FOLDERS: Final = frozenset({"/bin", "/usr/bin", "/usr/local/bin", "/opt/homebrew/bin", "/sbin", "/usr/sbin"})
@@ -164,15 +164,15 @@ def _effect_of_list(tree: CommandList) -> Effect:
 
 def _effect_of_node(node: Node) -> Effect:
     match node:
-        case Command():
+        case SimpleCommand():
             return effect_of(node)
         case Pipeline():
             return _strongest(map(_effect_of_node, node.parts))
-        case Group():
+        case CommandGroup():
             return _strongest([*map(_effect_of_list, node.lists), *map(_effect_of_redirect, node.redirects)])
 
 
-def effect_of(command: Command) -> Effect:
+def effect_of(command: SimpleCommand) -> Effect:
     """Return what a simple command does."""
     effects: list[Effect] = [_effect_of_redirect(one) for one in command.redirects]
     effects.extend(map(_effect_of_list, command.substitutions))
@@ -182,7 +182,7 @@ def effect_of(command: Command) -> Effect:
     return _strongest(effects)
 
 
-def writes_file(command: Command) -> bool:
+def writes_file(command: SimpleCommand) -> bool:
     """True if the output of a command goes to a file."""
     return any(">" in one.operator and _effect_of_redirect(one) != "reads" for one in command.redirects)
 
@@ -196,7 +196,7 @@ def _effect_of_redirect(redirect: Redirect) -> Effect:
     return "records" if is_temporary(target) or PROSE.search(target) else "changes"
 
 
-def _effect_of_words(command: Command) -> Effect:
+def _effect_of_words(command: SimpleCommand) -> Effect:
     words, name = command.words, program(command.words)
     if not words or (len(words) == 1 and re.fullmatch(r"[A-Za-z_]\w*\+?=.*", words[0], re.DOTALL)):
         return "records" if words and not _HARMLESS_VARIABLES.fullmatch(words[0]) else "reads"

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
-from punchlist.text.shell import Command, CommandList, Entry, Group, Node, Pipeline, parse
+from punchlist.text.shell import CommandGroup, CommandList, ListEntry, Node, Pipeline, SimpleCommand, parse
 
 _DEEPEST: Final = 6
 """Wrappers around a command, and shells within shells, that are looked through."""
@@ -113,46 +113,46 @@ def program(words: Sequence[str]) -> str:
 
 def expand(line: str | Sequence[str]) -> CommandList:
     """Return the tree of what a line, or the words of one command, really runs."""
-    tree = parse(line) if isinstance(line, str) else CommandList((Entry(Command(tuple(line))),))
+    tree = parse(line) if isinstance(line, str) else CommandList((ListEntry(SimpleCommand(tuple(line))),))
     return _expand_list(tree, 0)
 
 
-def walk_commands(tree: CommandList) -> Iterator[Command]:
+def walk_commands(tree: CommandList) -> Iterator[SimpleCommand]:
     """Yield the simple commands of a tree in their order, those of substitutions after their command."""
     for entry in tree.entries:
         yield from _walk_node(entry.node)
 
 
-def _walk_node(node: Node) -> Iterator[Command]:
+def _walk_node(node: Node) -> Iterator[SimpleCommand]:
     match node:
-        case Command():
+        case SimpleCommand():
             yield node
             for inner in node.substitutions:
                 yield from walk_commands(inner)
         case Pipeline():
             for part in node.parts:
                 yield from _walk_node(part)
-        case Group():
+        case CommandGroup():
             for inner in node.lists:
                 yield from walk_commands(inner)
 
 
 def _expand_list(tree: CommandList, depth: int) -> CommandList:
-    entries = tuple(Entry(_expand_node(entry.node, depth), entry.operator) for entry in tree.entries)
+    entries = tuple(ListEntry(_expand_node(entry.node, depth), entry.operator) for entry in tree.entries)
     return CommandList(entries, tree.is_cut)
 
 
 def _expand_node(node: Node, depth: int) -> Node:
     match node:
-        case Command():
+        case SimpleCommand():
             return _expand_command(node, depth)
         case Pipeline():
             return replace(node, parts=tuple(_expand_node(part, depth) for part in node.parts))
-        case Group():
+        case CommandGroup():
             return replace(node, lists=tuple(_expand_list(inner, depth) for inner in node.lists))
 
 
-def _expand_command(command: Command, depth: int) -> Node:
+def _expand_command(command: SimpleCommand, depth: int) -> Node:
     words = command.words
     assignments: tuple[str, ...] = ()
     detached = optional = has_unknown = False
@@ -182,11 +182,11 @@ def _expand_command(command: Command, depth: int) -> Node:
         detached = detached or (program(words) == "ssh" and _has_option(words, _NOT_WAITED_FOR))
         body = _expand_list(parse(script, depth + 1), depth + 1)
         kind = "brace" if program(words) == "eval" else "process"
-        node = Group(kind, (body,), command.redirects)
+        node = CommandGroup(kind, (body,), command.redirects)
         if _hides_status(words):
             detached = True
     if detached or optional:
-        node = Group("detached" if detached else "optional", (CommandList((Entry(node),)),))
+        node = CommandGroup("detached" if detached else "optional", (CommandList((ListEntry(node),)),))
     return node
 
 
