@@ -30,7 +30,7 @@ def write_new(path: str, text: str, mode: int = 0o600) -> None:
 
 def check_place(path: str) -> None:
     """Raise if a file of that name cannot be put there."""
-    if os.path.islink(path) and not path.startswith(("/dev/", "/proc/")):  # `/dev/stdout` is a link
+    if os.path.islink(path):
         raise InvalidInput(problem=f"`{path}` is a symbolic link and is not written through; name its target instead.")
     if os.path.isdir(path):
         raise InvalidInput(problem=f"`{path}` is a folder; name a file in it.")
