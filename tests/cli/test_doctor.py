@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from punchlist import Board
 from punchlist.cli.doctor import check_file_system, find_lock_holder
 from punchlist.config import SETTINGS
 from punchlist.store.lock import SidecarLock
@@ -55,6 +56,17 @@ def test_open_permissions_are_wrong_and_the_fix_is_a_command(run: Run, path: Pat
     assert run("doctor").code == 0
 
 
+@pytest.mark.parametrize("version", [12, 9_999])
+def test_a_board_of_another_schema_is_wrong(run: Run, path: Path, version: int):
+    run("todo", "append", "x")
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(f"PRAGMA user_version = {version}")
+        connection.commit()
+    said = run("doctor")
+    assert said.code == 1
+    assert f"format {version}" in said.out
+
+
 def test_damaged_pages_are_found(run: Run, path: Path):
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -76,6 +88,12 @@ def test_rebuild_makes_the_rows_that_a_brief_reads_anew(run: Run, path: Path):
     assert run("doctor", "--rebuild").code == 0
     after = json.loads(run("brief", "--json", "--keep").out)
     assert [item["id"] for item in after["under_way"]] == [item["id"] for item in before["under_way"]] == ["1"]
+
+
+def test_a_brief_does_not_wait_for_a_process_that_was_stopped_with_the_lock(run: Run, path: Path):
+    lock = SidecarLock(f"{path}.lock")
+    with Board.open(path), closing(lock), lock.hold():  # an open board, so that its shared memory is there
+        assert run("brief").code == 0
 
 
 def test_a_lock_that_is_held_is_reported_with_its_holder(run: Run, path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -149,7 +149,7 @@ def _fitting(parts: Iterable[str], room: int) -> str:
 
 
 class Around(Struct, frozen=True):
-    """What a brief shows besides the log: what waits for the reader, silent agents, and the cost since then."""
+    """The parts of a brief that are not in the log: questions and plans, silent agents, and the cost since then."""
 
     questions: Sequence[str] = ()
     plans: Sequence[str] = ()

@@ -69,7 +69,7 @@ ASCII = Glyphs(
 
 
 class Display(NamedTuple):
-    """What the reader's terminal can show; `columns` is None where lines may be of any length."""
+    """The abilities of the reader's terminal; `columns` is None where lines may be of any length."""
 
     glyphs: Glyphs = UNICODE
     columns: int | None = None

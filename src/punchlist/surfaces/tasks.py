@@ -46,7 +46,7 @@ _FILLS: Mapping[TaskStatus, tuple[str, str]] = {
 
 
 class TaskColumns:
-    """What the rows of one table share: the width of the ids, and whether priorities are shown."""
+    """Settings that the rows of one table share: the width of the ids, and whether priorities are shown."""
 
     def __init__(self, tasks: Sequence[Task]) -> None:
         self.id = max((len(task.id) for task in tasks), default=1)

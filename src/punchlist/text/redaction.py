@@ -15,7 +15,7 @@ from typing import Any, Final, Literal, cast
 from punchlist.text.shell import CommandList, ListEntry, Node, Pipeline, SimpleCommand, parse
 
 MARK: Final = "***"
-"""What stands where a secret stood."""
+"""The mark that replaces a secret."""
 
 _MOST_PASSES: Final = 6
 """Passes until nothing changes any more: a mask may turn what stands beside it into the value of another name."""
@@ -196,7 +196,7 @@ _PHRASES: Final = tuple(
         ("AUTH |auth ", r"((?<=\S)>[ \t]{1,4}(?i:auth)[ \t]{1,4})\S[^\n]*+"),  # a prompt of Redis
     )
 )  # fmt: skip
-"""What a text has to have in it, and a pattern whose first group stays and the rest of which is the secret."""
+"""Signs that a text must contain, and a pattern: its first group stays, the rest of the match is the secret."""
 
 # SimpleCommand lines.
 

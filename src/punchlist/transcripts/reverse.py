@@ -27,7 +27,7 @@ class Line(NamedTuple):
 
 
 Needles = tuple[bytes, ...]
-"""What makes a line worth a look: any of these words."""
+"""Words that make a line worth reading: any of them is enough."""
 
 
 class Log:

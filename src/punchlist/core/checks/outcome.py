@@ -89,7 +89,7 @@ class CheckedLine(Struct, frozen=True, omit_defaults=True):
 
 
 class CommandAnalysis(NamedTuple):
-    """What a command line does. `changes`: it may change code, and nothing in it checks the code after that.
+    """The analysis of a command line. `changes`: it may change code, and nothing in it checks the code after that.
 
     `program` is the first that does more than print, else the first that shows something; empty if there is none.
     `commands` are the words of its checks, or if it has none, of all that does more than print.

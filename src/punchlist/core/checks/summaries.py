@@ -15,7 +15,7 @@ Kind = Literal["failed", "empty", "passed", "built", "findings"]
 
 
 class Reading(NamedTuple):
-    """What an output says. `has_findings`: single findings; `has_talk`: words of failure that prove little.
+    """The reading of an output. `has_findings`: single findings; `has_talk`: words of failure that prove little.
 
     `is_contradicted`: it holds a summary of failures, and a later one without any.
     """
