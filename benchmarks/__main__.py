@@ -26,6 +26,7 @@ NAMES = (
     "guidance",
     "detect",
     "grounding",
+    "redaction",
     "runtime",
     "transcripts",
     "tasks",

@@ -4,9 +4,9 @@ A secret stands between « and ». The sign ¦ is taken out: it keeps tools that
 """
 
 import json
-import time
 
 import pytest
+from benchmarks.redaction import HOSTILE
 
 from punchlist.text.redaction import redact
 from tests.text.ordinary_texts import ORDINARY
@@ -369,29 +369,9 @@ def test_an_ordinary_text_is_unchanged(text: str) -> None:
     assert redact(as_json) == as_json
 
 
-PIECES = [
-    "x", "a=", 'password="', "curl -u ", "://a:", "-----BEGIN PRIVATE KEY-----", '"', "\\", "eyJ-", "key:", "key:[",
-    "password:{",
-    "mysql -p ", "echo a | sudo -S ", "set token ", "'Cookie:", "password:\n ", "'token=a ", "<password>",
-    "echo 'a", "login <<< ",
-    "a=b;token=", '\\"token=', "curl ' ; ", "token = f(", "pwd=/", "a|token\n", "token,a\n", "token  a\n", "$(",
-    "( ", "secret set a=",
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("piece", PIECES)
-def test_a_hostile_text_of_twice_the_size_takes_about_twice_as_long(piece: str) -> None:
-    once, twice = (cpu_seconds(piece * (size // len(piece))) for size in (50_000, 100_000))
-    assert twice <= 3 * once + 0.05
-
-
-@pytest.mark.parametrize("piece", ["word ", "a=b\n"])
-def test_ten_megabytes_take_ten_times_as_long_as_one(piece: str) -> None:
-    one, ten = (cpu_seconds(piece * (size // len(piece))) for size in (1_000_000, 10_000_000))
-    assert ten <= 15 * one + 0.5
-
-
-def cpu_seconds(text: str) -> float:
-    before = time.process_time()
-    redact(text)
-    return time.process_time() - before
+@pytest.mark.parametrize("piece", HOSTILE)
+def test_a_hostile_text_is_masked_to_its_end(piece: str) -> None:
+    text = piece * (20_000 // len(piece)) + "\n\nDB_PASSWORD=swordfish"
+    shown = redact(text)
+    assert "swordfish" not in shown
+    assert redact(shown) == shown
