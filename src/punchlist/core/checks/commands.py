@@ -16,7 +16,7 @@ from typing import Final, Literal, NamedTuple
 from msgspec import Struct
 
 from punchlist.core.shell.programs import HTTP_CLIENTS
-from punchlist.core.shell.wrappers import program, word_set
+from punchlist.core.shell.wrappers import program, word_set, word_table
 from punchlist.errors import ConfigInvalid
 from punchlist.text.shell import SimpleCommand
 
@@ -106,35 +106,39 @@ _IDLE: Final = word_set(
     "--ui --list-tests --install-hooks --dry-run --dryrun --no-execute --just-print --recon --question "
     "--touch"
 )
-_IDLE_OF: Final[Mapping[str, str]] = {
-    "make": r"-[bBdekrRsSwL]*[nqt][a-zA-Z]*",
-    "just": "-n|-l",
-    "task": "-n|--dry|-l|-a|--list-all|--status|--summary",
-    "rake": "-n|-T|--tasks|-P|--prereqs|-D|--describe",
-    **dict.fromkeys(("tsc", "vitest", "jest", "mocha", "rollup", "webpack"), "-w|watch"),
-    **dict.fromkeys(("pytest", "mypy", "ruff"), "-V"),
-    "tox": "-V|-l|--listenvs|-a|--listenvs-all|--notest|--showconfig",
-    "nox": "-l|--list-sessions",
-    "ctest": "-N|--show-only",
-    "go": "-list|-n",
-    "dotnet": "-t",
-    "bats": "-c|--count",
-    "prove": "-D|--dry",
-    **dict.fromkeys(("gradle", "gradlew"), "-m"),
-}
+_IDLE_OF: Final = word_table(
+    """
+    make gmake: -[bBdekrRsSwL]*[nqt][a-zA-Z]*
+    just: -n -l
+    task: -n --dry -l -a --list-all --status --summary
+    rake: -n -T --tasks -P --prereqs -D --describe
+    tsc vitest jest mocha rollup webpack: -w watch
+    pytest mypy ruff: -V
+    tox: -V -l --listenvs -a --listenvs-all --notest --showconfig
+    nox: -l --list-sessions
+    ctest: -N --show-only
+    go: -list -n
+    dotnet: -t
+    bats: -c --count
+    prove: -D --dry
+    gradle gradlew: -m
+    """
+)
 _DRY_CHECKS: Final = frozenset({"kubectl", "clang-format", "php-cs-fixer", "manage.py"})
 """Programs that check by a dry run."""
 
 # Options with which a check ends with 0 whatever it finds, or without having run.
 _HIDES: Final = word_set("--exit-zero --if-present --ignore-errors --soft-fail --no-fail --fail-never")
-_HIDES_OF: Final[Mapping[str, str]] = {
-    "ruff": "-e",
-    "checkov": "-s",
-    **dict.fromkeys(("mvn", "mvnw", "mvnd"), r"-fn|-D(?:maven\.test\.failure\.ignore|testFailureIgnore)(?:=true)?"),
-    "golangci-lint": "--issues-exit-code=0",
-    "rspec": "--failure-exit-code=0",
-    "make": r"-[bBdekrRsSwL]*i[a-zA-Z]*",
-}
+_HIDES_OF: Final = word_table(
+    r"""
+    ruff: -e
+    checkov: -s
+    mvn mvnw mvnd: -fn -D(?:maven\.test\.failure\.ignore|testFailureIgnore)(?:=true)?
+    golangci-lint: --issues-exit-code=0
+    rspec: --failure-exit-code=0
+    make gmake: -[bBdekrRsSwL]*i[a-zA-Z]*
+    """
+)
 _REPORTS_WITH: Final[Mapping[str, str]] = {"semgrep": "--error", "cppcheck": "--error-exitcode", "trivy": "--exit-code"}
 """Programs that end with 0 unless they are given this option."""
 
@@ -149,14 +153,14 @@ _WITHOUT_TARGET: Final[Mapping[str, tuple[str, Family]]] = {
 }
 _SCRIPT_PROJECTS: Final = frozenset({"pdm", "hatch", "rye", "pixi"})
 _PACKAGE_MANAGERS: Final = frozenset({"npm", "pnpm", "yarn", "bun"})
-_SCRIPT_WORDS: Final[tuple[tuple[Family, frozenset[str]], ...]] = (
-    ("test", word_set(
-    "test tests testing spec specs unit unittest e2e integration check checks ci verify validate qa coverage "
-    "cov smoke pytest jest vitest mocha cypress playwright presubmit precommit"
-)),
-    ("lint", word_set("lint typecheck types tsc eslint mypy pyright ruff vet clippy")),
-    ("build", word_set("build compile dist bundle typegen")),
-)  # fmt: skip
+_SCRIPT_WORDS: Final[Mapping[Family, frozenset[str]]] = {
+    "test": word_set(
+        "test tests testing spec specs unit unittest e2e integration check checks ci verify validate qa coverage "
+        "cov smoke pytest jest vitest mocha cypress playwright presubmit precommit"
+    ),
+    "lint": word_set("lint typecheck types tsc eslint mypy pyright ruff vet clippy"),
+    "build": word_set("build compile dist bundle typegen"),
+}
 _NO_CHECK_WORDS: Final = word_set(
     "watch dev serve start deploy clean update install setup debug ui open deps seed data fixtures report env "
     "db publish release storybook fix"
@@ -252,20 +256,18 @@ class Patterns:
 @cache
 def load_default_patterns() -> Patterns:
     """Return the patterns that hold unless a person says otherwise."""
-    return Patterns(_read_known())
+    return Patterns(_parse_known())
 
 
 @cache
-def _read_known() -> tuple[Pattern, ...]:
-    return tuple(
-        Pattern.parse(text, family) for family, table in _KNOWN.items() for text in table.split(",") if text.strip()
-    )
+def _parse_known() -> tuple[Pattern, ...]:
+    return tuple(Pattern.parse(text, family) for family, table in _KNOWN.items() for text in table.split(","))
 
 
 def add_own_patterns(own: Mapping[str, Family], *, alone: bool = False) -> Patterns:
     """Return a person's own patterns, before the known ones or, with `alone`, in their place."""
     mine = tuple(Pattern.parse(text, family) for text, family in own.items())
-    return Patterns(mine if alone else mine + _read_known(), [pattern.program for pattern in mine])
+    return Patterns(mine if alone else mine + _parse_known(), [pattern.program for pattern in mine])
 
 
 def find_operands(arguments: Sequence[str], valued: frozenset[str] = _VALUED) -> list[str]:
@@ -313,8 +315,7 @@ def is_idle(words: Sequence[str]) -> bool:
     given = {word.partition("=")[0] for word in words[1:]}
     if not _IDLE.isdisjoint(given) and name not in _DRY_CHECKS:
         return True
-    options = _IDLE_OF.get("make" if name == "gmake" else name)
-    return options is not None and any(re.fullmatch(options, word) for word in words[1:])
+    return any(re.fullmatch(option, word) for option in _IDLE_OF.get(name, ()) for word in words[1:])
 
 
 def _skips_tests(words: Sequence[str]) -> bool:
@@ -327,24 +328,20 @@ def _skips_tests(words: Sequence[str]) -> bool:
 
 
 def _hides_failure(words: Sequence[str]) -> bool:
-    name = "make" if program(words) == "gmake" else program(words)
+    name = program(words)
     needed = _REPORTS_WITH.get(name)
     if needed is not None and not any(word.partition("=")[0] == needed for word in words):
         return True
-    options = _HIDES_OF.get(name, "(?!)")
-    joined = (f"{option}={value}" for option, value in pairwise(words))
-    return not _HIDES.isdisjoint(words) or any(re.fullmatch(options, word) for word in (*words[1:], *joined))
+    given = [*words[1:], *(f"{option}={value}" for option, value in pairwise(words))]
+    hiding = _HIDES_OF.get(name, ())
+    return not _HIDES.isdisjoint(words) or any(re.fullmatch(option, word) for option in hiding for word in given)
 
 
 def _find_scope(words: Sequence[str], name: str) -> tuple[str, ...]:
     """Return the path operands: those that look like a path, or a test in a file."""
-    operands = find_operands(words[1:])
     verbs = set(name.split()[1:])
-    return tuple(word for word in operands if word not in verbs and _is_path(word))[:16]
-
-
-def _is_path(word: str) -> bool:
-    return "/" in word or "::" in word or word.startswith(".") or re.search(r"\.\w{1,4}$", word) is not None
+    paths = [word for word in find_operands(words[1:]) if re.search(r"/|::|^\.|\.\w{1,4}$", word)]
+    return tuple(path for path in paths if path not in verbs)[:16]
 
 
 def name_family(name: str) -> Family | None:
@@ -354,7 +351,7 @@ def name_family(name: str) -> Family | None:
         return None
     if "typecheck" in name.lower().replace("-", "").replace("_", "") or parts == ["type", "check"]:
         return "lint"
-    return next((family for family, names in _SCRIPT_WORDS if not names.isdisjoint(parts)), None)
+    return next((family for family, names in _SCRIPT_WORDS.items() if not names.isdisjoint(parts)), None)
 
 
 def find_script(words: Sequence[str], patterns: Patterns) -> tuple[str, Family] | None:
@@ -400,13 +397,10 @@ def _find_target(runner: str, words: Sequence[str]) -> tuple[str, Family] | None
     targets = [word for word in find_operands(words, _VALUED - {"-w", "-k", "-n"}) if "=" not in word]
     if not targets:
         return _WITHOUT_TARGET.get(runner)
-    named: dict[str, Family] = {
-        target[:64]: family for target in targets if (family := name_family(target)) is not None
-    }
+    named = {target[:64]: family for target in targets if (family := name_family(target)) is not None}
     if not named:
         return None
-    strongest = min(named.values(), key=FAMILIES.index)
-    return " ".join((runner, *list(named)[:4])), strongest
+    return " ".join((runner, *list(named)[:4])), min(named.values(), key=FAMILIES.index)
 
 
 def _find_file(name: str, words: Sequence[str]) -> tuple[str, Family] | None:
@@ -433,10 +427,8 @@ def _find_probe(command: SimpleCommand) -> tuple[str, Family] | None:
     """Return the probe that a command is: code given on the line, the project's own program, a request that is read."""
     words, name = command.words, program(command.words)
     if name in HTTP_CLIENTS:
-        address = next(
-            (word for word in words[1:] if re.search(r"localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\]", word)), ""
-        )
-        return (name, "probe") if address else None
+        is_local = any(re.search(r"localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\]", word) for word in words[1:])
+        return (name, "probe") if is_local else None
     if _INTERPRETER.fullmatch(name) is None:
         is_own = words[0].startswith(("./", "../", "target/", "build/", "dist/", "bin/"))
         return (name, "probe") if is_own and _CHANGES_FILES.search(name) is None else None

@@ -7,7 +7,7 @@ possible for the exit status that was seen is the answer.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import pairwise
 from typing import Final, Literal, NamedTuple
@@ -122,7 +122,11 @@ class _Slots:
 
     def __init__(self, watched: Sequence[Watched], commands: Sequence[SimpleCommand]) -> None:
         self.watched = {id(one.command): (place, one) for place, one in enumerate(watched)}
-        names = {name: None for one in commands for name in _find_status_names(one.words)}
+        names: dict[str, None] = {}
+        for word in (word for one in commands for word in one.words):
+            name, sign, value = word.partition("=")
+            if sign and (_STATUS.fullmatch(value) or _PIPE_STATUS.fullmatch(value)):
+                names[name] = None
         self.variables = ["PIPESTATUS", *names][:_MOST_VARIABLES]
         self.echoes: dict[int, str] = {}
         for command in commands:
@@ -155,13 +159,6 @@ class _Slots:
                 letter = way.letters[place]
                 return (letter == "z",) if letter != "-" else (True, False)
         return (True, False)
-
-
-def _find_status_names(words: Sequence[str]) -> Iterable[str]:
-    for word in words:
-        name, sign, value = word.partition("=")
-        if sign and (_STATUS.fullmatch(value) or _PIPE_STATUS.fullmatch(value)):
-            yield name
 
 
 def _put(way: Way, place: int, letter: str) -> Way:
@@ -201,17 +198,14 @@ class _Run:
             else:
                 ways = self._run_node(entry.node, ways, guarded=guarded or not is_last)
                 if is_last and not guarded and _may_exit(entry.node):
-                    ways = self._exit_on_error(ways)
+                    failed = {way for way in ways if not way.is_zero and way.letters[self.slots.errexit] == "e"}
+                    self.ended |= failed
+                    ways = ways - failed
             ways = ways | skipped
             self._steps += len(ways)
             if len(ways) > _MOST_WAYS or self._steps > _MOST_STEPS:
                 raise _TooManyWays
         return ways
-
-    def _exit_on_error(self, ways: Ways) -> Ways:
-        failed = {way for way in ways if not way.is_zero and way.letters[self.slots.errexit] == "e"}
-        self.ended |= failed
-        return ways - failed
 
     def _run_apart(self, body: Callable[[Ways], Ways], ways: Ways, *, keeps: str = "eo") -> Ways:
         """Run something in a shell of its own, which changes neither variables nor settings of this one.
@@ -239,14 +233,12 @@ class _Run:
             return ways
         match node:
             case SimpleCommand():
-                return self._note_pipe_status(self._run_command(node, ways, guarded=guarded))
+                done = self._run_command(node, ways, guarded=guarded)
+                return {_put(way, self.slots.shown, "z" if way.is_zero else "n") for way in done}
             case Pipeline():
                 return self._run_pipeline(node, ways, guarded=guarded)
             case CommandGroup():
                 return self._run_group(node, ways, guarded=guarded)
-
-    def _note_pipe_status(self, ways: Ways) -> Ways:
-        return {_put(way, self.slots.shown, "z" if way.is_zero else "n") for way in ways}
 
     def _run_pipeline(self, pipeline: Pipeline, ways: Ways, *, guarded: bool) -> Ways:
         guarded = guarded or pipeline.is_negated

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, Literal
 
-from punchlist.core.shell.wrappers import SHELLS, expand, program, word_set
+from punchlist.core.shell.wrappers import SHELLS, expand, program, word_set, word_table
 from punchlist.text.shell import CommandGroup, CommandList, Node, Pipeline, Redirect, SimpleCommand
 
 Effect = Literal["reads", "records", "changes"]
@@ -53,60 +53,50 @@ _RECORDS: Final = word_set(
 )
 """These write nothing that a check looks at, or only packages and processes."""
 
-_READ_VERBS: Final[Mapping[str, frozenset[str]]] = {
-    "docker": word_set("ps images logs inspect version info top stats port diff history search")
-    | {"container ls", "image ls", "volume ls", "network ls", "compose ps", "compose logs"},
-    "kubectl": word_set("get describe logs version explain top api-resources api-versions cluster-info"),
-    "gh": frozenset(
-        f"{thing} {verb}"
-        for thing in ("pr", "issue", "run", "repo", "release", "workflow")
-        for verb in ("view", "list")
-    )
-    | {
-        "pr diff",
-        "pr status",
-        "pr checks",
-        "issue status",
-        "auth status",
-        "search code",
-        "search issues",
-        "search prs",
-    },
-    "npm": word_set("ls list view outdated root prefix"),
-    **dict.fromkeys(("pip", "pip3"), word_set("list show freeze check")),
-    "uv": frozenset({"pip list", "pip show", "pip freeze", "pip tree", "pip check", "version", "python list"}),
-    "cargo": word_set("tree search"),
-    "go": word_set("version doc"),
-    "systemctl": word_set("status list-units list-unit-files is-active is-enabled is-failed show cat"),
-    "brew": word_set("list info search"),
-    "apt": word_set("list show search"),
-    "dpkg": word_set("-l -L -s -S --list --status"),
-}
+_READ_VERBS: Final = word_table(
+    """
+    docker: ps images logs inspect version info top stats port diff history search container+ls image+ls volume+ls
+    docker: network+ls compose+ps compose+logs
+    kubectl: get describe logs version explain top api-resources api-versions cluster-info
+    gh: pr+view issue+view run+view repo+view release+view workflow+view search+code search+issues search+prs
+    gh: pr+list issue+list run+list repo+list release+list workflow+list pr+diff pr+status pr+checks
+    gh: issue+status auth+status
+    npm: ls list view outdated root prefix
+    pip pip3: list show freeze check
+    uv: pip+list pip+show pip+freeze pip+tree pip+check version python+list
+    cargo: tree search
+    go: version doc
+    systemctl: status list-units list-unit-files is-active is-enabled is-failed show cat
+    brew: list info search
+    apt: list show search
+    dpkg: -l -L -s -S --list --status
+    """
+)
 """Programs with the verbs that read, one word or two, which have to come first."""
 
-_RECORD_VERBS: Final[Mapping[str, frozenset[str]]] = {
-    "git": word_set(
-        "add commit push fetch tag branch remote grep ls-remote reflog worktree notes format-patch archive bundle var "
-        "help fsck gc stash-list init"
-    ),
-    "jj": word_set("status st log diff show commit describe git"),
-    "docker": word_set("push tag pull start stop restart kill rm rmi login exec compose"),
-    "docker-compose": word_set("up down start stop restart ps logs pull"),
-    "kubectl": word_set("port-forward"),
-    "npm": word_set("install i ci add why explain whoami pack audit cache config"),
-    "pnpm": word_set("install i add ls list why outdated"),
-    "yarn": word_set("install add list why info"),
-    "bun": word_set("install add"),
-    "uv": word_set("sync tree export lock add pip venv python tool"),
-    "poetry": word_set("install lock add show env"),
-    "cargo": word_set("metadata version locate-project fetch install add"),
-    "go": word_set("list env mod get"),
-    "terraform": word_set("show output providers version graph init"),
-    "helm": word_set("list status history get version"),
-    "gh": word_set("pr issue run api search auth browse status release repo"),
-    "glab": word_set("mr issue ci api auth"),
-    "systemctl": word_set("start stop restart reload"),
-}
+_RECORD_VERBS: Final = word_table(
+    """
+    git: add commit push fetch tag branch remote grep ls-remote reflog worktree notes format-patch archive bundle var
+    git: help fsck gc stash-list init
+    jj: status st log diff show commit describe git
+    docker: push tag pull start stop restart kill rm rmi login exec compose
+    docker-compose: up down start stop restart ps logs pull
+    kubectl: port-forward
+    npm: install i ci add why explain whoami pack audit cache config
+    pnpm: install i add ls list why outdated
+    yarn: install add list why info
+    bun: install add
+    uv: sync tree export lock add pip venv python tool
+    poetry: install lock add show env
+    cargo: metadata version locate-project fetch install add
+    go: list env mod get
+    terraform: show output providers version graph init
+    helm: list status history get version
+    gh: pr issue run api search auth browse status release repo
+    glab: mr issue ci api auth
+    systemctl: start stop restart reload
+    """
+)
 
 _WRITING_VERBS: Final = word_set("checkout fix")
 """`gh pr checkout`, `npm audit fix`."""
@@ -132,8 +122,8 @@ _NOT_VOUCHED_FOR: Final = re.compile(
 
 def effect_of_line(line: str | Sequence[str]) -> Effect:
     """Return the strongest effect of the commands of a line, or of the words of one command. Never raises."""
-    if not isinstance(line, str) and not _is_one_command(line):
-        return "changes"
+    if not isinstance(line, str) and program(line) not in SHELLS and any(char.isspace() for char in "".join(line)):
+        return "changes"  # a word holds lines of a script; only that of a shell, after `-c`, may
     tree = expand(line)
     if tree.is_cut or not tree.entries:
         return "changes"
@@ -145,12 +135,6 @@ def effect_of_line(line: str | Sequence[str]) -> Effect:
 def is_temporary(path: str) -> bool:
     """True for a path in a folder for temporary files."""
     return _TEMPORARY.match(path) is not None
-
-
-def _is_one_command(words: Sequence[str]) -> bool:
-    """True unless a word holds lines of a script. The script of a shell, after `-c`, may."""
-    is_shell = bool(words) and program(words) in SHELLS
-    return is_shell or not any(char.isspace() for word in words for char in word)
 
 
 def _strongest(effects: Iterable[Effect]) -> Effect:
@@ -174,8 +158,7 @@ def _effect_of_node(node: Node) -> Effect:
 
 def effect_of(command: SimpleCommand) -> Effect:
     """Return what a simple command does."""
-    effects: list[Effect] = [_effect_of_redirect(one) for one in command.redirects]
-    effects.extend(map(_effect_of_list, command.substitutions))
+    effects = [*map(_effect_of_redirect, command.redirects), *map(_effect_of_list, command.substitutions)]
     if command.substitutions or not all(map(_HARMLESS_VARIABLES.fullmatch, command.assignments)):
         effects.append("records")  # what a substitution gives could be an option
     effects.append(_effect_of_words(command))
@@ -327,16 +310,17 @@ _GIT_READS: Final = word_set(
     "merge-base show-ref for-each-ref count-objects diff-tree diff-index diff-files whatchanged cherry version "
     "check-ignore check-attr range-diff show-branch"
 )
-_GIT_LISTS: Final[Mapping[str, frozenset[str]]] = {
-    "stash": word_set("list show"),
-    "remote": word_set("get-url"),
-    "worktree": word_set("list"),
-    "submodule": word_set("status"),
-    "notes": word_set("list show"),
-    "reflog": word_set("show"),
-    "bisect": word_set("log"),
-    "config": word_set("--get --get-all --get-regexp --list -l get list"),
-}
+_GIT_LISTS: Final = word_table(
+    """
+    stash notes: list show
+    remote: get-url
+    worktree: list
+    submodule: status
+    reflog: show
+    bisect: log
+    config: --get --get-all --get-regexp --list -l get list
+    """
+)
 _GIT_ALONE: Final = ("remote", "remote -v", "remote --verbose", "reflog")
 _BRANCH_LISTS: Final = re.compile(r"--list|-l|--(?:no-)?(?:contains|merged)(?:=.*)?|--points-at.*")
 _BRANCH_SHOWS: Final = re.compile(

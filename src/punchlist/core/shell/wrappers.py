@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -17,70 +17,66 @@ _DEEPEST: Final = 6
 """Wrappers around a command, and shells within shells, that are looked through."""
 
 
-class Wrapper(NamedTuple):
-    """A command that runs another: its options with a value, and how many operands come before that other one."""
-
-    valued: frozenset[str] = frozenset()
-    operands: int = 0
+def word_set(text: str) -> frozenset[str]:
+    return frozenset(text.split())
 
 
-def _wraps(valued: str = "", operands: int = 0) -> Wrapper:
-    return Wrapper(frozenset(valued.split()), operands)
+def word_table(text: str) -> dict[str, frozenset[str]]:
+    """Read a table of rows `name name: word word`; a `+` is a space, and rows of one name are joined."""
+    table: dict[str, frozenset[str]] = {}
+    for row in text.strip().splitlines():
+        names, _, words = row.partition(":")
+        for name in names.split():
+            key = name.replace("+", " ")
+            table[key] = table.get(key, frozenset()) | {word.replace("+", " ") for word in words.split()}
+    return table
 
 
-_UV: Final = _wraps(
-    "--with --with-requirements --with-editable --extra --no-extra --group --no-group --only-group -p --python "
-    "--directory --project --env-file --package --index --index-url --extra-index-url --config-file --cache-dir --from"
+_ENGINES: Final = "docker podman docker+compose docker-compose"
+_CONTAINER_RUNS: Final = " ".join(f"{engine}+{verb}" for engine in _ENGINES.split() for verb in ("exec", "run"))
+_CONTAINERS: Final = f"kubectl+exec {_CONTAINER_RUNS}"
+WRAPPERS: Final = word_table(
+    f"""
+    nohup setsid command builtin unbuffer chronic rye+run pipenv+run hatch+run pnpx yarn+exec bun+x bundle+exec:
+    mise+exec mise+x asdf+exec taskset direnv+exec:
+    timeout gtimeout: -k --kill-after -s --signal
+    time: -f -o
+    nice: -n
+    ionice: -c -n
+    stdbuf: -i -o -e
+    sudo: -u -g -C -D -h -p --user --group
+    doas: -u
+    exec: -a
+    caffeinate: -t -w
+    xvfb-run: -s -n -e -f --server-args --server-num
+    flock: -w --timeout -E
+    env: -u --unset -C --chdir
+    uv+run uvx uv+tool+run: --with --with-requirements --with-editable --extra --no-extra --group --no-group --index-url
+    uv+run uvx uv+tool+run: --only-group -p --python --directory --project --env-file --package --index --from
+    uv+run uvx uv+tool+run: --extra-index-url --config-file --cache-dir
+    pipx+run: --spec --python
+    poetry+run: -C -P --directory --project
+    pdm+run: -p --project
+    conda+run mamba+run micromamba+run: -n -p --name --prefix --cwd
+    pixi+run: -e --environment --manifest-path
+    npx bunx yarn+dlx: -p --package
+    npm+exec: -p --package -w --workspace --prefix
+    pnpm+exec: -F --filter -C --dir
+    pnpm+dlx: --package
+    coverage+run: --source --rcfile --data-file --include --omit --context --concurrency
+    devbox+run: -c --config
+    doppler+run: -p --project -c --config
+    xargs: -n -P -I -d -L -s -a -E --max-args --max-procs --delimiter --arg-file
+    dotenv+run dotenvx+run: -f
+    op+run: --env-file
+    {_CONTAINERS}: -e --env -w --workdir -u --user --index -f --file -p --project-name --name -v --volume --entrypoint
+    {_CONTAINERS}: -n --namespace -c --container --env-file --network --mount --platform --context --profile
+    """
 )
-_CONTAINER: Final = _wraps(
-    "-e --env -w --workdir -u --user --index -f --file -p --project-name --name -v --volume --entrypoint -n "
-    "--namespace -c --container --env-file --network --mount --platform --context --profile",
-    operands=1,
-)
-_PLAIN: Final = """
-    nohup setsid command builtin unbuffer chronic rye|run pipenv|run hatch|run pnpx yarn|exec bun|x bundle|exec
-    mise|exec mise|x asdf|exec
-"""
-WRAPPERS: Final[dict[str, Wrapper]] = {
-    **{name.replace("|", " "): _wraps() for name in _PLAIN.split()},
-    **dict.fromkeys(("timeout", "gtimeout"), _wraps("-k --kill-after -s --signal", operands=1)),
-    "time": _wraps("-f -o"),
-    "nice": _wraps("-n"),
-    "ionice": _wraps("-c -n"),
-    "stdbuf": _wraps("-i -o -e"),
-    "sudo": _wraps("-u -g -C -D -h -p --user --group"),
-    "doas": _wraps("-u"),
-    "exec": _wraps("-a"),
-    "caffeinate": _wraps("-t -w"),
-    "xvfb-run": _wraps("-s -n -e -f --server-args --server-num"),
-    "flock": _wraps("-w --timeout -E", operands=1),
-    "taskset": _wraps(operands=1),
-    "env": _wraps("-u --unset -C --chdir"),
-    **dict.fromkeys(("uv run", "uvx", "uv tool run"), _UV),
-    "pipx run": _wraps("--spec --python"),
-    "poetry run": _wraps("-C -P --directory --project"),
-    "pdm run": _wraps("-p --project"),
-    **dict.fromkeys(("conda run", "mamba run", "micromamba run"), _wraps("-n -p --name --prefix --cwd")),
-    "pixi run": _wraps("-e --environment --manifest-path"),
-    **dict.fromkeys(("npx", "bunx", "yarn dlx"), _wraps("-p --package")),
-    "npm exec": _wraps("-p --package -w --workspace --prefix"),
-    "pnpm exec": _wraps("-F --filter -C --dir"),
-    "pnpm dlx": _wraps("--package"),
-    "coverage run": _wraps("--source --rcfile --data-file --include --omit --context --concurrency"),
-    "direnv exec": _wraps(operands=1),
-    "devbox run": _wraps("-c --config"),
-    "doppler run": _wraps("-p --project -c --config"),
-    "xargs": _wraps("-n -P -I -d -L -s -a -E --max-args --max-procs --delimiter --arg-file"),
-    **dict.fromkeys(("dotenv run", "dotenvx run"), _wraps("-f")),
-    "op run": _wraps("--env-file"),
-    **{
-        f"{engine} {verb}": _CONTAINER
-        for engine in ("docker", "podman", "docker compose", "docker-compose")
-        for verb in ("exec", "run")
-    },
-    "kubectl exec": _CONTAINER,
-}
-"""By the words that begin it, the program without its folder."""
+"""Commands that run another, by the words that begin them, each with its options that have a value."""
+
+_WITH_OPERAND: Final = word_table(f"timeout gtimeout flock taskset direnv+exec {_CONTAINERS}:").keys()
+"""Wrappers with one operand before the command that they run."""
 
 _NOT_WAITED_FOR: Final = {
     **dict.fromkeys(("docker", "docker-compose", "podman"), re.compile(r"-[it]*d[it]*|--detach(?:=true)?")),
@@ -89,21 +85,15 @@ _NOT_WAITED_FOR: Final = {
 }
 _MAY_NOT_RUN: Final = {"xargs": re.compile(r"-[0prtx]*r|--no-run-if-empty")}
 
-_SSH_VALUED: Final = frozenset({"-i", "-p", "-o", "-l", "-F", "-J"})
-SHELLS: Final = frozenset({"bash", "sh", "zsh", "dash", "ksh", "fish", "busybox"})
+_SSH_VALUED: Final = word_set("-i -p -o -l -F -J")
+SHELLS: Final = word_set("bash sh zsh dash ksh fish busybox")
 _SCRIPT_RUNNERS: Final = frozenset({"pdm run", "hatch run", "rye run", "pixi run"})
-_SCRIPT_NAMES: Final = frozenset(
-    {"test", "tests", "lint", "check", "checks", "types", "typecheck", "build", "ci", "cov"}
-)
+_SCRIPT_NAMES: Final = word_set("test tests lint check checks types typecheck build ci cov")
 """`hatch run test` runs a script of the project, no program."""
 
 _ASSIGNMENT: Final = re.compile(r"[A-Za-z_]\w*\+?=.*", re.DOTALL)
 _PYTHON: Final = re.compile(r"(?:python|pypy|py)[\d.]*(?:\.exe)?")
 _FOLDER: Final = re.compile(r".*[/\\]", re.DOTALL)
-
-
-def word_set(text: str) -> frozenset[str]:
-    return frozenset(text.split())
 
 
 def program(words: Sequence[str]) -> str:
@@ -157,9 +147,10 @@ def _expand_command(command: SimpleCommand, depth: int) -> Node:
     assignments: tuple[str, ...] = ()
     detached = optional = has_unknown = False
     for _ in range(_DEEPEST):
-        count = _count_assignments(words)
-        assignments += words[:count]
-        words = words[count:]
+        # A line of nothing but assignments keeps its last one as its word.
+        while len(words) > 1 and "=" in words[0] and _ASSIGNMENT.fullmatch(words[0]) is not None:
+            assignments += words[:1]
+            words = words[1:]
         inner = _unwrap(words)
         if inner is None:
             break
@@ -179,12 +170,13 @@ def _expand_command(command: SimpleCommand, depth: int) -> Node:
         assignments=assignments,
     )
     if script is not None:
-        detached = detached or (program(words) == "ssh" and _has_option(words, _NOT_WAITED_FOR))
+        name = program(words)
         body = _expand_list(parse(script, depth + 1), depth + 1)
-        kind = "brace" if program(words) == "eval" else "process"
-        node = CommandGroup(kind, (body,), command.redirects)
-        if _hides_status(words):
-            detached = True
+        node = CommandGroup("brace" if name == "eval" else "process", (body,), command.redirects)
+        if name == "ssh":
+            detached = detached or _has_option(words, _NOT_WAITED_FOR)
+        elif name == "script" and not any(re.fullmatch(r"--return|-[a-zA-Z]*e[a-zA-Z]*", word) for word in words[1:]):
+            detached = True  # `script -c …` ends with 0 unless it is told to pass the status on
     if detached or optional:
         node = CommandGroup("detached" if detached else "optional", (CommandList((ListEntry(node),)),))
     return node
@@ -193,21 +185,6 @@ def _expand_command(command: SimpleCommand, depth: int) -> Node:
 def _has_option(words: tuple[str, ...], table: dict[str, re.Pattern[str]]) -> bool:
     pattern = table.get(program(words))
     return pattern is not None and any(pattern.fullmatch(word) for word in words[1:])
-
-
-def _hides_status(words: tuple[str, ...]) -> bool:
-    """True for `script -c …`, which ends with 0 unless it is told to pass the status on."""
-    if program(words) != "script":
-        return False
-    return not any(word == "--return" or re.fullmatch(r"-[a-zA-Z]*e[a-zA-Z]*", word) for word in words[1:])
-
-
-def _count_assignments(words: tuple[str, ...]) -> int:
-    """Count the assignments in front of a command; a line of nothing else keeps its last one as its word."""
-    at = 0
-    while at < len(words) - 1 and "=" in words[at] and _ASSIGNMENT.fullmatch(words[at]) is not None:
-        at += 1
-    return at
 
 
 def _unwrap(words: tuple[str, ...]) -> tuple[str, ...] | None:
@@ -222,21 +199,20 @@ def _unwrap(words: tuple[str, ...]) -> tuple[str, ...] | None:
         return None
     for length in (1, 2, 3):
         prefix = " ".join((name, *words[1:length]))
-        wrapper = WRAPPERS.get(prefix)
-        if wrapper is None:
+        if prefix not in WRAPPERS:
             continue
-        inner = _read_inner(words[length:], wrapper)
+        inner = _read_inner(words[length:], prefix)
         if inner is not None and prefix in _SCRIPT_RUNNERS and inner[0].rpartition(":")[2] in _SCRIPT_NAMES:
             return None
         return inner
     return None
 
 
-def _read_inner(words: tuple[str, ...], wrapper: Wrapper) -> tuple[str, ...] | None:
-    at = _count_options(words, wrapper.valued)
+def _read_inner(words: tuple[str, ...], wrapper: str) -> tuple[str, ...] | None:
+    at = _count_options(words, WRAPPERS[wrapper])
     if words[at : at + 1] == ("-m",):  # `uv run -m pytest`, `coverage run -m pytest`
         return words[at + 1 :] or None
-    at = min(at + wrapper.operands, len(words))
+    at = min(at + (wrapper in _WITH_OPERAND), len(words))
     at += words[at : at + 1] == ("--",)
     inner = words[at:]
     if not inner:
