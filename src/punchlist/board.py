@@ -30,7 +30,6 @@ from punchlist.tasks.gates import Check, Gate, make_gate
 # Imports of `punchlist.agent` are inside functions: a command that only shows lists or tasks starts without dialects.
 if TYPE_CHECKING:
     from punchlist.agent import Agent, AgentOptions
-    from punchlist.agent.handle import Handle
     from punchlist.agent.overview import Helpers, Stall
     from punchlist.core.brief import Brief
     from punchlist.core.report import Report
@@ -241,7 +240,7 @@ class Board(ObservedBoard):
         list: str | None = None,
         *,
         project: Folder = None,
-        agent: Handle | None = None,
+        agent: Agent | None = None,
         by: str = "",
         lease: float | None = None,
     ) -> Tasks:
@@ -254,7 +253,7 @@ class Board(ObservedBoard):
         name = f"project:{where}" if list is None else list
         return Tasks(self, name, project=where, agent=agent, by=by, lease=configured_lease(lease))
 
-    def flows(self, *, agent: Handle | None = None, by: str = "") -> Flows:
+    def flows(self, *, agent: Agent | None = None, by: str = "") -> Flows:
         """Return the flows of this board: work in named steps, with waits. New ones belong to the `agent`'s session."""
         return Flows(self, agent=agent, by=by)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from punchlist import Agent, Board
-from punchlist.agent import handle
+from punchlist.agent import context
 from punchlist.store.sqlite import SqliteStore
 from punchlist.testing import FaultyStore
 
@@ -43,7 +43,7 @@ def _dropped(board: Board) -> list[int]:
 
 @pytest.fixture(autouse=True)
 def brief_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(handle, "REPORT_WAIT", 0.05)
+    monkeypatch.setattr(context, "REPORT_WAIT", 0.05)
 
 
 def test_a_report_waits_a_second_at_most_and_the_next_one_tells_how_many_were_dropped(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from functools import cached_property, partial
 
 from msgspec.structs import replace
 
-from punchlist.agent.handle import AgentBoard
+from punchlist.agent.context import AgentBoard
 from punchlist.agent.questions import open_questions, waiting_plans
 from punchlist.config import Folder, project_of
 from punchlist.core.brief import Brief, Noticed, assemble_brief, find_noticed, is_since

@@ -11,8 +11,8 @@ from typing import Any, cast
 import msgspec
 
 from punchlist.agent import detectors
+from punchlist.agent.context import LONGEST_ID, AgentContext, AgentRunner
 from punchlist.agent.grading import add_grades, doubt, judge_claims, refusal
-from punchlist.agent.handle import LONGEST_ID, AgentContext, Handle
 from punchlist.agent.plans import answer_plan_call
 from punchlist.core.apply import Applied, apply
 from punchlist.core.commands import Command, Elsewhere, Problem, Query, Repeat, Replace
@@ -39,209 +39,216 @@ _encode = msgspec.json.Encoder(order="deterministic").encode
 _decode_reply = msgspec.json.Decoder(Reply).decode
 
 
-class Calls(Handle):
-    """Answers the model's calls of todo, task, flow and plan tools."""
+def answer_call(agent: AgentRunner, name: str, args: Any, call_id: str | None) -> tuple[Reply, bool]:
+    """Answer a tool call in one transaction; return the reply, and True if the agent's list changed."""
+    arguments = size_of_json(args)
+    decide, reads, task_list = _find_answer(agent, name, args, arguments)
+    if decide is None:
+        agent.send_heartbeat()
+        return reply_unknown_tool(agent.tools, str(name)), False
+    call_id = None if call_id is None else repair(str(call_id))
+    if call_id is not None and len(call_id) > LONGEST_ID:
+        text = f"The id of this call has {len(call_id)} characters; at most {LONGEST_ID} fit. Nothing was changed."
+        return reply_invalid(Invalid(text, code="call_id_too_long")), False
+    fingerprint = b"" if call_id is None else fingerprint_of(f"{agent.dialect.name}/{name}", args)
+    durable = call_id is not None or not reads  # a read leaves nothing but a count
+    changed = False
 
-    def call(self, name: str, args: Any = None, *, call_id: str | None = None) -> Reply:
-        """Answer a tool call. Bad input gets an error reply; only a store that cannot write raises.
-
-        The same `call_id` again gets the first reply again, and nothing is applied twice.
-        """
-        arguments = size_of_json(args)
-        decide, reads, task_list = self._find_answer(name, args, arguments)
-        if decide is None:
-            self._send_heartbeat()
-            return reply_unknown_tool(self.tools, str(name))
-        call_id = None if call_id is None else repair(str(call_id))
-        if call_id is not None and len(call_id) > LONGEST_ID:
-            text = f"The id of this call has {len(call_id)} characters; at most {LONGEST_ID} fit. Nothing was changed."
-            return reply_invalid(Invalid(text, code="call_id_too_long"))
-        fingerprint = b"" if call_id is None else fingerprint_of(f"{self.dialect}/{name}", args)
-        durable = call_id is not None or not reads  # a read leaves nothing but a count
-        changed = False
-
-        def work(ctx: AgentContext) -> Reply:
-            nonlocal changed
-            tx, row, now = ctx.tx, ctx.row, ctx.now
-            self._observe_call(ctx)
-            if call_id is not None and (stored := tx.call(row, call_id)) is not None:
-                if stored.reply or not self._dialect.has_tool(name):
-                    return _replay(stored, fingerprint, call_id)
-                reply = self._reply_to_restored(tx, row, stored, (name, args, call_id), now)
-                tx.save_call(row, call_id, encode_call(fingerprint, reply), at=now)
-                return reply
-            reply, changed = decide(ctx)
-            if call_id is not None:
-                tx.save_call(row, call_id, encode_call(fingerprint, reply), at=now)
+    def work(ctx: AgentContext) -> Reply:
+        nonlocal changed
+        tx, row, now = ctx.tx, ctx.row, ctx.now
+        observe_call(ctx)
+        if call_id is not None and (stored := tx.call(row, call_id)) is not None:
+            if stored.reply or not agent.dialect.has_tool(name):
+                return _replay(stored, fingerprint, call_id)
+            reply = _reply_to_restored(agent, tx, row, stored, (name, args, call_id), now)
+            tx.save_call(row, call_id, encode_call(fingerprint, reply), at=now)
             return reply
-
-        transact = partial(self._run, work, durable=durable)
-        while True:
-            try:
-                reply = transact() if task_list is None else self._board.change_tasks(task_list, transact)
-                break
-            except Repeat as repeat:
-                repeat.meanwhile()
-        if changed and self._dialect.layer == "todos":
-            self._notify_changed()
+        reply, changed = decide(ctx)
+        if call_id is not None:
+            tx.save_call(row, call_id, encode_call(fingerprint, reply), at=now)
         return reply
 
-    @staticmethod
-    def _observe_call(ctx: AgentContext) -> None:
-        """Note a call: the first heartbeat of an agent without tool reports."""
-        if ctx.memory.awaited:
-            ctx.remember(awaited=False)
-            detectors.note_heartbeat(ctx, "todo", watched=False)
+    transact = partial(agent.run, work, durable=durable)
+    while True:
+        try:
+            reply = transact() if task_list is None else agent.board.change_tasks(task_list, transact)
+            break
+        except Repeat as repeat:
+            repeat.meanwhile()
+    return reply, changed and agent.dialect.layer == "todos"
 
-    def _find_answer(self, name: str, args: Any, arguments: Size) -> tuple[Answer | None, bool, str | None]:
-        """Return the function that answers the call, True if it only reads, and the list of tasks that it may change.
 
-        A tool that this handle does not offer has no such function.
-        """
-        if self.offered and self._dialect.has_tool(name):
-            parsed = self._dialect.parse(name, args)
-            if not isinstance(parsed, Elsewhere):
-                return partial(self._answer, parsed, arguments), isinstance(parsed, Query), None
-            if self._dialect.layer == "flows":
-                flow_call = FlowModelCall(
-                    cast("FlowCommand", parsed), name=self.name, session=self.session, render=self._dialect.render
-                )
-                return self._count_call(flow_call.decide, arguments), parsed.reads, None
-            if parsed.reads:
-                self._board.tasks_wanted(self.task_list)
-            task_call = TaskModelCall(
-                cast("TaskCommand", parsed),
-                self.task_list,
-                by=self.name,
-                grades=self._grading,
-                gates=self._board.gates,
-                render=self._dialect.render,
+def observe_call(ctx: AgentContext) -> None:
+    """Note a call: the first heartbeat of an agent without tool reports."""
+    if ctx.memory.awaited:
+        ctx.remember(awaited=False)
+        detectors.note_heartbeat(ctx, "todo", watched=False)
+
+
+def _find_answer(agent: AgentRunner, name: str, args: Any, arguments: Size) -> tuple[Answer | None, bool, str | None]:
+    """Return the function that answers the call, True if it only reads, and the list of tasks that it may change.
+
+    A tool that this handle does not offer has no such function.
+    """
+    if agent.offered and agent.dialect.has_tool(name):
+        parsed = agent.dialect.parse(name, args)
+        if not isinstance(parsed, Elsewhere):
+            return partial(_answer, agent, parsed, arguments), isinstance(parsed, Query), None
+        if agent.dialect.layer == "flows":
+            flow_call = FlowModelCall(
+                cast("FlowCommand", parsed), name=agent.name, session=agent.session, render=agent.dialect.render
             )
-            return (
-                self._count_call(task_call.decide, arguments),
-                parsed.reads,
-                None if parsed.reads else self.task_list,
-            )
-        if self._planning is not None and self._planning.has_tool(name):
-            return (
-                self._count_call(answer_plan_call(self._planning, name, args, by=self.name), arguments),
-                False,
-                None,
-            )
-        return None, False, None
-
-    def _count_call(self, decide: Decide, arguments: Size) -> Answer:
-        """Return an answer with the call added to the ledger; for what does not write the list itself."""
-
-        def work(ctx: AgentContext) -> tuple[Reply, bool]:
-            ctx.save()
-            reply, changed = decide(ctx.tx, ctx.row, ctx.now)
-            ctx.load()  # a task that was completed has changed it
-            self._count(ctx, arguments, reply, wrote=changed)
-            return reply, changed
-
-        return work
-
-    def _count(
-        self, ctx: AgentContext, arguments: Size, reply: Reply, events: Sequence[Draft] = (), *, wrote: bool = False
-    ) -> None:
-        """Add a call to the ledger; one that wrote the list has events, another says so."""
-        completed = sum(kind == "item.completed" for kind, _ in events)
-        counts = count_call(
-            ctx.memory.counts,
-            cost_key(self.dialect, self.profile),
-            arguments,
-            reply,
-            wrote=wrote or bool(events),
-            completed=completed,
-            foreign=self.dialect != "punchlist",
+            return _count_call(agent, flow_call.decide, arguments), parsed.reads, None
+        if parsed.reads:
+            agent.board.tasks_wanted(agent.task_list)
+        task_call = TaskModelCall(
+            cast("TaskCommand", parsed),
+            agent.task_list,
+            by=agent.name,
+            grades=agent.settings.grades,
+            gates=agent.board.gates,
+            render=agent.dialect.render,
         )
-        ctx.remember(counts=counts)
-
-    def _answer(self, parsed: Command | Query | Invalid, arguments: Size, ctx: AgentContext) -> tuple[Reply, bool]:
-        """Return the reply, and whether the list changed."""
-        row, mode_refusal = ctx.row, self._dialect.refused_in_plan_mode
-        if row.mode == "plan" and mode_refusal is not None:
-            parsed = Invalid(mode_refusal, code="plan_mode")
-        if isinstance(parsed, Invalid):
-            return self._refuse(ctx, reply_invalid(parsed), parsed.code, parsed.text, arguments), False
-        if isinstance(parsed, Query):
-            return self._save_and_reply(ctx, parsed, Applied(row.state), arguments)
-        applied = apply(row.state, parsed, self._policy, ctx.now, by=self.name)
-        if ctx.memory.watched or self._grading != "show":  # completions are held against what was seen
-            given = judge_claims(ctx.tx, row, applied)
-            if self._grading == "require" and (problem := refusal(given)) is not None:
-                refused = reply_invalid(Invalid(problem.text, code=problem.code))
-                return self._refuse(ctx, refused, problem.code, problem.text, arguments), False
-            applied = add_grades(applied, given)
-            if self._grading == "tell" and (problem := doubt(given)) is not None:
-                applied = applied._replace(problems=(*applied.problems, problem))
-        return self._save_and_reply(ctx, parsed, applied, arguments)
-
-    def _save_and_reply(
-        self, ctx: AgentContext, parsed: Command | Query, applied: Applied, arguments: Size
-    ) -> tuple[Reply, bool]:
-        row, events = ctx.row, applied.events
-        state, reply = applied.state, self._render(row, parsed, applied, ctx.now)
-        unseen = row.unseen + 1
-        if reply.shows_list:
-            unseen = 0
-            state = state if reply.is_error else ListState(state.todos)
-        if not events and applied.refused:
-            problem = applied.problems[0]
-            return self._refuse(ctx, reply, problem.code, problem.text, arguments), False
-        self._count(ctx, arguments, reply, events)
-        ctx.tx.save_list(row, state, unseen=unseen, at=ctx.now, events=events)
-        ctx.tx.add_events(row, events, by=self.name, at=ctx.now)
-        if events:
-            self._observe_write(ctx, events)
-        else:
-            detectors.observe_list_call(ctx, self._settings.staleness)
-        return reply, state.todos is not row.state.todos
-
-    def _observe_write(self, ctx: AgentContext, events: Sequence[Draft]) -> None:
-        """Remember what was completed last, and look at how the list is kept."""
-        done = [draft.data["id"] for draft in events if draft.kind == "item.completed"]
-        if done and ctx.memory.watched:
-            plans = [draft.data["plan_id"] for draft in events if draft.kind == "plan.started"]
-            plan_id = plans[-1] if plans else ctx.row.state.todos.plan_id
-            ctx.remember(done=item_key(plan_id, done[-1]))
-        detectors.observe_list_write(ctx, events, self._settings.staleness, self.name)
-
-    def _render(self, row: AgentRow, parsed: Command | Query, applied: Applied, now: datetime) -> Reply:
-        """Render the reply in the words of the dialect."""
-        state, durable = applied.state, self._board.store.durable
-        before, is_behind = row.state.todos, state.shown is not None
-        return self._dialect.render(
-            Result(parsed, before, state.todos, applied.problems, row.unseen, is_behind, durable, now, self._policy)
+        return (
+            _count_call(agent, task_call.decide, arguments),
+            parsed.reads,
+            None if parsed.reads else agent.task_list,
         )
+    if agent.settings.plan_tools is not None and agent.settings.plan_tools.has_tool(name):
+        return (
+            _count_call(agent, answer_plan_call(agent.settings.plan_tools, name, args, by=agent.name), arguments),
+            False,
+            None,
+        )
+    return None, False, None
 
-    def _reply_to_restored(
-        self, tx: Transaction, row: AgentRow, stored: StoredCall, call: tuple[str, Any, str], now: datetime
-    ) -> Reply:
-        """Reply to a call that was restored from a transcript: it is history, and changes nothing."""
-        name, args, call_id = call
-        parsed = self._dialect.parse(name, args)
-        if isinstance(parsed, Elsewhere):
-            parsed = Invalid(
-                f"The call `{call_id}` is known from a transcript; nothing was changed.", code="call_known"
-            )
-        if isinstance(parsed, Invalid):
-            return reply_invalid(parsed)
-        if stored == PASSED and isinstance(parsed, Replace):
-            tx.add_events(
-                row, [describe_late_write(parsed, source=f"call of {name}", call_id=call_id)], by=self.name, at=now
-            )
-        known = Applied(row.state)
-        applied = known if isinstance(parsed, Query) else apply(row.state, parsed, self._policy, now, by=self.name)
-        return self._render(row, parsed, applied, now)
 
-    def _refuse(self, ctx: AgentContext, reply: Reply, code: str, problem: str, arguments: Size) -> Reply:
-        refused = Draft("list.refused", {"code": code, "problem": problem[:500]})
-        self._count(ctx, arguments, reply)
-        ctx.add(refused)
-        detectors.observe_list_write(ctx, [refused], self._settings.staleness, self.name)
-        return reply
+def _count_call(agent: AgentRunner, decide: Decide, arguments: Size) -> Answer:
+    """Return an answer with the call added to the ledger; for what does not write the list itself."""
+
+    def work(ctx: AgentContext) -> tuple[Reply, bool]:
+        ctx.save()
+        reply, changed = decide(ctx.tx, ctx.row, ctx.now)
+        ctx.load()  # a task that was completed has changed it
+        _count(agent, ctx, arguments, reply, wrote=changed)
+        return reply, changed
+
+    return work
+
+
+def _count(
+    agent: AgentRunner,
+    ctx: AgentContext,
+    arguments: Size,
+    reply: Reply,
+    events: Sequence[Draft] = (),
+    *,
+    wrote: bool = False,
+) -> None:
+    """Add a call to the ledger; one that wrote the list has events, another says so."""
+    completed = sum(kind == "item.completed" for kind, _ in events)
+    counts = count_call(
+        ctx.memory.counts,
+        cost_key(agent.dialect.name, agent.profile),
+        arguments,
+        reply,
+        wrote=wrote or bool(events),
+        completed=completed,
+        foreign=agent.dialect.name != "punchlist",
+    )
+    ctx.remember(counts=counts)
+
+
+def _answer(
+    agent: AgentRunner, parsed: Command | Query | Invalid, arguments: Size, ctx: AgentContext
+) -> tuple[Reply, bool]:
+    """Return the reply, and whether the list changed."""
+    row, mode_refusal = ctx.row, agent.dialect.refused_in_plan_mode
+    if row.mode == "plan" and mode_refusal is not None:
+        parsed = Invalid(mode_refusal, code="plan_mode")
+    if isinstance(parsed, Invalid):
+        return _refuse(agent, ctx, reply_invalid(parsed), parsed.code, parsed.text, arguments), False
+    if isinstance(parsed, Query):
+        return _save_and_reply(agent, ctx, parsed, Applied(row.state), arguments)
+    applied = apply(row.state, parsed, agent.policy, ctx.now, by=agent.name)
+    if ctx.memory.watched or agent.settings.grades != "show":  # completions are held against what was seen
+        given = judge_claims(ctx.tx, row, applied)
+        if agent.settings.grades == "require" and (problem := refusal(given)) is not None:
+            refused = reply_invalid(Invalid(problem.text, code=problem.code))
+            return _refuse(agent, ctx, refused, problem.code, problem.text, arguments), False
+        applied = add_grades(applied, given)
+        if agent.settings.grades == "tell" and (problem := doubt(given)) is not None:
+            applied = applied._replace(problems=(*applied.problems, problem))
+    return _save_and_reply(agent, ctx, parsed, applied, arguments)
+
+
+def _save_and_reply(
+    agent: AgentRunner, ctx: AgentContext, parsed: Command | Query, applied: Applied, arguments: Size
+) -> tuple[Reply, bool]:
+    row, events = ctx.row, applied.events
+    state, reply = applied.state, _render(agent, row, parsed, applied, ctx.now)
+    unseen = row.unseen + 1
+    if reply.shows_list:
+        unseen = 0
+        state = state if reply.is_error else ListState(state.todos)
+    if not events and applied.refused:
+        problem = applied.problems[0]
+        return _refuse(agent, ctx, reply, problem.code, problem.text, arguments), False
+    _count(agent, ctx, arguments, reply, events)
+    ctx.tx.save_list(row, state, unseen=unseen, at=ctx.now, events=events)
+    ctx.tx.add_events(row, events, by=agent.name, at=ctx.now)
+    if events:
+        _observe_write(agent, ctx, events)
+    else:
+        detectors.observe_list_call(ctx, agent.settings.staleness)
+    return reply, state.todos is not row.state.todos
+
+
+def _observe_write(agent: AgentRunner, ctx: AgentContext, events: Sequence[Draft]) -> None:
+    """Remember what was completed last, and look at how the list is kept."""
+    done = [draft.data["id"] for draft in events if draft.kind == "item.completed"]
+    if done and ctx.memory.watched:
+        plans = [draft.data["plan_id"] for draft in events if draft.kind == "plan.started"]
+        plan_id = plans[-1] if plans else ctx.row.state.todos.plan_id
+        ctx.remember(done=item_key(plan_id, done[-1]))
+    detectors.observe_list_write(ctx, events, agent.settings.staleness, agent.name)
+
+
+def _render(agent: AgentRunner, row: AgentRow, parsed: Command | Query, applied: Applied, now: datetime) -> Reply:
+    """Render the reply in the words of the dialect."""
+    state, durable = applied.state, agent.board.store.durable
+    before, is_behind = row.state.todos, state.shown is not None
+    return agent.dialect.render(
+        Result(parsed, before, state.todos, applied.problems, row.unseen, is_behind, durable, now, agent.policy)
+    )
+
+
+def _reply_to_restored(
+    agent: AgentRunner, tx: Transaction, row: AgentRow, stored: StoredCall, call: tuple[str, Any, str], now: datetime
+) -> Reply:
+    """Reply to a call that was restored from a transcript: it is history, and changes nothing."""
+    name, args, call_id = call
+    parsed = agent.dialect.parse(name, args)
+    if isinstance(parsed, Elsewhere):
+        parsed = Invalid(f"The call `{call_id}` is known from a transcript; nothing was changed.", code="call_known")
+    if isinstance(parsed, Invalid):
+        return reply_invalid(parsed)
+    if stored == PASSED and isinstance(parsed, Replace):
+        tx.add_events(
+            row, [describe_late_write(parsed, source=f"call of {name}", call_id=call_id)], by=agent.name, at=now
+        )
+    known = Applied(row.state)
+    applied = known if isinstance(parsed, Query) else apply(row.state, parsed, agent.policy, now, by=agent.name)
+    return _render(agent, row, parsed, applied, now)
+
+
+def _refuse(agent: AgentRunner, ctx: AgentContext, reply: Reply, code: str, problem: str, arguments: Size) -> Reply:
+    refused = Draft("list.refused", {"code": code, "problem": problem[:500]})
+    _count(agent, ctx, arguments, reply)
+    ctx.add(refused)
+    detectors.observe_list_write(ctx, [refused], agent.settings.staleness, agent.name)
+    return reply
 
 
 RECORDED = StoredCall(b"", b"")

@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from punchlist.agent.handle import AgentContext, ancestors
+from punchlist.agent.context import AgentContext, ancestors
 from punchlist.core.events import Draft
 from punchlist.detect import list_upkeep, loops, stalls
 from punchlist.detect.findings import FINE, Finding, Raised, Verdict, finding_of, with_entry, without_entry

@@ -8,11 +8,11 @@ from typing import Any, cast, get_args
 
 from msgspec.structs import replace
 
+from punchlist.agent.context import AgentRunner, check_name
 from punchlist.agent.grading import add_grades, find_claims, judge_claims
-from punchlist.agent.handle import Handle, check_name
 from punchlist.core import commands as do
 from punchlist.core.apply import Applied, apply, items_known_to_agent
-from punchlist.core.commands import Command, Edit, Entry, Group, Limits, Operation, Policy, Target
+from punchlist.core.commands import Command, Entry, Group, Limits, Operation, Policy, Target
 from punchlist.core.events import Draft, diff, draft_header
 from punchlist.core.todo import Evidence, ListState, TodoList
 from punchlist.core.undo import undo
@@ -36,90 +36,70 @@ def apply_edit(
     return applied
 
 
-class Edits(Handle):
-    """Changes the list in the name of a person, another agent, or the agent itself."""
+def change_list(agent: AgentRunner, command: Command, *, by: str, revision: int | None) -> TodoList:
+    """Apply a command in the name of a person or an agent, and grade what it completes; return the new list."""
+    check_name("author", by)
 
-    def edit(self, ops: Any, *, by: str, revision: int | None = None) -> TodoList:
-        """Apply targeted operations, all or none, in the name of a person or another agent; return the new list.
-
-        With `revision`, only if the list is still at that revision. Raises `EditRefused` or `RevisionConflict`. An item
-        that a person completes is `confirmed`, also one that was completed before.
-        """
-        return self._change(Edit(read_operations(ops)), by=by, revision=revision)
-
-    def rewrite(self, todos: TodoList, *, by: str, revision: int | None = None) -> TodoList:
-        """Replace the whole list: items that match keep their ids, open ones left out are set aside."""
-        return self._change(replace_list(todos), by=by, revision=revision)
-
-    def _change(self, command: Command, *, by: str, revision: int | None) -> TodoList:
-        check_name("author", by)
-
-        def decide(tx: Transaction, row: AgentRow, now: datetime) -> Applied:
-            _check_revision(row, revision)
-            is_person = by not in tx.names(self.session)
-            applied = apply_edit(row.state, command, now, by=by, own=by == self.name, by_a_person=is_person)
-            if not any(kind in _CLAIMS for kind, _ in applied.events):
-                return applied
-            if is_person:  # a person's word confirms a completion
-                return add_grades(
-                    applied, [(claim, "confirmed") for claim in find_claims(row.state.todos, applied.events)]
-                )
-            return (
-                add_grades(applied, judge_claims(tx, row, applied)) if tx.memory.load(row.number).watched else applied
-            )
-
-        return self._write(decide, by=by)
-
-    def undo(self, *, by: str) -> TodoList:
-        """Roll back this author's last change; refuse, and name the items, if they were changed again since."""
-
-        def decide(tx: Transaction, row: AgentRow, _now: datetime) -> Applied:
-            undid = tx.history.last_change(row.number, by)
-            before = tx.history.at(row.number, undid - 1) if undid is not None else None
-            after = tx.history.at(row.number, undid) if undid is not None else None
-            if undid is None or before is None or after is None:
-                raise NothingToUndo(by=by)
-            current = row.state.todos
-            todos = undo(current, before, after)
-            if isinstance(todos, str):
-                raise UndoRefused(by=by, touched=todos)
-            todos = replace(todos, revision=current.revision + 1)
-            drafts = [*diff(current, todos), draft_header("list.undone", current, todos, undid=undid)]
-            for draft in drafts:
-                draft.data.setdefault("revision", todos.revision)
-            shown = items_known_to_agent(row.state, todos)
-            return Applied(ListState(todos, shown if by != self.name else None), tuple(drafts))
-
-        return self._write(decide, by=by)
-
-    def restore_list(self, todos: TodoList, *, by: str, source: str, revision: int | None = None) -> TodoList:
-        """Replace the list by one that was kept elsewhere, as this agent's own; the event names the source.
-
-        With `revision`, only if the list is still at that revision.
-        """
-
-        def decide(_tx: Transaction, row: AgentRow, now: datetime) -> Applied:
-            _check_revision(row, revision)
-            applied = apply_edit(row.state, replace_list(todos), now, by=by, own=True)
-            *events, last = applied.events
-            if last.kind == "list.replaced":
-                last = Draft("list.restored", {**last.data, "source": source})
-            return applied._replace(events=(*events, last))
-
-        return self._write(decide, by=by)
-
-    def _write(self, decide: Callable[[Transaction, AgentRow, datetime], Applied], *, by: str) -> TodoList:
-        def work(tx: Transaction) -> Applied:
-            now = self._board.now()
-            row = self._join(tx, now, active=by == self.name)
-            applied = decide(tx, row, now)
-            tx.save_list(row, applied.state, unseen=row.unseen, at=now, events=applied.events)
-            tx.add_events(row, applied.events, by=by, at=now)
+    def decide(tx: Transaction, row: AgentRow, now: datetime) -> Applied:
+        _check_revision(row, revision)
+        is_person = by not in tx.names(agent.session)
+        applied = apply_edit(row.state, command, now, by=by, own=by == agent.name, by_a_person=is_person)
+        if not any(kind in _CLAIMS for kind, _ in applied.events):
             return applied
+        if is_person:  # a person's word confirms a completion
+            return add_grades(applied, [(claim, "confirmed") for claim in find_claims(row.state.todos, applied.events)])
+        return add_grades(applied, judge_claims(tx, row, applied)) if tx.memory.load(row.number).watched else applied
 
-        applied = self._board.store.transact(work)
-        self._notify_changed()
-        return applied.state.todos
+    return _write(agent, decide, by=by)
+
+
+def undo_change(agent: AgentRunner, *, by: str) -> TodoList:
+    """Roll back this author's last change; refuse, and name the items, if they were changed again since."""
+
+    def decide(tx: Transaction, row: AgentRow, _now: datetime) -> Applied:
+        undid = tx.history.last_change(row.number, by)
+        before = tx.history.at(row.number, undid - 1) if undid is not None else None
+        after = tx.history.at(row.number, undid) if undid is not None else None
+        if undid is None or before is None or after is None:
+            raise NothingToUndo(by=by)
+        current = row.state.todos
+        todos = undo(current, before, after)
+        if isinstance(todos, str):
+            raise UndoRefused(by=by, touched=todos)
+        todos = replace(todos, revision=current.revision + 1)
+        drafts = [*diff(current, todos), draft_header("list.undone", current, todos, undid=undid)]
+        for draft in drafts:
+            draft.data.setdefault("revision", todos.revision)
+        shown = items_known_to_agent(row.state, todos)
+        return Applied(ListState(todos, shown if by != agent.name else None), tuple(drafts))
+
+    return _write(agent, decide, by=by)
+
+
+def restore_list(agent: AgentRunner, todos: TodoList, *, by: str, source: str, revision: int | None) -> TodoList:
+    """Replace the list by one that was kept elsewhere, as this agent's own; the event names the source."""
+
+    def decide(_tx: Transaction, row: AgentRow, now: datetime) -> Applied:
+        _check_revision(row, revision)
+        applied = apply_edit(row.state, replace_list(todos), now, by=by, own=True)
+        *events, last = applied.events
+        if last.kind == "list.replaced":
+            last = Draft("list.restored", {**last.data, "source": source})
+        return applied._replace(events=(*events, last))
+
+    return _write(agent, decide, by=by)
+
+
+def _write(agent: AgentRunner, decide: Callable[[Transaction, AgentRow, datetime], Applied], *, by: str) -> TodoList:
+    def work(tx: Transaction) -> Applied:
+        now = agent.board.now()
+        row = agent.join(tx, now, active=by == agent.name)
+        applied = decide(tx, row, now)
+        tx.save_list(row, applied.state, unseen=row.unseen, at=now, events=applied.events)
+        tx.add_events(row, applied.events, by=by, at=now)
+        return applied
+
+    return agent.board.store.transact(work).state.todos
 
 
 def _check_revision(row: AgentRow, revision: int | None) -> None:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from punchlist.agent.handle import ancestors
+from punchlist.agent.context import ancestors
 from punchlist.core.apply import Applied
 from punchlist.core.commands import Problem
 from punchlist.core.events import Draft, Event, decode_item, draft_header, with_fields

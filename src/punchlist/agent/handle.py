@@ -1,150 +1,36 @@
-"""Hold an agent's identity and settings, load its row, and run its steps in transactions."""
+"""The agent's handle: its public methods. Each one calls the module of this room that does the work."""
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
-from datetime import datetime, timedelta
-from typing import Any, Final, Literal, Protocol, TypeVar, Unpack
-from weakref import WeakKeyDictionary
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any, Literal, Unpack
 
-from msgspec.structs import replace
-
-from punchlist.config import task_list, todos_offered
-from punchlist.core.commands import Policy
-from punchlist.core.events import Draft, Event
-from punchlist.core.task import FLOWS, Task, TaskStatus
+from punchlist.agent import calls, edits, plans, questions, subagents, tool_reports, turns
+from punchlist.agent.context import AgentBoard, AgentRunner, Mode
+from punchlist.agent.recovery import Recovery
+from punchlist.config import lease as configured_lease
+from punchlist.core.approval import Plan
+from punchlist.core.commands import Edit
+from punchlist.core.current_work import CurrentWork
+from punchlist.core.grounding.tally import NOTHING, Tally
+from punchlist.core.question import Question
 from punchlist.core.todo import TodoList
-from punchlist.detect.findings import Finding
-from punchlist.dialects import dialect as dialect_named
-from punchlist.dialects.base import Dialect, Tool
-from punchlist.errors import InvalidInput, StoreBusy, StoreError, UnknownName
-from punchlist.flows.work import FlowWork
-from punchlist.guidance.settings import Rules, rules, without_reminders
-from punchlist.options import AgentOptions, AgentSettings, read_options
-from punchlist.store import AgentRow, Store, Transaction
-from punchlist.tasks.fields import list_name
-from punchlist.tasks.handle import TaskBoard
-from punchlist.tasks.work import Work
-from punchlist.text import clean, cut
-from punchlist.text.redaction import redact
-
-Mode = Literal["execute", "plan"]
-PROFILES = ("quiet", "classic", "off")
-_LONGEST_NAME = 200
-_LONGEST_LABEL = 200
-LONGEST_ID: Final = 500
-"""Characters of a call id or a spawn id: it is stored, and compared at every call."""
-
-_A_SECOND = timedelta(seconds=1)
-_MOST_DROPPED = 16
-"""Times of lost reports that are remembered, the latest ones."""
-
-REPORT_WAIT: Final = 1.0
-"""Seconds that a report waits for the lock: a process that was stopped while it held it must not stop the host."""
-
-T = TypeVar("T")
-_log = logging.getLogger("punchlist.guidance")
+from punchlist.detect.findings import Verdict
+from punchlist.dialects.base import Reply, Tool
+from punchlist.flows import Flows
+from punchlist.guidance.layers import Layer, prompt
+from punchlist.guidance.plan_mode import Because, PlanMode, Refusal
+from punchlist.guidance.words import Injection
+from punchlist.options import AgentOptions
+from punchlist.store import AgentRow, Transaction
+from punchlist.tasks import Tasks
+from punchlist.transcripts.formats import open_transcript
+from punchlist.transcripts.values import Transcript, Written
 
 
-_OPEN = (TaskStatus.IN_PROGRESS, TaskStatus.PENDING, TaskStatus.WAITING, TaskStatus.FAILED)
-_MOST = 100
-"""Tasks of one status that are read at most: a model is never shown more."""
-
-
-_DEEPEST = 32
-"""Generations of agents that are looked at: a loop among parents, by whatever damage, must not hang a report."""
-
-
-class AgentBoard(TaskBoard, Protocol):
-    """The parts of a board that its agents need."""
-
-    def agent(self, name: str = "main", *, session: str | None = None, **options: Any) -> Any: ...
-    def handle(self, name: str = "main", *, session: str | None = None, **options: Any) -> Any: ...
-    def changed(self, agent: Any) -> None: ...
-    def adopt(self, source: str, target: str, *, by: str = "user") -> int: ...
-
-
-class AgentContext:
-    """Carries the memory from step to step; `save` writes it, once, before the transaction is committed."""
-
-    __slots__ = ("_stored", "by", "memory", "now", "row", "tx")
-
-    def __init__(self, tx: Transaction, row: AgentRow, now: datetime, by: str) -> None:
-        self.tx = tx
-        self.row = row
-        self.now = now
-        self.by = by
-        self.load()
-
-    def load(self) -> None:
-        """Read the memory again, after others may have written it within this transaction."""
-        self.memory = self._stored = self.tx.memory.load(self.row.number)
-
-    def save(self) -> None:
-        if self.memory is not self._stored:
-            self.tx.memory.save(self.row.number, self.memory)
-            self._stored = self.memory
-
-    def remember(self, **changes: Any) -> None:
-        self.memory = replace(self.memory, **changes)
-
-    def add(self, *drafts: Draft) -> int:
-        """Append events to the log; return the number of the last one."""
-        return self.tx.add_events(self.row, drafts, by=self.by, at=self.now)
-
-    def tell(self, findings: Iterable[Finding]) -> None:
-        """Append the events of findings."""
-        drafts = [Draft(one.kind, one.data()) for one in findings]
-        if drafts:
-            self.add(*drafts)
-
-    def event(self, draft: Draft, by: str) -> Event:
-        """Return a draft as an event, for detectors that look at events."""
-        row = self.row
-        return Event(0, self.now, draft.kind, by, row.project, row.session, row.name, draft.data)
-
-
-def ancestors(tx: Transaction, row: AgentRow) -> Iterator[tuple[AgentRow, AgentRow]]:
-    """Yield the agents that started this one, the nearest first, each with the child through which it did."""
-    child = row
-    for _ in range(_DEEPEST):
-        name = None if child.parent is None else tx.memory.parent_of(child.number)
-        parent = None if name is None else tx.agent(child.session, name)
-        if parent is None:
-            return
-        yield parent, child
-        child = parent
-
-
-class LostReports:
-    """Reports that could not be recorded, until one can be: the only thing of an agent that a process keeps."""
-
-    def __init__(self) -> None:
-        self._times: dict[tuple[str, str], list[datetime]] = {}
-
-    def add(self, session: str, agent: str, at: datetime) -> None:
-        self._times.setdefault((session, agent), []).append(at)
-
-    def of(self, session: str, agent: str) -> Sequence[datetime]:
-        """Return when reports of an agent were lost that the log does not tell of yet."""
-        return self._times.get((session, agent), ())
-
-    def forget(self, session: str, agent: str, count: int) -> None:
-        del self._times.get((session, agent), [])[:count]
-
-
-_lost: WeakKeyDictionary[Store, LostReports] = WeakKeyDictionary()
-
-
-def lost_reports(store: Store) -> LostReports:
-    """Return the reports that this process could not record in a store."""
-    return _lost.setdefault(store, LostReports())
-
-
-class Handle:
-    """Knows its agent, reads its row, and runs its steps in transactions."""
+class Agent:
+    """One agent of one session. Nothing is written before its first change; until then its list is empty."""
 
     def __init__(
         self,
@@ -157,37 +43,27 @@ class Handle:
         project: str,
         **options: Unpack[AgentOptions],
     ) -> None:
-        check_name("agent", name)
-        check_name("session", session)
-        if profile not in PROFILES:
-            raise UnknownName(what="profile", name=profile, known=", ".join(PROFILES))
+        runner = AgentRunner(
+            board, name, session=session, dialect=dialect, profile=profile, project=project, options=options
+        )
         self.board: Any = board  # a `Board`; the parts that are needed here have types of their own
-        self._board = board
         self.name = name
         self.session = session
         self.profile = profile
-        self._project = project
-        self._alive_at: datetime | None = None
-        self._dialect = dialect_named(dialect)
+        self.task_list = runner.task_list
+        self._board = board
+        self._runner = runner
+        self._grading: str = runner.settings.grades
         self._options = options
-        self._settings = read_options(options, self._dialect)
-        self._policy = _policy(self._dialect, self._settings)
-        self._offered = _is_offered(self._dialect, self._settings)
-        self._planning = self._settings.plan_tools
-        self.task_list = task_list(self._settings.task_list, session)
-        if self._dialect.layer == "tasks":
-            list_name(self.task_list)
-        self._rules = self._make_rules()
-        self._own_tools = self._settings.host
-        self._tool_names = frozenset(tool.name for tool in self._dialect.tools)
-        self._grading = self._settings.grades
+        self._plan_messages = plans.PlanMessages(runner)
+        self._unjudged: set[str] = set()
 
     def __repr__(self) -> str:
         return f"Agent({self.name!r}, session={self.session!r}, dialect={self.dialect!r})"
 
     @property
     def dialect(self) -> str:
-        return self._dialect.name
+        return self._runner.dialect.name
 
     @property
     def tools(self) -> tuple[Tool, ...]:
@@ -196,233 +72,439 @@ class Handle:
         Without the todo tool where that is not offered: a call is then answered as one of an unknown tool, and nothing
         is said.
         """
-        planning = () if self._planning is None else self._planning.tools
-        return (*self._todo_tools, *(tool.in_full() if self._settings.verbose else tool for tool in planning))
-
-    @property
-    def _todo_tools(self) -> tuple[Tool, ...]:
-        """The tools that write the list or read it, if they are offered."""
-        tools = self._dialect.tools if self._offered else ()
-        layers = self._settings.layers
-        if layers is not None and "tool_description" not in layers:
-            return tuple(replace(tool, description="", verbose="") for tool in tools)
-        return tuple(tool.in_full() for tool in tools) if self._settings.verbose else tools
+        return self._runner.tools
 
     @property
     def offered(self) -> bool:
         """True if the model has the todo tool: by the setting of the project, the host's word, then the dialect's."""
-        return self._offered
+        return self._runner.offered
 
     @property
     def todos(self) -> TodoList:
-        row = self._row()
-        return TodoList() if row is None else row.state.todos
+        return self._runner.load_todos()
 
     @property
     def project(self) -> str:
         """The project of the session, which is where the session was first seen."""
-        row = self._row()
-        return self._project if row is None else row.project
+        row = self._runner.load_row()
+        return self._runner.project if row is None else row.project
 
     @property
     def mode(self) -> Mode:
-        row = self._row()
+        row = self._runner.load_row()
         return "plan" if row is not None and row.mode == "plan" else "execute"
-
-    def _make_rules(self) -> Rules:
-        found = rules(self.dialect, self.profile, self._settings.guidance)
-        layers = self._settings.layers
-        silent = found.schedule.main_only and self._settings.subagent
-        return without_reminders(found) if silent or (layers is not None and "reminder" not in layers) else found
-
-    def _row(self) -> AgentRow | None:
-        return self._board.store.agent(self.session, self.name)
 
     def at(self, revision: int) -> TodoList | None:
         """Return the list as it was at a revision; None if there is no such revision, or it was pruned."""
-        row = self._row()
+        row = self._runner.load_row()
         if row is None:
             return TodoList() if revision == 0 else None
         return self._board.store.list_at(row.number, revision)
 
-    def _tasks_before(self, tx: Transaction, row: AgentRow) -> tuple[Task, ...]:
-        """Return the open tasks that this agent started or owns; with a task tool also unowned ones of its list.
+    # Calls of the model.
 
-        A subagent shares the list, and only owes what it claimed.
+    def call(self, name: str, args: Any = None, *, call_id: str | None = None) -> Reply:
+        """Answer a tool call. Bad input gets an error reply; only a store that cannot write raises.
+
+        The same `call_id` again gets the first reply again, and nothing is applied twice.
         """
-        found = {each.number: each for each in tx.tasks.of_agent(row)}
-        where = tx.tasks.find_list(self.task_list) if self._dialect.layer == "tasks" else None
-        if where is not None and row.parent is None:
-            for status in _OPEN:
-                for each in tx.tasks.page(where, status=status.value, limit=_MOST):
-                    if each.agent is None and each.task.owner is None:
-                        found.setdefault(each.number, each)
-        return tuple(found[number].task for number in sorted(found))
+        reply, changed = calls.answer_call(self._runner, name, args, call_id)
+        if changed:
+            self._board.changed(self)
+        return reply
 
-    def _sync_task_list(self) -> None:
-        """Bring the list of a task tool up to date with files that others keep; outside any transaction."""
-        if self._dialect.layer == "tasks":
-            self._board.tasks_wanted(self.task_list)
+    # Changes that do not come from the model.
 
-    def _settle_due_tasks(self) -> None:
-        """Write leases, timers and rests that are over, before the agent's work is read; outside any transaction."""
-        self._sync_task_list()
-        now, row, name = self._board.now(), self._row(), self.task_list
+    def edit(self, ops: Any, *, by: str, revision: int | None = None) -> TodoList:
+        """Apply targeted operations, all or none, in the name of a person or another agent; return the new list.
 
-        def is_due(tx: Transaction, row: AgentRow) -> bool:
-            return tx.has_tasks and bool(tx.tasks.lists_due_of_agent(row.number, now, session=row.session, name=name))
+        With `revision`, only if the list is still at that revision. Raises `EditRefused` or `RevisionConflict`. An item
+        that a person completes is `confirmed`, also one that was completed before.
+        """
+        command = Edit(edits.read_operations(ops))
+        return self._changed_to(edits.change_list(self._runner, command, by=by, revision=revision))
 
-        if row is not None and self._board.store.read(lambda tx: is_due(tx, row)):
-            with suppress(StoreBusy):  # a reader does not wait for a process that was stopped with the lock
-                work = self._board.store.transact
-                for changed in work(lambda tx: settle(tx, row, now, name=name), durable=False, wait=REPORT_WAIT):
-                    self._board.tasks_changed(changed)
+    def rewrite(self, todos: TodoList, *, by: str, revision: int | None = None) -> TodoList:
+        """Replace the whole list: items that match keep their ids, open ones left out are set aside."""
+        command = edits.replace_list(todos)
+        return self._changed_to(edits.change_list(self._runner, command, by=by, revision=revision))
 
-    def _clean_label(self, label: str | None) -> str | None:
-        """Return a label as it is kept and shown: one line without secrets. It may be the whole prompt of a child."""
-        if label is None:
-            return None
-        start = clean(label[: 10 * _LONGEST_LABEL], lines=False).text  # redacting all of a long prompt would be slow
-        return cut(redact(start, self._policy.secrets), _LONGEST_LABEL)
+    def undo(self, *, by: str) -> TodoList:
+        """Roll back this author's last change; refuse, and name the items, if they were changed again since."""
+        return self._changed_to(edits.undo_change(self._runner, by=by))
 
-    def _notify_changed(self) -> None:
-        """Tell the observers of the board that the list changed."""
+    def restore_list(self, todos: TodoList, *, by: str, source: str, revision: int | None = None) -> TodoList:
+        """Replace the list by one that was kept elsewhere, as this agent's own; the event names the source.
+
+        With `revision`, only if the list is still at that revision.
+        """
+        return self._changed_to(edits.restore_list(self._runner, todos, by=by, source=source, revision=revision))
+
+    def _changed_to(self, todos: TodoList) -> TodoList:
+        """Tell the observers of the board that the list changed; return it."""
         self._board.changed(self)
+        return todos
 
-    def _join(self, tx: Transaction, now: datetime, *, active: bool = True) -> AgentRow:
-        """Return the agent's row, made if it is not there yet. An agent that is active keeps its claims on tasks."""
-        row = tx.agent(self.session, self.name)
-        if row is None:
-            row = tx.add_agent(self.session, self.name, project=self._project, at=now)
-            tx.add_events(row, [Draft("agent.joined", {"project": row.project})], by=self.name, at=now)
-        elif active:
-            tx.renew(row, now)
-        return row
+    # Plan mode.
 
-    def _run(self, work: Callable[[AgentContext], T], *, durable: bool = True, wait: float | None = None) -> T:
-        """Run work on this agent in one transaction, with its memory; note the reports that were lost before."""
-        lost = tuple(lost_reports(self._board.store).of(self.session, self.name))
+    @property
+    def plan_mode(self) -> PlanMode | None:
+        """When and why plan mode was entered; None while the agent works."""
+        return plans.current_plan_mode(self._runner)
 
-        def run(tx: Transaction) -> T:
-            now = self._board.now()
-            ctx = AgentContext(tx, self._join(tx, now), now, self.name)
-            if lost:
-                _note_lost(ctx, lost)
-            result = work(ctx)
-            ctx.save()
-            return result
+    def enter_plan_mode(
+        self, reason: str | None = None, *, by: str | None = None, because: Because | None = None
+    ) -> PlanMode:
+        """Switch plan mode on and return it; where it is on already, nothing changes.
 
-        result = self._board.store.transact(run, durable=durable, wait=wait)
-        if lost:  # only now that it is committed
-            lost_reports(self._board.store).forget(self.session, self.name, len(lost))
-        return result
+        `because` says who wanted it: by default the model, if `by` is this agent or nobody, else a person. For
+        `auto_destructive` the reason is the check that tripped.
+        """
+        return plans.begin_plan_mode(self._runner, reason, by, because)
 
-    def _attempt(self, work: Callable[[AgentContext], T], otherwise: T, *, looks: bool = False) -> T:
-        """Run a step about work as it stands by now; with `looks` also as it was changed outside the board."""
-        try:
-            if looks:
-                self._sync_task_list()
-            return self._transact(work, settles=True)
-        except Exception:
-            return self._log_failure(otherwise)
+    def exit_plan_mode(self, *, by: str | None = None) -> None:
+        plans.end_plan_mode(self._runner, by)
 
-    def _take_report(self, work: Callable[[AgentContext], T], otherwise: T) -> T:
-        """Run a step that a host reports: where it cannot be recorded, it is dropped and counted."""
-        try:
-            return self._transact(work)
-        except Exception:
-            lost_reports(self._board.store).add(self.session, self.name, self._board.now())
-            return self._log_failure(otherwise)
+    def permits(self, tool: str, args: Any = None) -> Refusal | None:
+        """Return None if the agent may call this tool now, else the answer to a call that plan mode refuses.
 
-    def _transact(self, work: Callable[[AgentContext], T], *, settles: bool = False) -> T:
-        settled: list[str] = []
+        Tools that read pass, and shell commands that are known to only read. A tool of which nothing is known passes,
+        with an event that says so; see `unjudged_tools` and the options `reading_tools` and `changing_tools`.
+        """
+        return plans.refuse_tool(self._runner, str(tool), args, self._unjudged)
 
-        def run(ctx: AgentContext) -> T:
-            row = ctx.row
-            settled.clear()
-            if settles or row.state.todos.focus is None:  # an item in focus is what a report belongs to, not a task
-                settled.extend(settle(ctx.tx, row, ctx.now, name=self.task_list))
-            return work(ctx)
+    def unjudged_tools(self, tools: Iterable[str]) -> tuple[str, ...]:
+        """Return those of the host's tools of which plan mode knows nothing, and which it would let pass."""
+        return plans.unjudged_tools(self._runner, tools)
 
-        result = self._run(run, durable=False, wait=REPORT_WAIT)
-        for name in settled:
-            self._board.tasks_changed(name)
-        return result
+    # The plan and its decision.
 
-    def _log_failure(self, otherwise: T) -> T:
-        """Log the caught exception; return the fallback."""
-        _log.exception("a step of %s in session %s met a fault and was left out", self.name, self.session)
-        return otherwise
+    @property
+    def plan(self) -> Plan | None:
+        """The latest revision of the plan, decided or not; None if there was none."""
+        return plans.latest_plan(self._runner)
 
-    def _send_heartbeat(self) -> None:
-        """Renew the leases of the agent's tasks by a heartbeat, once a second at most."""
-        now = self._board.now()
-        if self._alive_at is not None and now - self._alive_at < _A_SECOND:
-            return
-        self._alive_at = now
+    @property
+    def plans(self) -> tuple[Plan, ...]:
+        """All revisions, the oldest first."""
+        return plans.all_plans(self._runner)
 
-        def work(tx: Transaction) -> None:
+    def propose_plan(self, text: str, *, by: str | None = None, timeout: float | None = None) -> Plan:
+        """Put a plan before a person. An earlier one that is still open is superseded; the same text stays as it is.
+
+        After `timeout` seconds it can no longer be approved. Raises `PlanRefused` for an empty or too long text.
+        """
+        return plans.propose_plan(self._runner, text, by=by or self.name, timeout=timeout)
+
+    def approve_plan(self, revision: int | None = None, *, by: str = "user", todos: bool = False) -> Plan:
+        """Agree to the plan and end plan mode. With `todos` its steps become the todo list, in the same transaction.
+
+        `revision` is the one that was looked at: if the plan is at another by now, nothing is approved. Raises
+        `PlanMissing`, `PlanRevisionConflict`, `PlanDecided`, `PlanExpired` or `PlanWithoutSteps`.
+        """
+        plan = plans.approve_plan(self._runner, revision, by=by, todos=todos)
+        if todos:
+            self._board.changed(self)
+        return plan
+
+    def reject_plan(self, reason: str, *, by: str = "user", revision: int | None = None) -> Plan:
+        """Refuse the plan and say why; plan mode stays on. `revision` as for `approve_plan`."""
+        return plans.reject_plan(self._runner, reason, by=by, revision=revision)
+
+    def wait_for_plan(self, id: str | None = None, *, timeout: float | None = None) -> Plan:
+        """Return the plan once it is decided, superseded or expired; or as it stands after `timeout` seconds.
+
+        Without an `id` the latest. It blocks this thread, and holds no lock: others decide meanwhile, in whichever
+        process. Raises `PlanMissing`.
+        """
+        return plans.wait_for_plan(self._runner, id, timeout)
+
+    def plan_reply(self, plan: Plan) -> Reply:
+        """Return how a plan stands as the answer to the call that submitted it, in the words of the dialect."""
+        return plans.render_plan(self._runner, plan)
+
+    def plan_delta(self, text: str, *, turn: str) -> str:
+        """Take a piece of an assistant's message; return what a person is to see of it. Outside plan mode: all."""
+        return self._plan_messages.add_piece(text, turn=turn)
+
+    def plan_message(self, text: str, *, turn: str) -> tuple[str, Plan | None]:
+        """Take the end of a message, which was `text` as a whole; return its rest to be seen, and its proposed plan.
+
+        The text of the message is what counts, whatever the pieces were; without pieces, all of it is left to be seen.
+        A turn has one plan: later ones are passed over. A draft of which the message has nothing is dropped, and what
+        waited before it waits again. Raises `PlanRefused` for an empty or too long plan.
+        """
+        return self._plan_messages.end(text, turn=turn)
+
+    # Questions to people.
+
+    def ask(self, item: str, question: str, *, of: str | None = None) -> Question:
+        """Block an item, named by id or text, until a person answers. Asked again, the new question counts."""
+        asked = questions.ask_person(self._runner, item, question, of)
+        self._board.changed(self)
+        return asked
+
+    def answer(self, item: str, text: str, *, by: str) -> Question:
+        """Answer the question of an item, and unblock it; the agent is told at its next turn.
+
+        An item that was in progress is so again, unless another is by now.
+
+        Raises `NotAsked`, `AlreadyAnswered`, or `ItemGone` when the item is closed or no longer there.
+        """
+        answered = questions.answer_question(self._runner, item, text, by=by)
+        self._board.changed(self)
+        return answered
+
+    def take_answers(self) -> str | None:
+        """Return the text about answers that the model does not know yet, fenced; None if there are none.
+
+        It is given once: the caller puts it before the model.
+        """
+        return questions.load_new_answers(self._runner)
+
+    # Turns. Nothing here raises: on a fault it changes nothing, says nothing, and logs.
+
+    def user_turn(self) -> None:
+        """Note that the person spoke: forget the stop guard's tries and the reminders of the last prompt.
+
+        A run begins: calls of before are no part of a loop any more.
+        """
+        turns.note_user_turn(self._runner)
+
+    def assistant_turn(self, tools_used: Iterable[str] = ()) -> list[Injection]:
+        """To be called once for each assistant message, with the names of the tools that it used, in order.
+
+        What it returns belongs at the tail of the next request, or in front of its tool results, and into no other.
+        """
+        return turns.take_assistant_turn(self._runner, tools_used)
+
+    def about_to_stop(self, last_text: str = "", *, background: int = 0) -> Injection | None:
+        """To be called when the model wants to stop: what to say to it so that it goes on, or None to let it.
+
+        `last_text` is what it said last: whoever asks the person something may stop. `background` is how many pieces
+        of its work still run elsewhere.
+        """
+        return turns.decide_stop(self._runner, last_text, background)
+
+    @property
+    def layers(self) -> tuple[Layer, ...]:
+        """The pieces about the todo tool, by the option `layers`, else by the profile. They never change with the list.
+
+        Empty where the tool is not offered and in the profile `off`.
+        """
+        return turns.todo_layers(self._runner)
+
+    @property
+    def prompt(self) -> str:
+        """The layers that belong in the system prompt, as one text."""
+        return prompt(self.layers)
+
+    def compaction_block(self) -> str | None:
+        """Unfinished work only, for a conversation that was compacted; None when nothing is open.
+
+        Fenced; in Hermes' own format under its dialect. `guidance.compaction.merge_block` puts it in its place. None in
+        the profile `off` and where the tool is not offered.
+        """
+        return turns.compaction_block(self._runner)
+
+    # Reports of the host. They may come late, twice and in any order; none raises.
+
+    def tool_started(self, call_id: str | None, name: str, args: Any = None) -> Verdict:
+        """Record that a tool call begins; return the verdict on it, from the calls before. It belongs to the focus.
+
+        Kept are the call's name, a hash of its arguments and a short preview without secrets. Calls without an id are
+        told apart by name, the first begun being the first to end.
+        """
+        return tool_reports.take_start(self._runner, call_id, name, args)
+
+    def tool_updated(self, call_id: str | None, text: str, *, name: str = "") -> None:
+        """Record output of a tool call that still runs. `name` is needed only for a call that has no id."""
+        tool_reports.take_update(self._runner, call_id, text, name)
+
+    def tool_finished(
+        self,
+        call_id: str | None,
+        result: Any = None,
+        *,
+        is_error: bool | None = None,
+        exit_code: int | None = None,
+        name: str = "",
+    ) -> None:
+        """Record that a tool call has ended. `name` is needed only for a call that has no id.
+
+        Say how it went: `exit_code`, or else `is_error`. Without either (None is "not told") a check is judged by what
+        its result says of itself, and where that says nothing, it proves nothing.
+        """
+        tool_reports.take_end(
+            self._runner, call_id, result, name, "tool.finished", is_error=is_error, exit_code=exit_code
+        )
+
+    def tool_failed(self, call_id: str | None, error: Any = None, *, name: str = "") -> None:
+        """Record that a tool call failed: it was refused, timed out, or its tool broke."""
+        tool_reports.take_end(self._runner, call_id, error, name, "tool.failed", is_error=True, exit_code=None)
+
+    def output(self, text: str) -> None:
+        """Record visible output of the agent. It ends a stall."""
+        tool_reports.take_output(self._runner, text)
+
+    def finished(self, text: str = "", *, outcome: Literal["completed", "failed", "cancelled"] = "completed") -> None:
+        """Record that the agent is done. Its open calls are abandoned.
+
+        Where its label names an open item of its parent, that item is completed, if the parent was told to do so by
+        `complete_by_subagents`, and the agent finished well.
+        """
+        tool_reports.take_finish(self._runner, text, outcome)
+        if outcome == "completed" and self._runner.settings.complete_by_subagents:
+            subagents.complete_item_of_parent(self._runner)
+
+    def compacted(self) -> None:
+        """Record that the agent's context was compacted; watch the next calls closely for repetition."""
+        tool_reports.take_compaction(self._runner)
+
+    @property
+    def grounding(self) -> Mapping[str, Tally]:
+        """The work seen on each item of the present list, by id; under "" that with nothing in focus.
+
+        That on a task is under `task:<list>/<id>`.
+        """
+        return tool_reports.work_by_item(self._runner)
+
+    def work_on(self, item: str) -> Tally:
+        """Return the work seen on one item of the present list, that of children included."""
+        return self.grounding.get(item, NOTHING)
+
+    # Subagents, tasks and flows.
+
+    def spawn(
+        self,
+        name: str,
+        *,
+        label: str | None = None,
+        id: str | None = None,
+        dialect: str | None = None,
+        offered: bool | None = None,
+    ) -> Agent:
+        """Start a child of this agent: always a new one, numbered if the name is taken. The same `id` finds it again.
+
+        It has the todo tool, with a list of its own, unless its dialect withholds that from subagents; `offered` says
+        otherwise. An agent that has been denied the tool by its host denies it to its children.
+        """
+        child = subagents.add_child(self._runner, name, label, id)
+        denied = False if self._options.get("offered") is False else None
+        options = self._options.copy()
+        options.update(subagent=True, offered=denied if offered is None else offered)
+        return self._board.agent(
+            child,
+            session=self.session,
+            dialect=dialect or self.dialect,
+            profile=self.profile,
+            project=self._runner.project,
+            **options,
+        )
+
+    @property
+    def work(self) -> CurrentWork:
+        """Its list, and the open tasks that it started or owns: also what failed, and what was given to its name."""
+        self._runner.settle_due_tasks()
+
+        def read(tx: Transaction) -> CurrentWork:
             row = tx.agent(self.session, self.name)
-            if row is not None:
-                tx.renew(row, now)
+            if row is None:
+                return CurrentWork()
+            return CurrentWork(row.state.todos, tuple(each.task for each in tx.tasks.of_agent(row)))
 
-        with suppress(StoreError):  # the caller has nothing to write
-            self._board.store.transact(work, durable=False, wait=REPORT_WAIT)
+        return self._board.store.read(read)
 
+    def tasks(self, list: str | None = None, *, lease: float | None = None) -> Tasks:
+        """Return a list of tasks in this agent's name, by default the project's. Activity keeps its claims alive."""
+        project = self._runner.project
+        name = f"project:{project}" if list is None else list
+        return Tasks(self._board, name, project=project, agent=self, lease=configured_lease(lease))
 
-def _note_lost(ctx: AgentContext, lost: Sequence[datetime]) -> None:
-    """Record that reports were dropped, and when: nothing seen says nothing about that time."""
-    first, last = lost[0], lost[-1]
-    times = {"since": first.isoformat(), "until": last.isoformat()}
-    ctx.add(Draft("reports.dropped", {"count": len(lost), **times}))
-    ctx.remember(dropped=(*ctx.memory.dropped, (first, last))[-_MOST_DROPPED:])
-    ctx.save()  # grades that are given in this transaction look at it
+    def flows(self) -> Flows:
+        """Return the board's flows in this agent's name: new ones belong to it and its session."""
+        return Flows(self._board, agent=self)
 
+    def _join(self, tx: Transaction, now: datetime) -> AgentRow:
+        """Return the agent's row, for the handles of tasks and flows that act in its name."""
+        return self._runner.join(tx, now)
 
-def _policy(dialect: Dialect, settings: AgentSettings) -> Policy:
-    policy = dialect.policy
-    if settings.focus is not None and dialect.name == "punchlist":
-        policy = replace(policy, focus=settings.focus)
-    if settings.clear_delay is not None and dialect.name == "oh-my-pi":
-        policy = replace(policy, hide_closed_after=settings.clear_delay)
-    secrets = settings.watch.secrets
-    return policy if secrets is None else replace(policy, secrets=secrets)
+    # Transcripts.
 
+    def restore(
+        self,
+        records_or_path: Any,
+        format: str | None = None,
+        *,
+        session: str | None = None,
+        subagent: str | None = None,
+        by: str | None = None,
+        force: bool = False,
+    ) -> bool:
+        """Restore the list of a transcript (a path, or its records, oldest first), or its tasks in a task dialect.
 
-def _is_offered(dialect: Dialect, settings: AgentSettings) -> bool:
-    if settings.context is not None:
-        check_name("context", settings.context)
-    if not todos_offered():
-        return False
-    if settings.offered is not None:
-        return settings.offered
-    return dialect.offers(subagent=settings.subagent, context=settings.context)
+        True: the transcript's list is this agent's, as far as people have not changed it since; nothing is written
+        if it already was. False: there is none, or the agent wrote the list on the board later, which stands (`force`
+        puts it aside all the same). A write that was restored once, by whichever road, is history from then on.
+        A session of the same project under whose id the conversation went on before is adopted first, with the lists of
+        all its agents.
 
+        `format` is one of `transcripts.formats.FORMATS`, by default told from the transcript. `session` chooses in a
+        store of several conversations, by default this agent's own. `subagent` is the id of one whose list is meant.
 
-def check_name(what: str, name: str) -> None:
-    printable = isinstance(name, str) and name.isprintable()  # pyright: ignore[reportUnnecessaryIsInstance]
-    if not printable or not name.strip() or len(name) > _LONGEST_NAME:
-        shown = repr(name)[:80]
-        raise InvalidInput(problem=f"{shown} cannot name an {what}: use 1 to {_LONGEST_NAME} printable characters.")
+        A session has one list of tasks, so `session`, `subagent`, `by` and `force` mean nothing for tasks; True: the
+        tasks of the transcript are on the board.
+        """
+        if self._runner.dialect.layer == "tasks":
+            count = self.restore_tasks(records_or_path, format)
+            return count > 0 or self._board.store.read(lambda tx: tx.tasks.find_list(self.task_list) is not None)
+        transcript = open_transcript(records_or_path, format)
+        conversation = Recovery(self._runner).conversation(transcript, session)
+        written = transcript.latest(subagent=subagent, session=conversation)
+        return self.take_over(transcript, written, by=by, force=force)
 
+    def take_over(
+        self,
+        transcript: Transcript,
+        written: Written | None,
+        *,
+        by: str | None = None,
+        force: bool = False,
+        label: str | None = None,
+    ) -> bool:
+        """Restore from a transcript that was read already. `label` is for an agent that is not on the board yet."""
+        author = by or self.name
+        restored = Recovery(self._runner).restore_list(transcript, written, by=author, force=force, label=label)
+        if restored.changed:
+            self._board.changed(self)
+        if restored.continues is not None:
+            self._board.adopt(restored.continues, self.session, by=author)
+        return restored.taken
 
-def settle(tx: Transaction, row: AgentRow, now: datetime, *, name: str) -> list[str]:
-    """Write what has come due in the lists with work of an agent, and in the one of this `name`.
+    def import_history(
+        self,
+        records_or_path: Any,
+        format: str | None = None,
+        *,
+        session: str | None = None,
+        subagent: str | None = None,
+    ) -> int:
+        """Record every list write of a transcript, in order and at its own time; return how many were new.
 
-    Return the names of the lists of tasks that changed.
-    """
-    if not tx.has_tasks:
-        return []
-    due = tx.tasks.lists_due_of_agent(row.number, now, session=row.session, name=name)
-    if any(each.name == FLOWS for each in due):
-        _settle_flows(tx, row, now)
-    lists = [each for each in due if each.name != FLOWS]
-    return [each.name for each in lists if Work(tx, each.name, project=each.project, now=now).settled]
+        Each is applied as the agent's own write, and the last one is the list. Where the board's list was written
+        later, older writes are noted (`transcript.write`) and change nothing. What the board knows by its call id is
+        passed over, so the same transcript may be imported again.
+        """
+        transcript = open_transcript(records_or_path, format)
+        count = Recovery(self._runner).import_history(transcript, session=session, subagent=subagent)
+        if count:
+            self._board.changed(self)
+        return count
 
+    def restore_tasks(self, records_or_path: Any, format: str | None = None) -> int:
+        """Replay the task calls of a transcript on this agent's list of tasks; return how many were new.
 
-def _settle_flows(tx: Transaction, row: AgentRow, now: datetime) -> None:
-    """Resume flows of an agent whose timer is over; `tick` cancels those that are to be."""
-    work = FlowWork(tx, now=now)
-    for each in tx.tasks.of_agent(row):
-        if each.list.name == FLOWS and each.task.status is TaskStatus.WAITING:
-            work.find(str(each.task.metadata["flow"]))
+        Of a file only what was added since the last time is read. A call that the board has answered itself, or read
+        before, is passed over; a task that was changed on the board later than the transcript says keeps its state.
+        """
+        return Recovery(self._runner).restore_tasks(open_transcript(records_or_path, format))

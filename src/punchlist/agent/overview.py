@@ -1,4 +1,4 @@
-"""Find silent agents, helpers of open items, and the agents' current work."""
+"""Find silent agents, and the helpers of open items."""
 
 from __future__ import annotations
 
@@ -8,44 +8,12 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from punchlist.agent.handle import Handle
-from punchlist.config import lease as configured_lease
-from punchlist.core.current_work import CurrentWork
 from punchlist.core.events import Draft
 from punchlist.detect.findings import Finding
 from punchlist.detect.stalls import StallOptions, StallState, clear_stall, find_stall
-from punchlist.flows import Flows
 from punchlist.options import board_timings
 from punchlist.store import Store, Transaction
 from punchlist.store.memory import ChildRow, RememberedAgent
-from punchlist.tasks import Tasks
-
-
-class CurrentWorks(Handle):
-    """Reads todos and tasks together."""
-
-    @property
-    def work(self) -> CurrentWork:
-        """Its list, and the open tasks that it started or owns: also what failed, and what was given to its name."""
-        self._settle_due_tasks()
-        return self._board.store.read(self._work_in)
-
-    def _work_in(self, tx: Transaction) -> CurrentWork:
-        """Read todos and tasks within a transaction."""
-        row = tx.agent(self.session, self.name)
-        if row is None:
-            return CurrentWork()
-        return CurrentWork(row.state.todos, tuple(each.task for each in tx.tasks.of_agent(row)))
-
-    def tasks(self, list: str | None = None, *, lease: float | None = None) -> Tasks:
-        """Return a list of tasks in this agent's name, by default the project's. Activity keeps its claims alive."""
-        name = f"project:{self._project}" if list is None else list
-        return Tasks(self._board, name, project=self._project, agent=self, lease=configured_lease(lease))
-
-    def flows(self) -> Flows:
-        """Return the board's flows in this agent's name: new ones belong to it and its session."""
-        return Flows(self._board, agent=self)
-
 
 # Silence.
 

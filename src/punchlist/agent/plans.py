@@ -9,8 +9,8 @@ from time import monotonic
 from typing import Any, assert_never, get_args
 from uuid import uuid4
 
+from punchlist.agent.context import AgentRunner, check_name
 from punchlist.agent.edits import apply_edit, replace_list
-from punchlist.agent.handle import Handle, check_name
 from punchlist.core.approval import Plan, PlanChange, PlanState, approve, begin, draft_delta, drop, propose, reject
 from punchlist.core.events import Draft
 from punchlist.core.plan import PlanStream, PlanStreamStep
@@ -33,279 +33,253 @@ from punchlist.store import AgentRow, Transaction
 from punchlist.store.records import moment
 from punchlist.text import clean, cut
 
+# Plan mode.
 
-class Plans(Handle):
-    """The agent's plan mode, its plan, and the decision about it."""
 
-    _unjudged: frozenset[str] = frozenset()
-    # A turn's stream lives in the handle that was fed its first piece.
-    _stream: PlanStream | None = None
-    _streams: bool = False
+def current_plan_mode(agent: AgentRunner) -> PlanMode | None:
+    def read(tx: Transaction) -> PlanMode | None:
+        row = tx.agent(agent.session, agent.name)
+        return None if row is None or row.mode != "plan" else load_plan_mode(tx, row, moment(row.recent))
 
-    # Plan mode.
+    return agent.board.store.read(read)
 
-    @property
-    def plan_mode(self) -> PlanMode | None:
-        """When and why plan mode was entered; None while the agent works."""
 
-        def read(tx: Transaction) -> PlanMode | None:
-            row = tx.agent(self.session, self.name)
-            return None if row is None or row.mode != "plan" else load_plan_mode(tx, row, moment(row.recent))
+def begin_plan_mode(agent: AgentRunner, reason: str | None, by: str | None, because: Because | None) -> PlanMode:
+    """Switch plan mode on and return it; where it is on already, nothing changes."""
+    wanted = because or ("model_requested" if by in (None, agent.name) else "operator_requested")
+    known = get_args(Because)
+    if wanted not in known:
+        raise InvalidInput(problem=f"`{wanted}` is no reason for plan mode: use one of {', '.join(known)}.")
 
-        return self._board.store.read(read)
+    def work(tx: Transaction) -> PlanMode:
+        now = agent.board.now()
+        row = agent.join(tx, now)
+        if row.mode == "plan":
+            return load_plan_mode(tx, row, moment(row.recent))
+        return enter_plan_mode(tx, row, wanted, reason, by=by or agent.name, now=now)
 
-    def enter_plan_mode(
-        self, reason: str | None = None, *, by: str | None = None, because: Because | None = None
-    ) -> PlanMode:
-        """Switch plan mode on and return it; where it is on already, nothing changes.
+    return agent.board.store.transact(work)
 
-        `because` says who wanted it: by default the model, if `by` is this agent or nobody, else a person. For
-        `auto_destructive` the reason is the check that tripped.
-        """
-        wanted = because or ("model_requested" if by in (None, self.name) else "operator_requested")
-        known = get_args(Because)
-        if wanted not in known:
-            raise InvalidInput(problem=f"`{wanted}` is no reason for plan mode: use one of {', '.join(known)}.")
 
-        def work(tx: Transaction) -> PlanMode:
-            now = self._board.now()
-            row = self._join(tx, now)
-            if row.mode == "plan":
-                return load_plan_mode(tx, row, moment(row.recent))
-            return enter_plan_mode(tx, row, wanted, reason, by=by or self.name, now=now)
+def end_plan_mode(agent: AgentRunner, by: str | None) -> None:
+    def work(tx: Transaction) -> None:
+        now = agent.board.now()
+        leave_plan_mode(tx, agent.join(tx, now), by=by or agent.name, now=now)
 
-        return self._board.store.transact(work)
+    agent.board.store.transact(work)
 
-    def exit_plan_mode(self, *, by: str | None = None) -> None:
-        def work(tx: Transaction) -> None:
-            now = self._board.now()
-            leave_plan_mode(tx, self._join(tx, now), by=by or self.name, now=now)
 
-        self._board.store.transact(work)
+def refuse_tool(agent: AgentRunner, tool: str, args: Any, unjudged: set[str]) -> Refusal | None:
+    """Return the answer to a call that plan mode refuses, None if it may be made; record what was refused.
 
-    def permits(self, tool: str, args: Any = None) -> Refusal | None:
-        """Return None if the agent may call this tool now, else the answer to a call that plan mode refuses.
+    A tool of which nothing is known passes. It is recorded once, and added to `unjudged`.
+    """
+    own = agent.dialect.has_tool(tool.rpartition("__")[2]) or agent.dialect.has_tool(tool)
+    found = "todo" if own else gate(tool, args, agent.settings.host)
+    if found is None or (found == "todo" and (not own or agent.dialect.refused_in_plan_mode is None)):
+        return None
+    mode = current_plan_mode(agent)
+    if mode is None:
+        return None
+    refused = refusal(mode, agent.dialect, tool, found)
+    if refused is not None:
+        _add_event(agent, Draft("mode.refused", {"tool": refused.data["tool_name"], "kind": refused.kind}))
+    elif found == "unknown" and tool not in unjudged:
+        unjudged.add(tool)
+        _add_event(agent, Draft("mode.unjudged", {"tool": cut(tool, 200)}))
+    return refused
 
-        Tools that read pass, and shell commands that are known to only read. A tool of which nothing is known passes,
-        with an event that says so; see `unjudged_tools` and the options `reading_tools` and `changing_tools`.
-        """
-        tool = str(tool)
-        own = self._dialect.has_tool(tool.rpartition("__")[2]) or self._dialect.has_tool(tool)
-        found = "todo" if own else gate(tool, args, self._own_tools)
-        if found is None or (found == "todo" and (not own or self._dialect.refused_in_plan_mode is None)):
-            return None
-        mode = self.plan_mode
-        if mode is None:
-            return None
-        refused = refusal(mode, self._dialect, tool, found)
-        if refused is not None:
-            self._add_event(Draft("mode.refused", {"tool": refused.data["tool_name"], "kind": refused.kind}))
-        elif found == "unknown" and tool not in self._unjudged:
-            self._unjudged |= {tool}
-            self._add_event(Draft("mode.unjudged", {"tool": cut(tool, 200)}))
-        return refused
 
-    def unjudged_tools(self, tools: Iterable[str]) -> tuple[str, ...]:
-        """Return those of the host's tools of which plan mode knows nothing, and which it would let pass."""
-        return tuple(
-            tool
-            for tool in tools
-            if not self._dialect.has_tool(tool) and kind(tool, None, self._own_tools) == "unknown"
-        )
+def unjudged_tools(agent: AgentRunner, tools: Iterable[str]) -> tuple[str, ...]:
+    return tuple(
+        tool
+        for tool in tools
+        if not agent.dialect.has_tool(tool) and kind(tool, None, agent.settings.host) == "unknown"
+    )
 
-    def _add_event(self, draft: Draft) -> None:
-        def work(tx: Transaction) -> None:
-            row = tx.agent(self.session, self.name)
-            if row is not None:
-                tx.add_events(row, [draft], by=self.name, at=self._board.now())
 
-        with suppress(StoreError):  # a full disk is no reason to leave the host without an answer
-            self._board.store.transact(work, durable=False)
+def _add_event(agent: AgentRunner, draft: Draft) -> None:
+    def work(tx: Transaction) -> None:
+        row = tx.agent(agent.session, agent.name)
+        if row is not None:
+            tx.add_events(row, [draft], by=agent.name, at=agent.board.now())
 
-    # The plan and its decision.
+    with suppress(StoreError):  # a full disk is no reason to leave the host without an answer
+        agent.board.store.transact(work, durable=False)
 
-    @property
-    def plan(self) -> Plan | None:
-        """The latest revision of the plan, decided or not; None if there was none."""
-        row = self._row()
-        return None if row is None else self._board.store.read(lambda tx: tx.plans.current(row.number))
 
-    @property
-    def plans(self) -> tuple[Plan, ...]:
-        """All revisions, the oldest first."""
-        row = self._row()
-        return () if row is None else tuple(self._board.store.read(lambda tx: tx.plans.history(row.number)))
+# The plan and its decision.
 
-    def propose_plan(self, text: str, *, by: str | None = None, timeout: float | None = None) -> Plan:
-        """Put a plan before a person. An earlier one that is still open is superseded; the same text stays as it is.
 
-        After `timeout` seconds it can no longer be approved. Raises `PlanRefused` for an empty or too long text.
-        """
-        author = by or self.name
-        check_name("author", author)
-        if timeout is not None and not 0 < timeout < 10**9:
-            raise InvalidInput(problem="`timeout` is a number of seconds above 0 and below a thousand million.")
-        lasts = None if timeout is None else timedelta(seconds=timeout)
-        plan_id = str(uuid4())
+def latest_plan(agent: AgentRunner) -> Plan | None:
+    row = agent.load_row()
+    return None if row is None else agent.board.store.read(lambda tx: tx.plans.current(row.number))
 
-        def decide(tx: Transaction, row: AgentRow, now: datetime) -> PlanChange:
-            since = load_plan_mode(tx, row, now).entered_at if row.mode == "plan" else None
-            current = tx.plans.current(row.number)
-            return propose(current, text, id=plan_id, by=author, now=now, lasts=lasts, entered_at=since)
 
-        return self._decide(decide, by=author)
+def all_plans(agent: AgentRunner) -> tuple[Plan, ...]:
+    row = agent.load_row()
+    return () if row is None else tuple(agent.board.store.read(lambda tx: tx.plans.history(row.number)))
 
-    def approve_plan(self, revision: int | None = None, *, by: str = "user", todos: bool = False) -> Plan:
-        """Agree to the plan and end plan mode. With `todos` its steps become the todo list, in the same transaction.
 
-        `revision` is the one that was looked at: if the plan is at another by now, nothing is approved. Raises
-        `PlanMissing`, `PlanRevisionConflict`, `PlanDecided`, `PlanExpired` or `PlanWithoutSteps`.
-        """
+def propose_plan(
+    agent: AgentRunner, text: str, *, by: str, timeout: float | None = None, item: str | None = None
+) -> Plan:
+    """Put a plan before a person. `item` is that of the stream in which the model wrote it."""
+    check_name("author", by)
+    if timeout is not None and not 0 < timeout < 10**9:
+        raise InvalidInput(problem="`timeout` is a number of seconds above 0 and below a thousand million.")
+    lasts = None if timeout is None else timedelta(seconds=timeout)
+    plan_id = str(uuid4())
 
-        def decide(tx: Transaction, row: AgentRow, now: datetime) -> PlanChange:
-            return approve(tx.plans.current(row.number), by=by, now=now, revision=revision)
+    def decide(tx: Transaction, row: AgentRow, now: datetime) -> PlanChange:
+        since = load_plan_mode(tx, row, now).entered_at if row.mode == "plan" else None
+        current = tx.plans.current(row.number)
+        return propose(current, text, id=plan_id, by=by, now=now, lasts=lasts, item=item, entered_at=since)
 
-        plan = self._decide(decide, by=by, todos=todos)
-        if todos:
-            self._notify_changed()
-        return plan
+    return _decide(agent, decide, by=by)
 
-    def reject_plan(self, reason: str, *, by: str = "user", revision: int | None = None) -> Plan:
-        """Refuse the plan and say why; plan mode stays on. `revision` as for `approve_plan`."""
 
-        def decide(tx: Transaction, row: AgentRow, now: datetime) -> PlanChange:
-            return reject(tx.plans.current(row.number), reason, by=by, now=now, revision=revision)
+def approve_plan(agent: AgentRunner, revision: int | None, *, by: str, todos: bool) -> Plan:
+    """Agree to the plan and end plan mode. With `todos` its steps become the todo list, in the same transaction."""
 
-        return self._decide(decide, by=by)
+    def decide(tx: Transaction, row: AgentRow, now: datetime) -> PlanChange:
+        return approve(tx.plans.current(row.number), by=by, now=now, revision=revision)
 
-    def _decide(
-        self, decide: Callable[[Transaction, AgentRow, datetime], PlanChange], *, by: str, todos: bool = False
-    ) -> Plan:
-        check_name("author", by)
+    return _decide(agent, decide, by=by, todos=todos)
 
-        def work(tx: Transaction) -> Plan:
-            now = self._board.now()
-            row = self._join(tx, now)
-            decision = decide(tx, row, now)
-            save_decision(tx, row, decision, by=by, now=now, todos=todos)
-            return decision.plan
 
-        return self._board.store.transact(work)
+def reject_plan(agent: AgentRunner, reason: str, *, by: str, revision: int | None) -> Plan:
+    """Refuse the plan and say why; plan mode stays on."""
 
-    def wait_for_plan(self, id: str | None = None, *, timeout: float | None = None) -> Plan:
-        """Return the plan once it is decided, superseded or expired; or as it stands after `timeout` seconds.
+    def decide(tx: Transaction, row: AgentRow, now: datetime) -> PlanChange:
+        return reject(tx.plans.current(row.number), reason, by=by, now=now, revision=revision)
 
-        Without an `id` the latest. It blocks this thread, and holds no lock: others decide meanwhile, in whichever
-        process. Raises `PlanMissing`.
-        """
-        ends = None if timeout is None else monotonic() + timeout
-        while True:
-            seen = self._board.store.last_seq()
-            plan = self._plan_of(id)
-            left = seconds_left(plan, self._board.now(), None if ends is None else ends - monotonic())
-            if left is not None and left <= 0:
-                return plan
-            self._board.store.wait(seen, left)
+    return _decide(agent, decide, by=by)
 
-    def _plan_of(self, id: str | None) -> Plan:
-        found = self.plan if id is None else next((plan for plan in self.plans if plan.id == id), None)
-        if found is None:
+
+def _decide(
+    agent: AgentRunner,
+    decide: Callable[[Transaction, AgentRow, datetime], PlanChange],
+    *,
+    by: str,
+    todos: bool = False,
+) -> Plan:
+    check_name("author", by)
+
+    def work(tx: Transaction) -> Plan:
+        now = agent.board.now()
+        row = agent.join(tx, now)
+        decision = decide(tx, row, now)
+        save_decision(tx, row, decision, by=by, now=now, todos=todos)
+        return decision.plan
+
+    return agent.board.store.transact(work)
+
+
+def wait_for_plan(agent: AgentRunner, id: str | None, timeout: float | None) -> Plan:
+    """Return the plan once it is decided, superseded or expired; or as it stands after `timeout` seconds."""
+    ends = None if timeout is None else monotonic() + timeout
+    while True:
+        seen = agent.board.store.last_seq()
+        plan = latest_plan(agent) if id is None else next((one for one in all_plans(agent) if one.id == id), None)
+        if plan is None:
             raise PlanMissing
-        return found
+        left = seconds_left(plan, agent.board.now(), None if ends is None else ends - monotonic())
+        if left is not None and left <= 0:
+            return plan
+        agent.board.store.wait(seen, left)
 
-    def plan_reply(self, plan: Plan) -> Reply:
-        """Return how a plan stands as the answer to the call that submitted it, in the words of the dialect."""
-        now = self._board.now()
-        if self._planning is None:
-            return outcome(plan, now)
-        since = plan.entered_at or plan.proposed_at or now
-        return self._planning.wire.exited(Exit(plan, since, now, plan.expires_at is not None))
 
-    # A plan that streams in with the model's text, in the tags of Codex: one plan item per turn.
+def render_plan(agent: AgentRunner, plan: Plan) -> Reply:
+    """Return how a plan stands as the answer to the call that submitted it, in the words of the dialect."""
+    now = agent.board.now()
+    if agent.settings.plan_tools is None:
+        return outcome(plan, now)
+    since = plan.entered_at or plan.proposed_at or now
+    return agent.settings.plan_tools.wire.exited(Exit(plan, since, now, plan.expires_at is not None))
 
-    def plan_delta(self, text: str, *, turn: str) -> str:
-        """Take a piece of an assistant's message; return what a person is to see of it. Outside plan mode: all."""
+
+class PlanMessages:
+    """A plan that streams in with the model's text, in the tags of Codex: one plan item per turn.
+
+    The stream of a turn lives in the handle that was fed its first piece.
+    """
+
+    def __init__(self, agent: AgentRunner) -> None:
+        self._agent = agent
+        self._stream: PlanStream | None = None
+        self._is_read = False
+
+    def add_piece(self, text: str, *, turn: str) -> str:
+        """Take a piece of an assistant's message; return what a person is to see of it."""
         stream = self._stream_of(turn)
-        self._send_heartbeat()
-        if not self._streams:
+        self._agent.send_heartbeat()
+        if not self._is_read:
             stream.fed = True
             return text
-        return self._take(stream, stream.push(text))
+        return self._draft(stream, stream.push(text))
 
-    def plan_message(self, text: str, *, turn: str) -> tuple[str, Plan | None]:
-        """Take the end of a message, which was `text` as a whole; return its rest to be seen, and its proposed plan.
-
-        The text of the message is what counts, whatever the pieces were; without pieces, all of it is left to be seen.
-        A turn has one plan: later ones are passed over. A draft of which the message has nothing is dropped, and what
-        waited before it waits again. Raises `PlanRefused` for an empty or too long plan.
-        """
+    def end(self, text: str, *, turn: str) -> tuple[str, Plan | None]:
+        """Take the end of a message, which was `text` as a whole; return its rest to be seen, and its proposed plan."""
         stream = self._stream_of(turn)
-        self._send_heartbeat()
-        if not self._streams:
+        self._agent.send_heartbeat()
+        if not self._is_read:
             left, stream.fed = "" if stream.fed else text, False
             return left, None
         steps = stream.message(text)
         whole = next((step.text for step in steps if step.kind == "completed"), None)
         if whole is not None:
-            return _visible(steps), self._propose(stream, whole)
+            return _visible(steps), propose_plan(self._agent, whole, by=self._agent.name, item=stream.item)
         if any(step.kind == "dropped" for step in steps):
             self._drop(stream)
             return _visible(steps), None
-        return self._take(stream, steps), None
+        return self._draft(stream, steps), None
 
     def _stream_of(self, turn: str) -> PlanStream:
         """Return the stream of a turn. If it began outside plan mode, nothing is read from it."""
         if self._stream is None or self._stream.turn != turn:
             check_name("turn", turn)
             self._stream = PlanStream(turn)
-            self._streams = self.mode == "plan"
+            row = self._agent.load_row()
+            self._is_read = row is not None and row.mode == "plan"
         return self._stream
 
-    def _take(self, stream: PlanStream, steps: list[PlanStreamStep]) -> str:
-        if any(step.kind in ("started", "delta") for step in steps):
-            self._draft(stream, steps)
-        return _visible(steps)
-
-    def _draft(self, stream: PlanStream, steps: list[PlanStreamStep]) -> None:
+    def _draft(self, stream: PlanStream, steps: list[PlanStreamStep]) -> str:
+        """Record the pieces of a plan among these steps; return the text that is to be seen."""
         plan_id = str(uuid4())
         pieces = [step.text for step in steps if step.kind == "delta"]
         starts = any(step.kind == "started" for step in steps)
+        agent = self._agent
 
         def work(tx: Transaction) -> None:
-            now = self._board.now()
-            row = self._join(tx, now)
+            now = agent.board.now()
+            row = agent.join(tx, now)
             plan = tx.plans.current(row.number)
             if starts:
-                decision = begin(plan, id=plan_id, item=stream.item, by=self.name, now=now)
-                save_decision(tx, row, decision, by=self.name, now=now)
+                decision = begin(plan, id=plan_id, item=stream.item, by=agent.name, now=now)
+                save_decision(tx, row, decision, by=agent.name, now=now)
                 plan = decision.plan
             if plan is not None and plan.state is PlanState.DRAFTING and plan.item == stream.item:
-                tx.add_events(row, [draft_delta(plan, piece) for piece in pieces], by=self.name, at=now)
+                tx.add_events(row, [draft_delta(plan, piece) for piece in pieces], by=agent.name, at=now)
 
-        self._board.store.transact(work, durable=starts)
+        if starts or pieces:
+            agent.board.store.transact(work, durable=starts)
+        return _visible(steps)
 
     def _drop(self, stream: PlanStream) -> None:
+        agent = self._agent
+
         def work(tx: Transaction) -> None:
-            now = self._board.now()
-            row = self._join(tx, now)
+            now = agent.board.now()
+            row = agent.join(tx, now)
             dropped = drop(tx.plans.history(row.number), stream.item)
             if dropped is not None:
                 tx.plans.delete(row.number, dropped.draft.revision)
                 if dropped.back is not None:
                     tx.plans.save(row.number, dropped.back, at=now)
-                tx.add_events(row, dropped.events, by=self.name, at=now)
+                tx.add_events(row, dropped.events, by=agent.name, at=now)
 
-        self._board.store.transact(work)
-
-    def _propose(self, stream: PlanStream, text: str) -> Plan:
-        plan_id = str(uuid4())
-
-        def decide(tx: Transaction, row: AgentRow, now: datetime) -> PlanChange:
-            since = load_plan_mode(tx, row, now).entered_at if row.mode == "plan" else None
-            current = tx.plans.current(row.number)
-            return propose(current, text, id=plan_id, by=self.name, now=now, item=stream.item, entered_at=since)
-
-        return self._decide(decide, by=self.name)
+        agent.board.store.transact(work)
 
 
 def _visible(steps: list[PlanStreamStep]) -> str:

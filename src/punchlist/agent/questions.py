@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 
 from msgspec.structs import replace
 
+from punchlist.agent.context import AgentRunner, check_name
 from punchlist.agent.edits import apply_edit
-from punchlist.agent.handle import Handle, check_name
 from punchlist.agent.plans import resolve_plan
 from punchlist.core.commands import Block, Edit, Operation, Start, Target, Unblock
 from punchlist.core.events import Draft
@@ -26,99 +26,87 @@ from punchlist.store.plans import PlanRow, QuestionRow
 _UNKNOWN = datetime.min.replace(tzinfo=UTC)
 
 
-class Questions(Handle):
-    """The agent's questions and their answers."""
+def ask_person(agent: AgentRunner, item: str, question: str, of: str | None) -> Question:
+    """Block an item, named by id or text, until a person answers. Asked again, the new question counts."""
+    said, asked = clean_answer(question), ANYBODY if of is None else of
+    check_name("person", asked)
+    if not said:
+        raise InvalidInput(problem="A question needs a text.")
 
-    def ask(self, item: str, question: str, *, of: str | None = None) -> Question:
-        """Block an item, named by id or text, until a person answers. Asked again, the new question counts."""
-        said, asked = clean_answer(question), ANYBODY if of is None else of
-        check_name("person", asked)
-        if not said:
-            raise InvalidInput(problem="A question needs a text.")
-
-        def work(tx: Transaction) -> Question:
-            now = self._board.now()
-            row = self._join(tx, now)
-            found = _find_item(row.state.todos, item)
-            if found is None and self._is_task(tx, row, item):
-                then = f'put it aside with `tasks.wait("{item.lstrip("#")}")`, and let the person resume it'
-                raise InvalidInput(problem=f"`{item}` is a task, and only items of a todo list can ask: {then}.")
-            if found is None or not found.is_open:
-                raise ItemGone(item=item)
-            earlier = tx.questions.latest(row.number, found.id, row.state.todos.plan_id)
-            begun = found.status is Status.IN_PROGRESS
-            if earlier is not None and earlier.answer is None and _is_blocked_by(found, earlier):
-                begun |= earlier.begun
-            target = Target(item=found.id, by="id")
-            state = _operate(tx, row, Block(target, said, asked), by=self.name, now=now)
-            blocked = state.todos.find(found.id)
-            reason = said if blocked is None or blocked.blocker is None else blocked.blocker.reason
-            made = Question(
-                item=found.id,
-                plan_id=state.todos.plan_id,
-                content=found.content,
-                question=reason,
-                of=asked,
-                asked_at=now,
-                asked_by=self.name,
-                begun=begun,
-            )
-            tx.questions.ask(row.number, made, at=now)
-            data = {"item": found.id, "content": found.content, "question": reason}
-            tx.add_events(row, [Draft("question.asked", data)], by=self.name, at=now)
-            return made
-
-        made = self._board.store.transact(work)
-        self._notify_changed()
+    def work(tx: Transaction) -> Question:
+        now = agent.board.now()
+        row = agent.join(tx, now)
+        found = _find_item(row.state.todos, item)
+        if found is None and _is_task(agent, tx, row, item):
+            then = f'put it aside with `tasks.wait("{item.lstrip("#")}")`, and let the person resume it'
+            raise InvalidInput(problem=f"`{item}` is a task, and only items of a todo list can ask: {then}.")
+        if found is None or not found.is_open:
+            raise ItemGone(item=item)
+        earlier = tx.questions.latest(row.number, found.id, row.state.todos.plan_id)
+        begun = found.status is Status.IN_PROGRESS
+        if earlier is not None and earlier.answer is None and _is_blocked_by(found, earlier):
+            begun |= earlier.begun
+        target = Target(item=found.id, by="id")
+        state = _operate(tx, row, Block(target, said, asked), by=agent.name, now=now)
+        blocked = state.todos.find(found.id)
+        reason = said if blocked is None or blocked.blocker is None else blocked.blocker.reason
+        made = Question(
+            item=found.id,
+            plan_id=state.todos.plan_id,
+            content=found.content,
+            question=reason,
+            of=asked,
+            asked_at=now,
+            asked_by=agent.name,
+            begun=begun,
+        )
+        tx.questions.ask(row.number, made, at=now)
+        data = {"item": found.id, "content": found.content, "question": reason}
+        tx.add_events(row, [Draft("question.asked", data)], by=agent.name, at=now)
         return made
 
-    def _is_task(self, tx: Transaction, row: AgentRow, name: str) -> bool:
-        tasks = self._tasks_before(tx, row) if tx.has_tasks else ()
-        return any(name in (task.id, f"#{task.id}", task.subject) for task in tasks)
+    return agent.board.store.transact(work)
 
-    def answer(self, item: str, text: str, *, by: str) -> Question:
-        """Answer the question of an item, and unblock it; the agent is told at its next turn.
 
-        An item that was in progress is so again, unless another is by now.
+def _is_task(agent: AgentRunner, tx: Transaction, row: AgentRow, name: str) -> bool:
+    tasks = agent.find_open_tasks(tx, row) if tx.has_tasks else ()
+    return any(name in (task.id, f"#{task.id}", task.subject) for task in tasks)
 
-        Raises `NotAsked`, `AlreadyAnswered`, or `ItemGone` when the item is closed or no longer there.
-        """
-        check_name("author", by)
-        said = clean_answer(text)
-        if not said:
-            raise InvalidInput(problem="An answer needs a text.")
 
-        def work(tx: Transaction) -> Question:
-            now = self._board.now()
-            row = tx.agent(self.session, self.name)
-            if row is None:
-                raise NotAsked(item=item)
-            found, question = _find_question(tx, row, item)
-            answered = replace(question, answer=said, answered_at=now, answered_by=by)
-            if _is_blocked_by(found, question):
-                target = Target(item=found.id, by="id")
-                operations: list[Operation] = [Unblock(target)]
-                if question.begun and row.state.todos.focus is None:
-                    operations.append(Start(target))
-                _operate(tx, row, *operations, by=by, now=now)
-            tx.questions.answer(row.number, answered, at=now)
-            data = {"item": found.id, "content": found.content, "question": question.question, "answer": said}
-            tx.add_events(row, [Draft("question.answered", data)], by=by, at=now)
-            return answered
+def answer_question(agent: AgentRunner, item: str, text: str, *, by: str) -> Question:
+    """Answer the question of an item, and unblock it; one that was in progress is so again, unless another is."""
+    check_name("author", by)
+    said = clean_answer(text)
+    if not said:
+        raise InvalidInput(problem="An answer needs a text.")
 
-        answered = self._board.store.transact(work)
-        self._notify_changed()
+    def work(tx: Transaction) -> Question:
+        now = agent.board.now()
+        row = tx.agent(agent.session, agent.name)
+        if row is None:
+            raise NotAsked(item=item)
+        found, question = _find_question(tx, row, item)
+        answered = replace(question, answer=said, answered_at=now, answered_by=by)
+        if _is_blocked_by(found, question):
+            target = Target(item=found.id, by="id")
+            operations: list[Operation] = [Unblock(target)]
+            if question.begun and row.state.todos.focus is None:
+                operations.append(Start(target))
+            _operate(tx, row, *operations, by=by, now=now)
+        tx.questions.answer(row.number, answered, at=now)
+        data = {"item": found.id, "content": found.content, "question": question.question, "answer": said}
+        tx.add_events(row, [Draft("question.answered", data)], by=by, at=now)
         return answered
 
-    def take_answers(self) -> str | None:
-        """Return the text about answers that the model does not know yet, fenced; None if there are none.
+    return agent.board.store.transact(work)
 
-        It is given once: the caller puts it before the model.
-        """
-        row = self._row()
-        if row is None or not self._board.store.read(lambda tx: tx.questions.find_answered(row.number)):
-            return None
-        return self._board.store.transact(lambda tx: take_answers(tx, row))
+
+def load_new_answers(agent: AgentRunner) -> str | None:
+    """Return the text about answers that the model does not know yet, once; None if there are none."""
+    row = agent.load_row()
+    if row is None or not agent.board.store.read(lambda tx: tx.questions.find_answered(row.number)):
+        return None
+    return agent.board.store.transact(lambda tx: take_answers(tx, row))
 
 
 def take_answers(tx: Transaction, row: AgentRow) -> str | None:

@@ -9,10 +9,10 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from hashlib import blake2b
 from itertools import chain, islice
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from punchlist.agent.calls import PASSED, RECORDED, describe_late_write, encode_call, fingerprint_of
-from punchlist.agent.handle import Handle, check_name
+from punchlist.agent.context import AgentRunner, check_name
 from punchlist.core.apply import Applied, apply
 from punchlist.core.commands import Policy
 from punchlist.core.events import Draft
@@ -29,7 +29,7 @@ from punchlist.tasks.queries import number_of
 from punchlist.tasks.work import Work
 from punchlist.transcripts.claude_code import TaskReading, TaskWrite, mark
 from punchlist.transcripts.decoding import decode
-from punchlist.transcripts.formats import earlier_calls, open_transcript, sessions_of
+from punchlist.transcripts.formats import earlier_calls, sessions_of
 from punchlist.transcripts.lines import LineTranscript, RecordTranscript
 from punchlist.transcripts.values import MAIN, Transcript, TranscriptCall, Written
 
@@ -62,66 +62,36 @@ class _Past(NamedTuple):
     calls: Sequence[TranscriptCall] = ()
 
 
-class Recovery(Handle):
+class Restored(NamedTuple):
+    """Whether the transcript's list is the agent's now. `continues`: the session whose other agents' lists follow."""
+
+    taken: bool
+    changed: bool
+    continues: str | None
+
+
+class Recovery:
     """Restores an agent's list, its history and its tasks from transcripts."""
 
-    def restore(
-        self,
-        records_or_path: Any,
-        format: str | None = None,
-        *,
-        session: str | None = None,
-        subagent: str | None = None,
-        by: str | None = None,
-        force: bool = False,
-    ) -> bool:
-        """Restore the list of a transcript (a path, or its records, oldest first), or its tasks in a task dialect.
+    def __init__(self, agent: AgentRunner) -> None:
+        self._agent = agent
 
-        True: the transcript's list is this agent's, as far as people have not changed it since; nothing is written
-        if it already was. False: there is none, or the agent wrote the list on the board later, which stands (`force`
-        puts it aside all the same). A write that was restored once, by whichever road, is history from then on.
-        A session of the same project under whose id the conversation went on before is adopted first, with the lists of
-        all its agents.
-
-        `format` is one of `transcripts.formats.FORMATS`, by default told from the transcript. `session` chooses in a
-        store of several conversations, by default this agent's own. `subagent` is the id of one whose list is meant.
-
-        A session has one list of tasks, so `session`, `subagent`, `by` and `force` mean nothing for tasks; True: the
-        tasks of the transcript are on the board.
-        """
-        if self._dialect.layer == "tasks":
-            count = self.restore_tasks(records_or_path, format)
-            return count > 0 or self._board.store.read(lambda tx: tx.tasks.find_list(self.task_list) is not None)
-        transcript = open_transcript(records_or_path, format)
-        conversation = self._conversation(transcript, session)
-        written = transcript.latest(subagent=subagent, session=conversation)
-        return self.take_over(transcript, written, by=by, force=force)
-
-    def take_over(
-        self,
-        transcript: Transcript,
-        written: Written | None,
-        *,
-        by: str | None = None,
-        force: bool = False,
-        label: str | None = None,
-    ) -> bool:
-        """Restore from a transcript that was read already. `label` is for an agent that is not on the board yet."""
-        author = by or self.name
-        check_name("author", author)
+    def restore_list(
+        self, transcript: Transcript, written: Written | None, *, by: str, force: bool, label: str | None
+    ) -> Restored:
+        """Restore the list that a transcript ends with. `label` is for an agent that is not on the board yet."""
+        check_name("author", by)
         past = self._past(transcript, written)
-        changed, before = False, None
 
-        def work(tx: Transaction) -> bool:
-            nonlocal changed, before
-            now = self._board.now()
-            row = tx.agent(self.session, self.name)
+        def work(tx: Transaction) -> Restored:
+            now = self._agent.board.now()
+            row = tx.agent(self._agent.session, self._agent.name)
             base = self._base(tx, row, transcript, past)
-            state, before, events, taken = base.state, base.session, base.events, bool(base.events)
+            state, events, taken = base.state, base.events, bool(base.events)
             calls: dict[str, StoredCall] = {}
             if written is not None:
                 at = min(written.origin.at or now, now)
-                applied = self._recover_list(state, written, transcript, at, by=author)
+                applied = self._recover_list(state, written, transcript, at, by=by)
                 known = base.row is not None and tx.call(base.row, key_of(written)) is not None
                 late = not force and (known or _is_late(base.last, written, past.calls))
                 taken = taken or not late or not applied.events
@@ -131,29 +101,23 @@ class Recovery(Handle):
                     calls[key_of(written)] = self._reply(written, state, applied, transcript, at)
                 if not late:
                     state, events = applied.state, (*events, *applied.events)
-            changed = bool(events)
-            if changed:
+            if events:
                 row = row or self._add_agent(tx, now, label)
                 tx.save_list(row, state, unseen=row.unseen, at=now)
-                tx.add_events(row, events, by=author, at=now)
+                tx.add_events(row, events, by=by, at=now)
             if row is not None:
                 for key in [key for key in calls if tx.call(row, key) is None]:
                     tx.save_call(row, key, calls[key], at=now)
-            return taken
+            return Restored(taken, bool(events), base.session)
 
-        taken = self._board.store.transact(work)
-        if changed:
-            self._notify_changed()
-        if before is not None:
-            self._board.adopt(before, self.session, by=author)
-        return taken
+        return self._agent.board.store.transact(work)
 
     def _past(self, transcript: Transcript, written: Written | None) -> _Past:
         calls: Sequence[TranscriptCall] = ()
         if written is not None:
             agent = written.origin.agent
             calls = earlier_calls(transcript, subagent=None if agent == MAIN else agent)
-        row = self._row()
+        row = self._agent.load_row()
         has_list = row is not None and row.state.todos.revision > 0
         return _Past(() if has_list else sessions_of(transcript), calls)
 
@@ -162,8 +126,8 @@ class Recovery(Handle):
             return _Base(row.state, row, tx.history.last_write(row))
         state = ListState(TodoList()) if row is None else row.state
         for session in chain(past.sessions, self._find_answered_sessions(tx, transcript, past.calls)):
-            before = tx.agent(session, self.name) if session != self.session else None
-            if before is not None and before.state.todos.revision and before.project == self._project:
+            before = tx.agent(session, self._agent.name) if session != self._agent.session else None
+            if before is not None and before.state.todos.revision and before.project == self._agent.project:
                 last = tx.history.last_write(before)
                 written_at = None if last is None else last.at
                 applied = adopt(state, before.state, source=f"session {session}", written_at=written_at)
@@ -176,7 +140,9 @@ class Recovery(Handle):
         """Yield sessions in which the board answered these calls: a copied transcript has new ids, not new calls."""
         for call in () if transcript.is_store else calls:
             fingerprint = _fingerprint(transcript.dialect, call)
-            session = tx.history.find_session_of_call(self._project, self.name, call.call_id or "", fingerprint)
+            session = tx.history.find_session_of_call(
+                self._agent.project, self._agent.name, call.call_id or "", fingerprint
+            )
             if session is not None:
                 yield session
 
@@ -201,23 +167,30 @@ class Recovery(Handle):
         call, dialect = written.call, dialect_named(transcript.dialect)
         if call is None or not dialect.has_tool(call.name):
             return RECORDED
-        todos, after, durable = before.todos, applied.state.todos, self._board.store.durable
+        todos, after, durable = before.todos, applied.state.todos, self._agent.board.store.durable
         result = Result(written.command, todos, after, applied.problems, durable=durable, now=at)
         return encode_call(_fingerprint(dialect.name, call), dialect.render(result))
 
     def _add_agent(self, tx: Transaction, now: datetime, label: str | None) -> AgentRow:
-        row = tx.add_agent(self.session, self.name, project=self._project, at=now, label=self._clean_label(label))
-        tx.add_events(row, [Draft("agent.joined", {"project": row.project})], by=self.name, at=now)
+        row = tx.add_agent(
+            self._agent.session,
+            self._agent.name,
+            project=self._agent.project,
+            at=now,
+            label=self._agent.clean_label(label),
+        )
+        tx.add_events(row, [Draft("agent.joined", {"project": row.project})], by=self._agent.name, at=now)
         return row
 
     def _policy_of(self, dialect: str) -> Policy:
-        return self._policy if dialect == self.dialect else dialect_named(dialect).policy
+        return self._agent.policy if dialect == self._agent.dialect.name else dialect_named(dialect).policy
 
-    def _conversation(self, transcript: Transcript, session: str | None) -> str | None:
+    def conversation(self, transcript: Transcript, session: str | None) -> str | None:
+        """Return the conversation to read from a store of several, by default this agent's own."""
         if not transcript.is_store or session is not None:
             return session
-        if self.session in transcript.sessions:
-            return self.session
+        if self._agent.session in transcript.sessions:
+            return self._agent.session
         if len(transcript.sessions) > 1:
             problem = f"`{transcript.source}` holds {len(transcript.sessions)} conversations; name one with `session`."
             raise InvalidInput(problem=problem)
@@ -225,22 +198,9 @@ class Recovery(Handle):
 
     # The whole history of a list.
 
-    def import_history(
-        self,
-        records_or_path: Any,
-        format: str | None = None,
-        *,
-        session: str | None = None,
-        subagent: str | None = None,
-    ) -> int:
-        """Record every list write of a transcript, in order and at its own time; return how many were new.
-
-        Each is applied as the agent's own write, and the last one is the list. Where the board's list was written
-        later, older writes are noted (`transcript.write`) and change nothing. What the board knows by its call id is
-        passed over, so the same transcript may be imported again.
-        """
-        transcript = open_transcript(records_or_path, format)
-        writes = transcript.history(subagent=subagent, session=self._conversation(transcript, session))
+    def import_history(self, transcript: Transcript, *, session: str | None, subagent: str | None) -> int:
+        """Record every list write of a transcript, in order and at its own time; return how many were new."""
+        writes = transcript.history(subagent=subagent, session=self.conversation(transcript, session))
         count = 0
         with ThreadPoolExecutor(1, thread_name_prefix="punchlist-transcript") as pool:
             batch = list(islice(writes, _READ))
@@ -251,8 +211,6 @@ class Recovery(Handle):
                 # Only the last write of all waits for the disk, and with it all before it.
                 count += self._record_all(batch[-1:], transcript, durable=not more)
                 batch = more
-        if count:
-            self._notify_changed()
         return count
 
     def _record_all(self, writes: Sequence[Written], transcript: Transcript, *, durable: bool) -> int:
@@ -275,15 +233,15 @@ class Recovery(Handle):
         done = count = 0
         while done < len(writes):
             rest = writes[done:]
-            seen, new = self._board.store.transact(lambda tx, rest=rest: step(tx, rest), durable=durable)
+            seen, new = self._agent.board.store.transact(lambda tx, rest=rest: step(tx, rest), durable=durable)
             done += seen
             count += new
         return count
 
     def _record(self, tx: Transaction, writes: Sequence[Written], transcript: Transcript) -> tuple[int, int]:
         ends = time.monotonic() + SLICE
-        now = self._board.now()
-        row = self._join(tx, min(writes[0].origin.at or now, now))
+        now = self._agent.board.now()
+        row = self._agent.join(tx, min(writes[0].origin.at or now, now))
         last, state = tx.history.last_write(row), row.state
         since = None if last is None else last.at
         keys = [key_of(written) for written in writes]
@@ -299,7 +257,7 @@ class Recovery(Handle):
                 at = min(told, now)
                 if key in stored or (since is not None and told < since):
                     note = describe_late_write(written.command, source=transcript.source, call_id=written.call_id)
-                    tx.add_events(row, [note], by=self.name, at=at)
+                    tx.add_events(row, [note], by=self._agent.name, at=at)
                     calls.append((key, RECORDED, at))
                 else:
                     applied = self._replay(tx, row, state, written, transcript, at)
@@ -319,27 +277,22 @@ class Recovery(Handle):
         self, tx: Transaction, row: AgentRow, state: ListState, written: Written, transcript: Transcript, at: datetime
     ) -> Applied:
         """Apply a write as if the agent made it then, and add its events; the caller saves the list."""
-        applied = apply(state, written.command, self._policy_of(transcript.dialect), at, by=self.name)
+        applied = apply(state, written.command, self._policy_of(transcript.dialect), at, by=self._agent.name)
         if applied.refused:
             problem = applied.problems[0]
             refused = Draft("list.refused", {"code": problem.code, "problem": problem.text[:500]})
-            tx.add_events(row, [refused], by=self.name, at=at)
+            tx.add_events(row, [refused], by=self._agent.name, at=at)
             return applied
         *events, last = applied.events
         if last.kind == "list.replaced":
             last = Draft(last.kind, {**last.data, "source": transcript.source})
-        tx.add_events(row, (*events, last), by=self.name, at=at)
+        tx.add_events(row, (*events, last), by=self._agent.name, at=at)
         return applied
 
     # Tasks: the task calls of a Claude Code transcript, replayed in order and at their own time.
 
-    def restore_tasks(self, records_or_path: Any, format: str | None = None) -> int:
-        """Replay the task calls of a transcript on this agent's list of tasks; return how many were new.
-
-        Of a file only what was added since the last time is read. A call that the board has answered itself, or read
-        before, is passed over; a task that was changed on the board later than the transcript says keeps its state.
-        """
-        transcript = open_transcript(records_or_path, format)
+    def restore_tasks(self, transcript: Transcript) -> int:
+        """Replay the task calls of a transcript on this agent's list of tasks; return how many were new."""
         if transcript.format != "claude-code" or not isinstance(transcript, LineTranscript | RecordTranscript):
             problem = f"Tasks are restored from transcripts of Claude Code; `{transcript.source}` is none."
             raise InvalidInput(problem=problem)
@@ -351,17 +304,17 @@ class Recovery(Handle):
             count += self._transact_in_slices(batch, self._replay_tasks)
         self._save_reading(source, reading)
         if count:
-            self._board.tasks_changed(self.task_list)
+            self._agent.board.tasks_changed(self._agent.task_list)
         return count
 
     def _read_before(self, source: str) -> int:
         """Return where the last reading of this file ended; 0 where it is not the file that it was."""
 
         def load(tx: Transaction) -> tuple[int, bytes] | None:
-            where = tx.tasks.find_list(self.task_list)
+            where = tx.tasks.find_list(self._agent.task_list)
             return None if where is None else tx.tasks.reading(where, source)
 
-        found = self._board.store.read(load) if os.path.isabs(source) else None
+        found = self._agent.board.store.read(load) if os.path.isabs(source) else None
         if found is None or mark(source, found[0]) != found[1]:
             return 0
         return found[0]
@@ -370,22 +323,22 @@ class Recovery(Handle):
         stands = mark(source, reading.end) if os.path.isabs(source) else None
 
         def save(tx: Transaction) -> None:
-            where = tx.tasks.find_list(self.task_list)
+            where = tx.tasks.find_list(self._agent.task_list)
             if where is not None and stands is not None:
                 tx.tasks.save_reading(where, source, reading.end, stands)
 
-        self._board.store.transact(save, durable=False)  # if it is lost, the file is read again
+        self._agent.board.store.transact(save, durable=False)  # if it is lost, the file is read again
 
     def _replay_tasks(self, tx: Transaction, writes: Sequence[TaskWrite]) -> tuple[int, int]:
-        ends, now = time.monotonic() + SLICE, self._board.now()
-        row = self._join(tx, min(writes[0].call.origin.at or now, now), active=False)
+        ends, now = time.monotonic() + SLICE, self._agent.board.now()
+        row = self._agent.join(tx, min(writes[0].call.origin.at or now, now), active=False)
         seen = new = 0
         for write in writes:
             seen += 1
             call_id = write.call.call_id
             if call_id is None or tx.call(row, call_id) is None:
                 at = min(write.call.origin.at or now, now)
-                work = Work(tx, self.task_list, project=row.project, now=at, by=self.name, agent=row)
+                work = Work(tx, self._agent.task_list, project=row.project, now=at, by=self._agent.name, agent=row)
                 answer = _replay_task(work, write)
                 if call_id is not None:
                     tx.save_call(row, call_id, answer, at=at)

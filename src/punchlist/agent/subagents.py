@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Collection
 from datetime import datetime
+from hashlib import blake2b
 
+from punchlist.agent.calls import observe_call
+from punchlist.agent.context import LONGEST_ID, AgentContext, AgentRunner, ancestors, check_name
 from punchlist.agent.detectors import new_stall
 from punchlist.agent.edits import apply_edit
 from punchlist.agent.grading import add_grades, judge_claims, refusal
-from punchlist.agent.handle import AgentContext, ancestors
-from punchlist.agent.tool_reports import ToolReports, key_in_focus
+from punchlist.agent.tool_reports import key_in_focus
 from punchlist.core.commands import Done, Edit, Target
 from punchlist.core.events import Draft
 from punchlist.core.grounding.evidence import matching_item
@@ -20,49 +23,75 @@ from punchlist.store.memory import AgentMemory
 _log = logging.getLogger("punchlist.guidance")
 
 
-class Subagents(ToolReports):
-    """Links a child to the item of its parent that it works on."""
+def add_child(agent: AgentRunner, name: str, label: str | None, spawn_id: str | None) -> str:
+    """Add a child of an agent to the board; return its name, numbered if the name is taken. A known id finds it again.
 
-    def _lit_up(self, ctx: AgentContext, child: AgentRow) -> str:
-        """Return the key of what a new child works on: the open item that its label names, else what is in focus."""
-        tx, row = ctx.tx, ctx.row
-        begun = AgentMemory(awaited=True, stall=new_stall(child, ctx), stall_options=self._settings.stalls)
-        tx.memory.save(child.number, begun)
-        item = _find_labelled_item(row, child.label) or key_in_focus(ctx)
-        tx.memory.save_started_for(child.number, item)
-        return item
+    It works on the open item that its label names, else on what is in focus.
+    """
+    check_name("agent", name)
+    label = agent.clean_label(label)
+    if spawn_id is not None and len(spawn_id) > LONGEST_ID:  # a hash is the same each time, too
+        spawn_id = f"#{blake2b(spawn_id.encode(errors='replace'), digest_size=16).hexdigest()}"
 
-    def _finish_as_child(self, outcome: str) -> None:
-        """Completes the item that this agent was started for, if that was asked for."""
-        if outcome != "completed" or not self._settings.complete_by_subagents:
-            return
-        try:
-            parent = self._board.store.transact(lambda tx: self._complete(tx, self._board.now()))
-        except Exception:
-            _log.exception("the item that %s in session %s was started for is not completed", self.name, self.session)
-            return
-        if parent is not None:
-            self._board.changed(self._board.handle(parent, session=self.session, project=self._project))
+    def work(ctx: AgentContext) -> str:
+        tx, row, now = ctx.tx, ctx.row, ctx.now
+        observe_call(ctx)
+        if spawn_id is not None and (known := tx.find_spawned(agent.session, row.number, spawn_id)) is not None:
+            return known
+        free = _free_name(name, tx.names(agent.session))
+        check_name("agent", free)
+        made = tx.add_agent(
+            agent.session, free, project=row.project, at=now, parent=row.number, label=label, spawn_id=spawn_id
+        )
+        begun = AgentMemory(awaited=True, stall=new_stall(made, ctx), stall_options=agent.settings.stalls)
+        tx.memory.save(made.number, begun)
+        item = _find_labelled_item(row, label) or key_in_focus(ctx)
+        tx.memory.save_started_for(made.number, item)
+        ctx.add(Draft("agent.spawned", {"child": free, "label": label} | ({"item": item} if item else {})))
+        return free
 
-    def _complete(self, tx: Transaction, now: datetime) -> str | None:
-        """Complete and grade the parent's item; return the parent's name, None if no item is completed."""
-        own = tx.agent(self.session, self.name)
-        name = None if own is None else tx.memory.parent_of(own.number)
-        row = None if name is None else tx.agent(self.session, name)
-        item = None if own is None or row is None else _find_labelled_item(row, own.label).rpartition("/")[2]
-        if row is None or not item:
-            return None
-        done = Edit((Done(Target(item=item, by="id"), advance=False),))
-        applied = apply_edit(row.state, done, now, by=self.name, own=False)
-        given = judge_claims(tx, row, applied)
-        if self._grading == "require" and (problem := refusal(given)) is not None:
-            refused = Draft("list.refused", {"code": problem.code, "problem": problem.text[:500]})
-            tx.add_events(row, [refused], by=self.name, at=now)
-            return None
-        applied = add_grades(applied, given)
-        tx.save_list(row, applied.state, unseen=row.unseen, at=now, events=applied.events)
-        tx.add_events(row, applied.events, by=self.name, at=now)
-        return name
+    return agent.run(work)
+
+
+def _free_name(name: str, taken: Collection[str]) -> str:
+    number = 1
+    free = name
+    while free in taken:
+        number += 1
+        free = f"{name}-{number}"
+    return free
+
+
+def complete_item_of_parent(agent: AgentRunner) -> None:
+    """Complete the parent's item that a child's label names, as its work is done; a fault is logged."""
+    try:
+        parent = agent.board.store.transact(lambda tx: _complete(agent, tx, agent.board.now()))
+    except Exception:
+        _log.exception("the item that %s in session %s was started for is not completed", agent.name, agent.session)
+        return
+    if parent is not None:
+        agent.board.changed(agent.board.handle(parent, session=agent.session, project=agent.project))
+
+
+def _complete(agent: AgentRunner, tx: Transaction, now: datetime) -> str | None:
+    """Complete and grade the parent's item; return the parent's name, None if no item is completed."""
+    own = tx.agent(agent.session, agent.name)
+    name = None if own is None else tx.memory.parent_of(own.number)
+    row = None if name is None else tx.agent(agent.session, name)
+    item = None if own is None or row is None else _find_labelled_item(row, own.label).rpartition("/")[2]
+    if row is None or not item:
+        return None
+    done = Edit((Done(Target(item=item, by="id"), advance=False),))
+    applied = apply_edit(row.state, done, now, by=agent.name, own=False)
+    given = judge_claims(tx, row, applied)
+    if agent.settings.grades == "require" and (problem := refusal(given)) is not None:
+        refused = Draft("list.refused", {"code": problem.code, "problem": problem.text[:500]})
+        tx.add_events(row, [refused], by=agent.name, at=now)
+        return None
+    applied = add_grades(applied, given)
+    tx.save_list(row, applied.state, unseen=row.unseen, at=now, events=applied.events)
+    tx.add_events(row, applied.events, by=agent.name, at=now)
+    return name
 
 
 def _find_labelled_item(row: AgentRow, label: str | None) -> str:

@@ -5,32 +5,29 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import timedelta
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, cast
+from typing import Any, Final, Literal, NamedTuple, cast
 
 from msgspec.structs import replace
 
 from punchlist.agent import detectors
+from punchlist.agent.context import AgentContext, AgentRunner
 from punchlist.agent.grading import regrade_after, regrade_items, work_on, work_on_item
-from punchlist.agent.handle import AgentContext
-from punchlist.agent.turns import Turns
+from punchlist.agent.turns import end_turn
 from punchlist.core.checks import Outcome, read_running_output
 from punchlist.core.events import Draft
 from punchlist.core.grounding.observe import background_facts, call_from, end_facts, start_facts
-from punchlist.core.grounding.tally import NOTHING
+from punchlist.core.grounding.tally import Tally
 from punchlist.core.grounding.tool_call import ToolCall, given_id, is_task, item_key, joined, reused_id, task_key
 from punchlist.core.task import TaskStatus
 from punchlist.detect.findings import FINE, Verdict
 from punchlist.guidance.tools import is_own, seen_as
+from punchlist.options import AgentSettings
+from punchlist.store import Transaction
 from punchlist.store.tool_calls import CallRow
 from punchlist.text import repair
 from punchlist.text.arguments import as_object
 from punchlist.text.previews import passage, preview
 from punchlist.text.redaction import redact
-
-if TYPE_CHECKING:
-    from punchlist.core.grounding.tally import Tally
-    from punchlist.options import AgentSettings
-    from punchlist.store import Transaction
 
 SAME_CALL: Final = timedelta(seconds=5)
 """A call that has ended and begins again within this time was reported twice; later it is another call."""
@@ -55,114 +52,83 @@ class SeenCall(NamedTuple):
     facts: Mapping[str, Any]
 
 
-class ToolReports(Turns):
-    """Takes reports. They may come late, twice and in any order. None raises: on a fault it is dropped, and logged."""
+# Reports may come late, twice and in any order. None raises: on a fault it is dropped, and logged.
 
-    def tool_started(self, call_id: str | None, name: str, args: Any = None) -> Verdict:
-        """Record that a tool call begins; return the verdict on it, from the calls before. It belongs to the focus.
 
-        Kept are the call's name, a hash of its arguments and a short preview without secrets. Calls without an id are
-        told apart by name, the first begun being the first to end.
-        """
-        try:
-            seen = self._describe(short(name), args)
-        except Exception:
-            return self._log_failure(FINE)
-        return self._take_report(lambda ctx: _record_start(ctx, seen, short(call_id or ""), self._settings), FINE)
+def take_start(agent: AgentRunner, call_id: str | None, name: str, args: Any) -> Verdict:
+    """Record that a tool call begins; return the verdict on it, from the calls before."""
+    try:
+        seen = _describe(agent, short(name), args)
+    except Exception:
+        return agent.log_failure(FINE)
+    return agent.take_report(lambda ctx: _record_start(ctx, seen, short(call_id or ""), agent.settings), FINE)
 
-    def tool_updated(self, call_id: str | None, text: str, *, name: str = "") -> None:
-        """Record output of a tool call that still runs. `name` is needed only for a call that has no id."""
-        said, watch = as_text(text), self._settings.watch
-        shown = preview(said, watch.previews, own=watch.secrets)
-        self._attempt(lambda ctx: _record_update(ctx, short(call_id or ""), short(name), said, shown), None)
 
-    def tool_finished(
-        self,
-        call_id: str | None,
-        result: Any = None,
-        *,
-        is_error: bool | None = None,
-        exit_code: int | None = None,
-        name: str = "",
-    ) -> None:
-        """Record that a tool call has ended. `name` is needed only for a call that has no id.
+def take_update(agent: AgentRunner, call_id: str | None, text: str, name: str) -> None:
+    """Record output of a tool call that still runs."""
+    said, watch = as_text(text), agent.settings.watch
+    shown = preview(said, watch.previews, own=watch.secrets)
+    agent.attempt(lambda ctx: _record_update(ctx, short(call_id or ""), short(name), said, shown), None)
 
-        Say how it went: `exit_code`, or else `is_error`. Without either (None is "not told") a check is judged by what
-        its result says of itself, and where that says nothing, it proves nothing.
-        """
-        self._end(call_id, result, name, "tool.finished", is_error=is_error, exit_code=exit_code)
 
-    def tool_failed(self, call_id: str | None, error: Any = None, *, name: str = "") -> None:
-        """Record that a tool call failed: it was refused, timed out, or its tool broke."""
-        self._end(call_id, error, name, "tool.failed", is_error=True, exit_code=None)
+def take_end(
+    agent: AgentRunner,
+    call_id: str | None,
+    result: Any,
+    name: str,
+    kind: Literal["tool.finished", "tool.failed"],
+    *,
+    is_error: bool | None,
+    exit_code: int | None,
+) -> None:
+    """Record that a tool call has ended, and how it went."""
+    failed = None if is_error is None else bool(is_error)
 
-    def _end(
-        self,
-        call_id: str | None,
-        result: Any,
-        name: str,
-        kind: str,
-        *,
-        is_error: bool | None,
-        exit_code: int | None,
-    ) -> None:
-        failed = None if is_error is None else bool(is_error)
+    def work(ctx: AgentContext) -> None:
+        row = _find_ending(ctx, short(call_id or ""), short(name))
+        if row is not None:
+            _record_end(ctx, row, result, kind, agent.settings, failed=failed, exit_code=exit_code)
 
-        def work(ctx: AgentContext) -> None:
-            row = _find_ending(ctx, short(call_id or ""), short(name))
-            if row is not None:
-                _record_end(ctx, row, result, kind, self._settings, failed=failed, exit_code=exit_code)
+    agent.take_report(work, None)
 
-        self._take_report(work, None)
 
-    def output(self, text: str) -> None:
-        """Record visible output of the agent. It ends a stall."""
-        said = as_text(text)
-        data = {"characters": len(said), **self._preview_fields(said)}
+def take_output(agent: AgentRunner, text: str) -> None:
+    """Record visible output of the agent. It ends a stall."""
+    said = as_text(text)
+    data = {"characters": len(said), **_preview_fields(agent, said)}
 
-        def work(ctx: AgentContext) -> None:
-            detectors.begin_watch(ctx, self._settings)
-            ctx.add(Draft("agent.output", _without_empty(data)))
-            detectors.note_output(ctx)
+    def work(ctx: AgentContext) -> None:
+        detectors.begin_watch(ctx, agent.settings)
+        ctx.add(Draft("agent.output", _without_empty(data)))
+        detectors.note_output(ctx)
 
-        if said:
-            self._attempt(work, None)
+    if said:
+        agent.attempt(work, None)
 
-    def finished(self, text: str = "", *, outcome: Literal["completed", "failed", "cancelled"] = "completed") -> None:
-        """Record that the agent is done. Its open calls are abandoned.
 
-        Where its label names an open item of its parent, that item is completed, if the parent was told to do so by
-        `complete_by_subagents`, and the agent finished well.
-        """
-        data = {"outcome": outcome, **self._preview_fields(as_text(text))}
+def take_finish(agent: AgentRunner, text: str, outcome: str) -> None:
+    """Record that the agent is done. Its open calls are abandoned."""
+    data = {"outcome": outcome, **_preview_fields(agent, as_text(text))}
 
-        def work(ctx: AgentContext) -> None:
-            detectors.begin_watch(ctx, self._settings)
-            self._end_turn(ctx, Draft("agent.finished", _without_empty(data)))
+    def work(ctx: AgentContext) -> None:
+        detectors.begin_watch(ctx, agent.settings)
+        end_turn(agent, ctx, Draft("agent.finished", _without_empty(data)))
 
-        self._attempt(work, None)
-        self._finish_as_child(outcome)
+    agent.attempt(work, None)
 
-    def compacted(self) -> None:
-        """Record that the agent's context was compacted; watch the next calls closely for repetition."""
-        options = self._settings.loops
-        if options.enabled and options.compaction_window:
-            self._attempt(lambda ctx: detectors.watch_compaction(ctx, options), None)
 
-    @property
-    def grounding(self) -> Mapping[str, Tally]:
-        """The work seen on each item of the present list, by id; under "" that with nothing in focus.
+def take_compaction(agent: AgentRunner) -> None:
+    """Record that the agent's context was compacted; watch the next calls closely for repetition."""
+    options = agent.settings.loops
+    if options.enabled and options.compaction_window:
+        agent.attempt(lambda ctx: detectors.watch_compaction(ctx, options), None)
 
-        That on a task is under `task:<list>/<id>`.
-        """
-        return self._board.store.read(self._grounding_in)
 
-    def work_on(self, item: str) -> Tally:
-        """Return the work seen on one item of the present list, that of children included."""
-        return self.grounding.get(item, NOTHING)
+def work_by_item(agent: AgentRunner) -> Mapping[str, Tally]:
+    """Return the work seen on each item of the present list, by id, on tasks, and with nothing in focus."""
 
-    def _grounding_in(self, tx: Transaction) -> Mapping[str, Tally]:
-        row = tx.agent(self.session, self.name)
+    def read(tx: Transaction) -> Mapping[str, Tally]:
+        row = tx.agent(agent.session, agent.name)
         if row is None:
             return {}
         todos = row.state.todos
@@ -171,24 +137,25 @@ class ToolReports(Turns):
         found |= {key: work_on(tx, row.number, key) for key in tx.tool_calls.items(row.number) if is_task(key)}
         return {name: tally for name, tally in found.items() if not tally.is_empty}
 
-    def _describe(self, name: str, arguments: Any) -> SeenCall:
-        """Describe a call that begins; needs no transaction. For the loop detector its arguments stay as given."""
-        options, read = self._settings, as_object(arguments)
-        is_ours = is_own(name, self._tool_names)
-        kind, drifts, touches = ("todo", False, False) if is_ours else seen_as(name, read, options.host)
-        facts = start_facts(name, read, kind=kind, changes=touches, watch=options.watch)
-        return SeenCall(name, arguments, drifts, is_ours, facts)
+    return agent.board.store.read(read)
 
-    def _preview_fields(self, text: str) -> dict[str, Any]:
-        """Return the stored fields of a visible text: one line of it, and all of it if that is more."""
-        watch = self._settings.watch
-        if not watch.previews:
-            return {}
-        line, whole = preview(text, watch.previews, own=watch.secrets), passage(text, own=watch.secrets)
-        return {"preview": line} | ({"text": whole} if whole != line else {})
 
-    def _finish_as_child(self, outcome: str) -> None:
-        raise NotImplementedError
+def _describe(agent: AgentRunner, name: str, arguments: Any) -> SeenCall:
+    """Describe a call that begins; needs no transaction. For the loop detector its arguments stay as given."""
+    options, read = agent.settings, as_object(arguments)
+    is_ours = is_own(name, agent.tool_names)
+    kind, drifts, touches = ("todo", False, False) if is_ours else seen_as(name, read, options.host)
+    facts = start_facts(name, read, kind=kind, changes=touches, watch=options.watch)
+    return SeenCall(name, arguments, drifts, is_ours, facts)
+
+
+def _preview_fields(agent: AgentRunner, text: str) -> dict[str, Any]:
+    """Return the stored fields of a visible text: one line of it, and all of it if that is more."""
+    watch = agent.settings.watch
+    if not watch.previews:
+        return {}
+    line, whole = preview(text, watch.previews, own=watch.secrets), passage(text, own=watch.secrets)
+    return {"preview": line} | ({"text": whole} if whole != line else {})
 
 
 # A call begins.

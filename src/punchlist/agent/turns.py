@@ -11,8 +11,8 @@ from typing import Final
 from msgspec.structs import replace
 
 from punchlist.agent import detectors
+from punchlist.agent.context import AgentContext, AgentRunner
 from punchlist.agent.grading import contradictions, regrade_after, task_contradictions
-from punchlist.agent.handle import AgentContext, Handle
 from punchlist.agent.questions import take_answers
 from punchlist.core.current_work import append_tasks, find_unreachable, own_task_list
 from punchlist.core.events import TURN_ENDS, Draft, Event
@@ -22,7 +22,7 @@ from punchlist.core.todo import ListState, TodoList
 from punchlist.detect import stalls
 from punchlist.guidance.compaction import OpenWork, block
 from punchlist.guidance.decisions import Situation, TurnDecision, decide_after_turn, decide_at_stop, start_prompt
-from punchlist.guidance.layers import PROFILES, Layer, layers, prompt
+from punchlist.guidance.layers import PROFILES, Layer, layers
 from punchlist.guidance.ledger import Size, Spent, cost_key, merge_sizes, size_of, size_of_tools
 from punchlist.guidance.memory import Memory
 from punchlist.guidance.open_work import open_tasks, open_work
@@ -39,252 +39,252 @@ _LONGEST_NAME: Final = 200
 _NOTHING_SPENT: Final = Spent()
 
 
-class Turns(Handle):
-    """Nothing here raises: on a fault it changes nothing, says nothing, and logs."""
+# Nothing here raises: on a fault a step changes nothing, says nothing, and logs.
 
-    def user_turn(self) -> None:
-        """Note that the person spoke: forget the stop guard's tries and the reminders of the last prompt.
 
-        A run begins: calls of before are no part of a loop any more.
-        """
+def note_user_turn(agent: AgentRunner) -> None:
+    """Note that the person spoke: forget the stop guard's tries and the reminders of the last prompt."""
 
-        def work(ctx: AgentContext) -> None:
-            self._turn_over(ctx, asked=True)
-            ctx.remember(guidance=start_prompt(ctx.memory.guidance))
+    def work(ctx: AgentContext) -> None:
+        _turn_over(agent, ctx, asked=True)
+        ctx.remember(guidance=start_prompt(ctx.memory.guidance))
 
-        self._attempt(work, None)
+    agent.attempt(work, None)
 
-    def assistant_turn(self, tools_used: Iterable[str] = ()) -> list[Injection]:
-        """To be called once for each assistant message, with the names of the tools that it used, in order.
 
-        What it returns belongs at the tail of the next request, or in front of its tool results, and into no other.
-        """
+def take_assistant_turn(agent: AgentRunner, tools_used: Iterable[str]) -> list[Injection]:
+    """Note an assistant message with the tools that it used; return the texts for the next request."""
 
-        def work(ctx: AgentContext) -> list[Injection]:
-            tools = _names(tools_used)
-            self._assistant_spoke(ctx)
-            if self._settings.rounds is not None:
-                detectors.end_round(ctx, self._settings.rounds)
-            others = ctx.memory.guidance.others
-            memory = self._hear(ctx, ctx.memory.guidance)
-            outcome = self._with_answers(ctx, decide_after_turn(memory, self._load_situation(ctx, tools), self._rules))
-            others = max(sum(not is_own(name, self._tool_names) for name in tools), others)
-            self._tell(ctx, outcome)
-            self._account(ctx, outcome, turn=size_of_tools(self.tools), others=others, own=bool(tools) and not others)
-            return list(outcome.said)
+    def work(ctx: AgentContext) -> list[Injection]:
+        tools = _names(tools_used)
+        _note_message(ctx)
+        if agent.settings.rounds is not None:
+            detectors.end_round(ctx, agent.settings.rounds)
+        others = ctx.memory.guidance.others
+        memory = _hear(agent, ctx, ctx.memory.guidance)
+        outcome = _with_answers(agent, ctx, decide_after_turn(memory, _load_situation(agent, ctx, tools), agent.rules))
+        others = max(sum(not is_own(name, agent.tool_names) for name in tools), others)
+        _tell(ctx, outcome)
+        _account(agent, ctx, outcome, turn=size_of_tools(agent.tools), others=others, own=bool(tools) and not others)
+        return list(outcome.said)
 
-        return self._attempt(work, [], looks=True)
+    return agent.attempt(work, [], looks=True)
 
-    def about_to_stop(self, last_text: str = "", *, background: int = 0) -> Injection | None:
-        """To be called when the model wants to stop: what to say to it so that it goes on, or None to let it.
 
-        `last_text` is what it said last: whoever asks the person something may stop. `background` is how many pieces
-        of its work still run elsewhere.
-        """
+def decide_stop(agent: AgentRunner, last_text: str, background: int) -> Injection | None:
+    """Return the text with which a model that wants to stop goes on, or None to let it stop."""
 
-        def work(ctx: AgentContext) -> Injection | None:
-            text = last_text if isinstance(last_text, str) else ""  # pyright: ignore[reportUnnecessaryIsInstance]
-            memory = ctx.memory.guidance
-            outcome = self._with_answers(ctx, TurnDecision(memory))
-            if not outcome.said:
-                outcome = decide_at_stop(
-                    memory, self._load_situation(ctx), self._rules, last_text=text, background=background
-                )
-            if not outcome.said and not background:
-                self._turn_over(ctx)
-            if outcome.memory is memory and not outcome.said:
-                return None
-            self._tell(ctx, outcome)
-            self._account(ctx, outcome)
-            return outcome.said[0] if outcome.said else None
-
-        return self._attempt(work, None, looks=True)
-
-    # What a model is told outside its turns.
-
-    @property
-    def layers(self) -> tuple[Layer, ...]:
-        """The pieces about the todo tool, by the option `layers`, else by the profile. They never change with the list.
-
-        Empty where the tool is not offered and in the profile `off`.
-        """
-        names = self._settings.layers
-        wanted = PROFILES[self.profile] if names is None or self.profile == "off" else names
-        return layers(self._todo_tools, wanted, verbose=self._settings.verbose)
-
-    @property
-    def prompt(self) -> str:
-        """The layers that belong in the system prompt, as one text."""
-        return prompt(self.layers)
-
-    def compaction_block(self) -> str | None:
-        """Unfinished work only, for a conversation that was compacted; None when nothing is open.
-
-        Fenced; in Hermes' own format under its dialect. `guidance.compaction.merge_block` puts it in its place. None in
-        the profile `off` and where the tool is not offered.
-        """
-        if self.profile == "off" or not self.offered:
+    def work(ctx: AgentContext) -> Injection | None:
+        text = last_text if isinstance(last_text, str) else ""  # pyright: ignore[reportUnnecessaryIsInstance]
+        memory = ctx.memory.guidance
+        outcome = _with_answers(agent, ctx, TurnDecision(memory))
+        if not outcome.said:
+            outcome = decide_at_stop(
+                memory, _load_situation(agent, ctx), agent.rules, last_text=text, background=background
+            )
+        if not outcome.said and not background:
+            _turn_over(agent, ctx)
+        if outcome.memory is memory and not outcome.said:
             return None
-        self._settle_due_tasks()
-        text = block(self._open_work(), self._dialect)
-        if text is not None:
-            self._attempt(lambda ctx: self._spend(ctx, {"compaction": size_of(text)}), None)
-        return text
+        _tell(ctx, outcome)
+        _account(agent, ctx, outcome)
+        return outcome.said[0] if outcome.said else None
 
-    def _open_work(self) -> tuple[OpenWork, ...]:
-        """Return the work that this agent still owes: on its list, then its tasks."""
+    return agent.attempt(work, None, looks=True)
 
-        def tasks(tx: Transaction) -> tuple[Task, ...]:
-            row = tx.agent(self.session, self.name) if tx.has_tasks else None
-            return () if row is None else self._tasks_before(tx, row)
 
-        listed = open_work(self.todos, self._dialect)
-        found = self._board.store.read(tasks)
-        return (*listed, *open_tasks(found, self._dialect, task_list=self.task_list)) if found else listed
+# What a model is told outside its turns.
 
-    # Steps.
 
-    def _turn_over(self, ctx: AgentContext, *, asked: bool = False) -> None:
-        """End a turn. With `asked` another begins, and a heartbeat is waited for, whether or not tools are reported."""
-        self._end_turn(ctx, asked=asked)
-        if not ctx.memory.watched and ctx.memory.awaited != asked:
-            ctx.remember(awaited=asked)
+def todo_layers(agent: AgentRunner) -> tuple[Layer, ...]:
+    """Return the pieces about the todo tool, by the option `layers`, else by the profile."""
+    names = agent.settings.layers
+    wanted = PROFILES[agent.profile] if names is None or agent.profile == "off" else names
+    return layers(agent.todo_tools, wanted, verbose=agent.settings.verbose)
 
-    def _end_turn(self, ctx: AgentContext, draft: Draft | None = None, *, asked: bool = False) -> None:
-        """Give up the calls that still run. `draft` is added in any case.
 
-        A turn in which nothing happened is none: an agent that stops, and is then spoken to, has ended one turn.
-        """
-        tx, number = ctx.tx, ctx.row.number
-        has_gone_on = draft is not None or tx.log.last_kind(number) not in _NO_TURN
-        stall = ctx.memory.stall
-        detectors.end_stall(ctx, stall)
-        detectors.end_storm(ctx)
-        if asked:
-            detectors.keep_stall_options(ctx, self._settings)
-            detectors.begin_turn(ctx, self._settings)
-            detectors.begin_run(ctx)
-        left_open = tx.tool_calls.open(number)
-        if has_gone_on or left_open:
-            seq = ctx.add(draft or Draft("turn.ended", {"abandoned": len(left_open)}))
-            for row in left_open:
-                call = replace(row.call, outcome="abandoned", finished=Moment(ctx.now, seq), check_outcome=None)
-                tx.tool_calls.save(number, replace(row, call=call))
-        if asked:
-            ctx.remember(stall=stalls.note_prompt(detectors.new_stall(ctx.row, ctx), ctx.now))
-        elif stall is not None:
-            ctx.remember(stall=stalls.end_watch(stall))
+def compaction_block(agent: AgentRunner) -> str | None:
+    """Return the block about unfinished work, and add its size to the ledger; None when nothing is open."""
+    if agent.profile == "off" or not agent.offered:
+        return None
+    agent.settle_due_tasks()
+    text = block(_open_work(agent), agent.dialect)
+    if text is not None:
+        agent.attempt(lambda ctx: _spend(agent, ctx, {"compaction": size_of(text)}), None)
+    return text
+
+
+def _open_work(agent: AgentRunner) -> tuple[OpenWork, ...]:
+    """Return the work that this agent still owes: on its list, then its tasks."""
+
+    def tasks(tx: Transaction) -> tuple[Task, ...]:
+        row = tx.agent(agent.session, agent.name) if tx.has_tasks else None
+        return () if row is None else agent.find_open_tasks(tx, row)
+
+    listed = open_work(agent.load_todos(), agent.dialect)
+    found = agent.board.store.read(tasks)
+    return (*listed, *open_tasks(found, agent.dialect, task_list=agent.task_list)) if found else listed
+
+
+# Steps.
+
+
+def _turn_over(agent: AgentRunner, ctx: AgentContext, *, asked: bool = False) -> None:
+    """End a turn. With `asked` another begins, and a heartbeat is waited for, whether or not tools are reported."""
+    end_turn(agent, ctx, asked=asked)
+    if not ctx.memory.watched and ctx.memory.awaited != asked:
+        ctx.remember(awaited=asked)
+
+
+def end_turn(agent: AgentRunner, ctx: AgentContext, draft: Draft | None = None, *, asked: bool = False) -> None:
+    """Give up the calls that still run. `draft` is added in any case.
+
+    A turn in which nothing happened is none: an agent that stops, and is then spoken to, has ended one turn.
+    """
+    tx, number = ctx.tx, ctx.row.number
+    has_gone_on = draft is not None or tx.log.last_kind(number) not in _NO_TURN
+    stall = ctx.memory.stall
+    detectors.end_stall(ctx, stall)
+    detectors.end_storm(ctx)
+    if asked:
+        detectors.keep_stall_options(ctx, agent.settings)
+        detectors.begin_turn(ctx, agent.settings)
+        detectors.begin_run(ctx)
+    left_open = tx.tool_calls.open(number)
+    if has_gone_on or left_open:
+        seq = ctx.add(draft or Draft("turn.ended", {"abandoned": len(left_open)}))
         for row in left_open:
-            regrade_after(tx, ctx.row, replace(row.call, outcome="abandoned"), ctx.now, failed=True)
+            call = replace(row.call, outcome="abandoned", finished=Moment(ctx.now, seq), check_outcome=None)
+            tx.tool_calls.save(number, replace(row, call=call))
+    if asked:
+        ctx.remember(stall=stalls.note_prompt(detectors.new_stall(ctx.row, ctx), ctx.now))
+    elif stall is not None:
+        ctx.remember(stall=stalls.end_watch(stall))
+    for row in left_open:
+        regrade_after(tx, ctx.row, replace(row.call, outcome="abandoned"), ctx.now, failed=True)
 
-    def _assistant_spoke(self, ctx: AgentContext) -> None:
-        """Note an assistant message, which is a heartbeat."""
-        memory = ctx.memory
-        if memory.watched or memory.awaited:
-            detectors.note_heartbeat(ctx, "assistant_turn", watched=memory.watched)
-        if memory.awaited:
-            ctx.remember(awaited=False)
 
-    def _load_situation(self, ctx: AgentContext, tools: list[str] | None = None) -> Situation:
-        row, dialect = ctx.row, self._dialect
-        planning = row.mode == "plan"
-        todos, out_of_reach = self._current(ctx)
-        entered = (ctx.tx.modes.load_entry(row.number) or {}) if planning else {}
-        return Situation(
-            todos=todos,
-            beyond=out_of_reach,
-            tally=ctx.memory.counts,
-            policy=self._policy,
-            # as the texts put it between backticks
-            tool="` or `".join(dialect.writers) or dialect.tools[0].name,
-            own=self._tool_names,
-            writers=frozenset(dialect.writers),
-            shown=row.state.shown,
-            planning=planning,
-            offered=self.offered,
-            entered=str(entered.get("entered_at", "")),  # tells one stay in plan mode from another
-            tools=tools or (),
-            notice=notice(dialect) if planning else "",
-            host=self._own_tools,
-        )
+def _note_message(ctx: AgentContext) -> None:
+    """Note an assistant message, which is a heartbeat."""
+    memory = ctx.memory
+    if memory.watched or memory.awaited:
+        detectors.note_heartbeat(ctx, "assistant_turn", watched=memory.watched)
+    if memory.awaited:
+        ctx.remember(awaited=False)
 
-    def _current(self, ctx: AgentContext) -> tuple[TodoList, Beyond]:
-        """Return the agent's work, its list and its tasks; and those of them that its tool does not reach."""
-        todos = ctx.row.state.todos
-        if not ctx.tx.has_tasks:
-            return todos, NOTHING_BEYOND
-        tasks, own = self._tasks_before(ctx.tx, ctx.row), own_task_list(self._dialect.layer, self.task_list)
-        return append_tasks(todos, tasks, own=own), Beyond(*find_unreachable(tasks, own))
 
-    def _with_answers(self, ctx: AgentContext, outcome: TurnDecision) -> TurnDecision:
-        """Add what people answered since. That is a person's word, not ours: no profile holds it back."""
-        answers = take_answers(ctx.tx, ctx.row)
-        if answers is None:
-            return outcome
-        answer = Injection("answer", answers, role=self._rules.schedule.role)
-        return outcome._replace(said=(answer, *outcome.said))
+def _load_situation(agent: AgentRunner, ctx: AgentContext, tools: list[str] | None = None) -> Situation:
+    row, dialect = ctx.row, agent.dialect
+    planning = row.mode == "plan"
+    todos, out_of_reach = _current(agent, ctx)
+    entered = (ctx.tx.modes.load_entry(row.number) or {}) if planning else {}
+    return Situation(
+        todos=todos,
+        beyond=out_of_reach,
+        tally=ctx.memory.counts,
+        policy=agent.policy,
+        # as the texts put it between backticks
+        tool="` or `".join(dialect.writers) or dialect.tools[0].name,
+        own=agent.tool_names,
+        writers=frozenset(dialect.writers),
+        shown=row.state.shown,
+        planning=planning,
+        offered=agent.offered,
+        entered=str(entered.get("entered_at", "")),  # tells one stay in plan mode from another
+        tools=tools or (),
+        notice=notice(dialect) if planning else "",
+        host=agent.settings.host,
+    )
 
-    @staticmethod
-    def _tell(ctx: AgentContext, outcome: TurnDecision) -> None:
-        """Record what is said; and if that was the whole list, that the model knows it now."""
-        if outcome.said:
-            said = [Draft("guidance.said", {"kind": one.kind, "characters": len(one.text)}) for one in outcome.said]
-            ctx.add(*said)
-        if outcome.shows_list:
-            ctx.tx.save_list(ctx.row, ListState(ctx.row.state.todos), unseen=0, at=ctx.now)
 
-    def _account(
-        self, ctx: AgentContext, outcome: TurnDecision, *, turn: Size | None = None, others: int = 0, own: bool = False
-    ) -> None:
-        """Remember what was decided, and what this step cost."""
-        ctx.remember(guidance=outcome.memory)
-        injections: dict[str, Size] = {}
-        for one in outcome.said:
-            injections = merge_sizes(injections, {one.kind: size_of(one.text)})
-        spent = Spent(
-            turns=int(turn is not None),
-            others=others,
-            own_turns=int(own),
-            caused=sum(one.kind == "stop" for one in outcome.said),
-            withheld=outcome.withheld,
-            descriptions=turn or Size(),
-        )
-        self._spend(ctx, injections, spent)
+def _current(agent: AgentRunner, ctx: AgentContext) -> tuple[TodoList, Beyond]:
+    """Return the agent's work, its list and its tasks; and those of them that its tool does not reach."""
+    todos = ctx.row.state.todos
+    if not ctx.tx.has_tasks:
+        return todos, NOTHING_BEYOND
+    tasks, own = agent.find_open_tasks(ctx.tx, ctx.row), own_task_list(agent.dialect.layer, agent.task_list)
+    return append_tasks(todos, tasks, own=own), Beyond(*find_unreachable(tasks, own))
 
-    def _spend(self, ctx: AgentContext, injections: dict[str, Size], more: Spent = _NOTHING_SPENT) -> None:
-        """Add texts that were handed out to the ledger."""
-        key, spent = cost_key(self.dialect, self.profile), ctx.memory.spent
-        total = spent.get(key, _NOTHING_SPENT) + replace(more, injections=injections)
-        ctx.remember(spent={**spent, key: total})
 
-    # Findings that the model is to hear of: each once, for as long as it holds.
+def _with_answers(agent: AgentRunner, ctx: AgentContext, outcome: TurnDecision) -> TurnDecision:
+    """Add what people answered since. That is a person's word, not ours: no profile holds it back."""
+    answers = take_answers(ctx.tx, ctx.row)
+    if answers is None:
+        return outcome
+    answer = Injection("answer", answers, role=agent.rules.schedule.role)
+    return outcome._replace(said=(answer, *outcome.said))
 
-    def _hear(self, ctx: AgentContext, memory: Memory) -> Memory:
-        """Return the memory with what was found since the last turn and still holds."""
-        if self._rules.tell_findings:
-            found, upto = ctx.tx.log.findings(ctx.row.number, memory.found)
-            memory = replace(hear_findings(memory, found), found=upto)
-        return self._hear_contradicted(ctx, memory) if self._grading != "show" else memory
 
-    @staticmethod
-    def _hear_contradicted(ctx: AgentContext, memory: Memory) -> Memory:
-        """Return the memory with completions that were contradicted since the last turn and still are."""
-        tx, row, said = ctx.tx, ctx.row, list[str]()
-        revision = row.state.todos.revision
-        if revision != memory.regraded:
-            changed = tx.log.regraded_items(row.number, memory.regraded)
-            if changed:
-                said += contradictions(tx, row, {event.data["id"] for event in changed})
-            memory = replace(memory, regraded=revision)
-        if tx.has_tasks:
-            changed, upto = tx.log.regraded_tasks(row.number, memory.tasks_regraded)
-            if changed:
-                said += task_contradictions(tx, row, changed, ctx.now)
-            memory = replace(memory, tasks_regraded=upto)
-        if not said:
-            return memory
-        more = [f"{len(said) - _MOST_HEARD} more are contradicted too."] if len(said) > _MOST_HEARD else []
-        return replace(memory, finding="\n".join([memory.finding, *said[:_MOST_HEARD], *more]).strip("\n"))
+def _tell(ctx: AgentContext, outcome: TurnDecision) -> None:
+    """Record what is said; and if that was the whole list, that the model knows it now."""
+    if outcome.said:
+        said = [Draft("guidance.said", {"kind": one.kind, "characters": len(one.text)}) for one in outcome.said]
+        ctx.add(*said)
+    if outcome.shows_list:
+        ctx.tx.save_list(ctx.row, ListState(ctx.row.state.todos), unseen=0, at=ctx.now)
+
+
+def _account(
+    agent: AgentRunner,
+    ctx: AgentContext,
+    outcome: TurnDecision,
+    *,
+    turn: Size | None = None,
+    others: int = 0,
+    own: bool = False,
+) -> None:
+    """Remember what was decided, and what this step cost."""
+    ctx.remember(guidance=outcome.memory)
+    injections: dict[str, Size] = {}
+    for one in outcome.said:
+        injections = merge_sizes(injections, {one.kind: size_of(one.text)})
+    spent = Spent(
+        turns=int(turn is not None),
+        others=others,
+        own_turns=int(own),
+        caused=sum(one.kind == "stop" for one in outcome.said),
+        withheld=outcome.withheld,
+        descriptions=turn or Size(),
+    )
+    _spend(agent, ctx, injections, spent)
+
+
+def _spend(agent: AgentRunner, ctx: AgentContext, injections: dict[str, Size], more: Spent = _NOTHING_SPENT) -> None:
+    """Add texts that were handed out to the ledger."""
+    key, spent = cost_key(agent.dialect.name, agent.profile), ctx.memory.spent
+    total = spent.get(key, _NOTHING_SPENT) + replace(more, injections=injections)
+    ctx.remember(spent={**spent, key: total})
+
+
+# Findings that the model is to hear of: each once, for as long as it holds.
+
+
+def _hear(agent: AgentRunner, ctx: AgentContext, memory: Memory) -> Memory:
+    """Return the memory with what was found since the last turn and still holds."""
+    if agent.rules.tell_findings:
+        found, upto = ctx.tx.log.findings(ctx.row.number, memory.found)
+        memory = replace(hear_findings(memory, found), found=upto)
+    return _hear_contradicted(ctx, memory) if agent.settings.grades != "show" else memory
+
+
+def _hear_contradicted(ctx: AgentContext, memory: Memory) -> Memory:
+    """Return the memory with completions that were contradicted since the last turn and still are."""
+    tx, row, said = ctx.tx, ctx.row, list[str]()
+    revision = row.state.todos.revision
+    if revision != memory.regraded:
+        changed = tx.log.regraded_items(row.number, memory.regraded)
+        if changed:
+            said += contradictions(tx, row, {event.data["id"] for event in changed})
+        memory = replace(memory, regraded=revision)
+    if tx.has_tasks:
+        changed, upto = tx.log.regraded_tasks(row.number, memory.tasks_regraded)
+        if changed:
+            said += task_contradictions(tx, row, changed, ctx.now)
+        memory = replace(memory, tasks_regraded=upto)
+    if not said:
+        return memory
+    more = [f"{len(said) - _MOST_HEARD} more are contradicted too."] if len(said) > _MOST_HEARD else []
+    return replace(memory, finding="\n".join([memory.finding, *said[:_MOST_HEARD], *more]).strip("\n"))
 
 
 _SAME: Final = {

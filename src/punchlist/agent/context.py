@@ -1,0 +1,384 @@
+"""Run the steps of an agent in transactions: its settings and identity, and the context that each step works on."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from datetime import datetime, timedelta
+from typing import Any, Final, Literal, Protocol, TypeVar
+from weakref import WeakKeyDictionary
+
+from msgspec.structs import replace
+
+from punchlist.config import task_list, todos_offered
+from punchlist.core.commands import Policy
+from punchlist.core.events import Draft, Event
+from punchlist.core.task import FLOWS, Task, TaskStatus
+from punchlist.core.todo import TodoList
+from punchlist.detect.findings import Finding
+from punchlist.dialects import dialect as dialect_named
+from punchlist.dialects.base import Dialect, Tool
+from punchlist.errors import InvalidInput, StoreBusy, StoreError, UnknownName
+from punchlist.flows.work import FlowWork
+from punchlist.guidance.settings import Rules, rules, without_reminders
+from punchlist.options import AgentOptions, AgentSettings, read_options
+from punchlist.store import AgentRow, Store, Transaction
+from punchlist.tasks.fields import list_name
+from punchlist.tasks.handle import TaskBoard
+from punchlist.tasks.work import Work
+from punchlist.text import clean, cut
+from punchlist.text.redaction import redact
+
+Mode = Literal["execute", "plan"]
+PROFILES = ("quiet", "classic", "off")
+_LONGEST_NAME = 200
+_LONGEST_LABEL = 200
+LONGEST_ID: Final = 500
+"""Characters of a call id or a spawn id: it is stored, and compared at every call."""
+
+_A_SECOND = timedelta(seconds=1)
+_MOST_DROPPED = 16
+"""Times of lost reports that are remembered, the latest ones."""
+
+REPORT_WAIT: Final = 1.0
+"""Seconds that a report waits for the lock: a process that was stopped while it held it must not stop the host."""
+
+T = TypeVar("T")
+_log = logging.getLogger("punchlist.guidance")
+
+
+_OPEN = (TaskStatus.IN_PROGRESS, TaskStatus.PENDING, TaskStatus.WAITING, TaskStatus.FAILED)
+_MOST = 100
+"""Tasks of one status that are read at most: a model is never shown more."""
+
+
+_DEEPEST = 32
+"""Generations of agents that are looked at: a loop among parents, by whatever damage, must not hang a report."""
+
+
+class AgentBoard(TaskBoard, Protocol):
+    """The parts of a board that its agents need."""
+
+    def agent(self, name: str = "main", *, session: str | None = None, **options: Any) -> Any: ...
+    def handle(self, name: str = "main", *, session: str | None = None, **options: Any) -> Any: ...
+    def changed(self, agent: Any) -> None: ...
+    def adopt(self, source: str, target: str, *, by: str = "user") -> int: ...
+
+
+class AgentContext:
+    """Carries the memory from step to step; `save` writes it, once, before the transaction is committed."""
+
+    __slots__ = ("_stored", "by", "memory", "now", "row", "tx")
+
+    def __init__(self, tx: Transaction, row: AgentRow, now: datetime, by: str) -> None:
+        self.tx = tx
+        self.row = row
+        self.now = now
+        self.by = by
+        self.load()
+
+    def load(self) -> None:
+        """Read the memory again, after others may have written it within this transaction."""
+        self.memory = self._stored = self.tx.memory.load(self.row.number)
+
+    def save(self) -> None:
+        if self.memory is not self._stored:
+            self.tx.memory.save(self.row.number, self.memory)
+            self._stored = self.memory
+
+    def remember(self, **changes: Any) -> None:
+        self.memory = replace(self.memory, **changes)
+
+    def add(self, *drafts: Draft) -> int:
+        """Append events to the log; return the number of the last one."""
+        return self.tx.add_events(self.row, drafts, by=self.by, at=self.now)
+
+    def tell(self, findings: Iterable[Finding]) -> None:
+        """Append the events of findings."""
+        drafts = [Draft(one.kind, one.data()) for one in findings]
+        if drafts:
+            self.add(*drafts)
+
+    def event(self, draft: Draft, by: str) -> Event:
+        """Return a draft as an event, for detectors that look at events."""
+        row = self.row
+        return Event(0, self.now, draft.kind, by, row.project, row.session, row.name, draft.data)
+
+
+def ancestors(tx: Transaction, row: AgentRow) -> Iterator[tuple[AgentRow, AgentRow]]:
+    """Yield the agents that started this one, the nearest first, each with the child through which it did."""
+    child = row
+    for _ in range(_DEEPEST):
+        name = None if child.parent is None else tx.memory.parent_of(child.number)
+        parent = None if name is None else tx.agent(child.session, name)
+        if parent is None:
+            return
+        yield parent, child
+        child = parent
+
+
+class LostReports:
+    """Reports that could not be recorded, until one can be: the only thing of an agent that a process keeps."""
+
+    def __init__(self) -> None:
+        self._times: dict[tuple[str, str], list[datetime]] = {}
+
+    def add(self, session: str, agent: str, at: datetime) -> None:
+        self._times.setdefault((session, agent), []).append(at)
+
+    def of(self, session: str, agent: str) -> Sequence[datetime]:
+        """Return when reports of an agent were lost that the log does not tell of yet."""
+        return self._times.get((session, agent), ())
+
+    def forget(self, session: str, agent: str, count: int) -> None:
+        del self._times.get((session, agent), [])[:count]
+
+
+_lost: WeakKeyDictionary[Store, LostReports] = WeakKeyDictionary()
+
+
+def lost_reports(store: Store) -> LostReports:
+    """Return the reports that this process could not record in a store."""
+    return _lost.setdefault(store, LostReports())
+
+
+class AgentRunner:
+    """Knows an agent and its settings, and runs its steps in transactions. Each module of this room takes one."""
+
+    def __init__(
+        self,
+        board: AgentBoard,
+        name: str,
+        *,
+        session: str,
+        dialect: str,
+        profile: str,
+        project: str,
+        options: AgentOptions,
+    ) -> None:
+        check_name("agent", name)
+        check_name("session", session)
+        if profile not in PROFILES:
+            raise UnknownName(what="profile", name=profile, known=", ".join(PROFILES))
+        self.board = board
+        self.name = name
+        self.session = session
+        self.profile = profile
+        self.project = project
+        self.dialect = dialect_named(dialect)
+        self.settings = read_options(options, self.dialect)
+        self.policy = _policy(self.dialect, self.settings)
+        self.offered = _is_offered(self.dialect, self.settings)
+        self.task_list = task_list(self.settings.task_list, session)
+        if self.dialect.layer == "tasks":
+            list_name(self.task_list)
+        self.rules = self._make_rules()
+        self.tool_names = frozenset(tool.name for tool in self.dialect.tools)
+        self._alive_at: datetime | None = None
+
+    @property
+    def todo_tools(self) -> tuple[Tool, ...]:
+        """The tools that write the list or read it, if they are offered."""
+        tools = self.dialect.tools if self.offered else ()
+        layers = self.settings.layers
+        if layers is not None and "tool_description" not in layers:
+            return tuple(replace(tool, description="", verbose="") for tool in tools)
+        return tuple(tool.in_full() for tool in tools) if self.settings.verbose else tools
+
+    @property
+    def tools(self) -> tuple[Tool, ...]:
+        """All tools that the model is offered: for its list, then for plans."""
+        planning = () if self.settings.plan_tools is None else self.settings.plan_tools.tools
+        return (*self.todo_tools, *(tool.in_full() if self.settings.verbose else tool for tool in planning))
+
+    def _make_rules(self) -> Rules:
+        found = rules(self.dialect.name, self.profile, self.settings.guidance)
+        layers = self.settings.layers
+        silent = found.schedule.main_only and self.settings.subagent
+        return without_reminders(found) if silent or (layers is not None and "reminder" not in layers) else found
+
+    def load_row(self) -> AgentRow | None:
+        return self.board.store.agent(self.session, self.name)
+
+    def load_todos(self) -> TodoList:
+        row = self.load_row()
+        return TodoList() if row is None else row.state.todos
+
+    def find_open_tasks(self, tx: Transaction, row: AgentRow) -> tuple[Task, ...]:
+        """Return the open tasks that this agent started or owns; with a task tool also unowned ones of its list.
+
+        A subagent shares the list, and only owes what it claimed.
+        """
+        found = {each.number: each for each in tx.tasks.of_agent(row)}
+        where = tx.tasks.find_list(self.task_list) if self.dialect.layer == "tasks" else None
+        if where is not None and row.parent is None:
+            for status in _OPEN:
+                for each in tx.tasks.page(where, status=status.value, limit=_MOST):
+                    if each.agent is None and each.task.owner is None:
+                        found.setdefault(each.number, each)
+        return tuple(found[number].task for number in sorted(found))
+
+    def sync_task_list(self) -> None:
+        """Bring the list of a task tool up to date with files that others keep; outside any transaction."""
+        if self.dialect.layer == "tasks":
+            self.board.tasks_wanted(self.task_list)
+
+    def settle_due_tasks(self) -> None:
+        """Write leases, timers and rests that are over, before the agent's work is read; outside any transaction."""
+        self.sync_task_list()
+        now, row, name = self.board.now(), self.load_row(), self.task_list
+
+        def is_due(tx: Transaction, row: AgentRow) -> bool:
+            return tx.has_tasks and bool(tx.tasks.lists_due_of_agent(row.number, now, session=row.session, name=name))
+
+        if row is not None and self.board.store.read(lambda tx: is_due(tx, row)):
+            with suppress(StoreBusy):  # a reader does not wait for a process that was stopped with the lock
+                work = self.board.store.transact
+                for changed in work(lambda tx: settle(tx, row, now, name=name), durable=False, wait=REPORT_WAIT):
+                    self.board.tasks_changed(changed)
+
+    def clean_label(self, label: str | None) -> str | None:
+        """Return a label as it is kept and shown: one line without secrets. It may be the whole prompt of a child."""
+        if label is None:
+            return None
+        start = clean(label[: 10 * _LONGEST_LABEL], lines=False).text  # redacting all of a long prompt would be slow
+        return cut(redact(start, self.policy.secrets), _LONGEST_LABEL)
+
+    def join(self, tx: Transaction, now: datetime, *, active: bool = True) -> AgentRow:
+        """Return the agent's row, made if it is not there yet. An agent that is active keeps its claims on tasks."""
+        row = tx.agent(self.session, self.name)
+        if row is None:
+            row = tx.add_agent(self.session, self.name, project=self.project, at=now)
+            tx.add_events(row, [Draft("agent.joined", {"project": row.project})], by=self.name, at=now)
+        elif active:
+            tx.renew(row, now)
+        return row
+
+    def run(self, work: Callable[[AgentContext], T], *, durable: bool = True, wait: float | None = None) -> T:
+        """Run work on this agent in one transaction, with its memory; note the reports that were lost before."""
+        lost = tuple(lost_reports(self.board.store).of(self.session, self.name))
+
+        def step(tx: Transaction) -> T:
+            now = self.board.now()
+            ctx = AgentContext(tx, self.join(tx, now), now, self.name)
+            if lost:
+                _note_lost(ctx, lost)
+            result = work(ctx)
+            ctx.save()
+            return result
+
+        result = self.board.store.transact(step, durable=durable, wait=wait)
+        if lost:  # only now that it is committed
+            lost_reports(self.board.store).forget(self.session, self.name, len(lost))
+        return result
+
+    def attempt(self, work: Callable[[AgentContext], T], otherwise: T, *, looks: bool = False) -> T:
+        """Run a step about work as it stands by now; with `looks` also as it was changed outside the board."""
+        try:
+            if looks:
+                self.sync_task_list()
+            return self._transact(work, settles=True)
+        except Exception:
+            return self.log_failure(otherwise)
+
+    def take_report(self, work: Callable[[AgentContext], T], otherwise: T) -> T:
+        """Run a step that a host reports: where it cannot be recorded, it is dropped and counted."""
+        try:
+            return self._transact(work)
+        except Exception:
+            lost_reports(self.board.store).add(self.session, self.name, self.board.now())
+            return self.log_failure(otherwise)
+
+    def _transact(self, work: Callable[[AgentContext], T], *, settles: bool = False) -> T:
+        settled: list[str] = []
+
+        def step(ctx: AgentContext) -> T:
+            row = ctx.row
+            settled.clear()
+            if settles or row.state.todos.focus is None:  # an item in focus is what a report belongs to, not a task
+                settled.extend(settle(ctx.tx, row, ctx.now, name=self.task_list))
+            return work(ctx)
+
+        result = self.run(step, durable=False, wait=REPORT_WAIT)
+        for name in settled:
+            self.board.tasks_changed(name)
+        return result
+
+    def log_failure(self, otherwise: T) -> T:
+        """Log the caught exception; return the fallback."""
+        _log.exception("a step of %s in session %s met a fault and was left out", self.name, self.session)
+        return otherwise
+
+    def send_heartbeat(self) -> None:
+        """Renew the leases of the agent's tasks by a heartbeat, once a second at most."""
+        now = self.board.now()
+        if self._alive_at is not None and now - self._alive_at < _A_SECOND:
+            return
+        self._alive_at = now
+
+        def work(tx: Transaction) -> None:
+            row = tx.agent(self.session, self.name)
+            if row is not None:
+                tx.renew(row, now)
+
+        with suppress(StoreError):  # the caller has nothing to write
+            self.board.store.transact(work, durable=False, wait=REPORT_WAIT)
+
+
+def _note_lost(ctx: AgentContext, lost: Sequence[datetime]) -> None:
+    """Record that reports were dropped, and when: nothing seen says nothing about that time."""
+    first, last = lost[0], lost[-1]
+    times = {"since": first.isoformat(), "until": last.isoformat()}
+    ctx.add(Draft("reports.dropped", {"count": len(lost), **times}))
+    ctx.remember(dropped=(*ctx.memory.dropped, (first, last))[-_MOST_DROPPED:])
+    ctx.save()  # grades that are given in this transaction look at it
+
+
+def _policy(dialect: Dialect, settings: AgentSettings) -> Policy:
+    policy = dialect.policy
+    if settings.focus is not None and dialect.name == "punchlist":
+        policy = replace(policy, focus=settings.focus)
+    if settings.clear_delay is not None and dialect.name == "oh-my-pi":
+        policy = replace(policy, hide_closed_after=settings.clear_delay)
+    secrets = settings.watch.secrets
+    return policy if secrets is None else replace(policy, secrets=secrets)
+
+
+def _is_offered(dialect: Dialect, settings: AgentSettings) -> bool:
+    if settings.context is not None:
+        check_name("context", settings.context)
+    if not todos_offered():
+        return False
+    if settings.offered is not None:
+        return settings.offered
+    return dialect.offers(subagent=settings.subagent, context=settings.context)
+
+
+def check_name(what: str, name: str) -> None:
+    printable = isinstance(name, str) and name.isprintable()  # pyright: ignore[reportUnnecessaryIsInstance]
+    if not printable or not name.strip() or len(name) > _LONGEST_NAME:
+        shown = repr(name)[:80]
+        raise InvalidInput(problem=f"{shown} cannot name an {what}: use 1 to {_LONGEST_NAME} printable characters.")
+
+
+def settle(tx: Transaction, row: AgentRow, now: datetime, *, name: str) -> list[str]:
+    """Write what has come due in the lists with work of an agent, and in the one of this `name`.
+
+    Return the names of the lists of tasks that changed.
+    """
+    if not tx.has_tasks:
+        return []
+    due = tx.tasks.lists_due_of_agent(row.number, now, session=row.session, name=name)
+    if any(each.name == FLOWS for each in due):
+        _settle_flows(tx, row, now)
+    lists = [each for each in due if each.name != FLOWS]
+    return [each.name for each in lists if Work(tx, each.name, project=each.project, now=now).settled]
+
+
+def _settle_flows(tx: Transaction, row: AgentRow, now: datetime) -> None:
+    """Resume flows of an agent whose timer is over; `tick` cancels those that are to be."""
+    work = FlowWork(tx, now=now)
+    for each in tx.tasks.of_agent(row):
+        if each.list.name == FLOWS and each.task.status is TaskStatus.WAITING:
+            work.find(str(each.task.metadata["flow"]))
