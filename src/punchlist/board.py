@@ -1,76 +1,39 @@
-"""The board: the lists of all agents and the log of events, in one place; its clock, and its observers."""
+"""The board: the lists of all agents and the log of events, in one place; its observers."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack
-from datetime import UTC, datetime, timedelta
-from functools import partial
-from time import monotonic, sleep
-from types import TracebackType
-from typing import TYPE_CHECKING, Protocol, Self, TypeVar, Unpack
+from datetime import datetime
+from typing import TYPE_CHECKING, Protocol, TypeVar, Unpack
 
 from punchlist.config import Folder, gate_commands, project_of, session_id
-from punchlist.config import durability as configured_durability
 from punchlist.config import lease as configured_lease
-from punchlist.core.events import Draft, Event, parse_cursor
+from punchlist.core.events import Draft, parse_cursor
 from punchlist.core.overview import AgentOverview
 from punchlist.core.recovery import adopt
 from punchlist.core.task import FLOWS
 from punchlist.core.todo import ListState, TodoList
-from punchlist.errors import SessionExists, SessionUnknown, StoreClosed
+from punchlist.errors import SessionExists, SessionUnknown
 from punchlist.flows import Flows
-from punchlist.store import Durability, ListRow, SessionRow, Store, Transaction, open_store
+from punchlist.reader import BoardReader, Clock, system_clock
+from punchlist.store import ListRow, SessionRow, Store, Transaction
 from punchlist.store.plans import PlanRow, QuestionRow
 from punchlist.store.task_rows import TaskListRow
 from punchlist.tasks import Tasks, Work
 from punchlist.tasks.gates import Check, Gate, make_gate
 
-# Imports of `punchlist.agent` are inside functions: a command that only shows lists or tasks starts without dialects.
+# Imports of `punchlist.agent` are inside functions: a command that only shows tasks starts without dialects.
 if TYPE_CHECKING:
     from punchlist.agent import Agent, AgentOptions
-    from punchlist.agent.overview import Helpers, Stall
+    from punchlist.agent.overview import Stall
     from punchlist.core.brief import Brief
     from punchlist.core.report import Report
     from punchlist.guidance.ledger import AgentCost
 
 T = TypeVar("T")
-Clock = Callable[[], datetime]
 Observer = Callable[["Agent"], None]
 TasksObserver = Callable[[str], None]
-
-_PAGE = 1000
-_BREATH = 0.005
-"""Seconds between two reads of a follower: on a busy board it takes several events at a time."""
-
-
-def system_clock() -> datetime:
-    return datetime.now(UTC)
-
-
-_wall: Clock = partial(datetime.now, UTC)
-
-
-class SteadyClock:
-    """A clock that continues at its usual pace when the clock that it reads is set back.
-
-    Otherwise time would stand still until that clock has caught up, with leases that never end, or an event would seem
-    to happen before its cause. A clock that is set forward is believed.
-    """
-
-    def __init__(self, wall: Clock = _wall, steady: Callable[[], float] = monotonic) -> None:
-        self._wall = wall
-        self._steady = steady
-        self._latest = wall()
-        self._at = steady()
-
-    def __call__(self) -> datetime:
-        said, at = self._wall(), self._steady()
-        if said < self._latest:
-            said = self._latest + timedelta(seconds=max(0.0, at - self._at))
-        self._latest, self._at = said, at
-        return said
 
 
 class TasksKeeper(Protocol):
@@ -165,40 +128,15 @@ class ObservedBoard:
         return done
 
 
-class Board(ObservedBoard):
+class Board(BoardReader, ObservedBoard):
     """One board on one store. Safe to use from many threads; close it, or use it as a context."""
 
     def __init__(self, store: Store, *, clock: Clock = system_clock) -> None:
-        super().__init__()
-        self.store = store
-        self._clock = SteadyClock() if clock is system_clock else clock
-        self._latest = datetime.min.replace(tzinfo=UTC)
+        BoardReader.__init__(self, store, clock=clock)
+        ObservedBoard.__init__(self)
         self._gates: list[Gate] = []
         for on, command in gate_commands().items():
             self.gate(on, command)
-
-    @classmethod
-    def open(
-        cls,
-        url: str | os.PathLike[str] | None = None,
-        *,
-        durability: Durability | None = None,
-        clock: Clock = system_clock,
-    ) -> Board:
-        """Open the board of that name: `memory:`, a path or `sqlite:///…`; by default `$PUNCHLIST_DB`, else the user's.
-
-        `durability` is `full` (a write survives power loss) or `normal` (it survives a crash of the program);
-        by default `$PUNCHLIST_DURABILITY`, else `full`.
-        """
-        return cls(open_store(url, durability=configured_durability(durability)), clock=clock)
-
-    def now(self) -> datetime:
-        """Return the time, which never goes back."""
-        now = self._clock()
-        if now < self._latest:
-            return self._latest
-        self._latest = now
-        return now
 
     def agent(
         self,
@@ -292,45 +230,7 @@ class Board(ObservedBoard):
 
         return self.change_tasks(row.name, settle)
 
-    # Events.
-
-    def events(self, after: int | str = 0) -> Iterator[Event]:
-        """Yield all events after a cursor, oldest first, up to now."""
-        cursor = parse_cursor(after)
-        while page := self.store.events_after(cursor, _PAGE):
-            yield from page
-            if len(page) < _PAGE:
-                return
-            cursor = page[-1].seq
-
-    def follow(self, after: int | str = 0, *, timeout: float | None = None) -> Iterator[Event]:
-        """Yield all events after a cursor, and then each new one as it happens, in whichever process.
-
-        Ends when the board is closed, or after `timeout` seconds without an event.
-        """
-        cursor = parse_cursor(after)
-        try:
-            while True:
-                looked = monotonic()
-                for event in self.events(cursor):
-                    yield event
-                    cursor = event.seq
-                if not self.store.wait(cursor, timeout):
-                    return
-                sleep(max(0.0, looked + _BREATH - monotonic()))
-        except StoreClosed:
-            return
-
-    # Lists, sessions and costs.
-
-    def lists(self, *, project: Folder = None, session: str | None = None, limit: int = 20) -> Sequence[ListRow]:
-        """Return lists that are not empty, the latest first; with a session, those of all its agents."""
-        where = None if project is None else project_of(project)
-        return self.store.lists(project=where, session=session, limit=limit)
-
-    def sessions(self, *, project: Folder = None, limit: int = 50) -> Sequence[SessionRow]:
-        where = None if project is None else project_of(project)
-        return self.store.sessions(project=where, limit=limit)
+    # Costs.
 
     def costs(self, *, project: Folder = None, session: str | None = None) -> Sequence[AgentCost]:
         """Return the costs of this layer by agent, dialect and profile: of a session, a project, or everything."""
@@ -378,14 +278,6 @@ class Board(ObservedBoard):
         from punchlist.agent.overview import find_stalls
 
         return find_stalls(self.store, self.now(), project=None if project is None else project_of(project))
-
-    def helpers(self, session: str) -> Helpers:
-        """Return the subagents at work on the items of a session's agents: `{agent: {item id: (subagent, …)}}`."""
-        if not self.store.read(lambda tx: tx.memory.children(session)):
-            return {}
-        from punchlist.agent.overview import find_helpers
-
-        return find_helpers(self.store, self.now(), session)
 
     # Reports.
 
@@ -493,17 +385,6 @@ class Board(ObservedBoard):
                 progress(total)
             if not count:
                 return total
-
-    def close(self) -> None:
-        self.store.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 __all__ = ["Board", "Clock", "ListRow", "SessionRow", "system_clock"]

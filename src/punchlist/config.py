@@ -8,6 +8,7 @@ from collections.abc import Collection
 from datetime import timedelta
 from typing import Any, get_args
 
+from punchlist.detect.stalls import StallOptions, stall_options
 from punchlist.errors import ConfigInvalid
 from punchlist.store import Durability
 
@@ -118,8 +119,8 @@ def timer_horizon() -> timedelta:
     return timedelta(**{unit: int(number)})
 
 
-def stall_timings() -> dict[str, float]:
-    """When an agent counts as stalled, in seconds, as far as the environment says so."""
+def stall_timings() -> StallOptions:
+    """Return when an agent counts as stalled that has no timings of its own, by the environment."""
     found: dict[str, float] = {}
     for name, option in (("PUNCHLIST_STALL_AFTER", "notice_after"), ("PUNCHLIST_STALL_LIFETIME", "lifetime")):
         value = os.environ.get(name)
@@ -130,7 +131,7 @@ def stall_timings() -> dict[str, float]:
                 found[option] = -1.0
             if not 0 <= found[option] <= 10_000_000:
                 raise ConfigInvalid(name=name, value=value, problem="use a number of seconds")
-    return found
+    return stall_options(found)
 
 
 def session_id(given: str | None = None) -> str:

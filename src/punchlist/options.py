@@ -134,17 +134,12 @@ def read_options(given: AgentOptions, dialect: Dialect) -> AgentSettings:
         watch=_read_watch(given),
         loops=loop_options(given.get("loop_detection", True)),
         staleness=staleness_options(given.get("staleness") or {}),
-        stalls=None if timings is None else stall_options(timings, board_timings()),
+        stalls=None if timings is None else stall_options(timings, stall_timings()),
         guardrail=None if guardrail in (None, False) else guardrail_options({} if guardrail is True else guardrail),
         rounds=None if rounds in (None, False) else round_options({} if rounds is True else rounds),
         complete_by_subagents=bool(given.get("complete_by_subagents")),
         task_list=given.get("task_list"),
     )
-
-
-def board_timings() -> StallOptions:
-    """Return the timings of agents that have none of their own."""
-    return stall_options(stall_timings())
 
 
 def _read_watch(given: AgentOptions) -> Watch:

@@ -163,16 +163,17 @@ def test_follow_goes_on_where_the_past_ends_and_stops_with_the_board(
     from collections.abc import Iterator
 
     from punchlist.core.events import Event
+    from punchlist.reader import BoardReader
 
-    real = Board.follow
+    real = BoardReader.follow
 
-    def follow(self: Board, after: int | str = 0, *, timeout: float | None = None) -> Iterator[Event]:
-        self.agent("main", session="s1").edit(do.Append((do.Entry(content="Late"),)), by="anna")
+    def follow(self: BoardReader, after: int | str = 0, *, timeout: float | None = None) -> Iterator[Event]:
+        Board(self.store).agent("main", session="s1").edit(do.Append((do.Entry(content="Late"),)), by="anna")
         return real(self, after, timeout=0)
 
     with board:
         _write(board, Early="pending")
-    monkeypatch.setattr(Board, "follow", follow)
+    monkeypatch.setattr(BoardReader, "follow", follow)
     lines = run("events", "--follow", "--kind", "item").out.splitlines()
     assert [line.rpartition("  ")[2] for line in lines] == ["main added “Early”", "anna added “Late” for main"]
 

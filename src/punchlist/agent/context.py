@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any, Final, Literal, Protocol, TypeVar
@@ -53,10 +53,6 @@ _MOST = 100
 """Tasks of one status that are read at most: a model is never shown more."""
 
 
-_DEEPEST = 32
-"""Generations of agents that are looked at: a loop among parents, by whatever damage, must not hang a report."""
-
-
 class AgentBoard(TaskBoard, Protocol):
     """The parts of a board that its agents need."""
 
@@ -104,18 +100,6 @@ class AgentContext:
         """Return a draft as an event, for detectors that look at events."""
         row = self.row
         return Event(0, self.now, draft.kind, by, row.project, row.session, row.name, draft.data)
-
-
-def ancestors(tx: Transaction, row: AgentRow) -> Iterator[tuple[AgentRow, AgentRow]]:
-    """Yield the agents that started this one, the nearest first, each with the child through which it did."""
-    child = row
-    for _ in range(_DEEPEST):
-        name = None if child.parent is None else tx.memory.parent_of(child.number)
-        parent = None if name is None else tx.agent(child.session, name)
-        if parent is None:
-            return
-        yield parent, child
-        child = parent
 
 
 class LostReports:

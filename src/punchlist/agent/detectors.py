@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from punchlist.agent.context import AgentContext, ancestors
+from punchlist.agent.context import AgentContext
 from punchlist.core.events import Draft
 from punchlist.detect import list_upkeep, loops, stalls
 from punchlist.detect.findings import FINE, Finding, Raised, Verdict, finding_of, with_entry, without_entry
@@ -34,7 +34,7 @@ def begin_watch(ctx: AgentContext, options: AgentSettings) -> None:
     if ctx.memory.watched:
         return
     ctx.memory = _mark_watched(ctx.memory, ctx.row, ctx, options)
-    for parent, _ in ancestors(ctx.tx, ctx.row):
+    for parent, _ in ctx.tx.ancestors(ctx.row):
         known = ctx.tx.memory.load(parent.number)
         if not known.watched:
             ctx.tx.memory.save(parent.number, _mark_watched(known, parent, ctx, options))

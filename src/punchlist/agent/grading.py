@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from punchlist.agent.context import ancestors
 from punchlist.core.apply import Applied
 from punchlist.core.commands import Problem
 from punchlist.core.events import Draft, Event, decode_item, draft_header, with_fields
@@ -184,8 +183,8 @@ def _regrade_tasks(tx: Transaction, agent: AgentRow, keys: Collection[str] | Non
 
 def _regrade_above(tx: Transaction, row: AgentRow, now: datetime) -> None:
     """Look again at completions of the agents above, where this one was started for them."""
-    for parent, child in ancestors(tx, row):
-        key = tx.memory.started_for(child.number)
+    for parent, child in tx.ancestors(row):
+        key = tx.subagents.started_for(child.number)
         if key:
             regrade_items(tx, parent, [key], now)
 

@@ -1,21 +1,19 @@
-"""Find silent agents, and the helpers of open items."""
+"""Find silent agents."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from punchlist.config import stall_timings
 from punchlist.core.events import Draft
 from punchlist.detect.findings import Finding
 from punchlist.detect.stalls import StallOptions, StallState, clear_stall, find_stall
-from punchlist.options import board_timings
 from punchlist.store import Store, Transaction
-from punchlist.store.memory import ChildRow, RememberedAgent
-
-# Silence.
+from punchlist.store.memory import RememberedAgent
 
 
 class Stall(NamedTuple):
@@ -30,7 +28,7 @@ class Stall(NamedTuple):
 
 def find_stalls(store: Store, now: datetime, *, project: str | None) -> Sequence[Stall]:
     """Return the agents that are silent now, the longest first; reported stalls included."""
-    options, agents = board_timings(), store.read(lambda tx: tx.memory.all(project=project))
+    options, agents = stall_timings(), store.read(lambda tx: tx.memory.all(project=project))
     found = [stall for agent in agents if (stall := _find_stall(agent, now, options)) is not None]
     return sorted(found, key=lambda stall: stall.since)
 
@@ -39,7 +37,7 @@ def load_stall_states(
     store: Store, session: str, agents: Collection[str]
 ) -> Mapping[str, tuple[StallState | None, StallOptions]]:
     """Return the stall state of each of these agents, None if its silence means nothing, and its timings."""
-    otherwise = board_timings()
+    otherwise = stall_timings()
 
     def read(tx: Transaction, name: str) -> tuple[StallState | None, StallOptions]:
         row = tx.agent(session, name)
@@ -54,7 +52,7 @@ def load_stall_states(
 
 def tell_stalls(store: Store, now: datetime) -> int:
     """Record an event for each new stall; return their number."""
-    options, agents = board_timings(), store.read(lambda tx: tx.memory.all())
+    options, agents = stall_timings(), store.read(lambda tx: tx.memory.all())
     new = [agent for agent in agents if _check(agent, now, options)[1] is not None]
     return (
         store.transact(lambda tx: sum(_record_stall(tx, one, now, options) for one in new), durable=False) if new else 0
@@ -89,41 +87,3 @@ def _record_stall(tx: Transaction, known: RememberedAgent, now: datetime, option
     said = [one for one in (clear_stall(memory.stall), finding) if one is not None]
     tx.add_events(row, [Draft(one.kind, one.data()) for one in said], by=row.name, at=now)
     return True
-
-
-# Subagents at work.
-
-Helpers = Mapping[str, Mapping[str, tuple[str, ...]]]
-"""Names of unfinished subagents, by the name of the parent and the id of the item they were started for."""
-
-
-def find_helpers(store: Store, now: datetime, session: str) -> Helpers:
-    """Find the helpers of all agents of a session. An agent silent for longer than its watch is not at work."""
-    longest = timedelta(seconds=board_timings().lifetime)
-
-    def at_work(tx: Transaction, child: ChildRow) -> bool:
-        state = tx.memory.load(child.number).stall
-        return state is not None and not state.over and now - state.alive_at < longest
-
-    def look(tx: Transaction) -> Helpers:
-        busy = {child.number: child for child in tx.memory.children(session) if at_work(tx, child)}
-        parents = dict.fromkeys(child.parent for child in busy.values())
-        return {name: found for name in parents if (found := _find_helped_items(tx, session, name, busy))}
-
-    return store.read(look)
-
-
-def _find_helped_items(
-    tx: Transaction, session: str, name: str, busy: Mapping[int, ChildRow]
-) -> dict[str, tuple[str, ...]]:
-    """Return the open items of one agent's current list, with the agents at work on them."""
-    row = tx.agent(session, name)
-    if row is None:
-        return {}
-    todos, found = row.state.todos, dict[str, tuple[str, ...]]()
-    for child in tx.memory.children_of(row.number):
-        plan, _, number = tx.memory.started_for(child).rpartition("/")
-        item = todos.find(number) if plan == todos.plan_id else None
-        if item is not None and item.is_open and child in busy:
-            found[item.id] = (*found.get(item.id, ()), busy[child].name)
-    return found

@@ -8,7 +8,7 @@ from datetime import datetime
 from hashlib import blake2b
 
 from punchlist.agent.calls import observe_call
-from punchlist.agent.context import LONGEST_ID, AgentContext, AgentRunner, ancestors, check_name
+from punchlist.agent.context import LONGEST_ID, AgentContext, AgentRunner, check_name
 from punchlist.agent.detectors import new_stall
 from punchlist.agent.edits import apply_edit
 from punchlist.agent.grading import add_grades, judge_claims, refusal
@@ -46,7 +46,7 @@ def add_child(agent: AgentRunner, name: str, label: str | None, spawn_id: str | 
         begun = AgentMemory(awaited=True, stall=new_stall(made, ctx), stall_options=agent.settings.stalls)
         tx.memory.save(made.number, begun)
         item = _find_labelled_item(row, label) or key_in_focus(ctx)
-        tx.memory.save_started_for(made.number, item)
+        tx.subagents.save_started_for(made.number, item)
         ctx.add(Draft("agent.spawned", {"child": free, "label": label} | ({"item": item} if item else {})))
         return free
 
@@ -76,7 +76,7 @@ def complete_item_of_parent(agent: AgentRunner) -> None:
 def _complete(agent: AgentRunner, tx: Transaction, now: datetime) -> str | None:
     """Complete and grade the parent's item; return the parent's name, None if no item is completed."""
     own = tx.agent(agent.session, agent.name)
-    name = None if own is None else tx.memory.parent_of(own.number)
+    name = None if own is None else tx.subagents.parent_of(own.number)
     row = None if name is None else tx.agent(agent.session, name)
     item = None if own is None or row is None else _find_labelled_item(row, own.label).rpartition("/")[2]
     if row is None or not item:
@@ -98,11 +98,3 @@ def _find_labelled_item(row: AgentRow, label: str | None) -> str:
     """Return the key of the one open item that a label names; empty without one."""
     item = matching_item(label, row.state.todos.items) if label else None
     return "" if item is None else item_key(row.state.todos.plan_id, item.id)
-
-
-def is_gone(tx: Transaction, session: str, name: str) -> bool:
-    """True if this subagent finished while an ancestor is still running: its list is no longer what goes on."""
-    row = tx.agent(session, name)
-    if row is None or row.parent is None or not tx.log.has_finished(row.number):
-        return False
-    return any(not tx.log.has_finished(parent.number) for parent, _ in ancestors(tx, row))

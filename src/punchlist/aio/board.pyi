@@ -9,7 +9,7 @@ from typing import Any, Literal, ParamSpec, Self, TypeVar, Unpack, overload
 from punchlist.agent import Agent as SyncAgent
 from punchlist.agent import AgentOptions
 from punchlist.agent.context import Mode
-from punchlist.agent.overview import Helpers, Stall
+from punchlist.agent.overview import Stall
 from punchlist.aio.threads import Lane
 from punchlist.board import Board as SyncBoard
 from punchlist.board import Clock, Observer, TasksKeeper, TasksObserver
@@ -34,6 +34,7 @@ from punchlist.guidance.layers import Layer
 from punchlist.guidance.ledger import AgentCost
 from punchlist.guidance.plan_mode import Because, PlanMode, Refusal
 from punchlist.guidance.words import Injection
+from punchlist.reader import Helpers
 from punchlist.store import Durability, ListRow, SessionRow, Store, Transaction
 from punchlist.store.plans import PlanRow, QuestionRow
 from punchlist.tasks import Tasks as SyncTasks

@@ -11,10 +11,10 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any, NoReturn
 
-from punchlist.board import Board
 from punchlist.cli import UNUSABLE, complain
 from punchlist.cli.terminal import columns
 from punchlist.errors import BoardMissing
+from punchlist.reader import BoardReader
 from punchlist.store import store_path
 
 Run = Callable[[Namespace], int | None]
@@ -168,25 +168,15 @@ def age(text: str) -> timedelta:
     return timedelta(**{_AGES[unit]: int(number)})
 
 
-def board_url(options: Namespace) -> str | None:
-    return getattr(options, "db", None)
+def board_url(options: Namespace, *, reads: bool = False) -> str | None:
+    """Return the URL of `--db`. With `reads`, a file that it names and that is not there is an error."""
+    url = getattr(options, "db", None)
+    path = store_path(url) if reads and url is not None else ""
+    if path and not os.path.exists(path):
+        raise BoardMissing(path=path)
+    return url
 
 
-def open_board(options: Namespace, *, reads: bool = False) -> Board:
-    """Open the board that is meant. With `reads`, a file that `--db` names and that is not there is an error."""
-    url = board_url(options)
-    if reads and url is not None:
-        path = store_path(url)
-        if path and not os.path.exists(path):
-            raise BoardMissing(path=path)
-    board = Board.open(url)
-    # Bridges are an extra: only those who asked for one import it.
-    if os.environ.get("PUNCHLIST_CLAUDE_TODOS"):
-        from punchlist.bridges import claude_files
-
-        claude_files.attach_configured(board)
-    if os.environ.get("PUNCHLIST_CLAUDE_TASKS"):
-        from punchlist.bridges import claude_tasks
-
-        claude_tasks.attach_configured(board)
-    return board
+def open_reader(options: Namespace) -> BoardReader:
+    """Open the board that is meant, for a command that shows lists, sessions or events."""
+    return BoardReader.open(board_url(options, reads=True))

@@ -13,7 +13,8 @@ from typing import Literal, NamedTuple
 
 from punchlist import __version__, config
 from punchlist.cli import FAILED, OK
-from punchlist.cli.arguments import Parser, board_url, command_parser, open_board
+from punchlist.cli.arguments import Parser, board_url, command_parser
+from punchlist.cli.boards import open_board
 from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.config import SETTINGS, own_secrets
 from punchlist.errors import ConfigInvalid, PunchlistError, StoreBusy

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 from datetime import date, datetime
 from itertools import islice
 
-from punchlist.board import Board
-from punchlist.cli.arguments import Parser, command_parser, count, open_board
+from punchlist.cli.arguments import Parser, board_url, command_parser, count
 from punchlist.cli.terminal import detect_display, has_colours, paint, show_json
 from punchlist.core.events import Event
+from punchlist.reader import BoardReader
 from punchlist.surfaces.sentences import sentence
 from punchlist.surfaces.spans import Display, Span, pad, safe_line
 
@@ -38,7 +38,7 @@ def parser() -> Parser:
 def _show(options: Namespace) -> None:
     is_wanted = _filter(options)
     write = _write_json if options.json else _writer(detect_display(), colour=has_colours())
-    with open_board(options, reads=not options.follow) as board:
+    with BoardReader.open(board_url(options, reads=not options.follow)) as board:
         last = board.store.last_seq()
         for event in _past(board, options, last, is_wanted):
             write(event)
@@ -60,7 +60,7 @@ def _filter(options: Namespace) -> Callable[[Event], bool]:
     return is_wanted
 
 
-def _past(board: Board, options: Namespace, last: int, is_wanted: Callable[[Event], bool]) -> Iterator[Event]:
+def _past(board: BoardReader, options: Namespace, last: int, is_wanted: Callable[[Event], bool]) -> Iterator[Event]:
     """Yield the log up to `last`: all of it after `--after`, else the latest events."""
     if options.after is not None:
         later = (event for event in board.events(options.after) if event.seq <= last and is_wanted(event))
@@ -68,7 +68,7 @@ def _past(board: Board, options: Namespace, last: int, is_wanted: Callable[[Even
     return iter(_latest(board, last, _LAST if options.limit is None else options.limit, is_wanted))
 
 
-def _latest(board: Board, last: int, limit: int, is_wanted: Callable[[Event], bool]) -> list[Event]:
+def _latest(board: BoardReader, last: int, limit: int, is_wanted: Callable[[Event], bool]) -> list[Event]:
     """Return the last `limit` wanted events, oldest first. Reads the log backwards, a page at a time."""
     found: list[Event] = []
     page = _PAGE if limit > _LAST else _LAST

@@ -8,7 +8,8 @@ from typing import Any
 import msgspec
 
 from punchlist.board import Board
-from punchlist.cli.arguments import Parser, Run, age, author, command_parser, most_of, open_board
+from punchlist.cli.arguments import Parser, Run, age, author, command_parser, most_of
+from punchlist.cli.boards import open_board
 from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.core.flow import Flow
 from punchlist.errors import FlowUnknown, InvalidInput

@@ -11,7 +11,8 @@ from typing import Any
 from msgspec.structs import asdict
 
 from punchlist.board import Board
-from punchlist.cli.arguments import Parser, Run, author, command_parser, count, here, open_board
+from punchlist.cli.arguments import Parser, Run, author, command_parser, count, here
+from punchlist.cli.boards import open_board
 from punchlist.cli.targets import add_target, chosen_agent
 from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.core.approval import Plan

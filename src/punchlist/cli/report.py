@@ -18,7 +18,8 @@ from msgspec.structs import replace
 from punchlist.board import Board
 from punchlist.bridges.git import GitFacts, ItemWork, git_facts, makers
 from punchlist.cli import FAILED, OK, UNUSABLE, complain
-from punchlist.cli.arguments import Parser, author, command_parser, count, here, open_board
+from punchlist.cli.arguments import Parser, author, command_parser, count, here
+from punchlist.cli.boards import open_board
 from punchlist.cli.files import check_place, replace_file
 from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.config import project_of

@@ -11,7 +11,8 @@ from punchlist.agent import Agent
 from punchlist.board import Board
 from punchlist.bridges import homes
 from punchlist.cli import FAILED, OK
-from punchlist.cli.arguments import Parser, author, command_parser, open_board
+from punchlist.cli.arguments import Parser, author, command_parser
+from punchlist.cli.boards import open_board
 from punchlist.cli.targets import MAIN, own_session
 from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.config import project_of

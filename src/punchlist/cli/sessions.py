@@ -6,7 +6,8 @@ import sys
 from argparse import Namespace
 from datetime import datetime
 
-from punchlist.cli.arguments import Parser, age, author, command_parser, here, open_board
+from punchlist.cli.arguments import Parser, age, author, command_parser, here
+from punchlist.cli.boards import open_board
 from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.store import SessionRow
 from punchlist.store.inspect import count_old_agents

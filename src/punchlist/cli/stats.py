@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from punchlist.cli import FAILED, OK, complain
-from punchlist.cli.arguments import Parser, command_parser, here, open_board
+from punchlist.cli.arguments import Parser, command_parser, here
+from punchlist.cli.boards import open_board
 from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.guidance.ledger import NOTHING, Cost, Size, sum_costs
 from punchlist.surfaces.spans import Line, Span, plural, safe_line

@@ -10,12 +10,12 @@ from argparse import Namespace
 from contextlib import suppress
 from typing import Any, cast
 
-from punchlist.board import Board
 from punchlist.cli.arguments import Parser, board_url, command_parser
 from punchlist.cli.terminal import detect_display
 from punchlist.core.current_work import append_tasks
 from punchlist.core.todo import TodoList
-from punchlist.store import ListRow, store_path
+from punchlist.reader import BoardReader
+from punchlist.store import ListRow, Transaction, store_path
 from punchlist.store.sqlite import SqliteStore
 from punchlist.surfaces.lists import Helped, status_line
 
@@ -72,7 +72,7 @@ def _find_todos(options: Namespace, given: dict[str, Any]) -> tuple[TodoList | N
     if not os.path.exists(path):
         return None, {}
     session = options.session or given.get("session_id") or os.environ.get("PUNCHLIST_SESSION")
-    with Board(SqliteStore(path, lock_timeout=_LOCK_SECONDS)) as board:
+    with BoardReader(SqliteStore(path, lock_timeout=_LOCK_SECONDS)) as board:
         project = None if session else _folder(given)
         row = _find_list(board, session, project, options.agent)
         if row is None:
@@ -80,7 +80,7 @@ def _find_todos(options: Namespace, given: dict[str, Any]) -> tuple[TodoList | N
         return row.todos, board.helpers(row.session).get(row.agent, {})
 
 
-def _find_list(board: Board, session: str | None, project: str | None, agent: str | None) -> ListRow | None:
+def _find_list(board: BoardReader, session: str | None, project: str | None, agent: str | None) -> ListRow | None:
     """Return the first list that is wanted, but that of a finished subagent only after its ancestors finished too."""
     for limit in (1, 100) if agent is None else (100,):
         for row in board.lists(project=project, session=session, limit=limit):
@@ -89,20 +89,27 @@ def _find_list(board: Board, session: str | None, project: str | None, agent: st
     return None
 
 
-def _is_gone(board: Board, row: ListRow) -> bool:
-    if row.parent is None:
-        return False
-    from punchlist.agent.subagents import is_gone  # only where agents start others
+def _is_gone(board: BoardReader, row: ListRow) -> bool:
+    """True if a subagent finished while an ancestor is still running: its list is no longer what goes on."""
 
-    return board.store.read(lambda tx: is_gone(tx, row.session, row.agent))
+    def find(tx: Transaction) -> bool:
+        agent = tx.agent(row.session, row.agent)
+        if agent is None or not tx.log.has_finished(agent.number):
+            return False
+        return any(not tx.log.has_finished(parent.number) for parent, _ in tx.ancestors(agent))
+
+    return row.parent is not None and board.store.read(find)
 
 
-def _find_tasks(board: Board, session: str | None, project: str | None, agent: str | None) -> TodoList | None:
+def _find_tasks(board: BoardReader, session: str | None, project: str | None, agent: str | None) -> TodoList | None:
     """Return the tasks of a session without a list as one: those of its own task list, else those of its agent."""
     if session is None:
         session = next((row.id for row in board.sessions(project=project, limit=1)), None)
     if session is None:
         return None
+    from punchlist.board import Board  # only where there is no list
+
+    board = Board(board.store)
     found = board.tasks(f"session:{session}").list() if agent is None else ()
     return append_tasks(TodoList(), found or board.agent(agent or "main", session=session).work.tasks)
 

@@ -14,7 +14,8 @@ import msgspec
 from msgspec.structs import asdict
 
 from punchlist.cli import FAILED, OK, complain
-from punchlist.cli.arguments import author, is_number, most_of, open_board
+from punchlist.cli.arguments import author, is_number, most_of
+from punchlist.cli.boards import open_board
 from punchlist.cli.events import clock
 from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.config import project_of

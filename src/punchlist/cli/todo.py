@@ -17,7 +17,8 @@ from typing import NamedTuple
 
 from punchlist.agent import Agent
 from punchlist.cli import FAILED, OK, complain
-from punchlist.cli.arguments import Parser, author, command_parser, open_board
+from punchlist.cli.arguments import Parser, author, command_parser
+from punchlist.cli.boards import open_board
 from punchlist.cli.files import check_place, read, replace_file, write_new
 from punchlist.cli.targets import add_target, chosen_agent
 from punchlist.cli.terminal import detect_display, show

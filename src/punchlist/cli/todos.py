@@ -9,9 +9,9 @@ from typing import Any
 
 from msgspec.structs import asdict
 
-from punchlist.board import Board
-from punchlist.cli.arguments import Parser, command_parser, here, open_board
+from punchlist.cli.arguments import Parser, command_parser, here, open_reader
 from punchlist.cli.terminal import detect_display, show, show_json
+from punchlist.reader import BoardReader
 from punchlist.store import ListRow
 from punchlist.surfaces.lists import Helped, board_lines
 from punchlist.surfaces.spans import safe_line
@@ -35,7 +35,7 @@ def parser() -> Parser:
 
 
 def _show(options: Namespace) -> None:
-    with open_board(options, reads=True) as board:
+    with open_reader(options) as board:
         where = None if options.session else here(options)
         # Agents are picked by name here, not by the store: more than the latest lists have to be read for one.
         most = 1000 if options.agent else options.limit
@@ -46,25 +46,30 @@ def _show(options: Namespace) -> None:
         ][: options.limit]
         helped = _helped(board, rows)
         now = board.now()
-        instead = "" if rows or not options.session else _point_to_tasks(board, options.session)
     if options.json:
         show_json([{**_list_data(row, rows), "helpers": helped.get(row.number, {})} for row in rows])
     elif rows:
         show(board_lines(rows, detect_display(), now=now, projects=options.all, ids=options.ids, helped=helped))
     else:
-        print(instead or _nothing(options))
+        print(_point_to_tasks(options) or _nothing(options))
 
 
-def _helped(board: Board, rows: Sequence[ListRow]) -> dict[int, Helped]:
+def _helped(board: BoardReader, rows: Sequence[ListRow]) -> dict[int, Helped]:
     """Return for each agent the items that subagents are at work on."""
     by_session = {session: board.helpers(session) for session in dict.fromkeys(row.session for row in rows)}
     return {row.number: by_session[row.session].get(row.agent, {}) for row in rows}
 
 
-def _point_to_tasks(board: Board, session: str) -> str:
-    name = f"session:{session}"
-    if not board.tasks(name).list(limit=1):
+def _point_to_tasks(options: Namespace) -> str:
+    """Return where the tasks of a session without todos are shown; empty if there are none."""
+    if not options.session:
         return ""
+    from punchlist.cli.boards import open_board  # tasks are a third of all that a command loads
+
+    name = f"session:{options.session}"
+    with open_board(options, reads=True) as board:
+        if not board.tasks(name).list(limit=1):
+            return ""
     return f"This session has tasks and no todos; `punchlist tasks list --list {safe_line(quote(name))}` shows them."
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -16,12 +16,11 @@ from punchlist.detect.guardrail import GuardrailState
 from punchlist.detect.list_upkeep import Upkeep
 from punchlist.detect.loops import Call, Guard
 from punchlist.detect.rounds import RoundState
-from punchlist.detect.stalls import StallOptions, StallState
 from punchlist.guidance.ledger import CallCounts, Spent
 from punchlist.guidance.memory import Memory
 from punchlist.store import records
 from punchlist.store.queries import Queries
-from punchlist.store.records import RowDamaged
+from punchlist.store.subagents import StallMemory, decode_memory
 
 
 class LoopMemory(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -64,7 +63,7 @@ class RoundMemory(msgspec.Struct, frozen=True, omit_defaults=True):
     raised: Raised = ()
 
 
-class AgentMemory(msgspec.Struct, frozen=True, omit_defaults=True):
+class AgentMemory(StallMemory, frozen=True, omit_defaults=True):
     """All that is remembered of one agent."""
 
     watched: bool = False
@@ -89,8 +88,6 @@ class AgentMemory(msgspec.Struct, frozen=True, omit_defaults=True):
     done: str = ""
     """The key of the item, or task, that was completed last."""
 
-    stall: StallState | None = None
-    stall_options: StallOptions | None = None
     upkeep: Upkeep = Upkeep()
     loops: LoopMemory = LoopMemory()
     guardrail: GuardrailMemory | None = None
@@ -101,15 +98,7 @@ class AgentMemory(msgspec.Struct, frozen=True, omit_defaults=True):
 
 NEW = AgentMemory()
 _encode = msgspec.msgpack.Encoder().encode
-_decode = msgspec.msgpack.Decoder(AgentMemory).decode
-
-
-class ChildRow(NamedTuple):
-    """An agent that another one started; `parent` is the name of that one."""
-
-    number: int
-    name: str
-    parent: str
+_decoder = msgspec.msgpack.Decoder(AgentMemory)
 
 
 class RememberedAgent(NamedTuple):
@@ -130,7 +119,7 @@ class Memories:
 
     def load(self, number: int) -> AgentMemory:
         found = self._rows.one("find_memory", (number,))
-        return NEW if found is None else _decode_memory(found[0])
+        return NEW if found is None else decode_memory(found[0], _decoder, NEW)
 
     def save(self, number: int, memory: AgentMemory) -> None:
         self._rows.run("save_memory", (records.seal(_encode(memory)), number))
@@ -144,40 +133,6 @@ class Memories:
         else:
             rows = self._rows.all("memories_of_board", ())
         return [
-            RememberedAgent(number, session, agent, project, _decode_memory(memory))
+            RememberedAgent(number, session, agent, project, decode_memory(memory, _decoder, NEW))
             for number, session, agent, project, memory in rows
         ]
-
-    # Which agent was started by which, and for which item.
-
-    def parent_of(self, child: int) -> str | None:
-        """Return the name of the agent that started this one."""
-        found = self._rows.one("parent_of_agent", (child,))
-        return None if found is None else found[0]
-
-    def children(self, session: str) -> Sequence[ChildRow]:
-        """Return the agents of a session that others started, in that order."""
-        return [ChildRow(*row) for row in self._rows.all("children_of_session", (session,))]
-
-    def children_for(self, parent: int, item: str) -> Sequence[int]:
-        """Return the agents that a parent started for the item of that key."""
-        return [number for (number,) in self._rows.all("children_started_for", (parent, item))]
-
-    def children_of(self, parent: int) -> Sequence[int]:
-        return [number for number, _ in self._rows.all("children_of_agent", (parent,))]
-
-    def started_for(self, child: int) -> str:
-        """Return the key of the item that an agent was started for, empty if it was for none."""
-        found = self._rows.one("find_started_for", (child,))
-        return (found and found[0]) or ""
-
-    def save_started_for(self, child: int, item: str) -> None:
-        self._rows.run("save_started_for", (item, child))
-
-
-def _decode_memory(sealed: Any) -> AgentMemory:
-    try:
-        body = records.unseal(sealed)
-        return NEW if body is None else _decode(body)
-    except (TypeError, ValueError, msgspec.MsgspecError) as error:
-        raise RowDamaged("the memory of an agent is not what was written") from error

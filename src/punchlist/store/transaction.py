@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
@@ -28,6 +28,7 @@ from punchlist.store.overviews import OverviewRows
 from punchlist.store.plans import ModeRows, PlanRows, QuestionRows
 from punchlist.store.queries import Queries
 from punchlist.store.records import check_row, readable
+from punchlist.store.subagents import SubagentRows
 from punchlist.store.tasks import TaskRows
 
 if TYPE_CHECKING:
@@ -38,6 +39,9 @@ T = TypeVar("T")
 
 MINUTE = 60_000_000
 """Microseconds after which an agent's place among the recent ones is written again: its indexes change no oftener."""
+
+_DEEPEST = 32
+"""Generations of agents that are looked at: a loop among parents, by whatever damage, must not hang a report."""
 
 _DELETES = (
     "delete_events", "delete_snapshots", "delete_calls", "delete_list", "delete_tool_calls", "delete_overview",
@@ -98,12 +102,27 @@ class Transaction(Queries):
     def overviews(self) -> OverviewRows:
         return OverviewRows(self)
 
+    @property
+    def subagents(self) -> SubagentRows:
+        return SubagentRows(self)
+
     # Agents and their lists.
 
     def agent(self, session: str, name: str) -> AgentRow | None:
         """Return one agent, with its list."""
         row = self.one("find_agent", (session, name))
         return None if row is None else readable(agent_row, row)
+
+    def ancestors(self, row: AgentRow) -> Iterator[tuple[AgentRow, AgentRow]]:
+        """Yield the agents that started this one, the nearest first, each with the child through which it did."""
+        child = row
+        for _ in range(_DEEPEST):
+            name = None if child.parent is None else self.subagents.parent_of(child.number)
+            parent = None if name is None else self.agent(child.session, name)
+            if parent is None:
+                return
+            yield parent, child
+            child = parent
 
     def find_spawned(self, session: str, parent: int, spawn_id: str) -> str | None:
         """Return the name of the child that a host calls by this id of its own."""

@@ -50,13 +50,13 @@ def work_on_task(tx: Transaction, agents: Collection[int | None], key: str, task
 def work_on(tx: Transaction, agent: int, key: str) -> Tally:
     """Count the work of an agent on an item or a task, with that of children who were started for it."""
     own = tally_of(tx.tool_calls.of_item(agent, key))
-    waiting, seen, found = list(tx.memory.children_for(agent, key)), set[int](), list[Tally]()
+    waiting, seen, found = list(tx.subagents.of_item(agent, key)), set[int](), list[Tally]()
     while waiting:
         child = waiting.pop()
         if child not in seen:
             seen.add(child)
             found.append(tally_of(call for call in tx.tool_calls.of_agent(child) if call.started is not None))
-            waiting.extend(tx.memory.children_of(child))
+            waiting.extend(tx.subagents.of_agent(child))
     return combined(own, found, as_children=True)
 
 

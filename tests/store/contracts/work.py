@@ -133,13 +133,14 @@ class WorkContract:
                 for one in (row, other, child):
                     tx.memory.save(one.number, AgentMemory(done=one.name))
                     tx.add_events(one, [Draft("agent.output", {"characters": 1})], by=one.name, at=clock())
-                tx.memory.save_started_for(child.number, "p1/1")
-                assert tx.memory.children_for(row.number, "p1/1") == tx.memory.children_of(row.number) == [child.number]
-                assert tx.memory.children_for(row.number, "p1/2") == []
-                assert (tx.memory.started_for(child.number), tx.memory.started_for(row.number)) == ("p1/1", "")
-                assert tx.memory.parent_of(child.number) == "main"
-                assert tx.memory.parent_of(row.number) is None
-                assert [(one.number, one.parent) for one in tx.memory.children(row.session)] == [(child.number, "main")]
+                tx.subagents.save_started_for(child.number, "p1/1")
+                assert tx.subagents.of_item(row.number, "p1/1") == tx.subagents.of_agent(row.number) == [child.number]
+                assert tx.subagents.of_item(row.number, "p1/2") == []
+                assert (tx.subagents.started_for(child.number), tx.subagents.started_for(row.number)) == ("p1/1", "")
+                assert tx.subagents.parent_of(child.number) == "main"
+                assert tx.subagents.parent_of(row.number) is None
+                of_session = tx.subagents.of_session(row.session)
+                assert [(one.number, one.parent) for one in of_session] == [(child.number, "main")]
 
             store.transact(more)
             assert [one.agent for one in store.read(lambda tx: tx.memory.all())] == ["main", "other", "child"]

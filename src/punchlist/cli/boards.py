@@ -1,0 +1,24 @@
+"""Open the board that a command means, with the bridges that the environment names."""
+
+from __future__ import annotations
+
+import os
+from argparse import Namespace
+
+from punchlist.board import Board
+from punchlist.cli.arguments import board_url
+
+
+def open_board(options: Namespace, *, reads: bool = False) -> Board:
+    """Open the board that is meant. With `reads`, a file that `--db` names and that is not there is an error."""
+    board = Board.open(board_url(options, reads=reads))
+    # Bridges are an extra: only those who asked for one import it.
+    if os.environ.get("PUNCHLIST_CLAUDE_TODOS"):
+        from punchlist.bridges import claude_files
+
+        claude_files.attach_configured(board)
+    if os.environ.get("PUNCHLIST_CLAUDE_TASKS"):
+        from punchlist.bridges import claude_tasks
+
+        claude_tasks.attach_configured(board)
+    return board

@@ -1,0 +1,81 @@
+"""Read which agent started which, for which item, and the heartbeats of each.
+
+A command that shows lists needs these rows and no other part of an agent's memory, so it loads no other detector.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, TypeVar
+
+import msgspec
+
+from punchlist.detect.stalls import StallOptions, StallState
+from punchlist.store import records
+from punchlist.store.queries import Queries
+from punchlist.store.records import RowDamaged
+
+T = TypeVar("T")
+
+
+class StallMemory(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The part of an agent's memory about its heartbeats; decoding skips all other fields."""
+
+    stall: StallState | None = None
+    stall_options: StallOptions | None = None
+
+
+_decoder = msgspec.msgpack.Decoder(StallMemory)
+
+
+def decode_memory(sealed: Any, decoder: msgspec.msgpack.Decoder[T], new: T) -> T:
+    """Decode the memory of an agent, as far as the decoder knows its fields; return `new` if there is none."""
+    try:
+        body = records.unseal(sealed)
+        return new if body is None else decoder.decode(body)
+    except (TypeError, ValueError, msgspec.MsgspecError) as error:
+        raise RowDamaged("the memory of an agent is not what was written") from error
+
+
+class ChildRow(NamedTuple):
+    """An agent that another one started; `parent` is the name of that one."""
+
+    number: int
+    name: str
+    parent: str
+
+
+class SubagentRows:
+    """Reads parents, children and heartbeats, within one transaction."""
+
+    def __init__(self, rows: Queries) -> None:
+        self._rows = rows
+
+    def parent_of(self, child: int) -> str | None:
+        """Return the name of the agent that started this one."""
+        found = self._rows.one("parent_of_agent", (child,))
+        return None if found is None else found[0]
+
+    def of_session(self, session: str) -> Sequence[ChildRow]:
+        """Return the agents of a session that others started, in that order."""
+        return [ChildRow(*row) for row in self._rows.all("children_of_session", (session,))]
+
+    def of_item(self, parent: int, item: str) -> Sequence[int]:
+        """Return the agents that a parent started for the item of that key."""
+        return [number for (number,) in self._rows.all("children_started_for", (parent, item))]
+
+    def of_agent(self, parent: int) -> Sequence[int]:
+        return [number for number, _ in self._rows.all("children_of_agent", (parent,))]
+
+    def started_for(self, child: int) -> str:
+        """Return the key of the item that an agent was started for, empty if it was for none."""
+        found = self._rows.one("find_started_for", (child,))
+        return (found and found[0]) or ""
+
+    def save_started_for(self, child: int, item: str) -> None:
+        self._rows.run("save_started_for", (item, child))
+
+    def load_stall(self, number: int) -> StallMemory:
+        """Return the heartbeats of an agent."""
+        found = self._rows.one("find_memory", (number,))
+        return StallMemory() if found is None else decode_memory(found[0], _decoder, StallMemory())
