@@ -1,0 +1,365 @@
+"""Read all that a session did, from its beginning: tool calls, list writes and the user's turns, with their times.
+
+Transcripts of Claude Code and Codex tell this. The subagents of a session are read along with it, in the order of time.
+Half-written lines and unknown records are passed over.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from datetime import UTC, datetime
+from glob import escape, iglob
+from hashlib import blake2b
+from heapq import merge, nsmallest
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from punchlist.dialects.claude_code import parse
+from punchlist.errors import InvalidInput, PunchlistError
+from punchlist.transcripts import claude_code, codex, zst
+from punchlist.transcripts.decoding import call_key, decode, moment, name, object_at, objects, path, record, text_of
+from punchlist.transcripts.reverse import Log
+from punchlist.transcripts.values import MAIN, CallOutcome, Origin, Transcript, TranscriptCall
+
+_MOST_OPEN = 4096
+"""Calls of one file whose end is awaited; of more the oldest are given up."""
+
+_MOST_SEEN = 65_536
+"""Ids of calls remembered to pass over copies: a resumed session begins with a copy of the one before."""
+
+_MOST_SUBAGENTS = 200
+_LARGEST_META = 65_536
+_NO_TIME = datetime.min.replace(tzinfo=UTC)
+
+
+class CallStart(Struct, frozen=True, kw_only=True):
+    """The beginning of a tool call. `cwd` is the folder in which the agent was then."""
+
+    at: datetime | None = None
+    agent: str = MAIN
+    call_id: str
+    name: str
+    args: Any = None
+    cwd: str | None = None
+
+
+class CallEnd(Struct, frozen=True, kw_only=True):
+    """The end of a tool call. `is_error` and `exit_code` are None where the transcript does not say."""
+
+    at: datetime | None = None
+    agent: str = MAIN
+    call_id: str
+    name: str = ""
+    result: Any = None
+    is_error: bool | None = None
+    exit_code: int | None = None
+    subagent: str | None = None
+    """The id of the subagent that ended with this call."""
+
+
+class ListWrite(Struct, frozen=True, kw_only=True):
+    """A call that wrote a list or a task, and was accepted. `task` is the id of the task in the transcript."""
+
+    at: datetime | None = None
+    agent: str = MAIN
+    call_id: str
+    name: str
+    args: Any
+    dialect: str
+    task: str | None = None
+
+
+class UserTurn(Struct, frozen=True, kw_only=True):
+    """A message of the person."""
+
+    at: datetime | None = None
+    agent: str = MAIN
+
+
+class SubagentStart(Struct, frozen=True, kw_only=True):
+    """The first sign of a subagent. `call_id` is the call that started it, where that is told; `name` is its type."""
+
+    at: datetime | None = None
+    agent: str
+    call_id: str | None = None
+    name: str | None = None
+
+
+Step = CallStart | CallEnd | ListWrite | UserTurn | SubagentStart
+
+
+def read_steps(transcript: Transcript) -> Iterator[Step]:
+    """Yield the steps of a session and its subagents, in order. `MAIN` is the agent whose transcript it is."""
+    source = transcript.source
+    if transcript.format not in (claude_code.FORMAT.name, codex.FORMAT.name) or not os.path.isfile(source):
+        problem = f"Tool calls are read from files of Claude Code and Codex; `{source}` is of {transcript.format}."
+        raise InvalidInput(problem=problem)
+    is_whole = transcript.origin.agent == MAIN
+    if transcript.format == codex.FORMAT.name:
+        files = [_read_codex(source, MAIN)]
+        found = _codex_subagents(source, transcript.origin.session) if is_whole else ()
+        files += [_after(begun, _read_codex(file, begun.agent)) for file, begun in found]
+    else:
+        files = [_read_claude(source, None if is_whole else MAIN)]
+        found = _claude_subagents(source) if is_whole else ()
+        files += [_after(begun, _read_claude(file, begun.agent)) for file, begun in found]
+    yield from _without_copies(merge(*map(_with_times, files), key=_time_of))
+
+
+def _after(begun: SubagentStart, steps: Iterator[Step]) -> Iterator[Step]:
+    """Yield the start of a subagent at the time of its first step, then its steps."""
+    for step in steps:
+        yield replace(begun, at=step.at)
+        yield step
+        yield from steps
+
+
+def _with_times(steps: Iterable[Step]) -> Iterator[Step]:
+    """Give each step without a time, or with an earlier one, that of the step before: files are merged by time."""
+    last: datetime | None = None
+    for step in steps:
+        if step.at is not None and (last is None or step.at >= last):
+            last = step.at
+            yield step
+        else:
+            yield replace(step, at=last)
+
+
+def _time_of(step: Step) -> datetime:
+    return step.at or _NO_TIME
+
+
+def _without_copies(steps: Iterable[Step]) -> Iterator[Step]:
+    seen: dict[tuple[type[Step], str], None] = {}
+    for step in steps:
+        if isinstance(step, CallStart | CallEnd | ListWrite):
+            key = (type(step), step.call_id)
+            if key in seen:
+                continue
+            _add(seen, key, None, _MOST_SEEN)
+        yield step
+
+
+def _add(known: dict[Any, Any], key: Any, value: Any, most: int) -> None:
+    """Add an entry; where there are too many, the oldest one goes."""
+    if len(known) >= most:
+        del known[next(iter(known))]
+    known[key] = value
+
+
+def _records(file: str) -> Iterator[dict[str, Any]]:
+    """Yield the records of a file, compressed or not."""
+    if file.endswith(".zst"):
+        for line in zst.lines(file):
+            if line and (found := record(line)) is not None:
+                yield found
+        return
+    with Log(file) as log:
+        for line in log.forwards((b"{",)):
+            if line.body is not None and (found := record(line.body)) is not None:
+                yield found
+
+
+class _OpenCalls:
+    """The calls of one file that have begun and not ended; `agent` is whose file it is, None if its records tell."""
+
+    def __init__(self, agent: str | None) -> None:
+        self._agent = agent
+        self._calls: dict[str, TranscriptCall] = {}
+
+    def begin(self, call: TranscriptCall) -> CallStart:
+        call_id = call.call_id or _made_up_id(call)
+        _add(self._calls, call_id, call, _MOST_OPEN)
+        at, agent, cwd = call.origin.at, self.agent_of(call.origin), call.origin.cwd
+        return CallStart(at=at, agent=agent, call_id=call_id, name=call.name, args=call.args, cwd=cwd)
+
+    def end(self, call_id: str) -> TranscriptCall | None:
+        return self._calls.pop(call_id, None)
+
+    def agent_of(self, origin: Origin) -> str:
+        return self._agent or origin.agent
+
+
+def _made_up_id(call: TranscriptCall) -> str:
+    """Return an id for a call that has none, the same each time that the transcript is read."""
+    said = repr((call.origin.at, call.name, call.args)).encode("utf-8", "backslashreplace")
+    return f"transcript {blake2b(said, digest_size=12).hexdigest()}"
+
+
+# Claude Code.
+
+_CLAUDE_WRITERS = frozenset({claude_code.TOOL, *claude_code.TOOLS})
+_LAUNCHED = "Async agent launched"
+"""Beginning of the answer to a call whose subagent goes on in the background."""
+
+_NOTICE = "<"
+"""First character of what the host says in the user's name: a reminder, a notification, the output of a command."""
+
+
+def _read_claude(file: str, agent: str | None) -> Iterator[Step]:
+    calls, known = _OpenCalls(agent), {MAIN}
+    for found in _records(file):
+        if agent is None and _is_user_turn(found):
+            yield UserTurn(at=moment(found.get("timestamp")))
+            continue
+        for item in claude_code.read_record(found):
+            if not isinstance(item, TranscriptCall | CallOutcome):
+                continue
+            own = calls.agent_of(item.origin)
+            if agent is None and own not in known:
+                known.add(own)
+                yield SubagentStart(at=item.origin.at, agent=own, call_id=name(found.get("parent_tool_use_id")))
+            if isinstance(item, TranscriptCall):
+                begun = calls.begin(item)
+                if item.name not in _CLAUDE_WRITERS:
+                    yield begun
+            elif (call := calls.end(item.call_id)) is not None:
+                step = _claude_end(call, item, own)
+                if step is not None:
+                    yield step
+
+
+def _claude_end(call: TranscriptCall, outcome: CallOutcome, agent: str) -> Step | None:
+    at, call_id = outcome.origin.at, outcome.call_id
+    if call.name not in _CLAUDE_WRITERS:
+        subagent = name(object_at(outcome.data).get("agentId"))
+        return CallEnd(
+            at=at,
+            agent=agent,
+            call_id=call_id,
+            name=call.name,
+            result=outcome.text,
+            is_error=outcome.is_error,
+            subagent=None if outcome.text.startswith(_LAUNCHED) else subagent,
+        )
+    if call.name == claude_code.TOOL:
+        args = None if outcome.is_error else _todo_args(call.args)
+        dialect, task = "claude-code", None
+    else:
+        write = claude_code.task_write(call, outcome)
+        args = None if write is None else call.args
+        dialect, task = "claude-tasks", None if write is None else write.task
+    if args is None:
+        return None
+    return ListWrite(at=at, agent=agent, call_id=call_id, name=call.name, args=args, dialect=dialect, task=task)
+
+
+def _todo_args(args: Any) -> Any:
+    """Return the arguments of a `TodoWrite` in today's shape; None if there is no list in them."""
+    command = claude_code.todos_of(args)
+    if command is None or parse(claude_code.TOOL, args) == command:
+        return None if command is None else args
+    todos = [
+        {"content": entry.content, "status": entry.status.value, "activeForm": entry.content}
+        for entry in command.entries
+    ]
+    return {"todos": todos}
+
+
+def _is_user_turn(found: dict[str, Any]) -> bool:
+    if found.get("type") != "user" or found.get("isSidechain") is True or found.get("parent_tool_use_id") is not None:
+        return False
+    if found.get("isMeta") is True or found.get("isCompactSummary") is True:
+        return False
+    content = object_at(found, "message").get("content")
+    if any(block.get("type") == "tool_result" for block in objects(content)):
+        return False
+    text = text_of(content).lstrip()
+    return bool(text) and not text.startswith(_NOTICE)
+
+
+def _claude_subagents(source: str) -> Iterator[tuple[str, SubagentStart]]:
+    """Yield the files of a session's subagents, each with its start; see `punchlist.bridges.homes.subagents`."""
+    folder = os.path.join(source.removesuffix(".jsonl"), "subagents")
+    for file in nsmallest(_MOST_SUBAGENTS, iglob(os.path.join(escape(folder), "agent-*.jsonl"))):
+        own = name(os.path.basename(file).removeprefix("agent-").removesuffix(".jsonl"))
+        if own is not None:
+            meta = _read_meta(file)
+            told = name(meta.get("agentType"))
+            yield file, SubagentStart(agent=own, call_id=call_key(meta.get("toolUseId")), name=told)
+
+
+def _read_meta(file: str) -> dict[str, Any]:
+    try:
+        with open(f"{file.removesuffix('.jsonl')}.meta.json", "rb") as meta:
+            return record(meta.read(_LARGEST_META)) or {}
+    except OSError:
+        return {}
+
+
+# Codex.
+
+_CALLS = frozenset({"function_call", "custom_tool_call", "local_shell_call"})
+_OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output"})
+
+
+def _read_codex(file: str, agent: str) -> Iterator[Step]:
+    calls, codes = _OpenCalls(agent), dict[str, int]()
+    cwd: str | None = None
+    for found in _records(file):
+        payload, at = object_at(found, "payload"), moment(found.get("timestamp"))
+        kind, call_id = payload.get("type"), call_key(payload.get("call_id"))
+        if found.get("type") in ("session_meta", "turn_context"):
+            cwd = path(payload.get("cwd")) or cwd
+        elif kind == "user_message" and found.get("type") == "event_msg":
+            if agent == MAIN:
+                yield UserTurn(at=at)
+        elif kind == "exec_command_end" and call_id is not None:
+            if type(code := payload.get("exit_code")) is int:
+                _add(codes, call_id, code, _MOST_OPEN)
+        elif kind in _CALLS:
+            tool, args = _codex_call(payload)
+            begun = calls.begin(TranscriptCall(tool, args, call_id, Origin(agent, None, cwd, at)))
+            if tool != codex.TOOL:
+                yield begun
+        elif kind in _OUTPUTS and call_id is not None and (call := calls.end(call_id)) is not None:
+            step = _codex_end(call, call_id, payload.get("output"), codes.pop(call_id, None), at)
+            if step is not None:
+                yield step
+
+
+def _codex_call(payload: dict[str, Any]) -> tuple[str, Any]:
+    """Return the tool of a call, and its arguments."""
+    match payload.get("type"):
+        case "local_shell_call":
+            return "local_shell", payload.get("action")
+        case "custom_tool_call":
+            return str(payload.get("name")), {"input": payload.get("input")}
+        case _:
+            given = payload.get("arguments")
+            read = decode(given) if isinstance(given, str) else given
+            return str(payload.get("name")), given if read is None else read
+
+
+def _codex_end(call: TranscriptCall, call_id: str, output: Any, code: int | None, at: datetime | None) -> Step | None:
+    agent = call.origin.agent
+    if call.name != codex.TOOL:
+        result = text_of(output) if isinstance(output, list) else output
+        return CallEnd(at=at, agent=agent, call_id=call_id, name=call.name, result=result, exit_code=code)
+    outcome = CallOutcome(call_id, output if isinstance(output, str) else text_of(output))
+    if codex.read_list(call, outcome) is None:
+        return None
+    return ListWrite(at=at, agent=agent, call_id=call_id, name=call.name, args=call.args, dialect="codex")
+
+
+def _codex_subagents(source: str, thread: str | None) -> Iterator[tuple[str, SubagentStart]]:
+    """Yield the rollouts of a thread's subagents: later files of the same month that name it as their parent."""
+    folder, own = os.path.split(source)
+    if thread is None or not own.startswith("rollout-"):
+        return
+    is_day = os.path.basename(folder).isdigit()
+    pattern = os.path.join(escape(os.path.dirname(folder)), "*") if is_day else escape(folder)
+    later = (file for file in iglob(os.path.join(pattern, "rollout-*.jsonl*")) if os.path.basename(file) > own)
+    for file in nsmallest(_MOST_SUBAGENTS, later, key=os.path.basename):
+        first: dict[str, Any] = {}
+        with suppress(OSError, PunchlistError):
+            first = next(_records(file), first)
+        head = codex.read_head([first], (), file).origin
+        if head.session == thread and head.agent != MAIN:
+            spawn = object_at(first, "payload", "source", "subagent", "thread_spawn")
+            told = name(spawn.get("agent_nickname")) or name(object_at(first, "payload").get("agent_role"))
+            yield file, SubagentStart(agent=head.agent, name=told)
