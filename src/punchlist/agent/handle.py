@@ -309,13 +309,14 @@ class Agent:
 
     # Reports of the host. They may come late, twice and in any order; none raises.
 
-    def tool_started(self, call_id: str | None, name: str, args: Any = None) -> Verdict:
+    def tool_started(self, call_id: str | None, name: str, args: Any = None, *, via: str = "") -> Verdict:
         """Record that a tool call begins; return the verdict on it, from the calls before. It belongs to the focus.
 
         Kept are the call's name, a hash of its arguments and a short preview without secrets. Calls without an id are
-        told apart by name, the first begun being the first to end.
+        told apart by name, the first begun being the first to end. `via` is the road of a report that is not the
+        host's own (`transcript`): the host's report of the same call, however late, is then about this call.
         """
-        return tool_reports.take_start(self._runner, call_id, name, args)
+        return tool_reports.take_start(self._runner, call_id, name, args, via)
 
     def tool_updated(self, call_id: str | None, text: str, *, name: str = "") -> None:
         """Record output of a tool call that still runs. `name` is needed only for a call that has no id."""

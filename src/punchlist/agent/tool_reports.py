@@ -55,10 +55,10 @@ class SeenCall(NamedTuple):
 # Reports may come late, twice and in any order. None raises: on a fault it is dropped, and logged.
 
 
-def take_start(agent: AgentRunner, call_id: str | None, name: str, args: Any) -> Verdict:
+def take_start(agent: AgentRunner, call_id: str | None, name: str, args: Any, via: str = "") -> Verdict:
     """Record that a tool call begins; return the verdict on it, from the calls before."""
     try:
-        seen = _describe(agent, short(name), args)
+        seen = _describe(agent, short(name), args, via)
     except Exception:
         return agent.log_failure(FINE)
     return agent.take_report(lambda ctx: _record_start(ctx, seen, short(call_id or ""), agent.settings), FINE)
@@ -140,12 +140,12 @@ def work_by_item(agent: AgentRunner) -> Mapping[str, Tally]:
     return agent.board.store.read(read)
 
 
-def _describe(agent: AgentRunner, name: str, arguments: Any) -> SeenCall:
+def _describe(agent: AgentRunner, name: str, arguments: Any, via: str) -> SeenCall:
     """Describe a call that begins; needs no transaction. For the loop detector its arguments stay as given."""
     options, read = agent.settings, as_object(arguments)
     is_ours = is_own(name, agent.tool_names)
     kind, drifts, touches = ("todo", False, False) if is_ours else seen_as(name, read, options.host)
-    facts = start_facts(name, read, kind=kind, changes=touches, watch=options.watch)
+    facts = start_facts(name, read, kind=kind, changes=touches, via=via, watch=options.watch)
     return SeenCall(name, arguments, drifts, is_ours, facts)
 
 
@@ -241,7 +241,7 @@ def _find_beginning(ctx: AgentContext, call_id: str, facts: Mapping[str, Any]) -
         return given, first
     known = [row for row in calls.find_reused(number, given) if (row.call.name, row.call.hash) == (name, hashed)]
     row = known[-1] if known else None
-    if row is not None and not _is_long_over(row.call, ctx):
+    if row is not None and (row.call.via or not _is_long_over(row.call, ctx)):
         found = row.id
     else:
         again = f".{len(known)}" if known else ""
