@@ -111,11 +111,12 @@ def read_steps(transcript: Transcript) -> Iterator[Step]:
 
 
 def _after(begun: SubagentStart, steps: Iterator[Step]) -> Iterator[Step]:
-    """Yield the start of a subagent at the time of its first step, then its steps."""
-    for step in steps:
-        yield replace(begun, at=step.at)
-        yield step
-        yield from steps
+    """Yield the start of a subagent at the time of its first step, then its steps as far as they can be read."""
+    with suppress(OSError, PunchlistError):
+        for step in steps:
+            yield replace(begun, at=step.at)
+            yield step
+            yield from steps
 
 
 def _with_times(steps: Iterable[Step]) -> Iterator[Step]:
@@ -293,8 +294,8 @@ def _read_meta(file: str) -> dict[str, Any]:
 
 # Codex.
 
-_CALLS = frozenset({"function_call", "custom_tool_call", "local_shell_call"})
-_OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output"})
+_CALLS = ("function_call", "custom_tool_call", "local_shell_call")
+_OUTPUTS = ("function_call_output", "custom_tool_call_output")
 
 
 def _read_codex(file: str, agent: str) -> Iterator[Step]:
@@ -317,7 +318,7 @@ def _read_codex(file: str, agent: str) -> Iterator[Step]:
             if tool != codex.TOOL:
                 yield begun
         elif kind in _OUTPUTS and call_id is not None and (call := calls.end(call_id)) is not None:
-            step = _codex_end(call, call_id, payload.get("output"), codes.pop(call_id, None), at)
+            step = _codex_end(call, call_id, found, codes.pop(call_id, None), at)
             if step is not None:
                 yield step
 
@@ -335,12 +336,15 @@ def _codex_call(payload: dict[str, Any]) -> tuple[str, Any]:
             return str(payload.get("name")), given if read is None else read
 
 
-def _codex_end(call: TranscriptCall, call_id: str, output: Any, code: int | None, at: datetime | None) -> Step | None:
+def _codex_end(
+    call: TranscriptCall, call_id: str, found: dict[str, Any], code: int | None, at: datetime | None
+) -> Step | None:
     agent = call.origin.agent
     if call.name != codex.TOOL:
+        output = object_at(found, "payload").get("output")
         result = text_of(output) if isinstance(output, list) else output
         return CallEnd(at=at, agent=agent, call_id=call_id, name=call.name, result=result, exit_code=code)
-    outcome = CallOutcome(call_id, output if isinstance(output, str) else text_of(output))
+    outcome = next((item for item in codex.read_record(found) if isinstance(item, CallOutcome)), None)
     if codex.read_list(call, outcome) is None:
         return None
     return ListWrite(at=at, agent=agent, call_id=call_id, name=call.name, args=call.args, dialect="codex")
