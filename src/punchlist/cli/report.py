@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from punchlist.board import Board
 from punchlist.bridges.git import GitFacts, ItemWork, git_facts, makers
+from punchlist.bridges.replay import replay_in_memory
 from punchlist.cli import FAILED, OK, UNUSABLE, complain
 from punchlist.cli.arguments import Parser, author, command_parser, count, here
 from punchlist.cli.boards import open_board
@@ -27,7 +28,7 @@ from punchlist.core.brief import Brief
 from punchlist.core.grounding.fold import Committing
 from punchlist.core.grounding.tool_call import Subject, is_task, todo_subject
 from punchlist.core.report import ItemReport, Report
-from punchlist.errors import SessionUnknown, StoreBusy
+from punchlist.errors import InvalidInput, SessionUnknown, StoreBusy
 from punchlist.store import Transaction
 from punchlist.store.plans import QuestionRow
 from punchlist.surfaces.brief import Around, Silent, brief_data, brief_lines, completed_items, is_empty, names
@@ -40,6 +41,7 @@ _EXAMPLES = """\
   punchlist report                              what became of this project's items, and how they were proved
   punchlist report --session s1 --format markdown
   punchlist report --format html -o report.html     one page with a timeline; nothing in it is loaded or run
+  punchlist report --transcript run.jsonl       a session that was never watched, by its transcript alone
 """
 
 
@@ -48,6 +50,9 @@ def parser() -> Parser:
     made = command_parser("report", about, run=_report, examples=_EXAMPLES)
     made.add_argument("--session", metavar="S", help="only this session")
     made.add_all()
+    made.add_argument(
+        "--transcript", metavar="FILE", help="report on a transcript of Claude Code or Codex; no board is touched"
+    )
     made.add_argument("--format", choices=_FORMATS, default="text", help="how to write it (default: text)")
     made.add_argument("--json", action="store_const", const="json", dest="format", help="the same as --format json")
     made.add_argument("-o", "--output", metavar="FILE", help="write it to this file, readable by you alone")
@@ -55,7 +60,7 @@ def parser() -> Parser:
 
 
 def _report(options: Namespace) -> None:
-    with open_board(options, reads=True) as board:
+    with _replay_board(options) if options.transcript else open_board(options, reads=True) as board:
         if options.session and not board.lists(session=options.session):
             raise SessionUnknown(session=options.session)
         report = board.report(session=options.session, project=None if options.session else here(options))
@@ -69,11 +74,22 @@ def _report(options: Namespace) -> None:
     elif options.format != "text":
         print(_as_text(report, changes, options, now), end="")
     elif not report.items and not report.elsewhere:
-        more = "" if options.all else "; `punchlist report --all` looks at every project"
+        more = "" if options.all or options.transcript else "; `punchlist report --all` looks at every project"
         print(f"Nothing to report here yet{more}.")
     else:
         display, root = detect_display(), project_of(options.project)
         show(map(display.cut, report_lines(report, changes, display.glyphs, display.columns or 0, root=root)))
+
+
+def _replay_board(options: Namespace) -> Board:
+    """Return a board in memory with what the transcript tells; set the options so that the report is on all of it."""
+    if options.session or options.all or options.project:
+        raise InvalidInput(
+            problem="`--transcript` reports on one file; leave out `--session`, `--project` and `--all`."
+        )
+    board, transcript = replay_in_memory(options.transcript)
+    options.project, options.session = transcript.origin.cwd, None
+    return board
 
 
 def _as_text(report: Report, changes: Changes, options: Namespace, now: datetime) -> str:

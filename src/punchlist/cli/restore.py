@@ -10,6 +10,7 @@ from typing import Any
 from punchlist.agent import Agent
 from punchlist.board import Board
 from punchlist.bridges import homes
+from punchlist.bridges.replay import ReplayedCalls, replay_work
 from punchlist.cli import FAILED, OK
 from punchlist.cli.arguments import Parser, author, command_parser
 from punchlist.cli.boards import open_board
@@ -18,8 +19,9 @@ from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.config import project_of
 from punchlist.errors import InvalidInput
 from punchlist.surfaces.spans import Span, plural, safe_line
+from punchlist.transcripts.activity import CallStart, read_steps
 from punchlist.transcripts.claude_code import TaskReading, TaskWrite
-from punchlist.transcripts.formats import open_transcript
+from punchlist.transcripts.formats import open_transcript, sessions_of
 from punchlist.transcripts.lines import LineTranscript
 from punchlist.transcripts.values import Transcript, Written
 
@@ -28,6 +30,7 @@ _EXAMPLES = """\
   punchlist restore run.jsonl --dry-run   what a transcript holds
   punchlist restore 0198c2d4-…            of that session, wherever its agent keeps it
   punchlist restore run.jsonl --history   every write that it tells of, at its own time
+  punchlist restore run.jsonl --with-work   its tool calls too, so that `punchlist report` can judge its items
 """
 
 
@@ -45,6 +48,9 @@ def parser() -> Parser:
     )
     made.add_by()
     made.add_argument("--history", action="store_true", help="import every write, not only the last")
+    made.add_argument(
+        "--with-work", action="store_true", help="also put its tool calls on the board (Claude Code, Codex)"
+    )
     made.add_argument("--force", action="store_true", help="even over a list that was written later")
     made.add_argument("--dry-run", action="store_true", help="only say what was found")
     made.add_json()
@@ -62,20 +68,28 @@ def _restore(options: Namespace) -> int:
         return _show_found(options, transcript, written)
     with open_board(options) as board:
         agent = _choose_agent(board, options, transcript, written)
+        label = f"from {os.path.basename(place.path)}"
+        before = agent.todos.revision
+        work = _replay_work(agent, options, transcript, written, label=label) if options.with_work else None
         if options.history:
             count = agent.import_history(place.path, transcript.format, session=conversation)
             calls = _replay_tasks(agent, transcript)
             text = f"Imported {plural(count, 'write')} of {_owner(agent)}{_source(transcript)}."
-            found = {**_data(options, transcript, written), "imported": count, "task_calls": calls}
-            _report(options, transcript, found, text + _replayed(agent, calls))
+            found = {**_data(options, transcript, written), "imported": count, "task_calls": calls, **_work_data(work)}
+            _report(options, transcript, found, text + _replayed(agent, calls) + _describe_work(work))
             return OK
-        return _take_over(agent, options, transcript, written, label=f"from {os.path.basename(place.path)}")
+        return _take_over(agent, options, transcript, written, label=label, before=before, work=work)
 
 
 def _show_found(options: Namespace, transcript: Transcript, written: Written | None) -> int:
     calls = sum(1 for _ in _task_writes(transcript))
     found = {**_data(options, transcript, written, tasks=calls > 0), "task_calls": calls}
-    _report(options, transcript, found, _describe_found(transcript, written, calls))
+    text = _describe_found(transcript, written, calls)
+    if options.with_work:
+        work = sum(isinstance(step, CallStart) for step in read_steps(transcript))
+        found["tool_calls"] = work
+        text += f" It tells of {plural(work, 'tool call')}."
+    _report(options, transcript, found, text)
     if written is not None and not options.json:
         display = detect_display()
         boxes = display.glyphs.boxes
@@ -84,21 +98,30 @@ def _show_found(options: Namespace, transcript: Transcript, written: Written | N
     return OK if written is not None or calls else FAILED
 
 
-def _take_over(agent: Agent, options: Namespace, transcript: Transcript, written: Written | None, *, label: str) -> int:
+def _take_over(
+    agent: Agent,
+    options: Namespace,
+    transcript: Transcript,
+    written: Written | None,
+    *,
+    label: str,
+    before: int,
+    work: ReplayedCalls | None,
+) -> int:
     """Restore the list, those of subagents and the tasks of a transcript, and report it."""
-    before = agent.todos.revision
     taken = agent.take_over(transcript, written, by=author(options), force=options.force, label=label)
     children = _restore_subagents(agent, transcript, options)
     changed = agent.todos.revision != before
     calls = _replay_tasks(agent, transcript)
     all_known = not (taken or calls) and next(_task_writes(transcript), None) is not None
-    restored = taken or calls > 0 or all_known
+    restored = taken or calls > 0 or all_known or (work is not None and work.seen > 0)
     found = {
         **_data(options, transcript, written, tasks=calls > 0 or all_known),
         "restored": restored,
         "changed": changed or calls > 0,
         "subagents": children,
         "task_calls": calls,
+        **_work_data(work),
     }
     text = ""
     if written is not None or taken or not (calls or all_known):
@@ -107,8 +130,36 @@ def _take_over(agent: Agent, options: Namespace, transcript: Transcript, written
         text += f" Subagents: {', '.join(children)}."
     if all_known:
         text += f" The tasks of {safe_line(transcript.source)} are all on the board."
-    _report(options, transcript, found, (text + _replayed(agent, calls)).strip())
+    _report(options, transcript, found, (text + _replayed(agent, calls) + _describe_work(work)).strip())
     return OK if restored else FAILED
+
+
+# The tool calls of a session.
+
+
+def _replay_work(
+    agent: Agent, options: Namespace, transcript: Transcript, written: Written | None, *, label: str
+) -> ReplayedCalls:
+    """Put the tool calls on the board, with the list writes at their own times."""
+    others = (session for session in sessions_of(transcript) if session != agent.session)
+    if any(agent.board.lists(session=session) for session in others):
+        # The list of the session before comes first, with what people changed there; a replayed one would hide it.
+        agent.take_over(transcript, written, by=author(options), force=options.force, label=label)
+    return replay_work(agent, transcript, label=label)
+
+
+def _work_data(work: ReplayedCalls | None) -> dict[str, Any]:
+    return {} if work is None else {"tool_calls": work.seen, "new_tool_calls": work.new}
+
+
+def _describe_work(work: ReplayedCalls | None) -> str:
+    if work is None:
+        return ""
+    if work.new:
+        return f" Put {plural(work.new, 'tool call')} on the board."
+    return (
+        f" Its {plural(work.seen, 'tool call')} were on the board already." if work.seen else " It has no tool calls."
+    )
 
 
 # The tasks of a Claude Code session.

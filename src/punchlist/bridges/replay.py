@@ -1,0 +1,272 @@
+"""Replay a transcript: into a board in memory, to be reported on, or onto a board that has not seen its tool calls.
+
+Tool calls, list writes and the user's turns go the way of a live session, at the times that the transcript tells.
+Subagents are children of the session's agent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from typing import Any, Final, NamedTuple
+
+from punchlist.agent import Agent
+from punchlist.agent.tool_reports import short
+from punchlist.board import Board
+from punchlist.core.events import Draft
+from punchlist.core.grounding.tool_call import ToolCall, given_id
+from punchlist.options import AgentOptions
+from punchlist.store import Transaction
+from punchlist.tasks.gates import Gate
+from punchlist.text import clean, cut
+from punchlist.text.redaction import redact
+from punchlist.transcripts.activity import CallEnd, CallStart, ListWrite, Step, SubagentStart, UserTurn, read_steps
+from punchlist.transcripts.decoding import object_at
+from punchlist.transcripts.formats import open_transcript
+from punchlist.transcripts.values import MAIN, Transcript
+
+VIA: Final = "transcript"
+"""The road by which these reports come, as the event of each call says."""
+
+_TASKS: Final = "claude-tasks"
+_TASK_FIELDS: Final = ("subject", "description", "activeForm", "status", "taskId")
+"""Fields of a task call that a report is about. Owners and blockers are left out: the board would refuse a call that
+goes against them, and Claude Code let it pass."""
+
+_DELEGATING: Final = ("Task", "Agent", "spawn_agent")
+_MOST_DELEGATIONS: Final = 1000
+_LONGEST_LABEL: Final = 200
+_OPTIONS: Final[AgentOptions] = {
+    "offered": True,
+    "loop_detection": False,  # what the model should have been told then is of no use now
+    "staleness": {"stale_calls": 0, "churn_writes": 0, "bounces": 0, "storm_calls": 0},
+}
+
+
+class ReplayClock:
+    """Shows the time of the step that is replayed: never earlier than the step before, nor later than `latest`."""
+
+    def __init__(self, latest: datetime | None = None) -> None:
+        self._now: datetime | None = None
+        self._latest = latest
+
+    def __call__(self) -> datetime:
+        return self._now or datetime.now(UTC)
+
+    def move_to(self, at: datetime | None) -> None:
+        if at is not None and (self._now is None or at > self._now):
+            self._now = at if self._latest is None else min(at, self._latest)
+
+
+class ReplayBoard(Board):
+    """A board that asks no gates: to judge the past must not run the user's commands."""
+
+    @property
+    def gates(self) -> tuple[Gate, ...]:
+        return ()
+
+
+def replay_in_memory(path: str) -> tuple[Board, Transcript]:
+    """Replay a transcript into a new board in memory; return the board, for the caller to close, and the transcript."""
+    transcript = open_transcript(path)
+    clock = ReplayClock()
+    board = ReplayBoard.open("memory:", clock=clock)
+    try:
+        origin = transcript.origin
+        session = origin.session or "transcript"
+        _Replay(board, clock, session=session, project=origin.cwd, dialect=transcript.dialect).run(
+            read_steps(transcript)
+        )
+    except BaseException:
+        board.close()
+        raise
+    return board, transcript
+
+
+class ReplayedCalls(NamedTuple):
+    """Number of tool calls that a transcript tells of, and of those that were new to the board."""
+
+    seen: int
+    new: int
+
+
+def replay_work(agent: Agent, transcript: Transcript, *, label: str | None = None) -> ReplayedCalls:
+    """Put the tool calls of a transcript on an agent's board, and the list writes between them at their own times.
+
+    Calls that the board knows are left as they are, and so is a list that was written later. Task calls are left to
+    `restore_tasks`. `label` is for an agent that is not on the board yet.
+    """
+    clock = ReplayClock(latest=agent.board.now())
+    board = ReplayBoard(agent.board.store, clock=clock)
+    replay = _Replay(
+        board,
+        clock,
+        session=agent.session,
+        project=agent.project,
+        dialect=transcript.dialect,
+        name=agent.name,
+        with_tasks=False,
+        label=label,
+    )
+    replay.run(read_steps(transcript))
+    if replay.new:
+        agent.board.changed(agent)
+    return ReplayedCalls(replay.seen, replay.new)
+
+
+class _Replay:
+    """Hands each step to the agent that took it."""
+
+    def __init__(
+        self,
+        board: Board,
+        clock: ReplayClock,
+        *,
+        session: str,
+        project: str | None,
+        dialect: str,
+        name: str = MAIN,
+        with_tasks: bool = True,
+        label: str | None = None,
+    ) -> None:
+        self._board = board
+        self._clock = clock
+        self._with_tasks = with_tasks
+        self._options: AgentOptions = {**_OPTIONS, "task_list": f"session:{session}"}
+        self._main = board.agent(
+            name, session=session, dialect=dialect, profile="off", project=project, **self._options
+        )
+        self._agents = {MAIN: self._main}
+        self._delegations: dict[str, Mapping[str, Any]] = {}
+        """Arguments of the calls that start subagents, by call id."""
+        self._task_ids: dict[str, str] = {}
+        """Ids of tasks on the board, by those in the transcript."""
+        self._label = label
+        self.seen = self.new = 0
+        self._is_new = False
+        """True if a call was recorded since the last turn: only then is there a turn to end."""
+
+    def run(self, steps: Iterable[Step]) -> None:
+        """Replay the steps."""
+        for step in steps:
+            self._clock.move_to(step.at)
+            if self._label is not None:
+                self._join(self._label)
+                self._label = None
+            match step:
+                case CallStart():
+                    self._start(step)
+                case CallEnd():
+                    self._end(step)
+                case ListWrite():
+                    self._write(step)
+                case SubagentStart():
+                    self._agents[step.agent] = self._spawn(step)
+                case UserTurn():
+                    if self._is_new:
+                        self._main.user_turn()
+                        self._is_new = False
+        if self._is_new:
+            for agent in self._agents.values():
+                agent.about_to_stop()  # nothing is awaited of a session that is over
+
+    def _join(self, label: str) -> None:
+        """Add the agent with its label, unless the board knows it."""
+        agent, now = self._main, self._board.now()
+        shown = cut(redact(clean(label, lines=False).text), _LONGEST_LABEL)
+
+        def join(tx: Transaction) -> None:
+            if tx.agent(agent.session, agent.name) is None:
+                row = tx.add_agent(agent.session, agent.name, project=agent.project, at=now, label=shown)
+                tx.add_events(row, [Draft("agent.joined", {"project": row.project})], by=agent.name, at=now)
+
+        self._board.store.transact(join)
+
+    def _agent(self, key: str) -> Agent:
+        if key not in self._agents:
+            self._agents[key] = self._spawn(SubagentStart(agent=key))
+        return self._agents[key]
+
+    def _spawn(self, step: SubagentStart) -> Agent:
+        """Start a child for a subagent, labelled as the call that started it; where none is named, the latest one."""
+        args: Mapping[str, Any] = {}
+        for call_id in (step.call_id, step.agent, next(reversed(self._delegations), None)):
+            if call_id in self._delegations:
+                args = self._delegations[call_id]
+                break
+        kind, label = step.name or args.get("subagent_type"), args.get("description", args.get("message"))
+        name = kind if isinstance(kind, str) and kind.isprintable() and kind.strip() else f"agent-{step.agent}"
+        return self._main.spawn(name[:190], id=step.agent, label=label if isinstance(label, str) else None)
+
+    # Tool calls.
+
+    def _start(self, step: CallStart) -> None:
+        agent = self._agent(step.agent)
+        if step.agent == MAIN and step.name in _DELEGATING:
+            if len(self._delegations) >= _MOST_DELEGATIONS:
+                del self._delegations[next(iter(self._delegations))]
+            self._delegations[step.call_id] = object_at(step.args)
+        self.seen += 1
+        if self._find_call(agent, step.call_id) is None:
+            agent.tool_started(step.call_id, step.name, step.args, via=VIA)
+            self.new += 1
+            self._is_new = True
+
+    def _end(self, step: CallEnd) -> None:
+        agent = self._agent(step.agent)
+        if step.subagent in self._agents and self._is_new:
+            self._agents[step.subagent].finished()
+        known = self._find_call(agent, step.call_id)
+        if known is None or known.finished is None or known.outcome == "abandoned":
+            agent.tool_finished(
+                step.call_id, step.result, is_error=step.is_error, exit_code=step.exit_code, name=step.name
+            )
+
+    def _find_call(self, agent: Agent, call_id: str) -> ToolCall | None:
+        """Return the call if the board knows it already, by this agent or, as some hosts report it, the main one."""
+        key = given_id(short(call_id))
+
+        def find(tx: Transaction) -> ToolCall | None:
+            for name in {agent.name, self._main.name}:
+                row = tx.agent(agent.session, name)
+                found = None if row is None else tx.tool_calls.find(row.number, key)
+                if found is not None:
+                    return found.call
+            return None
+
+        return self._board.store.read(find)
+
+    # Lists and tasks.
+
+    def _write(self, step: ListWrite) -> None:
+        agent = self._agent(step.agent)
+        if step.dialect != _TASKS:
+            if self._is_news(agent, step):
+                agent.call(step.name, step.args, call_id=step.call_id)
+        elif self._with_tasks:
+            self._write_task(agent, step)
+
+    def _is_news(self, agent: Agent, step: ListWrite) -> bool:
+        """True for a write that the board does not know, and that is no older than the list there."""
+
+        def is_news(tx: Transaction) -> bool:
+            row = tx.agent(agent.session, agent.name)
+            if row is None:
+                return True
+            last = tx.history.last_write(row)
+            is_late = last is not None and (step.at is None or step.at < last.at)
+            return not is_late and tx.call(row, step.call_id) is None
+
+        return self._board.store.read(is_news)
+
+    def _write_task(self, agent: Agent, step: ListWrite) -> None:
+        handle = self._board.handle(
+            agent.name, session=agent.session, dialect=_TASKS, profile="off", project=agent.project, **self._options
+        )
+        args = object_at(step.args)
+        told = {name: args[name] for name in _TASK_FIELDS if name in args}
+        if "taskId" in told:
+            told["taskId"] = self._task_ids.get(str(step.task), told["taskId"])
+        reply = handle.call(step.name, told, call_id=step.call_id)
+        if step.name == "TaskCreate" and step.task is not None and not reply.is_error:
+            self._task_ids[step.task] = str(reply.data["task"]["id"])
