@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from punchlist.text import cut, for_prompt
 
@@ -60,13 +61,7 @@ class Finding(Struct, frozen=True):
 
     def data(self) -> dict[str, Any]:
         """Return the data of its event."""
-        return {
-            "detector": self.detector,
-            "level": self.level,
-            "seen": self.seen,
-            "count": self.count,
-            "subject": self.subject,
-        }
+        return asdict(self)
 
 
 def finding_of(verdict: Verdict, tool: str) -> Finding | None:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any, Literal, cast
 
-from msgspec import Struct, field
+from msgspec import Struct, field, to_builtins
 from msgspec.structs import replace
 
 from punchlist.core.options import Count, CountOrOff, parse_options
@@ -114,16 +114,7 @@ class Decision(Struct, frozen=True):
 
     def result(self) -> dict[str, Any]:
         """Return the result of a blocked call; as JSON it is the text of the tool message."""
-        signature = {"tool_name": self.signature.tool_name, "args_hash": self.signature.args_hash}
-        told: dict[str, Any] = {
-            "action": self.action,
-            "code": self.code,
-            "message": self.message,
-            "tool_name": self.tool_name,
-            "count": self.count,
-            "signature": signature,
-        }
-        return {"error": self.message, "guardrail": told}
+        return {"error": self.message, "guardrail": to_builtins(self)}
 
     def finding(self) -> Finding | None:
         if self.action == "allow":
@@ -154,20 +145,23 @@ def before(
     `reads`: the call only looks something up, although its tool is none of Hermes'.
     """
     mark = signature(name, args)
-    over = _over_cap(state, mark, args, options)
-    if over is not None:
-        return state, over
-    state = _count_capped_call(state, mark.tool_name, args)
+    caps, searches, subagents = options.loop_caps, state.searches, state.subagents
+    if mark.tool_name == "web_search":
+        if 0 < caps.max_web_searches <= searches:
+            return state, _decide("block", "loop_web_search_cap", mark, searches, caps.max_web_searches)
+        state = replace(state, searches=searches + 1)
+    elif mark.tool_name == "delegate_task" and (spawned := _count_spawned(args)):
+        if 0 < caps.max_subagents <= subagents:
+            return state, _decide("block", "loop_subagent_cap", mark, subagents, caps.max_subagents)
+        state = replace(state, subagents=subagents + spawned)
     if options.hard_stop_enabled:
         key = _key(mark)
         failed = state.failures.get(key, 0)
         if failed >= options.hard_stop_after.exact_failure:
             return state, _decide("block", "repeated_exact_failure_block", mark, failed)
         _, repeated = state.repeats.get(key, ("", 0))
-        if (
-            options.is_idempotent(mark.tool_name, reads=reads)
-            and repeated >= options.hard_stop_after.idempotent_no_progress
-        ):
+        is_over = repeated >= options.hard_stop_after.idempotent_no_progress
+        if is_over and options.is_idempotent(mark.tool_name, reads=reads):
             return state, _decide("block", "idempotent_no_progress_block", mark, repeated)
     return state, _allow(mark)
 
@@ -193,19 +187,18 @@ def after(
     key, tool = _key(mark), mark.tool_name
     if looks_failed(tool, result) if failed is None else failed:
         return _after_failure(state, mark, options)
-    failures, failing, repeats = (
-        without_entry(state.failures, key),
-        without_entry(state.failing, tool),
-        without_entry(state.repeats, key),
+    last, count = state.repeats.get(key, ("", 0))
+    state = replace(
+        state,
+        failures=without_entry(state.failures, key),
+        failing=without_entry(state.failing, tool),
+        repeats=without_entry(state.repeats, key),
     )
     if not options.is_idempotent(tool, reads=reads):
-        return replace(state, failures=failures, failing=failing, repeats=repeats), _allow(mark)
-    result_hash = _result_hash(result)
-    last, count = state.repeats.get(key, ("", 0))
+        return state, _allow(mark)
+    result_hash = _hash_result(result)
     count = count + 1 if last == result_hash else 1
-    state = replace(
-        state, failures=failures, failing=failing, repeats=with_entry(repeats, key, (result_hash, count), _MOST)
-    )
+    state = replace(state, repeats=with_entry(state.repeats, key, (result_hash, count), _MOST))
     if options.warnings_enabled and count >= options.warn_after.idempotent_no_progress:
         return state, _decide("warn", "idempotent_no_progress_warning", mark, count)
     return state, _allow(mark, count)
@@ -242,23 +235,7 @@ def looks_failed(tool: str, result: object) -> bool:
     return '"error"' in head or '"failed"' in head or result.startswith("Error")
 
 
-def _over_cap(state: GuardrailState, mark: Signature, args: object, options: GuardrailOptions) -> Decision | None:
-    if mark.tool_name == "web_search" and 0 < options.loop_caps.max_web_searches <= state.searches:
-        return _decide("block", "loop_web_search_cap", mark, state.searches, options.loop_caps.max_web_searches)
-    if mark.tool_name == "delegate_task" and 0 < options.loop_caps.max_subagents <= state.subagents and _spawns(args):
-        return _decide("block", "loop_subagent_cap", mark, state.subagents, options.loop_caps.max_subagents)
-    return None
-
-
-def _count_capped_call(state: GuardrailState, tool: str, args: object) -> GuardrailState:
-    if tool == "web_search":
-        return replace(state, searches=state.searches + 1)
-    if tool == "delegate_task":
-        return replace(state, subagents=state.subagents + _spawns(args))
-    return state
-
-
-def _spawns(args: object) -> int:
+def _count_spawned(args: object) -> int:
     """Count the subagents that a delegation starts: one for each of its tasks; steering those that run starts none."""
     given = fields(args)
     action = given.get("action")
@@ -288,13 +265,11 @@ def _hash(value: object) -> str:
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _result_hash(result: object) -> str:
-    if not isinstance(result, str):
-        return _hash(result)
-    data = _parse_json(result)
-    if data is None:
-        return digest(result) if len(result) > CHARACTERS else sha256(result.encode(errors="surrogatepass")).hexdigest()
-    return _hash(data)
+def _hash_result(result: object) -> str:
+    data = _parse_json(result) if isinstance(result, str) else result
+    if data is not None or not isinstance(result, str):
+        return _hash(data)
+    return digest(result) if len(result) > CHARACTERS else sha256(result.encode(errors="surrogatepass")).hexdigest()
 
 
 def _parse_json(text: str) -> object:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import Any, NamedTuple, cast
 
 from msgspec import Struct
@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from punchlist.core.options import Count, CountOrOff, invalid_option, parse_options
 from punchlist.detect.findings import FINE, Level, Verdict, clean_name
-from punchlist.detect.signatures import Outcome, Reading, Sight, is_refusal, outcome, shorten_id, sight
+from punchlist.detect.signatures import Outcome, Reading, is_refusal, outcome, shorten_id, sight
 
 DETECTORS = ("generic_repeat", "known_poll_no_progress", "ping_pong")
 """Detectors that can be switched off. `unknown_tool_repeat` and `global_circuit_breaker` cannot."""
@@ -82,18 +82,13 @@ def loop_options(given: object = True) -> LoopOptions:
         switches = parse_options(_Switches, options.pop("detectors"), f"{_NAME}.detectors")
     found = parse_options(LoopOptions, options, _NAME, hidden=("enabled",))
     found = replace(found, detectors=frozenset(name for name in DETECTORS if getattr(switches, name)))
-    return _raise_thresholds(found, cast("Mapping[str, Any]", given))
-
-
-def _raise_thresholds(options: LoopOptions, given: Mapping[str, Any]) -> LoopOptions:
-    """Move up thresholds that are not above the one before them; refuse that where both were given."""
     for before, name in pairwise(_THRESHOLDS):
-        below, value = getattr(options, before), getattr(options, name)
+        below, value = getattr(found, before), getattr(found, name)
         if value <= below:
-            if name in given and before in given:
+            if {name, before} <= cast("Mapping[str, Any]", given).keys():
                 raise invalid_option(f"{_NAME}.{name}", value, f"it has to be above `{before}`, which is {below}")
-            options = replace(options, **{name: below + 1})
-    return options
+            found = replace(found, **{name: below + 1})
+    return found
 
 
 class Call(NamedTuple):
@@ -118,7 +113,8 @@ class Call(NamedTuple):
 class Guard(Struct, frozen=True):
     """The watch after a compaction: True in `persisted` if the calls after it are one call with one result.
 
-    `told` is 0 until the verdict was given, then one more than the last step at which it was news.
+    `same` is the key of the call and its outcome. `told` is 0 until the verdict was given, then one more than the last
+    step at which it was news.
     """
 
     run: str = ""
@@ -128,10 +124,6 @@ class Guard(Struct, frozen=True):
     tool: str = ""
     persisted: bool = False
     told: int = 0
-
-    def is_same(self, call: Call) -> bool:
-        """True if a call is the repeated one, whatever its outcome."""
-        return self.same.rpartition("=")[0] == call.key
 
 
 class LoopState(Struct, frozen=True):
@@ -186,29 +178,20 @@ def record_start(
     seen = sight(name, args)
     call = Call(shorten_id(call_id), seen.tool, seen.key[:-_UNKEPT], shorten_id(run) if run else "", seen.way)
     before = [known for known in state.calls if known.run == call.run]
+    same = (place for place, known in enumerate(before) if known.id == call.id and known.key == call.key)
+    place = next(same, None) if call.id else None
+    is_known = place is not None or _find_held(state.held, call.id, call.key, call.run) is not None
     guard = state.guard
-    if guard.persisted and guard.run == call.run:
-        if not guard.told or guard.is_same(call):
-            guard, verdict = _judge_persisted(guard)
-            state = replace(state, guard=guard)
-            if _is_known(state, before, call):
-                return Started(state, verdict)
-            state, recorded = _hold(state, call, before, options)
-            return Started(state, verdict, recorded)
-        state = replace(state, guard=Guard())
-    return _judge_call(state, call, before, seen, options)
-
-
-def _judge_call(state: LoopState, call: Call, before: list[Call], seen: Sight, options: LoopOptions) -> Started:
-    """Judge a call by those before it of the same run. A call that was recorded already is not recorded again."""
-    place = _first(before, call.id, call.key) if call.id else None
-    if place is not None:
-        before = before[:place]
-    judged = judge(before, call.tool, call.key, is_poll=seen.is_poll, options=options)
-    warned, verdict = _in_steps(state.warned, judged, call.run, options)
-    if warned is not state.warned:
-        state = replace(state, warned=warned)
-    if place is not None or _find_held(state.held, call.id, call.key, call.run) is not None:
+    has_persisted = guard.persisted and guard.run == call.run
+    if has_persisted and (not guard.told or guard.same.rpartition("=")[0] == call.key):
+        guard, verdict = _judge_persisted(guard)
+        state = replace(state, guard=guard)
+    else:
+        judged = judge(before[:place], call.tool, call.key, is_poll=seen.is_poll, options=options)
+        warned, verdict = _in_steps(state.warned, judged, call.run, options)
+        if has_persisted or warned is not state.warned:
+            state = replace(state, warned=warned, guard=Guard() if has_persisted else guard)
+    if is_known:
         return Started(state, verdict)
     if verdict.level != "critical":
         return Started(_record(state, call, options), verdict, call)
@@ -250,11 +233,8 @@ def record_end(
     if not options.enabled:
         return Finished(state)
     seen = None if name is None else sight(name, args)
-    key, call_id, run = (
-        None if seen is None else seen.key[:-_UNKEPT],
-        shorten_id(call_id),
-        shorten_id(run) if run else "",
-    )
+    key = None if seen is None else seen.key[:-_UNKEPT]
+    call_id, run = shorten_id(call_id), shorten_id(run) if run else ""
     held = _find_held(state.held, call_id, key, run)
     if held is not None:
         if result is None or is_refusal(result):
@@ -296,21 +276,17 @@ def _record(state: LoopState, call: Call, options: LoopOptions) -> LoopState:
     return replace(state, calls=(*state.calls, call)[-options.history_size :])
 
 
-def _is_known(state: LoopState, before: Sequence[Call], call: Call) -> bool:
-    """True if a call that begins is recorded or held already; without an id it never is."""
-    if not call.id:
-        return False
-    held = _find_held(state.held, call.id, call.key, call.run)
-    return held is not None or _first(before, call.id, call.key) is not None
-
-
 def _hold(state: LoopState, call: Call, before: Sequence[Call], options: LoopOptions) -> tuple[LoopState, Call | None]:
     """Hold a call that was judged critical until its outcome; return what is recorded of it now, if anything."""
     if call.id:
         state = replace(state, held=(*state.held, call)[-_MOST_HELD:])
     if not options.count_blocked:
         return state, None
-    blocked = _copy_last_outcome(before, call)
+    last = next((known for known in reversed(before) if known.key == call.key and known.outcome is not None), None)
+    last = last or next((known for known in reversed(before) if known.tool == call.tool), None)
+    blocked = call._replace(way="plain")
+    if last is not None:  # nothing has changed since, so its outcome is that of the call before it
+        blocked = call._replace(way=last.way, outcome=last.outcome, unknown_tool=last.unknown_tool)
     return _record(state, blocked, options), blocked
 
 
@@ -328,10 +304,6 @@ def _record_run_of_held(state: LoopState, held: Call, came: Outcome, options: Lo
     rest = tuple(known for known in state.held if known is not held)
     state = LoopState(calls, state.warned, _update_guard(state.guard, call), rest)
     return Finished(_record(state, call, options), call, is_newest=True)
-
-
-def _first(calls: Sequence[Call], call_id: str, key: str) -> int | None:
-    return next((place for place, call in enumerate(calls) if call.id == call_id and call.key == key), None)
 
 
 def _with_outcome(call: Call, outcome: str, unknown_tool: str | None) -> Call:
@@ -357,15 +329,6 @@ def _find_open_call(calls: Sequence[Call], call_id: str, key: str | None, run: s
 def _find_held(held: Sequence[Call], call_id: str, key: str | None, run: str) -> Call | None:
     """Return the call of that id that was judged critical and has no outcome yet."""
     return next((c for c in reversed(held) if c.id == call_id and c.run == run and (key is None or c.key == key)), None)
-
-
-def _copy_last_outcome(before: Sequence[Call], call: Call) -> Call:
-    """Return a blocked call with the outcome of the one before it: nothing has changed."""
-    last = next((known for known in reversed(before) if known.key == call.key and known.outcome is not None), None)
-    last = last or next((known for known in reversed(before) if known.tool == call.tool), None)
-    if last is None:
-        return Call(call.id, call.tool, call.key, call.run)
-    return Call(call.id, call.tool, call.key, call.run, last.way, last.outcome, last.unknown_tool)
 
 
 # When a verdict is news.
@@ -461,37 +424,32 @@ def _find_repetition(
     streak, result = _no_progress(repeats)
     known = f"{tool}:{key}:{result}"
     if streak >= options.global_threshold:
-        return _critical("global_circuit_breaker", streak, _BREAKER, tool, f"global:{known}")
+        return _judge_as("critical", "global_circuit_breaker", streak, _BREAKER, tool, f"global:{known}")
     if is_poll and "known_poll_no_progress" in options.detectors:
         if streak >= options.critical_threshold:
-            return _critical("known_poll_no_progress", streak, _POLL_CRITICAL, tool, f"poll:{known}")
+            return _judge_as("critical", "known_poll_no_progress", streak, _POLL_CRITICAL, tool, f"poll:{known}")
         if streak >= options.warning_threshold:
-            return _warning("known_poll_no_progress", streak, _POLL_WARNING, tool, f"poll:{known}")
+            return _judge_as("warning", "known_poll_no_progress", streak, _POLL_WARNING, tool, f"poll:{known}")
     if "ping_pong" in options.detectors and (pair := alternation(calls, key)) is not None:
         both = f"pingpong:{'|'.join(sorted((key, pair.key)))}"
         if pair.turns >= options.critical_threshold and pair.settled:
-            return _critical("ping_pong", pair.turns, _PING_PONG_CRITICAL, tool, both, pair.tool)
+            return _judge_as("critical", "ping_pong", pair.turns, _PING_PONG_CRITICAL, tool, both, pair.tool)
         if pair.turns >= options.warning_threshold:
-            return _warning("ping_pong", pair.turns, _PING_PONG_WARNING, tool, both, pair.tool)
+            return _judge_as("warning", "ping_pong", pair.turns, _PING_PONG_WARNING, tool, both, pair.tool)
     if not is_poll and "generic_repeat" in options.detectors:
         if streak >= options.critical_threshold:
-            return _critical("generic_repeat", streak, _REPEAT_CRITICAL, tool, f"generic:{known}")
+            return _judge_as("critical", "generic_repeat", streak, _REPEAT_CRITICAL, tool, f"generic:{known}")
         if len(repeats) >= options.warning_threshold:
-            return _warning("generic_repeat", len(repeats), _REPEAT_WARNING, tool, f"generic:{tool}:{key}")
+            return _judge_as("warning", "generic_repeat", len(repeats), _REPEAT_WARNING, tool, f"generic:{tool}:{key}")
     return None
 
 
 def _no_progress(repeats: Sequence[Call]) -> tuple[int, str]:
     """Count the last results that are equal, and return that result. Calls without a result are passed over."""
-    count, latest = 0, ""
-    for call in reversed(repeats):
-        if call.outcome is None:
-            continue
-        if count and call.outcome != latest:
-            break
-        latest = call.outcome
-        count += 1
-    return count, latest or "none"
+    results = [call.outcome for call in reversed(repeats) if call.outcome is not None]
+    if not results:
+        return 0, "none"
+    return sum(1 for _ in takewhile(results[0].__eq__, results)), results[0]
 
 
 def alternation(calls: Sequence[Call], key: str) -> Alternation | None:
@@ -515,39 +473,23 @@ def _find_unknown_tool(calls: Sequence[Call], tool: str, options: LoopOptions) -
     missing = calls[-1].unknown_tool if calls else None
     if missing is None:
         return None
-    count = 0
-    for call in reversed(calls):
-        if call.tool != tool or call.unknown_tool != missing:
-            break
-        count += 1
+    count = sum(1 for _ in takewhile(lambda call: (call.tool, call.unknown_tool) == (tool, missing), reversed(calls)))
     if count < options.unknown_tool_threshold:
         return None
-    return _critical("unknown_tool_repeat", count, _UNKNOWN, missing, f"unknown-tool:{tool}:{missing}")
+    return _judge_as("critical", "unknown_tool_repeat", count, _UNKNOWN, missing, f"unknown-tool:{tool}:{missing}")
 
 
 def _find_error_streak(calls: Sequence[Call], options: LoopOptions) -> Judged | None:
     """Detect failures in a row, of any tools. This rule is ours, and off by default."""
-    count = 0
-    for call in reversed(calls):
-        if call.outcome is not None:
-            if not call.failed:
-                break
-            count += 1
+    ended = (call for call in reversed(calls) if call.outcome is not None)
+    count = sum(1 for _ in takewhile(lambda call: call.failed, ended))
     if count < options.error_threshold:
         return None
     level: Level = "critical" if count >= max(options.global_threshold, options.error_threshold + 1) else "warning"
-    return _make_judgement(level, "error_streak", count, _FAILING, "", "errors:")
+    return _judge_as(level, "error_streak", count, _FAILING, "", "errors:")
 
 
-def _critical(detector: str, count: int, words: str, tool: str, key: str, paired: str | None = None) -> Judged:
-    return _make_judgement("critical", detector, count, words, tool, key, paired)
-
-
-def _warning(detector: str, count: int, words: str, tool: str, key: str, paired: str | None = None) -> Judged:
-    return _make_judgement("warning", detector, count, words, tool, key, paired)
-
-
-def _make_judgement(
+def _judge_as(
     level: Level, detector: str, count: int, words: str, tool: str, key: str, paired: str | None = None
 ) -> Judged:
     other = None if paired is None else clean_name(paired)

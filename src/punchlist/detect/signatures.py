@@ -56,12 +56,6 @@ def may_refuse(result: str) -> bool:
     return result[:1] in _OPENINGS
 
 
-def may_be_refusal(given: Mapping[str, Any], text: str) -> bool:
-    """True if an object with that text in its content may be a verdict."""
-    details = given.get("details")
-    return may_refuse(text) or "error" in given or "guardrail" in given or "deniedReason" in fields(details)
-
-
 def is_refusal(result: object) -> bool:
     """True if a result is a verdict of ours, in whatever form. Never raises."""
     try:
@@ -85,20 +79,16 @@ def _refuses(result: object, depth: int) -> bool:
 def _says(text: str, depth: int) -> bool:
     opening = text[:_BLOCKS].lstrip()[:1]
     if opening not in ("{", "["):
-        return _is_verdict(text.removeprefix(_ERROR)[:_LONGEST])
+        said = text.removeprefix(_ERROR)[:_LONGEST]
+        name, found, rest = said.partition(_NOT_RUN)
+        is_guarded = bool(found and name) and _GUARDRAIL.match(rest) is not None
+        return is_guarded or _LOOP.match(said) is not None or _HALTED in said
     if depth <= 0 or len(text) > _MOST or not any(sign in text for sign in _SIGNS):
         return False
     try:
         return _refuses(json.loads(text), depth - 1)
     except (ValueError, RecursionError):
         return False
-
-
-def _is_verdict(text: str) -> bool:
-    if _LOOP.match(text) is not None or _HALTED in text:
-        return True
-    name, found, rest = text.partition(_NOT_RUN)
-    return bool(found and name) and _GUARDRAIL.match(rest) is not None
 
 
 def _is_object(given: Mapping[str, Any], depth: int) -> bool:
@@ -240,12 +230,9 @@ class _Writer:
         for name, key in _names(value):
             if name in left_out:
                 continue
-            if self.nodes <= 0:
-                parts.append(f"{opening}…{len(value)}")
+            if not self._begin_entry(opening, len(value)):
                 opening = ","
                 break
-            self.nodes -= 1
-            parts.append(opening)
             self.text(name)
             parts.append(":")
             self.write(value[key], depth)
@@ -253,17 +240,20 @@ class _Writer:
         parts.append("{}" if opening == "{" else "}")
 
     def array(self, value: list[Any], depth: int) -> None:
-        parts, opening = self.parts, "["
-        for entry in value:
-            if self.nodes <= 0:
-                parts.append(f"{opening}…{len(value)}")
-                opening = ","
+        for place, entry in enumerate(value):
+            if not self._begin_entry("," if place else "[", len(value)):
                 break
-            self.nodes -= 1
-            parts.append(opening)
             self.write(entry, depth)
-            opening = ","
-        parts.append("[]" if opening == "[" else "]")
+        self.parts.append("]" if value else "[]")
+
+    def _begin_entry(self, opening: str, count: int) -> bool:
+        """Write the sign before an entry; where there is no room for it, write the count of all and return False."""
+        if self.nodes <= 0:
+            self.parts.append(f"{opening}…{count}")
+            return False
+        self.nodes -= 1
+        self.parts.append(opening)
+        return True
 
 
 def _names(value: Mapping[Any, Any]) -> Iterable[tuple[str, Any]]:
@@ -366,7 +356,6 @@ _VOLATILE = frozenset(
     | {"pollId", "poll_id", "receipt", "runId", "idempotencyKey", "ts", "timestamp", "sentAt", "deliveredAt"}
     | {"createdAt"}
 )
-_VOLATILE_MESSAGE = _VOLATILE | {"id"}
 _UNKNOWN_TOOL = (
     re.compile(r"unknown tool[:\s]+[\"'`]?([a-z0-9_.-]+)", re.IGNORECASE),
     re.compile(r"tool\s+[\"'`]?([a-z0-9_.-]+)[\"'`]?\s+(?:not found|is not available)", re.IGNORECASE),
@@ -375,7 +364,8 @@ _SEARCHED = 2000
 
 
 class Sight(NamedTuple):
-    """The marks of a call: its tool as a state keeps it, its `signature`, its `reading`, and if it is a known poll."""
+    """The marks of a call: its tool as a state keeps it, its `signature`, its `reading`, and if it is a known poll,
+    which is meant to be repeated."""
 
     tool: str
     key: str
@@ -401,26 +391,17 @@ def shorten_id(name: object) -> str:
 
 
 def signature(tool: str, args: object) -> str:
-    """Return the call as one text: its tool, and the hash of its arguments. Never raises."""
-    return f"{shorten_id(tool)}:{digest(reduce_args(tool, args))}"
+    """Return the call as one text: its tool, and the hash of its arguments or of the list's shape. Never raises."""
+    shape = list_shape(tool, args)
+    return f"{shorten_id(tool)}:{digest(args if shape is None else shape)}"
 
 
 def sight(tool: str, args: object) -> Sight:
     """Return the tool, key and way of reading of a call."""
     read = as_object(args)  # what it is for; its hash is that of what the host gave, unless its shape counts
     key = signature(tool, read if writes_list(tool) else args)
-    return Sight(shorten_id(tool), key, reading(tool, read), is_known_poll(tool, read))
-
-
-def reduce_args(tool: str, args: object) -> object:
-    """Return the arguments; for a tool that writes a list, the shape of that list."""
-    shape = list_shape(tool, args)
-    return args if shape is None else shape
-
-
-def is_known_poll(tool: str, args: object) -> bool:
-    """True if a call asks how something is getting on, so that it is meant to be repeated."""
-    return tool == "command_status" or (tool == "process" and _action(args) in _POLLS)
+    is_poll = tool == "command_status" or (tool == "process" and _action(read) in _POLLS)
+    return Sight(shorten_id(tool), key, reading(tool, read), is_poll)
 
 
 def reading(tool: str, args: object) -> Reading:
@@ -444,17 +425,19 @@ def outcome(way: Reading, result: object, *, is_error: bool) -> Outcome:
         if is_refusal(result):
             return Outcome()
         said = _error_text(result)
-        return Outcome(f"error:{digest(said)}", _unknown_tool(said))
+        missing = next(filter(None, (pattern.search(said, 0, _SEARCHED) for pattern in _UNKNOWN_TOOL)), None)
+        return Outcome(f"error:{digest(said)}", None if missing is None else shorten_id(missing[1].lower()))
     if result is None or (isinstance(result, str) and may_refuse(result) and is_refusal(result)):
         return Outcome()
     if isinstance(result, str) or not isinstance(result, Mapping):  # asked in this order, because that is quicker
         return Outcome(digest({"text": ""} if way == "plan" else result))
     given = fields(cast("object", result))
-    text = _text(given)
-    if may_be_refusal(given, text) and is_refusal(given):
+    text, details = _text(given), fields(given.get("details"))
+    may_be = may_refuse(text) or "error" in given or "guardrail" in given or "deniedReason" in details
+    if may_be and is_refusal(given):
         return Outcome()
-    facts = _facts(way, fields(given.get("details")), text)
-    return Outcome(digest(facts, _volatile if way == "send" else None))
+    facts = _facts(way, details, text)
+    return Outcome(digest(facts, _find_volatile if way == "send" else None))
 
 
 def _facts(way: Reading, details: Mapping[str, Any], text: str) -> object:
@@ -496,16 +479,12 @@ def _exec_facts(details: Mapping[str, Any], text: str) -> object:
     return None
 
 
-def _volatile(given: Mapping[str, Any]) -> frozenset[str]:
+def _find_volatile(given: Mapping[str, Any]) -> frozenset[str]:
     """Return the keys that are new in every delivery: ids of messages, times, receipts."""
-    return _VOLATILE_MESSAGE if _is_message(given) else _VOLATILE
-
-
-def _is_message(given: Mapping[str, Any]) -> bool:
     if not (isinstance(given.get("id"), str) and isinstance(given.get("text"), str)):
-        return False
-    named = (given.get(name) for name in ("direction", "senderId", "accountId"))
-    return any(isinstance(value, str) for value in named) or isinstance(given.get("conversation"), Mapping)
+        return _VOLATILE
+    named = any(isinstance(given.get(name), str) for name in ("direction", "senderId", "accountId"))
+    return _VOLATILE | {"id"} if named or isinstance(given.get("conversation"), Mapping) else _VOLATILE
 
 
 def _text(result: Mapping[str, Any]) -> str:
@@ -533,13 +512,6 @@ def _error_text(error: object) -> str:
     if isinstance(error, str):
         return error
     return stable(error).decode()
-
-
-def _unknown_tool(said: str) -> str | None:
-    for pattern in _UNKNOWN_TOOL:
-        if found := pattern.search(said, 0, _SEARCHED):
-            return shorten_id(found[1].lower())
-    return None
 
 
 def _action(args: object) -> str:
@@ -607,10 +579,8 @@ def plan_shape(args: Mapping[str, Any]) -> object:
 
 def _own_name(tool: str) -> str:
     """Return the name of a tool without its server; empty if it writes no list."""
-    return tool if tool in _LISTS else _strip_server(tool) if len(tool) <= _LONGEST_NAME else ""
-
-
-def _strip_server(tool: str) -> str:
+    if tool in _LISTS or len(tool) > _LONGEST_NAME:
+        return tool if tool in _LISTS else ""
     name = _BETWEEN.split(tool)[-1]
     if name in _LISTS:
         return name
@@ -661,25 +631,19 @@ def _of_set(given: object, args: Mapping[str, Any], texts: tuple[str, ...]) -> o
 
 def _of_operations(operations: list[Any]) -> object:
     """Reduce operations of oh-my-pi: a new list counts by its length in phases, others count in full."""
-    made = [_of_operation(operation) for operation in islice(operations, KEYS)]
-    return {"ops": made} if any(isinstance(one, _Init) for one in made) else None
-
-
-class _Init(dict[str, object]):
-    """The operation that puts a new list in place of the old one."""
-
-
-def _of_operation(operation: Any) -> object:
-    given = fields(operation)
-    if given.get("op") != "init":
-        return operation
-    phases = given.get("list")
-    sizes = (
-        [_size(fields(phase).get("items")) for phase in islice(cast("list[Any]", phases), KEYS)]
-        if (isinstance(phases, list))
-        else []
-    )
-    return _Init(op="init", phases=sizes, items=_size(given.get("items")))
+    made = list[Any]()
+    has_init = False
+    for operation in islice(operations, KEYS):
+        given = fields(operation)
+        if given.get("op") == "init":
+            has_init = True
+            phases = given.get("list")
+            phases = islice(cast("list[Any]", phases), KEYS) if isinstance(phases, list) else ()
+            sizes = [_size(fields(phase).get("items")) for phase in phases]
+            made.append({"op": "init", "phases": sizes, "items": _size(given.get("items"))})
+        else:
+            made.append(operation)
+    return {"ops": made} if has_init else None
 
 
 def _of_text(text: str) -> object:

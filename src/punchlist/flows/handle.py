@@ -11,14 +11,7 @@ from uuid import uuid4
 from msgspec import Struct
 
 from punchlist.core.events import Event
-from punchlist.core.flow import (
-    Flow,
-    FlowStatus,
-    FlowStep,
-    decide_wait,
-    is_wait_over,
-    owner_key,
-)
+from punchlist.core.flow import Flow, FlowStatus, FlowStep, decide_wait, is_wait_over, owner_key
 from punchlist.errors import FlowError, FlowRevisionMismatch, FlowUnknown
 from punchlist.flows.work import FlowWork, NewFlow, id_of, parse_status
 from punchlist.store import AgentRow, Store, Transaction
@@ -114,17 +107,11 @@ class Flows:
         found = [row.flow for row in self.board.store.read(what)]
         due = [flow.id for flow in found if is_wait_over(flow, now)]
         for start in range(0, len(due), _AT_ONCE):
-            self._settle(due[start : start + _AT_ONCE])
+            some = due[start : start + _AT_ONCE]
+            self._change(lambda work, some=some: [work.find(each) for each in some])
         if due:
             found = [row.flow for row in self.board.store.read(what)]
         return tuple(found)
-
-    def _settle(self, due: Sequence[str]) -> None:
-        def work(work: FlowWork) -> None:
-            for each in due:
-                work.find(each)
-
-        self._change(work)
 
     def list(self, *, limit: int = 1000) -> tuple[Flow, ...]:
         """Return the flows of the board, the newest first."""

@@ -252,6 +252,9 @@ class FlowWork:
         row = self.row(id)
         run = text_of("run_id", run_id, self.cleaner)
         known = self.flows.step(row, run)
+        session = None if known is None else known.child_session_key
+        if child_session_key is not None:
+            session = text_of("child_session_key", child_session_key, self.cleaner)
         step = FlowStep(
             id=str(uuid4()) if known is None else known.id,
             flow_id=row.flow.id,
@@ -261,18 +264,12 @@ class FlowWork:
             created_at=self.now if known is None else known.created_at,
             updated_at=self.now,
             runtime=parse_word("runtime", runtime, get_args(StepRuntime)) if known is None else known.runtime,
-            child_session_key=_session(child_session_key, known, self),
+            child_session_key=session,
             result=plain_json("result", result),
         )
         self.flows.save_step(row, step)
         self.tell(row, "step_observed", run_id=run, status=step.status, runtime=step.runtime)
         return step
-
-
-def _session(given: str | None, known: FlowStep | None, work: FlowWork) -> str | None:
-    if given is not None:
-        return text_of("child_session_key", given, work.cleaner)
-    return None if known is None else known.child_session_key
 
 
 def _patch(what: str, patch: tuple[Any] | None) -> tuple[Any] | None:

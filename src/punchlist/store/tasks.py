@@ -229,6 +229,7 @@ class TaskRows:
         return self._all(row.list, "children_of_task", {"task": row.number})
 
     def ended_before(self, where: TaskListRow, before: datetime, *, limit: int) -> Sequence[TaskRow]:
+        """Return tasks that ended before a time, have no children, and block no open task."""
         values = {"list": where.number, "before": records.microseconds(before), "limit": limit}
         return self._all(where, "ended_tasks_before", values)
 

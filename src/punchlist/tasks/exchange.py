@@ -8,7 +8,7 @@ is pending again.
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from graphlib import CycleError, TopologicalSorter
 from typing import Any, NamedTuple, cast
 
@@ -64,29 +64,20 @@ def parse_task(place: int, entry: Any) -> ForeignTask:
         raise _unreadable_task(place, "its `blocked_by` is no list of ids")
     task = Task(list="", id=told["id"], subject=told["subject"])
     for name, value in told.items():
-        task = _with(place, task, name, value)
-    _check_wait(place, task.wait)
+        try:
+            task = with_fields(task, {name: parse_status(value) if name == "status" else value})
+        except InvalidInput as error:
+            raise _unreadable_task(place, str(error).rstrip(".")) from error
+        except (TypeError, ValueError, KeyError, AttributeError) as error:
+            raise _unreadable_task(place, f"its `{_clean_name(name)}` is not what an export has there") from error
+    wait = task.wait
+    if wait is not None:  # the rules of a new task take these for granted
+        texts: list[Any] = [wait.topic, wait.correlation_id]
+        if not all(isinstance(text, str | None) for text in texts):
+            raise _unreadable_task(place, "the topic that it waits for is no text")
+        if wait.at is not None and wait.at.tzinfo is None:
+            raise _unreadable_task(place, "the time that it waits for has no time zone")
     return ForeignTask(task, list(dict.fromkeys(cast("list[str]", blockers))))
-
-
-def _with(place: int, task: Task, name: str, value: Any) -> Task:
-    try:
-        return with_fields(task, {name: parse_status(value) if name == "status" else value})
-    except InvalidInput as error:
-        raise _unreadable_task(place, str(error).rstrip(".")) from error
-    except (TypeError, ValueError, KeyError, AttributeError) as error:
-        raise _unreadable_task(place, f"its `{_clean_name(name)}` is not what an export has there") from error
-
-
-def _check_wait(place: int, wait: Wait | None) -> None:
-    """Check the parts of a wait that the rules of a new task take for granted."""
-    if wait is None:
-        return
-    texts: list[Any] = [wait.topic, wait.correlation_id]
-    if not all(isinstance(text, str | None) for text in texts):
-        raise _unreadable_task(place, "the topic that it waits for is no text")
-    if wait.at is not None and wait.at.tzinfo is None:
-        raise _unreadable_task(place, "the time that it waits for has no time zone")
 
 
 def check_references(found: Sequence[ForeignTask]) -> None:
@@ -205,11 +196,10 @@ def import_tasks(work: Work, found: Sequence[ForeignTask], *, key: str, in_order
     new: dict[str, str] = {}
     fresh = set[str]()
     for each in found:
-        before = work.tasks.call(work.where, f"import {key} {each.task.id}"[:200])
+        call_id = f"import {key} {each.task.id}"[:200]
+        before = work.tasks.call(work.where, call_id)
         with _name_task_in_errors(each.task):
-            task = work.create(
-                each.task.subject, call_id=f"import {key} {each.task.id}"[:200], **_new_fields(each.task)
-            )
+            task = work.create(each.task.subject, call_id=call_id, **_new_fields(each.task))
         new[each.task.id] = task.id
         if before is None:
             fresh.add(each.task.id)
@@ -252,18 +242,8 @@ def _name_task_in_errors(task: Task) -> Generator[None]:
 
 
 def _new_fields(task: Task) -> NewTask:
-    given: NewTask = {
-        "description": task.description,
-        "active_form": task.active_form,
-        "priority": task.priority,
-        "labels": task.labels,
-        "checklist": task.checklist,
-        "state": task.state,
-        "metadata": task.metadata,
-        "max_attempts": task.max_attempts,
-        "backoff": task.backoff,
-        "runs_after": task.runs_after,
-    }
+    names = "description active_form priority labels checklist state metadata max_attempts backoff runs_after"
+    given = cast("NewTask", {name: getattr(task, name) for name in names.split()})
     if task.owner is not None and (task.status is TaskStatus.PENDING or _is_held(task)):
         given["owner"] = task.owner
     return given
@@ -280,7 +260,11 @@ def _settle(work: Work, id: str, task: Task) -> None:
         case TaskStatus.IN_PROGRESS if _is_held(task):
             work.update(id, status="in_progress", fence=0)  # a new task has fence 0, with any owner
         case TaskStatus.WAITING:
-            _wait(work, id, task.wait or Wait(kind="manual"))
+            wait = task.wait or Wait(kind="manual")
+            if wait.kind != "timer":
+                work.wait(id, topic=wait.topic, correlation_id=wait.correlation_id)
+            elif wait.at is not None and wait.at > work.now:  # a timer that is over meanwhile leaves it pending
+                work.wait(id, until=min(wait.at, work.now + HORIZON))
         case TaskStatus.COMPLETED:
             if task.checklist:
                 work.update(id, checked=list(range(len(task.checklist))))
@@ -293,14 +277,6 @@ def _settle(work: Work, id: str, task: Task) -> None:
             work.cancel(id, task.failure)
         case TaskStatus.PENDING | TaskStatus.IN_PROGRESS:
             pass
-
-
-def _wait(work: Work, id: str, wait: Wait) -> None:
-    """Set a task waiting; a timer that is over meanwhile leaves it pending."""
-    if wait.kind != "timer":
-        work.wait(id, topic=wait.topic, correlation_id=wait.correlation_id)
-    elif wait.at is not None and wait.at > work.now:
-        work.wait(id, until=min(wait.at, work.now + HORIZON))
 
 
 # Changes that another program made: recorded as they were, whatever our rules say.
@@ -338,7 +314,9 @@ def record_change(work: Work, task: str, fields: Mapping[str, Any]) -> Task | No
         _record_status(work, work.row(task), parse_status(fields["status"]), keep_owner="owner" in fields)
     for name in _EDGES:
         for other in fields.get(name) or ():
-            _record_edge(work, task, name, other)
+            edge: dict[str, Any] = {name: [other]}
+            with suppress(CycleRefused, TaskUnknown, InvalidInput):
+                work.update(task, **edge)
     return work.row(task).task
 
 
@@ -349,14 +327,6 @@ def _record_words(work: Work, task: str, words: Mapping[str, Any]) -> None:
     except InvalidInput:
         for name, value in words.items() if len(words) > 1 else ():
             _record_words(work, task, {name: value})
-
-
-def _record_edge(work: Work, task: str, name: str, other: str) -> None:
-    edge: dict[str, Any] = {name: [other]}
-    try:
-        work.update(task, **edge)
-    except (CycleRefused, TaskUnknown, InvalidInput):
-        return
 
 
 def _record_status(work: Work, row: TaskRow, to: TaskStatus, *, keep_owner: bool = False) -> Task:

@@ -159,12 +159,6 @@ def list_name(name: str) -> str:
     return name_of("name of a list", name, longest=_LONGEST_LIST)
 
 
-def _priority(value: Any) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or not FIRST <= value <= LAST:
-        raise InvalidInput(problem=f"A priority is a number from {FIRST}, which comes first, to {LAST}.")
-    return value
-
-
 def _several(what: str, value: Any) -> list[Any]:
     if isinstance(value, str | bytes) or not isinstance(value, Iterable):
         raise InvalidInput(problem=f"The `{what}` of a task are a list.")
@@ -204,27 +198,13 @@ def _tick_lines(task: Task, wanted: Any, *, done: bool) -> tuple[ChecklistLine, 
     return tuple(checks)
 
 
-def _max_attempts(value: Any) -> int | None:
-    if value is not None and (not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= 10**6):
-        raise InvalidInput(problem="`max_attempts` is a number from 1 to a million, or None for no limit.")
-    return value
+def _is_number(value: Any, kinds: Any, least: int, most: int) -> bool:
+    return isinstance(value, kinds) and not isinstance(value, bool) and least <= value <= most
 
 
-def _backoff(value: Any) -> float:
-    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= 86_400:
-        raise InvalidInput(problem="`backoff` is a number of seconds, from 0 to a day.")
-    return float(value)
-
-
-def _not_before(value: Any) -> datetime | None:
-    if value is not None and (not isinstance(value, datetime) or value.tzinfo is None):
-        raise InvalidInput(problem="`not_before` is a time with a time zone, or None.")
-    return value
-
-
-def _runs_after(value: Any) -> RunsAfter:
-    if value not in get_args(RunsAfter):
-        raise InvalidInput(problem="`runs_after` is `completed` or `ended`.")
+def _accept(value: Any, is_valid: bool, problem: str) -> Any:
+    if not is_valid:
+        raise InvalidInput(problem=problem)
     return value
 
 
@@ -234,11 +214,27 @@ _PARSERS: Mapping[str, Callable[[Any, Cleaner], Any]] = {
     "active_form": lambda value, cleaner: None if value is None else text("active_form", value, cleaner) or None,
     "labels": _labels,
     "checklist": _checklist,
-    "priority": lambda value, _: _priority(value),
-    "max_attempts": lambda value, _: _max_attempts(value),
-    "backoff": lambda value, _: _backoff(value),
-    "not_before": lambda value, _: _not_before(value),
-    "runs_after": lambda value, _: _runs_after(value),
+    "priority": lambda value, _: _accept(
+        value,
+        _is_number(value, int, FIRST, LAST),
+        f"A priority is a number from {FIRST}, which comes first, to {LAST}.",
+    ),
+    "max_attempts": lambda value, _: _accept(
+        value,
+        value is None or _is_number(value, int, 1, 10**6),
+        "`max_attempts` is a number from 1 to a million, or None for no limit.",
+    ),
+    "backoff": lambda value, _: float(
+        _accept(value, _is_number(value, int | float, 0, 86_400), "`backoff` is a number of seconds, from 0 to a day.")
+    ),
+    "not_before": lambda value, _: _accept(
+        value,
+        value is None or (isinstance(value, datetime) and value.tzinfo is not None),
+        "`not_before` is a time with a time zone, or None.",
+    ),
+    "runs_after": lambda value, _: _accept(
+        value, value in get_args(RunsAfter), "`runs_after` is `completed` or `ended`."
+    ),
 }
 
 

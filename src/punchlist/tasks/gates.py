@@ -195,14 +195,10 @@ def _run_command(command: str | Sequence[str], given: bytes, seconds: float) -> 
     finally:
         over.set()
         if not has_ended:
-            _kill_group(child)
-
-
-def _kill_group(child: subprocess.Popen[bytes]) -> None:
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(child.pid, signal.SIGKILL)
-    with suppress(subprocess.TimeoutExpired):
-        child.wait(1)
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(child.pid, signal.SIGKILL)
+            with suppress(subprocess.TimeoutExpired):
+                child.wait(1)
 
 
 def _feed(pipe: IO[bytes], given: bytes) -> None:

@@ -16,14 +16,7 @@ from punchlist.errors import GateRefused, StoreBusy, TaskError, TaskRevisionConf
 from punchlist.store import AgentRow, Store, Transaction
 from punchlist.store.task_rows import TaskListRow, TaskRow
 from punchlist.tasks.claims import Late
-from punchlist.tasks.fields import (
-    NewTask,
-    TaskChanges,
-    describe_completion,
-    describe_new_task,
-    list_name,
-    parse_status,
-)
+from punchlist.tasks.fields import NewTask, TaskChanges, describe_completion, describe_new_task, list_name, parse_status
 from punchlist.tasks.gates import MOST_ASKED, Gate, ask_gates
 from punchlist.tasks.queries import TaskGraph, number_of, with_list_progress
 from punchlist.tasks.todo_links import (
@@ -402,7 +395,7 @@ class Tasks:
         """Delete tasks that ended before a time and block no open task; return how many. Their history stays."""
 
         def some(work: Work) -> int:
-            rows = work.ended_before(before)
+            rows = work.tasks.ended_before(work.where, before, limit=100)
             for row in rows:
                 work.delete(row.task.id)
             return len(rows)

@@ -61,16 +61,14 @@ def _worked_list(tx: Transaction, row: TaskRow, worked: Worked) -> tuple[AgentRo
     """Return the agent that works the list, and its progress; None if the agent no longer follows that plan."""
     session, name = tx.tasks.worked_by(row) or (worked.session, worked.agent)
     agent = tx.agent(session, name)
-    progress = None if agent is None else _progress(tx, agent, worked.plan_id)
-    return None if agent is None or progress is None else (agent, progress)
-
-
-def _progress(tx: Transaction, agent: AgentRow, plan_id: str) -> Progress | None:
+    if agent is None:
+        return None
     todos = agent.state.todos
-    wiped = tx.history.count_wiped(agent, plan_id)
+    is_same_plan = todos.plan_id == worked.plan_id
+    wiped = tx.history.count_wiped(agent, worked.plan_id)
     if wiped is None:
-        return todos.progress if todos.plan_id == plan_id and todos.items else None
+        return (agent, todos.progress) if is_same_plan and todos.items else None
     count, revision = wiped  # items that the dialect cleared off the list are done
-    left = todos if todos.plan_id == plan_id else tx.history.at(agent.number, revision)
+    left = todos if is_same_plan else tx.history.at(agent.number, revision)
     done, total, _ = (left or TodoList()).progress
-    return share(done + count, total + count)
+    return agent, share(done + count, total + count)

@@ -381,10 +381,6 @@ class Work:
         self.tell(row, Draft("task.deleted", told))
         return row.task
 
-    def ended_before(self, before: datetime, *, limit: int = 100) -> Sequence[TaskRow]:
-        """Return tasks that ended before a time, have no children, and block no open task."""
-        return self.tasks.ended_before(self.where, before, limit=limit)
-
     # Claiming and releasing.
 
     def claim(
@@ -414,20 +410,16 @@ class Work:
             if id is None:
                 rows = self._claim_next(owner, limit, label, length, patterns)
             else:
-                rows = [self._claim_one(self.row(id), owner, label, length, patterns)]
+                row = self.row(id)
+                if label is not None and label not in row.task.labels:
+                    raise TaskNotReady(id=row.task.id, problem=f"it is not labelled `{label[:80]}`")
+                if rules.is_held(row.task) and row.task.owner is None:
+                    raise rules.taken_error(row.task, self.ownership.holder(row))
+                rows = [self.write(row, rules.claim(row.task, owner, self.now, length, patterns), "task.claimed")]
             self.ownership.claimed.update(row.number for row in rows)
             return tuple(row.task for row in rows)
 
         return self.once(call_id, asked, run)
-
-    def _claim_one(
-        self, row: TaskRow, owner: str, label: str | None, lease: timedelta, patterns: tuple[str, ...]
-    ) -> TaskRow:
-        if label is not None and label not in row.task.labels:
-            raise TaskNotReady(id=row.task.id, problem=f"it is not labelled `{label[:80]}`")
-        if rules.is_held(row.task) and row.task.owner is None:
-            raise rules.taken_error(row.task, self.ownership.holder(row))
-        return self.write(row, rules.claim(row.task, owner, self.now, lease, patterns), "task.claimed")
 
     def _claim_next(
         self, owner: str, limit: int, label: str | None, lease: timedelta, patterns: tuple[str, ...]
@@ -436,18 +428,14 @@ class Work:
         rows = self.tasks.claim(
             self.where, owner, agent=number, now=self.now, lease=lease, limit=limit, label=label, reserve=patterns
         )
-        if not rows:
-            self._shorten_leases()
         for row in rows:
             self.tell(row, Draft("task.claimed", {**_task_fields(row.task), "set": _claim_fields(row.task)}))
-        return rows
-
-    def _shorten_leases(self) -> None:
-        """Renew leases that end later than any can: a clock that is ahead gave them."""
+        # Leases that end later than any can were given by a clock that is ahead.
         most = self.now + timedelta(seconds=LONGEST_LEASE)
-        for row in self.tasks.leases_beyond(self.where, most):
+        for row in self.tasks.leases_beyond(self.where, most) if not rows else ():
             until = self.now + timedelta(seconds=row.task.lease or LEASE)
             self.tasks.save_lease(row, replace(row.task, lease_until=until))
+        return rows
 
     def heartbeat(self, id: str, *, fence: int, lease: float | None = None) -> Task:
         """Renew the lease. The returned task says if it is to be cancelled."""
