@@ -8,26 +8,8 @@ from typing import NamedTuple, assert_never
 
 from msgspec.structs import replace
 
-from punchlist.core.commands import (
-    Append,
-    Block,
-    Cleaner,
-    Command,
-    Done,
-    Edit,
-    Entry,
-    Fail,
-    Init,
-    Limits,
-    Merge,
-    Note,
-    Operation,
-    Policy,
-    Problem,
-    Replace,
-    Reword,
-    Target,
-)
+from punchlist.core import commands as do
+from punchlist.core.commands import Cleaner, Command, Entry, Limits, Merge, Policy, Problem, Replace
 from punchlist.core.edit import Editing
 from punchlist.core.events import Draft, diff, draft_header
 from punchlist.core.identity import item_names
@@ -63,7 +45,7 @@ def apply(
             editing = Editing(state.todos, policy, now, by, cleaner)
             _merge_by_id(editing, command)
             return _close(state, editing, policy, now, own, kind="list.merged", shown=state.shown)
-        case Edit():
+        case do.Edit():
             return _edit(state, command, policy, now, by, own, cleaner)
         case _:
             assert_never(command)
@@ -103,7 +85,7 @@ def _start_first(merged: Merged, command: Replace, now: datetime) -> TodoList:
 
 
 def _edit(
-    state: ListState, command: Edit, policy: Policy, now: datetime, by: str, own: bool, cleaner: Cleaner
+    state: ListState, command: do.Edit, policy: Policy, now: datetime, by: str, own: bool, cleaner: Cleaner
 ) -> Applied:
     todos, shown = state.todos, state.shown
     if command.first is not None:
@@ -134,7 +116,7 @@ def _merge_by_id(editing: Editing, command: Merge) -> None:
                 continue
             content = patch.content or command.placeholder or patch.alias
             status = patch.status or Status.PENDING
-            editing.apply(Append((Entry(content, status, alias=patch.alias, parent=patch.parent),)))
+            editing.apply(do.Append((Entry(content, status, alias=patch.alias, parent=patch.parent),)))
             at_the_end = editing.items[-1].aliases.get(dialect) == alias
             if at_the_end:
                 places[alias] = len(editing.items) - 1
@@ -278,8 +260,10 @@ def items_known_to_agent(state: ListState, todos: TodoList) -> tuple[TodoItem, .
 
 def check_limits(command: Command, limits: Limits) -> Problem | None:
     """Return the first limit that the input breaks: the count, then each item, blank before long, then other texts."""
-    if isinstance(command, Edit) and len(command.operations) > 4 * limits.items + 100:
-        return _too_many_operations(len(command.operations), 4 * limits.items + 100)
+    if isinstance(command, do.Edit) and len(command.operations) > (most := 4 * limits.items + 100):
+        count = len(command.operations)
+        text = f"{count} operations are too many for one call; at most {most} fit."
+        return Problem("too_many_operations", text, fatal=True, data={"count": count, "max": most})
     count = _count(command)
     if count > limits.items:
         return too_many_items(count, limits)
@@ -293,10 +277,6 @@ def check_limits(command: Command, limits: Limits) -> Problem | None:
             problem = _too_long(text, name, index, limits)
             if problem is not None:
                 return problem
-    return _other_too_long(command, limits)
-
-
-def _other_too_long(command: Command, limits: Limits) -> Problem | None:
     for name, text in _others_of(command):
         if text is not None and len(text) > limits.other:
             said = f"A `{name}` has {len(text)} characters; at most {limits.other} fit. Shorten it."
@@ -312,13 +292,13 @@ def _count(command: Command) -> int:
             return len(entries)
         case Merge(patches, placeholder):
             return 0 if placeholder else len(patches)  # with a placeholder, what is too much is left out one by one
-        case Edit(operations):
+        case do.Edit(operations):
             return (0 if command.first is None else len(command.first.entries)) + sum(
                 len(operation.entries)
-                if isinstance(operation, Append)
+                if isinstance(operation, do.Append)
                 else sum(len(group.entries) for group in operation.groups)
                 for operation in operations
-                if isinstance(operation, Append | Init)
+                if isinstance(operation, do.Append | do.Init)
             )
         case _:
             assert_never(command)
@@ -327,11 +307,6 @@ def _count(command: Command) -> int:
 def too_many_items(count: int, limits: Limits) -> Problem:
     text = f"{count} items are too many; at most {limits.items} fit. Put small steps together."
     return Problem("too_many_items", text, fatal=True, data={"count": count, "max": limits.items})
-
-
-def _too_many_operations(count: int, most: int) -> Problem:
-    text = f"{count} operations are too many for one call; at most {most} fit."
-    return Problem("too_many_operations", text, fatal=True, data={"count": count, "max": most})
 
 
 def _too_long(text: str, name: str, index: int, limits: Limits) -> Problem | None:
@@ -354,19 +329,19 @@ def _texts_of(command: Command) -> Iterator[tuple[str, str | None]]:
         case Merge(patches):
             for patch in patches:
                 yield patch.content or "-", None
-        case Edit(operations):
+        case do.Edit(operations):
             if command.first is not None:
                 yield from _texts(command.first.entries)
             for operation in operations:
                 match operation:
-                    case Init(groups):
+                    case do.Init(groups):
                         for group in groups:
                             yield from _texts(group.entries)
-                    case Append(entries):
+                    case do.Append(entries):
                         yield from _texts(entries)
-                    case Reword(_, content, form):
+                    case do.Reword(_, content, form):
                         yield content, form
-                    case Note(_, text) | Block(_, text) | Fail(_, text):
+                    case do.Note(_, text) | do.Block(_, text) | do.Fail(_, text):
                         yield text or "-", None
                     case _:
                         pass
@@ -391,7 +366,7 @@ def _others_of(command: Command) -> Iterator[Named]:
             for patch in patches:
                 yield "id", patch.alias
                 yield "parent", patch.parent
-        case Edit(operations, explanation):
+        case do.Edit(operations, explanation):
             yield "explanation", explanation
             if command.first is not None:
                 yield from _others_of(command.first)
@@ -401,24 +376,24 @@ def _others_of(command: Command) -> Iterator[Named]:
             assert_never(command)
 
 
-def _others_of_one(operation: Operation) -> Iterator[Named]:
-    target: Target | None = getattr(operation, "target", None)
+def _others_of_one(operation: do.Operation) -> Iterator[Named]:
+    target: do.Target | None = getattr(operation, "target", None)
     if target is not None:
         yield "item", target.item
         yield "phase", target.phase
     match operation:
-        case Init(groups):
+        case do.Init(groups):
             for group in groups:
                 yield "phase", group.phase
                 yield from _others(group.entries)
-        case Append(entries, phase):
+        case do.Append(entries, phase):
             yield "phase", phase
             yield from _others(entries)
-        case Done(_, evidence):
+        case do.Done(_, evidence):
             for proof in evidence:
                 yield "evidence", proof.text
                 yield "kind", proof.kind
-        case Block(_, _, on):
+        case do.Block(_, _, on):
             yield "on", on
         case _:
             pass

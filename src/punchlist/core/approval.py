@@ -140,7 +140,12 @@ def propose(
     without a word.
     """
     sent = repair(text)
-    cleaned = _check_text(sent, blank=blank)
+    size = len(sent.encode())
+    if size > LARGEST:
+        raise PlanRefused(problem=f"The plan takes {size} bytes, and at most {LARGEST} are allowed; make it shorter.")
+    cleaned = clean(sent).text
+    if not blank and not cleaned.strip():
+        raise PlanRefused(problem="The plan is empty; say what is to be done.")
     if current is not None and current.waits(now) and current.text == cleaned and item in (None, current.item):
         return PlanChange(current)
     drafted = current is not None and current.state is PlanState.DRAFTING and item is not None and current.item == item
@@ -155,22 +160,11 @@ def propose(
         entered_at=entered_at,
         proposed_at=now,
         expires_at=None if lasts is None else now + lasts,
-        sent_bytes=len(sent.encode()),
+        sent_bytes=size,
         sent_chars=len(sent),
     )
     decision = PlanChange(plan, (plan,), (_draft("proposed", plan, item=item, text=cleaned),))
     return decision if drafted else _supersede(current, decision, by, now)
-
-
-def _check_text(text: str, *, blank: bool) -> str:
-    """Return the cleaned text; refuse one that is too large or empty."""
-    size = len(text.encode())
-    if size > LARGEST:
-        raise PlanRefused(problem=f"The plan takes {size} bytes, and at most {LARGEST} are allowed; make it shorter.")
-    cleaned = clean(text).text
-    if not blank and not cleaned.strip():
-        raise PlanRefused(problem="The plan is empty; say what is to be done.")
-    return cleaned
 
 
 def approve(current: Plan | None, *, by: str, now: datetime, revision: int | None = None) -> PlanChange:

@@ -37,19 +37,6 @@ def _shorten(text: str) -> str:
     return for_prompt(cut(text, 80))
 
 
-def _restart(item: TodoItem, before: TodoItem) -> TodoItem:
-    """Return an item that a fresh list repeats: started again, with unmentioned fields as they were."""
-    return replace(
-        item,
-        active_form=item.active_form or before.active_form,
-        priority=item.priority or before.priority,
-        parent=item.parent or before.parent,
-        aliases={**before.aliases, **item.aliases},
-        created_at=before.created_at,
-        created_by=before.created_by,
-    )
-
-
 def make_item(
     entry: Entry, text: str, *, item_id: str, dialect: str, now: datetime, by: str, cleaner: Cleaner
 ) -> TodoItem:
@@ -241,8 +228,16 @@ class Editing:
             for entry in group.entries:
                 text, before = next(known)
                 item = self._new(entry, text, before.id if before is not None else None)
-                if before is not None:
-                    item = _restart(item, before)
+                if before is not None:  # started again, with unmentioned fields as they were
+                    item = replace(
+                        item,
+                        active_form=item.active_form or before.active_form,
+                        priority=item.priority or before.priority,
+                        parent=item.parent or before.parent,
+                        aliases={**before.aliases, **item.aliases},
+                        created_at=before.created_at,
+                        created_by=before.created_by,
+                    )
                     old.pop(before.id, None)
                 self.items.append(put_in_phase(item, phase))
         self.omitted.extend(item for item in old.values() if item.is_open)
@@ -315,15 +310,13 @@ class Editing:
             busy = self.items[others[0]].id
             self.refuse("several_in_progress", f"Item `{busy}` is in progress; finish it first.", item=busy)
             return
-        if not beside:
-            for place in others:
-                self._pause(place)
+        for place in others if not beside else ():
+            item = self.items[place]
+            self.items[place] = set_status(item, Status.PENDING, self.now)
+            self.say(
+                "demoted", f"Item {item.id} went back to pending: one item is in progress at a time.", item=item.id
+            )
         self.items[places[0]] = set_status(self.items[places[0]], Status.IN_PROGRESS, self.now)
-
-    def _pause(self, place: int) -> None:
-        item = self.items[place]
-        self.items[place] = set_status(item, Status.PENDING, self.now)
-        self.say("demoted", f"Item {item.id} went back to pending: one item is in progress at a time.", item=item.id)
 
     def _end(
         self,

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final, Generic, NamedTuple, TypeVar, cast
@@ -170,19 +170,17 @@ def diff(before: TodoList, after: TodoList) -> list[Draft]:
             kept.append((known, item))
     drafts.extend(_draft_departures(before, after, old))  # first, so that an arrival's index is its place
     drafts.extend(arrivals)
-    drafts.extend(draft_changes(kept))
-    kept_ids = [item.id for item, _ in kept]
-    if _kept_order(before, kept_ids) != kept_ids:
+    for known, item in kept:
+        if known is not item and (fields := _ITEMS.diff(known, item)):
+            kind = "item.changed"
+            if known.status is not item.status:
+                kind = _ARRIVALS.get(item.status) or _RETURNS.get(known.status, "item.reopened")
+            drafts.append(Draft(kind, {"id": item.id, "content": item.content, "set": fields}))
+    kept_places = {item.id: place for place, (item, _) in enumerate(kept)}
+    places = [kept_places[item.id] for item in before.items if item.id in kept_places]
+    if places != sorted(places):
         drafts.append(Draft("list.ordered", {"ids": [item.id for item in after.items]}))
     return drafts
-
-
-def draft_changes(pairs: Iterable[tuple[TodoItem, TodoItem]]) -> Iterator[Draft]:
-    """Yield an event for each item that changed."""
-    for old, new in pairs:
-        if old is not new and (fields := _ITEMS.diff(old, new)):
-            kind = transition_kind(old.status, new.status)
-            yield Draft(kind, {"id": new.id, "content": new.content, "set": fields})
 
 
 def _draft_arrival(before: TodoList, item: TodoItem, index: int) -> Draft:
@@ -205,17 +203,9 @@ def _draft_departures(before: TodoList, after: TodoList, gone: dict[str, TodoIte
         if gone.get(item.id) != item:
             data["item"] = encode_item(item)
         yield Draft("item.omitted", data)
-    for item in gone.values():
+    for item in (*gone.values(), *(item for item in before.omitted if item.id not in present)):
         if item.id not in now_omitted:
             yield Draft("item.removed", {"id": item.id, "content": item.content})
-    for item in before.omitted:
-        if item.id not in now_omitted and item.id not in present:
-            yield Draft("item.removed", {"id": item.id, "content": item.content})
-
-
-def _kept_order(before: TodoList, kept_ids: list[str]) -> list[str]:
-    kept = set(kept_ids)
-    return [item.id for item in before.items if item.id in kept]
 
 
 _ARRIVALS: Mapping[Status, str] = {
@@ -226,13 +216,6 @@ _ARRIVALS: Mapping[Status, str] = {
     Status.CANCELLED: "item.cancelled",
 }
 _RETURNS: Mapping[Status, str] = {Status.IN_PROGRESS: "item.paused", Status.BLOCKED: "item.unblocked"}
-
-
-def transition_kind(before: Status, after: Status) -> str:
-    """Return the kind of event for a change of status."""
-    if before is after:
-        return "item.changed"
-    return _ARRIVALS.get(after) or _RETURNS.get(before, "item.reopened")
 
 
 def draft_header(kind: str, before: TodoList, after: TodoList, **extra: Any) -> Draft:

@@ -38,17 +38,14 @@ def _parts(pattern: str) -> list[str]:
     """
     parts: list[str] = []
     for part in _split(pattern.replace("\\", "/")):
-        if (part == ".." and parts and _is_deep(parts[-1])) or (part != ".." and ".." in part and _WILD.search(part)):
+        is_after_deep = bool(parts) and (parts[-1] == _ANYTHING or "/" in parts[-1])
+        if (part == ".." and is_after_deep) or (part != ".." and ".." in part and _WILD.search(part)):
             parts = [_ANYTHING]
         elif part == ".." and parts and parts[-1] != "..":
             parts.pop()
         elif part and part != ".":
             parts.append(part)
     return parts
-
-
-def _is_deep(part: str) -> bool:
-    return part == _ANYTHING or "/" in part
 
 
 def _split(pattern: str) -> Iterator[str]:

@@ -127,7 +127,9 @@ class _Matching:
                 union = len(mine | theirs)
                 score = len(mine & theirs) / union if union else 0.0
                 if score >= NEAR:
-                    pairs.append((-score, abs(index - place), _age(self.items[place]), place, index))
+                    item_id = self.items[place].id
+                    age = int(item_id) if item_id.isdecimal() else 0  # ids count upwards: a smaller number is older
+                    pairs.append((-score, abs(index - place), age, place, index))
         for _, _, _, place, index in sorted(pairs):
             if self.found[index] is None and place in self.free:
                 self.give(index, place)
@@ -139,11 +141,6 @@ def item_names(items: Sequence[TodoItem], dialect: str) -> list[str]:
         return [item.id for item in items]
     taken = {item.aliases[dialect] for item in items if dialect in item.aliases}
     return [item.aliases.get(dialect, f"p{item.id}" if item.id in taken else item.id) for item in items]
-
-
-def _age(item: TodoItem) -> int:
-    """Return the age of an item: ids count upwards within a plan, so a smaller number is older."""
-    return int(item.id) if item.id.isdecimal() else 0
 
 
 def _nearest(places: list[int], index: int) -> int:

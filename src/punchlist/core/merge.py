@@ -15,7 +15,17 @@ from msgspec.structs import replace
 from punchlist.core.commands import Cleaner, Entry, Policy, Replace
 from punchlist.core.edit import make_item
 from punchlist.core.identity import match, match_key
-from punchlist.core.todo import ENDED, Status, TodoItem, TodoList, assign_phases, put_in_phase, renew_phases, set_status
+from punchlist.core.todo import (
+    ENDED,
+    Phase,
+    Status,
+    TodoItem,
+    TodoList,
+    assign_phases,
+    put_in_phase,
+    renew_phases,
+    set_status,
+)
 
 
 class Merged(Struct, frozen=True):
@@ -40,32 +50,28 @@ def merge(
     return _Merge(todos, shown, command, policy, now, by, cleaner).run()
 
 
-class _Merge:
+class _Merge(Struct):
     """One merge. Base is what the author knew, current what is there, foreign what the author does not speak of."""
 
-    def __init__(
-        self,
-        todos: TodoList,
-        shown: tuple[TodoItem, ...] | None,
-        command: Replace,
-        policy: Policy,
-        now: datetime,
-        by: str,
-        cleaner: Cleaner,
-    ) -> None:
-        self.todos = todos
-        self.shown = shown
-        self.command = command
-        self.entries = command.entries
-        self.policy = policy
-        self.now = now
-        self.by = by
-        self.cleaner = cleaner
-        self.texts = [cleaner.text(entry.content) for entry in command.entries]
-        self.current = {item.id: item for item in todos.items}
-        self.next_id = todos.next_id
-        names = command.phases
-        self.phases = None if names is None else renew_phases(todos.phases, [cleaner.text(name) for name in names])
+    todos: TodoList
+    shown: tuple[TodoItem, ...] | None
+    command: Replace
+    policy: Policy
+    now: datetime
+    by: str
+    cleaner: Cleaner
+    texts: list[str] = []
+    current: dict[str, TodoItem] = {}
+    next_id: int = 1
+    phases: list[Phase] | None = None
+
+    def __post_init__(self) -> None:
+        clean = self.cleaner.text
+        self.texts = [clean(entry.content) for entry in self.command.entries]
+        self.current = {item.id: item for item in self.todos.items}
+        self.next_id = self.todos.next_id
+        names = self.command.phases
+        self.phases = None if names is None else renew_phases(self.todos.phases, [clean(name) for name in names])
 
     def run(self) -> Merged:
         base = self._visible_items(self.todos.items if self.shown is None else self.shown)
@@ -73,15 +79,19 @@ class _Merge:
         if self.shown is not None:
             known = {item.id for item in self.shown}
             candidates = [*base, *(item for item in self._visible_items(self.todos.items) if item.id not in known)]
-        found = match(self.entries, self.texts, candidates, self.policy.dialect)
+        found = match(self.command.entries, self.texts, candidates, self.policy.dialect)
         self._match_new_words(found, base)
-        if self._begins_a_plan(found):
-            return self._begin_plan()
+        if self.command.entries and self.todos.is_finished:
+            # A new plan repeats none of the finished texts. A text that is merely near does not count, nor an id that
+            # a dialect numbers from 1 each time.
+            pairs = zip(self.texts, found, strict=True)
+            if not any(known is not None and match_key(text) == match_key(known.content) for text, known in pairs):
+                return self._begin_plan()
         revived = self._find_revived(found)
         written: list[TodoItem] = []
         as_written: list[TodoItem] = []
         seen = {item.id for item in base}
-        for index, given in enumerate(self.entries):
+        for index, given in enumerate(self.command.entries):
             known = found[index] or revived.get(index)
             # Pending says nothing about an item that the author was never shown.
             unseen = known is not None and known.id not in seen and given.status is Status.PENDING
@@ -132,23 +142,13 @@ class _Merge:
             return items
         return [item for item in items if item.status not in hidden]
 
-    def _begins_a_plan(self, found: list[TodoItem | None]) -> bool:
-        """True if this list begins a new plan: the old one is empty or finished, and none of its texts is repeated.
-
-        A text that is merely near does not count, nor an id that a dialect numbers from 1 each time.
-        """
-        if not self.entries or not self.todos.is_finished:
-            return False
-        pairs = zip(self.texts, found, strict=True)
-        return not any(known is not None and match_key(text) == match_key(known.content) for text, known in pairs)
-
     def _begin_plan(self) -> Merged:
         if not self.todos.omitted:
             self.next_id = 1
-        revived = self._find_revived([None] * len(self.entries)) if not self.todos.items else {}
+        revived = self._find_revived([None] * len(self.command.entries)) if not self.todos.items else {}
         items = tuple(
             self._update(known, known, entry, text) if (known := revived.get(index)) else self._make_item(entry, text)
-            for index, (entry, text) in enumerate(zip(self.entries, self.texts, strict=True))
+            for index, (entry, text) in enumerate(zip(self.command.entries, self.texts, strict=True))
         )
         back = {item.id for item in revived.values()}
         fresh = TodoList(
@@ -208,7 +208,9 @@ class _Merge:
     def _update(self, current: TodoItem, known: TodoItem, entry: Entry, text: str) -> TodoItem:
         """Return the current item with the values of the entry that differ from what was shown."""
         changes: dict[str, Any] = {}
-        if text not in (known.content, current.content) and not self._is_same_line(text, known.content):
+        # A dialect of single lines shows the known text with each run of whitespace as one space.
+        is_same_line = self.policy.one_line and text.split() == known.content.split()
+        if text not in (known.content, current.content) and not is_same_line:
             changes["content"] = text
         form = entry.active_form
         # What was shown for want of an active form was the content; once that changes, it has to be kept.
@@ -239,10 +241,6 @@ class _Merge:
         if self.phases is not None or (entry.phase and self.cleaner.text(entry.phase) != known.phase):
             item = self._place(item, entry)
         return item
-
-    def _is_same_line(self, text: str, known: str) -> bool:
-        """True if the text is what a dialect of single lines shows for the known one."""
-        return self.policy.one_line and text.split() == known.split()
 
     def _update_from_entry(self, item: TodoItem, entry: Entry, text: str) -> TodoItem:
         """Return the item as the author now believes it to be."""

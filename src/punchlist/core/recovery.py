@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from punchlist.core.apply import Applied, apply
 from punchlist.core.commands import Policy, Replace
 from punchlist.core.events import Draft, diff, draft_header
-from punchlist.core.todo import ListState, TodoItem, TodoList
+from punchlist.core.todo import ListState, TodoList
 
 
 def recover(
@@ -39,13 +39,11 @@ def recover(
         *events, last = applied.events
         return applied._replace(events=(*events, Draft("list.restored", {**last.data, **origin})))
     known = {item.id: item for item in before.items}
-    items = (item if known.get(item.id) == item else _without_end(item) for item in todos.items)
+    items = (
+        item if item.is_open or known.get(item.id) == item else replace(item, finished_at=None) for item in todos.items
+    )
     todos = replace(todos, items=tuple(items))
     return Applied(ListState(todos, applied.state.shown), _draft_events(before, todos, origin), applied.problems)
-
-
-def _without_end(item: TodoItem) -> TodoItem:
-    return item if item.is_open else replace(item, finished_at=None)
 
 
 def adopt(state: ListState, other: ListState, *, source: str, written_at: datetime | None = None) -> Applied:

@@ -242,15 +242,11 @@ class TaskResult(NamedTuple):
 # Tasks as JSON values and back: what an event carries.
 
 
-def _encode_wait(wait: Wait | None) -> dict[str, Any] | None:
-    return None if wait is None else {name: value for name, value in to_plain(wait).items() if value}
-
-
 _TASKS = FieldCodec(
     Task(list="", id="", subject=""),
     # What follows from the neighbours, and the running lease, are no part of an event.
     without=("list", "id", "blocks", "blocked_by", "held_by", "open_blockers", "lease_until", "progress"),
-    encoders={"wait": _encode_wait},
+    encoders={"wait": lambda wait: wait and {name: value for name, value in to_plain(wait).items() if value}},
 )
 
 

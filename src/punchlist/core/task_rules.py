@@ -55,9 +55,11 @@ def move(task: Task, to: TaskStatus, now: datetime, **more: Any) -> Task:
         raise TransitionRefused(id=task.id, status=task.status, to=to, next=then)
     if to in {_I, _C}:
         check_unblocked(task)
-    if to is _C:
-        _check_list(task)
-    at = _not_earlier(task.started_at or task.created_at, now)
+    missing = [for_prompt(cut(check.text, 80)) for check in task.checklist if not check.done] if to is _C else []
+    if missing:
+        more_lines = f"; and {len(missing) - _MOST_NAMED} more" if len(missing) > _MOST_NAMED else ""
+        raise ChecklistOpen(id=task.id, open="; ".join(missing[:_MOST_NAMED]) + more_lines)
+    at = max(now, task.started_at or task.created_at or now)  # a clock may be set back
     ended = to in ENDED
     changes: dict[str, Any] = {
         "status": to,
@@ -75,24 +77,12 @@ def move(task: Task, to: TaskStatus, now: datetime, **more: Any) -> Task:
     return replace(task, **{**changes, **more})
 
 
-def _not_earlier(earlier: datetime | None, now: datetime) -> datetime:
-    """Return the time, not earlier than the beginning: a clock may be set back."""
-    return now if earlier is None or earlier <= now else earlier
-
-
 def check_unblocked(task: Task) -> None:
     if task.open_blockers:
         named = [f"{each.id} ({each.status})" for each in task.held_by[:_MOST_NAMED]]
         more = task.open_blockers - len(named)
         said = ", ".join(named) + (f" and {more} more" if more > 0 else "")
         raise TaskBlocked(id=task.id, blockers=said, blocked_by=[each.id for each in task.held_by])
-
-
-def _check_list(task: Task) -> None:
-    missing = [for_prompt(cut(check.text, 80)) for check in task.checklist if not check.done]
-    if missing:
-        more = f"; and {len(missing) - _MOST_NAMED} more" if len(missing) > _MOST_NAMED else ""
-        raise ChecklistOpen(id=task.id, open="; ".join(missing[:_MOST_NAMED]) + more)
 
 
 def check_fence(task: Task, fence: int | None) -> None:

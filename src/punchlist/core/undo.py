@@ -31,7 +31,8 @@ def undo(current: TodoList, before: TodoList, after: TodoList) -> TodoList | str
     if _is_reordered(before, after) and _is_reordered(after, current):
         return "the order of the items"
     items = _restore_items(current, before, after, set(touched))
-    if before.phases != after.phases and _has_unknown_phase(items, before):
+    known_phases = {None, *(phase.id for phase in before.phases)}
+    if before.phases != after.phases and not {item.phase_id for item in items} <= known_phases:
         return "the phases"
     return replace(
         current,
@@ -65,11 +66,6 @@ def _is_reordered(before: TodoList, after: TodoList) -> bool:
     now = [item.id for item in after.items]
     common = set(was) & set(now)
     return [item_id for item_id in was if item_id in common] != [item_id for item_id in now if item_id in common]
-
-
-def _has_unknown_phase(items: tuple[TodoItem, ...], todos: TodoList) -> bool:
-    """True if an item is in a phase that the list does not have."""
-    return not {item.phase_id for item in items} <= {None, *(phase.id for phase in todos.phases)}
 
 
 def _restore_items(current: TodoList, before: TodoList, after: TodoList, touched: set[str]) -> tuple[TodoItem, ...]:

@@ -8,24 +8,10 @@ from typing import assert_never
 from uuid import uuid4
 
 from punchlist.config import timer_horizon
+from punchlist.core import flow as asked
 from punchlist.core.commands import Repeat
 from punchlist.core.events import Draft
-from punchlist.core.flow import (
-    AdvanceFlow,
-    CancelFlow,
-    FailFlow,
-    FinishFlow,
-    Flow,
-    FlowCommand,
-    FlowResult,
-    ListFlows,
-    OnFlow,
-    ShowFlow,
-    StartFlow,
-    WaitFlow,
-    check_condition,
-    owner_key,
-)
+from punchlist.core.flow import Flow, FlowCommand, FlowResult, OnFlow, check_condition, owner_key
 from punchlist.dialects.base import Reply
 from punchlist.errors import FlowError, FlowForeign, FlowRevisionMismatch, InvalidInput
 from punchlist.flows.work import FlowWork
@@ -69,7 +55,7 @@ class FlowModelCall:
     def _run(self, work: FlowWork) -> FlowResult:
         command = self._command
         match command:
-            case StartFlow():
+            case asked.StartFlow():
                 flow = work.create_managed(
                     command.controller_id,
                     command.goal,
@@ -78,7 +64,7 @@ class FlowModelCall:
                     id=self._id,
                 )
                 return FlowResult(command, work.start_running(flow.id))
-            case ListFlows():
+            case asked.ListFlows():
                 rows = [work.settle(row) for row in work.flows.of_owner(self._owner)]
                 return FlowResult(command, flows=tuple(row.flow for row in rows))
             case _:
@@ -93,19 +79,19 @@ class FlowModelCall:
 
     def _on(self, work: FlowWork, command: OnFlow, flow: Flow) -> Flow:
         match command:
-            case ShowFlow():
+            case asked.ShowFlow():
                 return flow
-            case AdvanceFlow():
+            case asked.AdvanceFlow():
                 return work.update_state(flow.id, command.patch, next_step=command.current_step)
-            case WaitFlow():
+            case asked.WaitFlow():
                 if command.condition is not None:
                     check_condition(command.condition, work.now, timer_horizon())
                 return work.set_waiting(flow.id, command.condition)
-            case FinishFlow():
+            case asked.FinishFlow():
                 return work.finish(flow.id, command.final_state)
-            case FailFlow():
+            case asked.FailFlow():
                 return work.fail(flow.id, command.reason)
-            case CancelFlow():
+            case asked.CancelFlow():
                 return work.cancel(flow.id)
             case _:
                 assert_never(command)

@@ -11,19 +11,7 @@ from uuid import UUID, uuid4
 from punchlist.core import flow as rules
 from punchlist.core.commands import Cleaner
 from punchlist.core.events import Draft
-from punchlist.core.flow import (
-    FIRST_STEP,
-    Flow,
-    FlowStatus,
-    FlowStep,
-    StepRuntime,
-    StepStatus,
-    WaitCondition,
-    is_wait_over,
-    is_waiting_for,
-    owner_key,
-    parse_condition,
-)
+from punchlist.core.flow import Flow, FlowStatus, FlowStep, StepRuntime, StepStatus
 from punchlist.core.json_values import plain_json
 from punchlist.errors import FlowRevisionMismatch, FlowUnknown, InvalidInput
 from punchlist.store import AgentRow, Transaction
@@ -79,7 +67,7 @@ class FlowWork:
         return None if row is None else self.settle(row)
 
     def settle(self, row: FlowRow) -> FlowRow:
-        if not is_wait_over(row.flow, self.now):
+        if not rules.is_wait_over(row.flow, self.now):
             return row
         return self.write(row, rules.resume(row.flow, self.now), "resumed", by="", state_patch=None)
 
@@ -122,7 +110,7 @@ class FlowWork:
         agent, clean = self.agent, self.cleaner
         owner, origin, wanted = fields.get("owner_session_key"), fields.get("requester_origin"), fields.get("id")
         if owner is None:
-            owner = "" if agent is None else owner_key(agent.name, agent.session)
+            owner = "" if agent is None else rules.owner_key(agent.name, agent.session)
         if origin is None:
             origin = "" if agent is None else agent.session
         return Flow(
@@ -131,7 +119,7 @@ class FlowWork:
             goal=text_of("goal", goal, clean),
             owner_session_key=text_of("owner_session_key", owner, clean, blank=True),
             requester_origin=text_of("requester_origin", origin, clean, blank=True),
-            current_step=text_of("current_step", fields.get("current_step", FIRST_STEP), clean),
+            current_step=text_of("current_step", fields.get("current_step", rules.FIRST_STEP), clean),
             state=state_of(fields.get("state", EMPTY)),
             created_at=self.now,
             updated_at=self.now,
@@ -139,7 +127,7 @@ class FlowWork:
 
     def _add(self, flow: Flow, after: Iterable[str]) -> FlowRow:
         agent = self.agent
-        if agent is not None and flow.owner_session_key != owner_key(agent.name, agent.session):
+        if agent is not None and flow.owner_session_key != rules.owner_key(agent.name, agent.session):
             agent = None  # it belongs to another session
         row = self.flows.add(
             flow,
@@ -185,7 +173,7 @@ class FlowWork:
     def try_resume_external(self, id: str, topic: str, correlation_id: str, payload: Any = None) -> Flow | None:
         """Resume a flow if it waits for just this event, else None; the payload is in `state["resume_event"]`."""
         row = self.find(id_of(id))
-        if row is None or not is_waiting_for(row.flow, topic, correlation_id):
+        if row is None or not rules.is_waiting_for(row.flow, topic, correlation_id):
             return None
         return self.resume(id, None if payload is None else ({"resume_event": payload},))
 
@@ -310,10 +298,10 @@ def state_of(value: Any) -> Any:
 
 def wait_of(value: Any) -> Any:
     """Return a wait as JSON: a condition, or any value that a controller understands."""
-    if isinstance(value, WaitCondition):
+    if isinstance(value, rules.WaitCondition):
         return value.json
     kept = plain_json("wait", value)
-    found = parse_condition(kept)
+    found = rules.parse_condition(kept)
     return kept if found is None else found.json
 
 

@@ -11,7 +11,7 @@ from punchlist.core.todo import TodoList
 from punchlist.store import records
 from punchlist.store.agents import AgentRow, LastWrite, whole_head
 from punchlist.store.overviews import OverviewRows
-from punchlist.store.queries import Queries
+from punchlist.store.queries import Queries, Rows
 from punchlist.store.records import RowDamaged, check_row, readable
 
 _UNNUMBERED = frozenset({"list.confirmed", "list.refused"})
@@ -62,24 +62,21 @@ def in_order(after: int, rows: list[Any]) -> list[Event]:
     return events
 
 
-class ListHistory:
+class ListHistory(Rows):
     """Reads the history of one list from the log."""
-
-    def __init__(self, queries: Queries) -> None:
-        self._queries = queries
 
     def at(self, number: int, revision: int) -> TodoList | None:
         """Return an agent's list as it was at a revision; None if it has not come so far, or that part was pruned."""
-        found = self._queries.one("snapshot_before", {"agent": number, "upto": revision})
+        found = self._rows.one("snapshot_before", {"agent": number, "upto": revision})
         start, todos = (0, TodoList()) if found is None else readable(lambda row: _snapshot(number, row), found)
-        for row in self._queries.all("events_of_list", {"agent": number, "after": start, "upto": revision}):
+        for row in self._rows.all("events_of_list", {"agent": number, "after": start, "upto": revision}):
             todos = readable(lambda row, todos=todos: _fold_row(todos, row), row)
         return todos if todos.revision == revision else None
 
     def last_change(self, number: int, by: str) -> int | None:
         """Return the last revision by this author that was not undone since."""
         undone: set[int] = set()
-        for revision, kind, data in self._queries.all("changes_by_author", {"agent": number, "author": by}):
+        for revision, kind, data in self._rows.all("changes_by_author", {"agent": number, "author": by}):
             if kind == "list.undone":
                 undone.add(readable(records.decode_data, data)["undid"])
             elif revision not in undone:
@@ -89,9 +86,9 @@ class ListHistory:
     def last_write(self, agent: AgentRow) -> LastWrite | None:
         """Return when the agent last wrote its list, or confirmed it as it is; None if it never did."""
         values = {"agent": agent.number, "author": agent.name}
-        found = self._queries.one("last_write", values)
+        found = self._rows.one("last_write", values)
         written = None if found is None else readable(_write, found)
-        again = self._queries.one("said_again", values)
+        again = self._rows.one("said_again", values)
         confirmed = None if again is None else LastWrite(records.moment(again[0]))
         writes = [write for write in (written, confirmed) if write is not None]
         return max(writes, key=lambda write: write.at, default=None)
@@ -99,7 +96,7 @@ class ListHistory:
     def find_session_of_call(self, project: str, name: str, call_id: str, fingerprint: bytes) -> str | None:
         """Return the project's session in which an agent of that name has a list and got this call answered."""
         values = {"project": project, "name": name, "call_id": call_id, "fingerprint": fingerprint}
-        found = self._queries.one("answered", values)
+        found = self._rows.one("answered", values)
         return None if found is None else found[0]
 
     def count_wiped(self, agent: AgentRow, plan_id: str) -> tuple[int, int] | None:
@@ -107,7 +104,7 @@ class ListHistory:
         first = plan_id.removeprefix("p")
         if not first.isdecimal():
             return None
-        found = self._queries.all("wiped_from_plan", {"agent": agent.number, "first": int(first), "most": 2**62})
+        found = self._rows.all("wiped_from_plan", {"agent": agent.number, "first": int(first), "most": 2**62})
         if not found:
             return None
         return sum(len(readable(records.decode_data, data)["ids"]) for _, data in found), found[-1][0]
@@ -134,11 +131,8 @@ def _write(row: Any) -> LastWrite:
     return LastWrite(written, facts.get("call_id"))
 
 
-class LogQueries:
+class LogQueries(Rows):
     """Reads the log of an agent, a session or a project, and stores marks: the events up to which a reader has read."""
-
-    def __init__(self, rows: Queries) -> None:
-        self._rows = rows
 
     def page(self, session: str | None, project: str | None, after: int, limit: int = 1000) -> Sequence[Event]:
         """Return the events of all agents of a session, else of a project, after a cursor, in order."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import weakref
+from functools import cache, partial
 from typing import Protocol
 
 
@@ -17,40 +18,34 @@ class Forking(Protocol):
     def after_fork(self, *, child: bool) -> None: ...
 
 
-class _Registry:
-    def __init__(self) -> None:
-        self.registered = False
-        self.stores: weakref.WeakSet[Forking] = weakref.WeakSet()
-        self.paused: list[Forking] = []
-
-    def before(self) -> None:
-        self.paused = list(self.stores)
-        for store in self.paused:
-            store.before_fork()
-
-    def in_parent(self) -> None:
-        self._resume(child=False)
-
-    def in_child(self) -> None:
-        self._resume(child=True)
-
-    def _resume(self, *, child: bool) -> None:
-        paused, self.paused = self.paused, []
-        for store in reversed(paused):
-            store.after_fork(child=child)
+_stores: weakref.WeakSet[Forking] = weakref.WeakSet()
+_paused: list[Forking] = []
 
 
-_registry = _Registry()
+def _pause() -> None:
+    _paused[:] = _stores
+    for store in _paused:
+        store.before_fork()
+
+
+def _resume(*, child: bool) -> None:
+    paused = _paused[::-1]
+    _paused.clear()
+    for store in paused:
+        store.after_fork(child=child)
+
+
+@cache
+def _register() -> None:
+    if hasattr(os, "register_at_fork"):
+        in_parent, in_child = partial(_resume, child=False), partial(_resume, child=True)
+        os.register_at_fork(before=_pause, after_in_parent=in_parent, after_in_child=in_child)
 
 
 def follow_forks(store: Forking) -> None:
     """Tell the store of each fork from now on, as long as it lives."""
-    if not _registry.registered and hasattr(os, "register_at_fork"):
-        _registry.registered = True
-        os.register_at_fork(
-            before=_registry.before, after_in_parent=_registry.in_parent, after_in_child=_registry.in_child
-        )
-    _registry.stores.add(store)
+    _register()
+    _stores.add(store)
 
 
 def never_close(*inherited: object) -> None:

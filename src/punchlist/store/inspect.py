@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Generator
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import ExitStack, closing, contextmanager
 from datetime import datetime
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -61,21 +61,14 @@ def count_old_agents(path: str, before: datetime) -> int:
 
 
 @contextmanager
-def _hold_lock(path: str) -> Generator[None]:
-    lock = SidecarLock(f"{path}.lock", timeout=_LOCK_SECONDS)
-    with closing(lock), lock.hold():
-        yield
-
-
-@contextmanager
 def _reading(path: str) -> Generator[sqlite3.Connection]:
     """Connect to a board that can only be read: by the lock only where SQLite may have to recover the file first."""
-    with faults(path):
-        uri = f"file:{quote(os.fsencode(path))}?mode=ro"
-        connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=5)
-        try:
-            with nullcontext() if has_shared_memory(path) else _hold_lock(path):
-                connection.execute("PRAGMA schema_version").fetchone()  # only now SQLite opens the file
-            yield connection
-        finally:
-            connection.close()  # needs no lock: such a connection never checkpoints
+    uri = f"file:{quote(os.fsencode(path))}?mode=ro"
+    # Closing the connection needs no lock: one that only reads never checkpoints.
+    with faults(path), closing(sqlite3.connect(uri, uri=True, isolation_level=None, timeout=5)) as connection:
+        with ExitStack() as stack:
+            if not has_shared_memory(path):
+                lock = stack.enter_context(closing(SidecarLock(f"{path}.lock", timeout=_LOCK_SECONDS)))
+                stack.enter_context(lock.hold())
+            connection.execute("PRAGMA schema_version").fetchone()  # only now SQLite opens the file
+        yield connection

@@ -18,9 +18,9 @@ from punchlist.detect.loops import Call, Guard
 from punchlist.detect.rounds import RoundState
 from punchlist.guidance.ledger import CallCounts, Spent
 from punchlist.guidance.memory import Memory
-from punchlist.store import records
-from punchlist.store.queries import Queries
-from punchlist.store.subagents import StallMemory, decode_memory
+from punchlist.store.queries import Rows
+from punchlist.store.records import SealedRecord
+from punchlist.store.subagents import DAMAGED, StallMemory
 
 
 class LoopMemory(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -97,8 +97,7 @@ class AgentMemory(StallMemory, frozen=True, omit_defaults=True):
 
 
 NEW = AgentMemory()
-_encode = msgspec.msgpack.Encoder().encode
-_decoder = msgspec.msgpack.Decoder(AgentMemory)
+_memory = SealedRecord(AgentMemory, DAMAGED)
 
 
 class RememberedAgent(NamedTuple):
@@ -111,18 +110,15 @@ class RememberedAgent(NamedTuple):
     memory: AgentMemory
 
 
-class Memories:
+class Memories(Rows):
     """Loads and saves the memories of agents, within one transaction."""
-
-    def __init__(self, rows: Queries) -> None:
-        self._rows = rows
 
     def load(self, number: int) -> AgentMemory:
         found = self._rows.one("find_memory", (number,))
-        return NEW if found is None else decode_memory(found[0], _decoder, NEW)
+        return NEW if found is None or found[0] is None else _memory.decode(found[0])
 
     def save(self, number: int, memory: AgentMemory) -> None:
-        self._rows.run("save_memory", (records.seal(_encode(memory)), number))
+        self._rows.run("save_memory", (_memory.encode(memory), number))
 
     def all(self, *, project: str | None = None, session: str | None = None) -> Sequence[RememberedAgent]:
         """Return the agents of a session, of a project or of the board that anything is remembered of, oldest first."""
@@ -133,6 +129,6 @@ class Memories:
         else:
             rows = self._rows.all("memories_of_board", ())
         return [
-            RememberedAgent(number, session, agent, project, decode_memory(memory, _decoder, NEW))
+            RememberedAgent(number, session, agent, project, NEW if memory is None else _memory.decode(memory))
             for number, session, agent, project, memory in rows
         ]

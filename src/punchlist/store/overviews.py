@@ -25,13 +25,13 @@ from punchlist.core.overview import (
 )
 from punchlist.core.todo import TodoList
 from punchlist.store import records
-from punchlist.store.queries import Queries
-from punchlist.store.records import RowDamaged
+from punchlist.store.queries import Rows
+from punchlist.store.records import SealedRecord
 
-_encode = msgspec.msgpack.Encoder().encode
-_decode_activity = msgspec.msgpack.Decoder(Activity).decode
-_decode_summary = msgspec.msgpack.Decoder(ListSummary).decode
-_decode_item = msgspec.msgpack.Decoder(KeptItem).decode
+_DAMAGED = "a read model is not what was written; `punchlist doctor --rebuild` rebuilds it"
+_activity = SealedRecord(Activity, _DAMAGED)
+_summary = SealedRecord(ListSummary, _DAMAGED)
+_item = SealedRecord(KeptItem, _DAMAGED)
 
 
 class OverviewRow(NamedTuple):
@@ -55,11 +55,8 @@ class KeptRow(NamedTuple):
     kept: KeptItem
 
 
-class OverviewRows:
+class OverviewRows(Rows):
     """Reads and writes read models, within one transaction."""
-
-    def __init__(self, rows: Queries) -> None:
-        self._rows = rows
 
     def add_events(self, agent: int, events: Iterable[tuple[int, str, dict[str, Any]]], at: datetime) -> None:
         """Bring the rows of an agent up to date with events that are appended to its log."""
@@ -71,7 +68,7 @@ class OverviewRows:
                 self._add_item_event(agent, activity.plan_id, item_id, kind, data, at, seq)
             elif kind == "agent.spawned":
                 self._wake_child(agent, data.get("child"))
-        self._rows.run("save_activity", (agent, records.seal(_encode(activity))))
+        self._rows.run("save_activity", (agent, _activity.encode(activity)))
 
     def _add_item_event(
         self, agent: int, plan: str, item_id: str, kind: str, data: dict[str, Any], at: datetime, seq: int
@@ -79,11 +76,11 @@ class OverviewRows:
         known = self.find_item(agent, plan, item_id)
         if known is None and kind == "item.restored":
             earlier = self._rows.one("latest_kept_item", (agent, item_id))  # of the plan that left it out
-            known = None if earlier is None else as_new(_item(earlier[0]))
+            known = None if earlier is None else as_new(_item.decode(earlier[0]))
         kept = fold_item(known, kind, data, at, seq)
         if kept is not None:
             values = (agent, plan, item_id, kept.touched, kept.item.status.value, kept.is_gone)
-            self._rows.run("save_kept_item", (*values, records.seal(_encode(kept))))
+            self._rows.run("save_kept_item", (*values, _item.encode(kept)))
 
     def _wake_child(self, parent: int, name: Any) -> None:
         """Mark a child that is started again as at work."""
@@ -95,23 +92,23 @@ class OverviewRows:
         activity = self.load_activity(agent)
         if activity.rests:
             awake = msgspec.structs.replace(activity, rests=False)
-            self._rows.run("save_activity", (agent, records.seal(_encode(awake))))
+            self._rows.run("save_activity", (agent, _activity.encode(awake)))
 
     def save_list(self, agent: int, todos: TodoList) -> None:
         """Keep the list of an agent in short."""
-        self._rows.run("save_summary", (agent, records.seal(_encode(summarise_list(todos)))))
+        self._rows.run("save_summary", (agent, _summary.encode(summarise_list(todos))))
 
     def load_activity(self, agent: int) -> Activity:
         found = self._rows.one("find_activity", (agent,))
-        return NO_ACTIVITY if found is None or found[0] is None else _decode_sealed(found[0], _decode_activity)
+        return NO_ACTIVITY if found is None or found[0] is None else _activity.decode(found[0])
 
     def all(self, *, session: str | None = None, project: str | None = None) -> Sequence[OverviewRow]:
         """Return the agents of a session, of a project or of the board, oldest first."""
         found: list[OverviewRow] = []
         for row in self._rows.all("overviews", {"session": session, "project": project}):
             number, its_session, name, where, parent, started_for, activity, summary = row
-            known = NO_ACTIVITY if activity is None else _decode_sealed(activity, _decode_activity)
-            short = ListSummary() if summary is None else _decode_sealed(summary, _decode_summary)
+            known = NO_ACTIVITY if activity is None else _activity.decode(activity)
+            short = ListSummary() if summary is None else _summary.decode(summary)
             found.append(OverviewRow(number, its_session, name, where, parent, started_for or "", known, short))
         return found
 
@@ -119,18 +116,18 @@ class OverviewRows:
 
     def find_item(self, agent: int, plan: str, item_id: str) -> KeptItem | None:
         found = self._rows.one("find_kept_item", (agent, plan, item_id))
-        return None if found is None else _item(found[0])
+        return None if found is None else _item.decode(found[0])
 
     def standing_items(self) -> Sequence[KeptRow]:
         """Return the items that are in progress, blocked or failed, and still on a list."""
-        return [KeptRow(agent, plan, _item(body)) for agent, plan, body in self._rows.all("standing_items")]
+        return [KeptRow(agent, plan, _item.decode(body)) for agent, plan, body in self._rows.all("standing_items")]
 
     def completed_items(self, agent: int) -> Sequence[KeptRow]:
         """Return all completed items of an agent."""
-        return [KeptRow(agent, plan, _item(body)) for plan, body in self._rows.all("completed_items", (agent,))]
+        return [KeptRow(agent, plan, _item.decode(body)) for plan, body in self._rows.all("completed_items", (agent,))]
 
     def items_of_plan(self, agent: int, plan: str) -> Sequence[KeptItem]:
-        return [_item(body) for (body,) in self._rows.all("items_of_plan", (agent, plan))]
+        return [_item.decode(body) for (body,) in self._rows.all("items_of_plan", (agent, plan))]
 
     # The log since a cursor.
 
@@ -181,14 +178,3 @@ class OverviewRows:
         if starts:
             self._wake(agent)
         self.save_list(agent, todos)
-
-
-def _decode_sealed(sealed: Any, decode: Any) -> Any:
-    try:
-        return decode(records.unseal(sealed))
-    except (TypeError, ValueError, msgspec.MsgspecError) as error:
-        raise RowDamaged("a read model is not what was written; `punchlist doctor --rebuild` rebuilds it") from error
-
-
-def _item(sealed: Any) -> KeptItem:
-    return _decode_sealed(sealed, _decode_item)

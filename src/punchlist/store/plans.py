@@ -6,16 +6,15 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-import msgspec
-
 from punchlist.core.approval import Plan
 from punchlist.core.question import Question
 from punchlist.store.agents import AgentRow
-from punchlist.store.queries import Queries
-from punchlist.store.records import Record, RowDamaged, checksum, decode_data, encode, microseconds
+from punchlist.store.queries import Rows
+from punchlist.store.records import Record, microseconds
 
 _plan = Record(Plan)
 _question = Record(Question)
+_entry = Record(dict[str, Any])
 
 
 class PlanRow(NamedTuple):
@@ -38,38 +37,35 @@ class QuestionRow(NamedTuple):
     question: Question
 
 
-class PlanRows:
+class PlanRows(Rows):
     """Reads and writes plans, within one transaction. `agent` is the store's number of an agent."""
 
-    def __init__(self, queries: Queries) -> None:
-        self._queries = queries
-
     def current(self, agent: int) -> Plan | None:
-        row = self._queries.one("current_plan", {"agent": agent})
+        row = self._rows.one("current_plan", {"agent": agent})
         return None if row is None else _plan.decode(str(agent), *row)
 
     def history(self, agent: int) -> Sequence[Plan]:
-        return [_plan.decode(str(agent), *row) for row in self._queries.all("plans_of_agent", {"agent": agent})]
+        return [_plan.decode(str(agent), *row) for row in self._rows.all("plans_of_agent", {"agent": agent})]
 
     def find(self, id: str) -> PlanRow | None:
-        row = self._queries.one("find_plan", {"id": id})
+        row = self._rows.one("find_plan", {"id": id})
         return None if row is None else _plan_row(row)
 
     def find_proposed(self, *, limit: int = 1000) -> Sequence[PlanRow]:
-        return [_plan_row(row) for row in self._queries.all("proposed_plans", {"limit": limit})]
+        return [_plan_row(row) for row in self._rows.all("proposed_plans", {"limit": limit})]
 
     def latest(self, project: str | None, *, limit: int = 1000) -> Sequence[PlanRow]:
         """Return the latest revision of each agent's plan, of a project or, for None, of the board."""
-        return [_plan_row(row) for row in self._queries.all("latest_plans", {"project": project, "limit": limit})]
+        return [_plan_row(row) for row in self._rows.all("latest_plans", {"project": project, "limit": limit})]
 
     def save(self, agent: int, plan: Plan, *, at: datetime) -> None:
         total, body = _plan.encode(str(agent), plan)
         key = {"agent": agent, "revision": plan.revision, "id": plan.id}
-        self._queries.run("save_plan", {**key, "state": plan.state.value, "sum": total, "body": body})
-        self._queries.run("touch_agent", {"agent": agent, "at": microseconds(at)})
+        self._rows.run("save_plan", {**key, "state": plan.state.value, "sum": total, "body": body})
+        self._rows.run("touch_agent", {"agent": agent, "at": microseconds(at)})
 
     def delete(self, agent: int, revision: int) -> None:
-        self._queries.run("delete_plan", {"agent": agent, "revision": revision})
+        self._rows.run("delete_plan", {"agent": agent, "revision": revision})
 
 
 def _plan_row(row: Any) -> PlanRow:
@@ -77,25 +73,20 @@ def _plan_row(row: Any) -> PlanRow:
     return PlanRow(session, agent, project, number, _plan.decode(str(number), total, body))
 
 
-class QuestionRows:
+class QuestionRows(Rows):
     """Reads and writes questions, within one transaction. An item has at most one that is open."""
-
-    def __init__(self, queries: Queries) -> None:
-        self._queries = queries
 
     def latest(self, agent: int, item: str, plan_id: str) -> Question | None:
         row = self._latest(agent, item, plan_id)
         return None if row is None else _question.decode(_head(agent, row[0]), *row[2:])
 
     def _latest(self, agent: int, item: str, plan_id: str) -> tuple[int, str, int, bytes] | None:
-        return self._queries.one("latest_question", {"agent": agent, "item": item, "plan_id": plan_id})
+        return self._rows.one("latest_question", {"agent": agent, "item": item, "plan_id": plan_id})
 
     def open(self, *, limit: int = 1000) -> Sequence[QuestionRow]:
         return [
             QuestionRow(session, name, project, agent, _question.decode(_head(agent, number), total, body))
-            for session, name, project, agent, number, total, body in self._queries.all(
-                "open_questions", {"limit": limit}
-            )
+            for session, name, project, agent, number, total, body in self._rows.all("open_questions", {"limit": limit})
         ]
 
     def ask(self, agent: int, question: Question, *, at: datetime) -> None:
@@ -104,7 +95,7 @@ class QuestionRows:
         if row is not None and row[1] == "open":
             number = row[0]
         else:
-            (number,) = self._queries.one("next_question", {"agent": agent})
+            (number,) = self._rows.one("next_question", {"agent": agent})
         self._save(agent, number, question, "open", at)
 
     def answer(self, agent: int, question: Question, *, at: datetime) -> None:
@@ -115,19 +106,19 @@ class QuestionRows:
     def _save(self, agent: int, number: int, question: Question, state: str, at: datetime) -> None:
         total, body = _question.encode(_head(agent, number), question)
         key = {"agent": agent, "number": number, "item": question.item, "plan_id": question.plan_id}
-        self._queries.run("save_question", {**key, "state": state, "sum": total, "body": body})
-        self._queries.run("touch_agent", {"agent": agent, "at": microseconds(at)})
+        self._rows.run("save_question", {**key, "state": state, "sum": total, "body": body})
+        self._rows.run("touch_agent", {"agent": agent, "at": microseconds(at)})
 
     def find_answered(self, agent: int) -> Sequence[Question]:
         """Return the answers that the agent was not told yet, the oldest first."""
-        found = self._queries.all("answered_questions", {"agent": agent})
+        found = self._rows.all("answered_questions", {"agent": agent})
         return [_question.decode(_head(agent, number), total, body) for number, total, body in found]
 
     def take(self, agent: int) -> Sequence[Question]:
         """Return these answers, and note that the agent was told."""
         answered = self.find_answered(agent)
         if answered:
-            self._queries.run("answers_told", {"agent": agent})
+            self._rows.run("answers_told", {"agent": agent})
         return answered
 
 
@@ -135,31 +126,17 @@ def _head(agent: int, number: int) -> str:
     return f"{agent} {number}"
 
 
-class ModeRows:
+class ModeRows(Rows):
     """Reads and writes the modes of agents, within one transaction."""
-
-    def __init__(self, queries: Queries) -> None:
-        self._queries = queries
 
     def load_entry(self, agent: int) -> dict[str, Any] | None:
         """Return the reason that was given when the agent entered its mode, with its time; None if none was."""
-        row = self._queries.one("find_mode", {"agent": agent})
+        row = self._rows.one("find_mode", {"agent": agent})
         if row is None or row[1] is None:
             return None
-        total, body = row
-        if checksum(_mode_head(agent), body) != total:
-            raise RowDamaged("a row is not what was written")
-        try:
-            return decode_data(body)
-        except msgspec.MsgspecError as error:
-            raise RowDamaged("a row is not readable: the mode of an agent") from error
+        return _entry.decode(f"{agent} mode", *row)
 
     def save(self, agent: AgentRow, mode: str, entered: Mapping[str, Any] | None, *, at: datetime) -> None:
-        body = None if entered is None else encode(entered)
-        total = None if body is None else checksum(_mode_head(agent.number), body)
+        total, body = (None, None) if entered is None else _entry.encode(f"{agent.number} mode", dict(entered))
         values = {"agent": agent.number, "mode": mode, "body": body, "sum": total, "at": microseconds(at)}
-        self._queries.run("save_mode", values)
-
-
-def _mode_head(agent: int) -> str:
-    return f"{agent} mode"
+        self._rows.run("save_mode", values)

@@ -43,6 +43,13 @@ class Queries:
         return self._execute(name, values).rowcount
 
 
+class Rows:
+    """Base of the repositories: each reads and writes the rows of one thing, within one transaction."""
+
+    def __init__(self, rows: Queries) -> None:
+        self._rows = rows
+
+
 @cache
 def queries() -> dict[str, str]:
     """Read each query of the SQL files, by its name and without its comments."""

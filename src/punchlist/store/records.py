@@ -43,21 +43,6 @@ def checksum(head: str, body: bytes | bytearray, more: bytes | None = None) -> i
     return (total if more is None else crc32(more, total)) - _HALF
 
 
-def seal(body: bytes) -> bytes:
-    """Return the bytes with a checksum of four bytes after them."""
-    return body + crc32(body).to_bytes(4)
-
-
-def unseal(sealed_body: Any) -> bytes | None:
-    """Return the bytes that were sealed; raise `ValueError` if they were changed."""
-    if sealed_body is None:
-        return None
-    body: bytes = sealed_body[:-4]
-    if crc32(body).to_bytes(4) != sealed_body[-4:]:
-        raise ValueError("a tally is not what was written")
-    return body
-
-
 class RowDamaged(sqlite3.DatabaseError):
     """A row that SQLite could read does not hold what was written to it."""
 
@@ -118,7 +103,27 @@ class Record(Generic[T]):
     def decode(self, head: str, total: int, body: bytes) -> T:
         if checksum(head, body) != total:
             raise RowDamaged("a row is not what was written")
+        return readable(self._decode, body)
+
+
+class SealedRecord(Generic[T]):
+    """Writes and reads records of one type as MessagePack with a checksum of four bytes after it.
+
+    `problem` is the error about a record that was changed.
+    """
+
+    def __init__(self, kind: type[T], problem: str) -> None:
+        self._decode = msgspec.msgpack.Decoder(kind).decode
+        self._problem = problem
+
+    def encode(self, value: T) -> bytes:
+        body = msgspec.msgpack.encode(value)
+        return body + crc32(body).to_bytes(4)
+
+    def decode(self, sealed: Any) -> T:
         try:
-            return self._decode(body)
-        except msgspec.MsgspecError as error:
-            raise RowDamaged(f"a row is not readable: {type(error).__name__}") from error
+            if crc32(sealed[:-4]).to_bytes(4) == sealed[-4:]:
+                return self._decode(sealed[:-4])
+        except (TypeError, ValueError, msgspec.MsgspecError) as error:
+            raise RowDamaged(self._problem) from error
+        raise RowDamaged(self._problem)

@@ -6,16 +6,13 @@ A command that shows lists needs these rows and no other part of an agent's memo
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple
 
 import msgspec
 
 from punchlist.detect.stalls import StallOptions, StallState
-from punchlist.store import records
-from punchlist.store.queries import Queries
-from punchlist.store.records import RowDamaged
-
-T = TypeVar("T")
+from punchlist.store.queries import Rows
+from punchlist.store.records import SealedRecord
 
 
 class StallMemory(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -25,16 +22,8 @@ class StallMemory(msgspec.Struct, frozen=True, omit_defaults=True):
     stall_options: StallOptions | None = None
 
 
-_decoder = msgspec.msgpack.Decoder(StallMemory)
-
-
-def decode_memory(sealed: Any, decoder: msgspec.msgpack.Decoder[T], new: T) -> T:
-    """Decode the memory of an agent, as far as the decoder knows its fields; return `new` if there is none."""
-    try:
-        body = records.unseal(sealed)
-        return new if body is None else decoder.decode(body)
-    except (TypeError, ValueError, msgspec.MsgspecError) as error:
-        raise RowDamaged("the memory of an agent is not what was written") from error
+DAMAGED = "the memory of an agent is not what was written"
+_stall = SealedRecord(StallMemory, DAMAGED)
 
 
 class ChildRow(NamedTuple):
@@ -45,11 +34,8 @@ class ChildRow(NamedTuple):
     parent: str
 
 
-class SubagentRows:
+class SubagentRows(Rows):
     """Reads parents, children and heartbeats, within one transaction."""
-
-    def __init__(self, rows: Queries) -> None:
-        self._rows = rows
 
     def parent_of(self, child: int) -> str | None:
         """Return the name of the agent that started this one."""
@@ -78,4 +64,4 @@ class SubagentRows:
     def load_stall(self, number: int) -> StallMemory:
         """Return the heartbeats of an agent."""
         found = self._rows.one("find_memory", (number,))
-        return StallMemory() if found is None else decode_memory(found[0], _decoder, StallMemory())
+        return StallMemory() if found is None or found[0] is None else _stall.decode(found[0])

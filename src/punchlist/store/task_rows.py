@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -57,7 +58,7 @@ class Body(msgspec.Struct, omit_defaults=True):
     labels: tuple[str, ...] = ()
     checklist: tuple[ChecklistLine, ...] = ()
     state: Any = msgspec.field(default_factory=dict[str, Any])
-    metadata: dict[str, Any] = msgspec.field(default_factory=dict[str, Any])
+    metadata: Mapping[str, Any] = msgspec.field(default_factory=dict[str, Any])
     max_attempts: int | None = None
     backoff: float = 30.0
     wait: Wait | None = None
@@ -70,31 +71,6 @@ class Body(msgspec.Struct, omit_defaults=True):
 
 
 _decode = msgspec.json.Decoder(Body).decode
-encode_tasks = msgspec.json.Encoder().encode
-decode_tasks = msgspec.json.Decoder(tuple[Task, ...]).decode
-
-
-def _body(task: Task) -> bytes:
-    return records.encode(
-        Body(
-            task.subject,
-            task.description,
-            task.active_form,
-            task.labels,
-            task.checklist,
-            task.state,
-            dict(task.metadata),
-            task.max_attempts,
-            task.backoff,
-            task.wait,
-            task.result,
-            task.late_results,
-            task.failure,
-            task.worked,
-            task.created_by,
-            task.grade,
-        )
-    )
 
 
 def _at(moment: datetime | None) -> int | None:
@@ -135,7 +111,7 @@ def head(where: int, id: int) -> str:
 def values_of(task: Task, where: int, id: int) -> tuple[tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]]:
     """Return the columns of a task in three parts: before `agent` and `parent`, after them, and the last ones."""
     wait = task.wait if task.status is TaskStatus.WAITING else None
-    body = _body(task)
+    body = records.encode(Body(**{name: getattr(task, name) for name in Body.__struct_fields__}))
     topic, correlation_id = (None, None) if wait is None else (wait.topic, wait.correlation_id)
     first = (task.status.value, task.priority, task.owner)
     middle = (
@@ -170,42 +146,27 @@ def task_of(
     return Task(
         list=name,
         id=str(place),
-        subject=body.subject,
-        description=body.description,
-        active_form=body.active_form,
         status=now,
         owner=owner,
         parent=parent,
         priority=priority,
-        labels=body.labels,
         blocks=blocks,
         blocked_by=tuple(blocker.id for blocker in blockers),
         held_by=find_holding(blockers, runs_after) if blockers else (),
         open_blockers=open_blockers,
         runs_after=runs_after,
-        checklist=body.checklist,
-        state=body.state,
-        metadata=body.metadata,
         attempts=attempts,
-        max_attempts=body.max_attempts,
-        backoff=body.backoff,
         not_before=when if now is TaskStatus.PENDING and not cancel_requested else None,
         lease=None if lease is None else lease / SECOND,
         lease_until=when if now is TaskStatus.IN_PROGRESS else None,
         fence=fence,
         cancel_requested=bool(cancel_requested),
-        wait=body.wait,
-        result=body.result,
-        late_results=body.late_results,
-        failure=body.failure,
         reserved=() if reserved is None else records.decode_texts(reserved),
-        worked=body.worked,
         created_at=_moment(created_at),
-        created_by=body.created_by,
         started_at=_moment(started_at),
         finished_at=_moment(finished_at),
-        grade=body.grade,
         updated_at=_moment(updated_at),
         revision=revision,
         progress=below or own_progress(now, body.checklist),
+        **{name: getattr(body, name) for name in Body.__struct_fields__},
     )

@@ -74,9 +74,6 @@ class TaskRows:
         values = {"agent": agent, "now": records.microseconds(now), "session": session, "name": name}
         return [TaskListRow(*row) for row in self._queries.all("task_lists_due_of_agent", values)]
 
-    def move_lists(self, source: str, target: str, *, name: str) -> None:
-        self._queries.run("move_task_lists", {"source": source, "target": target, "name": name})
-
     # Tasks.
 
     def find(self, where: TaskListRow, id: int, *, alone: bool = False) -> TaskRow | None:

@@ -10,7 +10,7 @@ import msgspec
 from punchlist.core.grounding.tool_call import ToolCall
 from punchlist.detect.loops import Call
 from punchlist.store import records
-from punchlist.store.queries import Queries
+from punchlist.store.queries import Rows
 from punchlist.store.records import RowDamaged
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -36,11 +36,8 @@ class CallRow(msgspec.Struct, frozen=True):
         return self.call.id
 
 
-class ToolCallRows:
+class ToolCallRows(Rows):
     """Reads and writes the tool calls of agents, within one transaction."""
-
-    def __init__(self, rows: Queries) -> None:
-        self._rows = rows
 
     def find(self, agent: int, call_id: str) -> CallRow | None:
         found = self._rows.one("find_tool_call", (agent, call_id))
@@ -58,23 +55,10 @@ class ToolCallRows:
 
     def save(self, agent: int, row: CallRow) -> None:
         call, body = row.call, _encode(row.call)
-        self._rows.run(
-            "save_tool_call",
-            (
-                agent,
-                call.id,
-                row.seq,
-                call.name,
-                call.item,
-                call.after,
-                call.outcome,
-                row.drifts,
-                row.loop_seq,
-                None if row.loop is None else _encode(row.loop),
-                records.checksum(f"tool call {agent} {call.id}", body),
-                body,
-            ),
-        )
+        total = records.checksum(f"tool call {agent} {call.id}", body)
+        loop = None if row.loop is None else _encode(row.loop)
+        state = (call.item, call.after, call.outcome, row.drifts, row.loop_seq, loop, total, body)
+        self._rows.run("save_tool_call", (agent, call.id, row.seq, call.name, *state))
 
     def open(self, agent: int) -> Sequence[CallRow]:
         """Return the calls that still run, oldest first."""

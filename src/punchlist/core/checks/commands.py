@@ -397,7 +397,11 @@ def _find_target(runner: str, words: Sequence[str]) -> tuple[str, Family] | None
     targets = [word for word in find_operands(words, _VALUED - {"-w", "-k", "-n"}) if "=" not in word]
     if not targets:
         return _WITHOUT_TARGET.get(runner)
-    named = {target[:64]: family for target in targets if (family := name_family(target)) is not None}
+    named: dict[str, Family] = {}
+    for target in targets:
+        family = name_family(target)
+        if family is not None:
+            named[target[:64]] = family
     if not named:
         return None
     return " ".join((runner, *list(named)[:4])), min(named.values(), key=FAMILIES.index)

@@ -158,7 +158,7 @@ def _effect_of_node(node: Node) -> Effect:
 
 def effect_of(command: SimpleCommand) -> Effect:
     """Return what a simple command does."""
-    effects = [*map(_effect_of_redirect, command.redirects), *map(_effect_of_list, command.substitutions)]
+    effects: list[Effect] = [*map(_effect_of_redirect, command.redirects), *map(_effect_of_list, command.substitutions)]
     if command.substitutions or not all(map(_HARMLESS_VARIABLES.fullmatch, command.assignments)):
         effects.append("records")  # what a substitution gives could be an option
     effects.append(_effect_of_words(command))
