@@ -220,7 +220,7 @@ def test_a_refused_call_is_recorded(board: Board):
     ],
 )
 def test_the_line_with_which_people_decide(line: str, said: Any):
-    assert nexo.resolution(line) == said
+    assert nexo.read_decision(line) == said
 
 
 @pytest.mark.requirement("nexo.plan-chat")

@@ -23,8 +23,8 @@ from punchlist.dialects.base import (
     Reply,
     ResolvePlan,
     SubmitPlan,
-    outcome,
     reply_invalid,
+    reply_plan_state,
 )
 from punchlist.errors import InvalidInput, PlanMissing, PlanRefused, PlanWithoutSteps, StoreError
 from punchlist.guidance.plan_mode import LONGEST_REASON, Because, PlanMode, Refusal, decode_plan_mode, gate, refusal
@@ -194,9 +194,9 @@ def render_plan(agent: AgentRunner, plan: Plan) -> Reply:
     """Return how a plan stands as the answer to the call that submitted it, in the words of the dialect."""
     now = agent.board.now()
     if agent.settings.plan_tools is None:
-        return outcome(plan, now)
+        return reply_plan_state(plan, now)
     since = plan.entered_at or plan.proposed_at or now
-    return agent.settings.plan_tools.wire.exited(Exit(plan, since, now, plan.expires_at is not None))
+    return agent.settings.plan_tools.wire.reply_exited(Exit(plan, since, now, plan.expires_at is not None))
 
 
 class PlanMessages:
@@ -361,7 +361,7 @@ def answer_plan_call(
             case SubmitPlan():
                 return _submit(planning, tx, row, call, now, by, plan_id)
             case ResolvePlan():
-                return planning.wire.resolved(call.id, done=resolve_plan(tx, call, now=now, by=by))
+                return planning.wire.reply_resolved(call.id, done=resolve_plan(tx, call, now=now, by=by))
             case _:
                 assert_never(call)
 
@@ -379,20 +379,20 @@ def answer_plan_call(
 def _enter(planning: PlanSettings, tx: Transaction, row: AgentRow, call: EnterPlan, now: datetime, by: str) -> Reply:
     interactive = row.parent is None if planning.interactive is None else planning.interactive
     if not interactive:
-        return planning.wire.unavailable()
+        return planning.wire.refuse_entering()
     already = row.mode == "plan"
     if already:
         mode = load_plan_mode(tx, row, now)
     else:
         mode = enter_plan_mode(tx, row, "model_requested", call.reason, by=by, now=now)
-    return planning.wire.entered(Entered(mode.entered_at, already, call.reason))
+    return planning.wire.reply_entered(Entered(mode.entered_at, already, call.reason))
 
 
 def _submit(
     planning: PlanSettings, tx: Transaction, row: AgentRow, call: SubmitPlan, now: datetime, by: str, plan_id: str
 ) -> Reply:
     if row.mode != "plan":
-        return planning.wire.outside()
+        return planning.wire.refuse_exiting()
     since = load_plan_mode(tx, row, now).entered_at
     required = planning.require_approval
     try:
@@ -412,7 +412,7 @@ def _submit(
     if not required:
         decision = approve(decision.plan, by=by, now=now)
         save_decision(tx, row, decision, by=by, now=now)
-    return planning.wire.exited(Exit(decision.plan, since, now, required))
+    return planning.wire.reply_exited(Exit(decision.plan, since, now, required))
 
 
 def resolve_plan(tx: Transaction, call: ResolvePlan, *, now: datetime, by: str) -> bool:

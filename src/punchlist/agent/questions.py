@@ -18,7 +18,7 @@ from punchlist.core.events import Draft
 from punchlist.core.question import ANYBODY, Question, clean_answer, render_answers
 from punchlist.core.todo import ListState, Status, TodoItem, TodoList
 from punchlist.dialects.base import Invalid
-from punchlist.dialects.nexo import resolution
+from punchlist.dialects.nexo import read_decision
 from punchlist.errors import AlreadyAnswered, InvalidInput, ItemGone, NotAsked, PlanMissing, PlanRefused
 from punchlist.store import AgentRow, Store, Transaction
 from punchlist.store.plans import PlanRow, QuestionRow
@@ -180,7 +180,7 @@ def _is_open(tx: Transaction, row: QuestionRow) -> bool:
 def resolve_message(store: Store, message: str, *, by: str, now: Callable[[], datetime]) -> bool:
     """Decide about a plan by an operator's chat line; False if the text is none."""
     check_name("author", by)
-    call = resolution(message)
+    call = read_decision(message)
     if call is None:
         return False
     if isinstance(call, Invalid):

@@ -55,6 +55,18 @@ def list_of(items: Schema, **limits: int) -> Schema:
     return {"type": "array", **limits, "items": items}
 
 
+def add_description(schema: Schema, description: str) -> Schema:
+    return {**schema, "description": description}
+
+
+def sample_items(text: str = "content", form: str | None = None) -> list[dict[str, str]]:
+    """Return two items for an example: their texts in the field `text`, their active forms in `form`."""
+    items = [{text: "Read the parser", "status": "in_progress"}, {text: "Fix the loop", "status": "pending"}]
+    if form is not None:
+        items[0][form], items[1][form] = "Reading the parser", "Fixing the loop"
+    return items
+
+
 _WHEN = (
     "When to use it: the work takes three or more steps, several things were asked for, or new work turns up on the "
     "way. When not: one easy step, a question, a chat. Then just do it."

@@ -39,6 +39,11 @@ ONE_AT_A_TIME: Mapping[Status, Status | None] = {
 
 LOST_ONE_AT_A_TIME = ("blocked and failed show as pending", "cancelled items are not shown")
 
+IN_FOUR: Mapping[Status, Status | None] = {Status.BLOCKED: Status.IN_PROGRESS, Status.FAILED: Status.IN_PROGRESS}
+"""Statuses as a dialect shows them that has cancelled, but neither blocked nor failed."""
+
+FOUR: Mapping[str, Status] = {**THREE, "cancelled": Status.CANCELLED}
+
 
 class Reply(Struct, frozen=True):
     """The answer to a tool call."""
@@ -52,6 +57,10 @@ class Reply(Struct, frozen=True):
     shows_list: bool = False
     awaits: str | None = None
     """Id of a plan that a person has to decide before the call has its real answer."""
+
+
+class Malformed(Exception):
+    """A mistake in the arguments of a call; its text is what the model reads about it."""
 
 
 class Invalid(Struct, frozen=True):
@@ -150,20 +159,20 @@ class PlanTools(Protocol):
     takes_blank: bool
 
     def parse(self, tool: str, args: Any) -> PlanCall | Invalid: ...
-    def entered(self, entered: Entered) -> Reply: ...
-    def unavailable(self) -> Reply:
+    def reply_entered(self, entered: Entered) -> Reply: ...
+    def refuse_entering(self) -> Reply:
         """Reply that plan mode is not for this agent: there is no person to approve its plan."""
         ...
 
-    def outside(self) -> Reply:
+    def refuse_exiting(self) -> Reply:
         """Reply that a plan was submitted outside plan mode."""
         ...
 
-    def exited(self, exit: Exit) -> Reply:
+    def reply_exited(self, exit: Exit) -> Reply:
         """Reply to a submission; while it waits, `Reply.awaits` is the id of the plan."""
         ...
 
-    def resolved(self, id: str, *, done: bool) -> Reply: ...
+    def reply_resolved(self, id: str, *, done: bool) -> Reply: ...
 
 
 class Dialect(Struct, frozen=True, kw_only=True):
@@ -261,7 +270,7 @@ def plan_settings(dialect: Dialect, wanted: bool | Mapping[str, Any], *, subagen
     )
 
 
-def outcome(plan: Plan, now: datetime) -> Reply:
+def reply_plan_state(plan: Plan, now: datetime) -> Reply:
     """Reply with the state of a plan, in our own words: for a dialect that has none."""
     reason = for_prompt(plan.reason or "")
     match plan.state:
@@ -276,9 +285,9 @@ def outcome(plan: Plan, now: datetime) -> Reply:
             text = "Nobody decided about the plan in time. Stay in plan mode; propose it again, or a smaller one."
             return reply_invalid(Invalid(text, code="plan_expired"))
         case _:
-            return waiting(plan)
+            return reply_waiting(plan)
 
 
-def waiting(plan: Plan, data: Any = None) -> Reply:
+def reply_waiting(plan: Plan, data: Any = None) -> Reply:
     text = "The plan waits for a person's approval. Do not begin with it; stay in plan mode until it is decided."
     return Reply(text, data, problems=(Problem("plan_waits", text),), awaits=plan.id)

@@ -1,8 +1,7 @@
 """`TodoWrite` as in Claude Code of late 2025, before 2.0.64: the whole list in each call, both forms of each text.
 
-Lost in this dialect: `blocked` and `failed` show as `in_progress`, cancelled items are not shown; ids, phases,
-notes, priorities and the explanation stay in our state and are neither shown nor touched. With `plan_tools` it also has
-the tools of plan mode, see plans.md.
+What this dialect cannot show stays in our state, untouched. With `plan_tools` it also has the tools of plan mode, see
+plans.md.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from typing import Any, cast
 
 from punchlist.core.approval import PlanState
 from punchlist.core.commands import Entry, Policy, Replace
-from punchlist.core.todo import Status, TodoItem
+from punchlist.core.todo import TodoItem
 from punchlist.dialects.advice import TEXT, Tool, object_of, one_of, verbose
 from punchlist.dialects.base import (
     IN_THREE,
@@ -29,19 +28,12 @@ from punchlist.dialects.base import (
     Reply,
     Result,
     SubmitPlan,
-    outcome,
     reply_invalid,
+    reply_plan_state,
 )
 from punchlist.dialects.repair import key_name, read_fields, sound, type_name
 
-POLICY = Policy(
-    dialect="claude-code",
-    wipe_finished=True,
-    refuse_unknown_fields=True,
-    shown=IN_THREE,
-)
-
-_SHOWN = {status: None if (near := POLICY.shows(status)) is None else near.value for status in Status}
+POLICY = Policy(dialect="claude-code", wipe_finished=True, refuse_unknown_fields=True, shown=IN_THREE)
 
 MOST_ISSUES = 20
 """Issues that one refusal names: enough to mend a call, and no more than a model reads."""
@@ -145,12 +137,12 @@ def _describe_missing_text(name: str, given: dict[str, Any], key: str) -> str:
     return describe_type(name, "string", given[key]) if key in given else f"The required parameter `{name}` is missing"
 
 
-def shown(items: Iterable[TodoItem]) -> list[dict[str, str]]:
+def show_items(items: Iterable[TodoItem]) -> list[dict[str, str]]:
     """Return items as this dialect shows them, without those that it cannot show."""
     return [
-        {"content": item.content, "status": word, "activeForm": item.active_form or item.content}
+        {"content": item.content, "status": near.value, "activeForm": item.active_form or item.content}
         for item in items
-        if (word := _SHOWN[item.status]) is not None
+        if (near := POLICY.shows(item.status)) is not None
     ]
 
 
@@ -161,7 +153,7 @@ def render(result: Result) -> Reply:
         {"content": entry.content, "status": entry.status.value, "activeForm": entry.active_form}
         for entry in result.entries
     ]
-    return result.reply(SUCCESS, {"oldTodos": shown(result.before.items), "newTodos": new})
+    return result.reply(SUCCESS, {"oldTodos": show_items(result.before.items), "newTodos": new})
 
 
 # Plan mode: `EnterPlanMode` and `ExitPlanMode`. Known, and kept: the names; that entering only reads while leaving does
@@ -203,37 +195,34 @@ class ClaudeCodePlans:
     takes_blank = False
 
     def parse(self, tool: str, args: Any) -> PlanCall | Invalid:
-        if args is None and tool == "EnterPlanMode":
-            return EnterPlan()
-        if not isinstance(args, dict):
+        is_entering = tool == ENTER.name
+        if not isinstance(args, dict) and not (is_entering and args is None):
             return report_issues(tool, [describe_type(None, "object", args)])
-        given = cast("dict[Any, Any]", args)
-        if tool == "EnterPlanMode":
+        if is_entering:
             return EnterPlan()
-        if "plan" not in given:
-            return report_issues(tool, ["The required parameter `plan` is missing"])
-        plan = given["plan"]
+        given = read_fields(args)
+        plan = given.get("plan")
         if not isinstance(plan, str):
-            return report_issues(tool, [describe_type("plan", "string", plan)])
+            return report_issues(tool, [_describe_missing_text("plan", given, "plan")])
         return SubmitPlan(sound(plan))
 
-    def entered(self, entered: Entered) -> Reply:
+    def reply_entered(self, entered: Entered) -> Reply:
         return Reply(ENTERED, {"message": ENTERED})
 
-    def unavailable(self) -> Reply:
+    def refuse_entering(self) -> Reply:
         text = "EnterPlanMode is not for agents that another one started: no person would see their plan."
         return reply_invalid(Invalid(text, code="plan_mode_unavailable"))
 
-    def outside(self) -> Reply:
+    def refuse_exiting(self) -> Reply:
         text = "ExitPlanMode is for plan mode, which is off. If a plan was approved, go on with it."
         return reply_invalid(Invalid(text, code="outside_plan_mode"))
 
-    def exited(self, exit: Exit) -> Reply:
+    def reply_exited(self, exit: Exit) -> Reply:
         if exit.plan.state is PlanState.APPROVED:
             return Reply(APPROVED, {"plan": exit.plan.text, "isAgent": False})
-        return outcome(exit.plan, exit.now)
+        return reply_plan_state(exit.plan, exit.now)
 
-    def resolved(self, id: str, *, done: bool) -> Reply:
+    def reply_resolved(self, id: str, *, done: bool) -> Reply:
         raise NotImplementedError  # it has no tool for that
 
 

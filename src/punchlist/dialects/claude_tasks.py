@@ -1,8 +1,7 @@
 """`TaskCreate`, `TaskGet`, `TaskUpdate`, `TaskList` of Claude Code 2.1: one call per task, ids given by the list.
 
 They write the durable tasks of the session (`session:<id>`), which all its agents share; the option `task_list` names
-another list. Lost in this dialect: `waiting` and `failed` show as `pending`, cancelled tasks are not shown; priority,
-labels, checklist, parents, leases and results stay in our state and are neither shown nor touched.
+another list. What this dialect cannot show stays in our state, untouched.
 
 Where Claude Code's own behaviour is not on record, we chose: `TaskList` puts an owner in round brackets after the
 subject; `TaskGet` has one line per field, further lines of a description indented, so that no text passes for a field;
@@ -25,23 +24,18 @@ from typing import Any, Final, assert_never, cast
 
 from punchlist.core.commands import Policy, Problem
 from punchlist.core.task import CreateTask, GetTask, ListTasks, Task, TaskCommand, TaskResult, TaskStatus, UpdateTask
-from punchlist.dialects.advice import TEXT, Schema, Tool, list_of, object_of, one_of, verbose
+from punchlist.dialects.advice import TEXT, Schema, Tool, add_description, list_of, object_of, one_of, verbose
 from punchlist.dialects.base import ONE_AT_A_TIME, THREE, Dialect, Invalid, Reply
 from punchlist.dialects.claude_code import MOST_ISSUES, describe_type, report_issues
 from punchlist.dialects.repair import as_object, from_json, key_name, read_fields, sound, type_name
 from punchlist.errors import PunchlistError, TaskUnknown
 from punchlist.text import clean
 
-STATUSES: Final = tuple(THREE)
 DELETED: Final = "deleted"
 _OBJECT: Schema = {"type": "object", "additionalProperties": {}}
 
 
-def _said(schema: Schema, description: str) -> Schema:
-    return {**schema, "description": description}
-
-
-def _annotations(*, reads: bool) -> dict[str, Any]:
+def _make_annotations(*, reads: bool) -> dict[str, Any]:
     return {"readOnly": reads, "concurrencySafe": True, "enabled": True, "permission": "allow", "silent": True}
 
 
@@ -60,15 +54,15 @@ CREATE = Tool(
     ),
     input_schema=object_of(
         {
-            "subject": _said(TEXT, "What to do, in a few words"),
-            "description": _said(TEXT, "What exactly, and when it is done"),
-            "activeForm": _said(TEXT, "The same as being done, shown meanwhile"),
-            "metadata": _said(_OBJECT, "Anything to keep with the task"),
+            "subject": add_description(TEXT, "What to do, in a few words"),
+            "description": add_description(TEXT, "What exactly, and when it is done"),
+            "activeForm": add_description(TEXT, "The same as being done, shown meanwhile"),
+            "metadata": add_description(_OBJECT, "Anything to keep with the task"),
         },
         required=("subject", "description"),
         others=False,
     ),
-    annotations=_annotations(reads=False),
+    annotations=_make_annotations(reads=False),
     examples=(_CREATED,),
     verbose=verbose(
         "Adds one task to the list of this session. It gets a number, which the reply says, and is pending at first.",
@@ -82,8 +76,8 @@ CREATE = Tool(
 GET = Tool(
     name="TaskGet",
     description="Read one task in full: its description, and what it blocks and is blocked by.",
-    input_schema=object_of({"taskId": _said(TEXT, "The number of the task")}, others=False),
-    annotations=_annotations(reads=True),
+    input_schema=object_of({"taskId": add_description(TEXT, "The number of the task")}, others=False),
+    annotations=_make_annotations(reads=True),
     examples=({"taskId": "1"},),
 )
 
@@ -95,20 +89,20 @@ UPDATE = Tool(
     ),
     input_schema=object_of(
         {
-            "taskId": _said(TEXT, "The number of the task"),
+            "taskId": add_description(TEXT, "The number of the task"),
             "subject": TEXT,
             "description": TEXT,
             "activeForm": TEXT,
-            "status": one_of((*STATUSES, DELETED)),
-            "addBlocks": _said(list_of(TEXT), "Tasks that wait for this one"),
-            "addBlockedBy": _said(list_of(TEXT), "Tasks that this one waits for"),
-            "owner": _said(TEXT, "Who works on it"),
-            "metadata": _said(_OBJECT, "Keys to set; null takes a key away"),
+            "status": one_of((*THREE, DELETED)),
+            "addBlocks": add_description(list_of(TEXT), "Tasks that wait for this one"),
+            "addBlockedBy": add_description(list_of(TEXT), "Tasks that this one waits for"),
+            "owner": add_description(TEXT, "Who works on it"),
+            "metadata": add_description(_OBJECT, "Keys to set; null takes a key away"),
         },
         required=("taskId",),
         others=False,
     ),
-    annotations=_annotations(reads=False),
+    annotations=_make_annotations(reads=False),
     examples=(_STARTED,),
     verbose=verbose(
         "Changes one task of this session's list, by its number; what you leave out stays as it is.",
@@ -122,14 +116,13 @@ LIST = Tool(
     name="TaskList",
     description="Read the session's task list: number, status, subject, owner, and what each task still waits for.",
     input_schema=object_of({}, others=False),
-    annotations=_annotations(reads=True),
+    annotations=_make_annotations(reads=True),
     examples=({},),
 )
 
 TOOLS: Final = (CREATE, GET, UPDATE, LIST)
 
 
-_BY_NAME: Mapping[str, Tool] = {tool.name: tool for tool in TOOLS}
 _ALIASES: Mapping[str, tuple[str, ...]] = {
     "taskId": ("id", "task_id"),
     "activeForm": ("active_form",),
@@ -149,7 +142,7 @@ _OURS: Mapping[str, str] = {
 
 
 def parse(tool: str, args: Any) -> TaskCommand | Invalid:
-    known = _BY_NAME[tool]
+    known = next(each for each in TOOLS if each.name == tool)
     given = _repair_input(known, args)
     if issues := list(islice(_find_issues(known, given), MOST_ISSUES)):
         return report_issues(tool, issues)
@@ -222,7 +215,7 @@ def _find_field_issues(name: str, schema: Mapping[str, Any], value: Any) -> Iter
 def _make_command(tool: Tool, given: dict[str, Any]) -> TaskCommand:
     if tool is LIST:
         return ListTasks()
-    fields = {_OURS[name]: _as_sent(value) for name, value in given.items() if name in _OURS}
+    fields = {_OURS[name]: _repair_text(value) for name, value in given.items() if name in _OURS}
     if tool is CREATE:
         return CreateTask(fields.pop("subject"), fields)
     task = sound(given["taskId"])
@@ -236,7 +229,7 @@ def _make_command(tool: Tool, given: dict[str, Any]) -> TaskCommand:
     return UpdateTask(task, fields, unless=same)
 
 
-def _as_sent(value: Any) -> Any:
+def _repair_text(value: Any) -> Any:
     if isinstance(value, list):
         return [sound(entry) for entry in cast("list[str]", value)]
     return sound(value) if isinstance(value, str) else value
@@ -259,32 +252,32 @@ def render(result: TaskResult) -> Reply:
     command, error = result.command, result.error
     match command:
         case CreateTask():
-            return _created(command, result.after) if error is None else _refused(error)
+            return _reply_created(command, result.after) if error is None else _reply_refused(error)
         case UpdateTask():
-            return _updated(command, result) if error is None else _refused(error, command.id)
+            return _reply_updated(command, result) if error is None else _reply_refused(error, command.id)
         case GetTask():
-            return _got(result.after)
+            return _reply_task(result.after)
         case ListTasks():
-            return _listed(result.tasks)
+            return _reply_list(result.tasks)
         case _:
             assert_never(command)
 
 
-def _refused(error: PunchlistError, task: str | None = None) -> Reply:
+def _reply_refused(error: PunchlistError, task: str | None = None) -> Reply:
     """Reply with the reason. A refused update has a result object, a refused creation has none."""
     said = NOT_FOUND if isinstance(error, TaskUnknown) and error.data["id"] == (task or "")[:80] else str(error)
     data: Any = None if task is None else {"success": False, "taskId": task, "updatedFields": [], "error": said}
     return Reply(said, data, is_error=True, problems=(Problem(error.code, said, fatal=True),))
 
 
-def _created(command: CreateTask, task: Task | None) -> Reply:
+def _reply_created(command: CreateTask, task: Task | None) -> Reply:
     number = "" if task is None else task.id
     text = f"Task #{number} created successfully: {command.subject}"
-    return Reply(text, {"task": {"id": number, "subject": command.subject}}, problems=_cleaned(command.subject))
+    return Reply(text, {"task": {"id": number, "subject": command.subject}}, problems=_find_removed(command.subject))
 
 
-def _updated(command: UpdateTask, result: TaskResult) -> Reply:
-    fields = _changed_fields(command, result.before, result.after)
+def _reply_updated(command: UpdateTask, result: TaskResult) -> Reply:
+    fields = _find_changed_fields(command, result.before, result.after)
     data: dict[str, Any] = {"success": True, "taskId": command.id, "updatedFields": fields}
     was = None if result.before is None else SHOWN[result.before.status]
     if command.delete:
@@ -294,7 +287,7 @@ def _updated(command: UpdateTask, result: TaskResult) -> Reply:
     return Reply(f"Updated task #{command.id} {', '.join(fields)}", data)
 
 
-def _changed_fields(command: UpdateTask, before: Task | None, after: Task | None) -> list[str]:
+def _find_changed_fields(command: UpdateTask, before: Task | None, after: Task | None) -> list[str]:
     """Return the fields that changed, in the order of Claude Code's result."""
     if command.delete or before is None or after is None:
         return [DELETED]
@@ -311,14 +304,14 @@ def _changed_fields(command: UpdateTask, before: Task | None, after: Task | None
     return [name for name, is_so in changed.items() if is_so]
 
 
-def _got(task: Task | None) -> Reply:
+def _reply_task(task: Task | None) -> Reply:
     status = None if task is None else SHOWN[task.status]
     if task is None or status is None:
         return Reply(NOT_FOUND, {"task": None})
     edges = (("Blocked by", task.blocked_by), ("Blocks", task.blocks))
-    lines = [f"Task #{task.id}: {_line(task.subject)}", f"Status: {status}"]
+    lines = [f"Task #{task.id}: {_to_line(task.subject)}", f"Status: {status}"]
     lines.append("Description: " + "\n  ".join(clean(task.description).text.splitlines()))
-    lines += [f"{name}: {_numbers(ids)}" for name, ids in edges if ids]
+    lines += [f"{name}: {_join_ids(ids)}" for name, ids in edges if ids]
     shown = {
         "id": task.id,
         "subject": task.subject,
@@ -330,7 +323,7 @@ def _got(task: Task | None) -> Reply:
     return Reply("\n".join(lines), {"task": shown})
 
 
-def _listed(tasks: tuple[Task, ...]) -> Reply:
+def _reply_list(tasks: tuple[Task, ...]) -> Reply:
     """Leave out blockers that no longer hold a task back; the tasks themselves keep them."""
     lines: list[str] = []
     shown: list[dict[str, Any]] = []
@@ -339,9 +332,9 @@ def _listed(tasks: tuple[Task, ...]) -> Reply:
         if status is None:
             continue
         waits_for = tuple(blocker.id for blocker in task.held_by)
-        owner = "" if task.owner is None else f" ({_line(task.owner)})"
-        blocked = f" [blocked by {_numbers(waits_for)}]" if waits_for else ""
-        lines.append(f"#{task.id} [{status}] {_line(task.subject)}{owner}{blocked}")
+        owner = "" if task.owner is None else f" ({_to_line(task.owner)})"
+        blocked = f" [blocked by {_join_ids(waits_for)}]" if waits_for else ""
+        lines.append(f"#{task.id} [{status}] {_to_line(task.subject)}{owner}{blocked}")
         told: dict[str, Any] = {"id": task.id, "subject": task.subject, "status": status}
         if task.owner is not None:
             told["owner"] = task.owner
@@ -349,16 +342,16 @@ def _listed(tasks: tuple[Task, ...]) -> Reply:
     return Reply("\n".join(lines) or "No tasks found", {"tasks": shown})
 
 
-def _numbers(ids: tuple[str, ...]) -> str:
+def _join_ids(ids: tuple[str, ...]) -> str:
     return ", ".join(f"#{each}" for each in ids)
 
 
-def _line(text: str) -> str:
+def _to_line(text: str) -> str:
     """Put a text on one line, so that it cannot pass for a row of the list."""
     return clean(text, lines=False).text
 
 
-def _cleaned(*texts: str) -> tuple[Problem, ...]:
+def _find_removed(*texts: str) -> tuple[Problem, ...]:
     """Return a problem that names the characters which the state does not hold."""
     removed = sorted({each for text in texts for each in clean(text).removed})
     if not removed:
@@ -372,7 +365,7 @@ DIALECT = Dialect(
     policy=Policy(dialect="claude-tasks", shown=ONE_AT_A_TIME),
     parse=parse,
     render=render,
-    statuses=(*STATUSES, DELETED),
+    statuses=(*THREE, DELETED),
     repairs=frozenset({"active_form", "task_id", "new_task"}),
     lossy=(
         "waiting and failed show as pending",

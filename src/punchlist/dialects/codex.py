@@ -23,7 +23,7 @@ from punchlist.text import repair
 
 POLICY = Policy(dialect="codex", refuse_unknown_fields=True, shown=IN_THREE)
 
-_EXAMPLE = {
+EXAMPLE = {
     "explanation": "The loop is in the lexer",
     "plan": [
         {"step": "Read the lexer", "status": "in_progress"},
@@ -44,10 +44,10 @@ TOOL = Tool(
         others=False,
     ),
     annotations={"strict": False},
-    examples=(_EXAMPLE,),
+    examples=(EXAMPLE,),
     verbose=verbose(
         "Writes the task plan: its steps with a status each, and an explanation where something changed.",
-        _EXAMPLE,
+        EXAMPLE,
         rules="Steps are short, a few words each. No other fields than these are taken.",
     ),
 )
@@ -55,12 +55,12 @@ TOOL = Tool(
 
 def parse(_tool: str, args: Any) -> Parsed:
     try:
-        return _read_arguments(repair(args if isinstance(args, str) else _compact(args)))
+        return _read_arguments(repair(args if isinstance(args, str) else _write_compact(args)))
     except SerdeError as error:
         return Invalid(f"failed to parse function arguments: {error}")
 
 
-def _compact(args: Any) -> str:
+def _write_compact(args: Any) -> str:
     try:
         return json.dumps(
             _trim(args, 0), ensure_ascii=False, separators=(",", ":"), skipkeys=True, default=lambda _: None

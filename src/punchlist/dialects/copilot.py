@@ -90,7 +90,7 @@ def _read_number(value: Any) -> float | None:
     return value
 
 
-def _id(alias: str) -> int | float:
+def _to_number(alias: str) -> int | float:
     number = float(alias)
     return int(number) if number.is_integer() else number
 
@@ -103,7 +103,7 @@ def render(result: Result) -> Reply:
         return Reply(_write_list(rows), {"todoList": rows}, shows_list=True)
     entries = result.entries
     rows = [
-        {"id": _id(cast("str", entry.alias)), "title": entry.content, "status": _WORDS[entry.status]}
+        {"id": _to_number(cast("str", entry.alias)), "title": entry.content, "status": _WORDS[entry.status]}
         for entry in entries
     ]
     warnings = _find_warnings(rows_of(result.before), rows)
@@ -122,7 +122,7 @@ def rows_of(todos: TodoList) -> list[dict[str, Any]]:
 
 def _number_items(items: Sequence[TodoItem]) -> list[int | float]:
     """Return the number of each item: the model's, else ours, else the next free one."""
-    given = [_id(item.aliases["copilot"]) if "copilot" in item.aliases else None for item in items]
+    given = [_to_number(item.aliases["copilot"]) if "copilot" in item.aliases else None for item in items]
     taken = {number for number in given if number is not None}
     free = 1 + max([int(number) for number in taken] + [int(item.id) for item in items if item.id.isdecimal()] or [0])
     numbers: list[int | float] = []

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from punchlist.core.commands import Entry, Policy, Replace
 from punchlist.core.todo import Status
-from punchlist.dialects.advice import TEXT, Tool, list_of, object_of, one_of, verbose
+from punchlist.dialects.advice import TEXT, Tool, list_of, object_of, one_of, sample_items, verbose
 from punchlist.dialects.base import IN_THREE, LOST_IN_THREE, THREE, Dialect, Invalid, Parsed, Reply, Result, shown_items
 from punchlist.dialects.claude_code import SUCCESS
 from punchlist.dialects.repair import read_fields, sound, type_name
@@ -18,12 +18,7 @@ from punchlist.text import cut
 
 POLICY = Policy(dialect="crush", shown=IN_THREE)
 _ESCAPES = {"\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v"}
-_EXAMPLE = {
-    "todos": [
-        {"content": "Read the parser", "status": "in_progress", "active_form": "Reading the parser"},
-        {"content": "Fix the loop", "status": "pending", "active_form": "Fixing the loop"},
-    ]
-}
+_EXAMPLE = {"todos": sample_items(form="active_form")}
 
 TOOL = Tool(
     name="todos",

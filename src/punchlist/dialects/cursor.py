@@ -13,13 +13,10 @@ from punchlist.core.commands import Entry, Merge, Patch, Policy, Replace
 from punchlist.core.identity import item_names
 from punchlist.core.todo import Status, TodoList
 from punchlist.dialects.advice import TEXT, Tool, list_of, object_of, one_of, verbose
-from punchlist.dialects.base import Dialect, Invalid, Parsed, Reply, Result, shown_items
+from punchlist.dialects.base import FOUR, IN_FOUR, Dialect, Invalid, Parsed, Reply, Result, shown_items
 from punchlist.dialects.repair import as_id, as_list, as_status, read_fields, sound
 
-_STATUSES = {
-    status.value: status for status in (Status.PENDING, Status.IN_PROGRESS, Status.COMPLETED, Status.CANCELLED)
-}
-POLICY = Policy(dialect="cursor", shown={Status.BLOCKED: Status.IN_PROGRESS, Status.FAILED: Status.IN_PROGRESS})
+POLICY = Policy(dialect="cursor", shown=IN_FOUR)
 FEWEST = 2
 _EXAMPLE = {
     "merge": False,
@@ -40,7 +37,7 @@ TOOL = Tool(
     input_schema=object_of(
         {
             "merge": {"type": "boolean"},
-            "todos": list_of(object_of({"id": TEXT, "content": TEXT, "status": one_of(_STATUSES)}), minItems=FEWEST),
+            "todos": list_of(object_of({"id": TEXT, "content": TEXT, "status": one_of(FOUR)}), minItems=FEWEST),
         }
     ),
     examples=(_EXAMPLE, _LATER),
@@ -69,7 +66,7 @@ def parse(_tool: str, args: Any) -> Parsed:
         return Invalid(f"todos must have at least {FEWEST} items")
     patches: list[Patch] = []
     for index, todo in enumerate(items):
-        patch = _patch(todo)
+        patch = _read_patch(todo)
         if isinstance(patch, str):
             return Invalid(f"todos[{index}] {patch}")
         if not merges and (patch.content is None or patch.status is None):
@@ -82,7 +79,7 @@ def parse(_tool: str, args: Any) -> Parsed:
     )
 
 
-def _patch(todo: Any) -> Patch | str:
+def _read_patch(todo: Any) -> Patch | str:
     fields = read_fields(todo)
     name, content, word = as_id(fields.get("id")), fields.get("content"), fields.get("status")
     if name is None:
@@ -90,8 +87,8 @@ def _patch(todo: Any) -> Patch | str:
     if not isinstance(content, str | None):
         return "has a content that is no string"
     status = as_status(word[:80]) if isinstance(word, str) else None
-    if word is not None and (status is None or status.value not in _STATUSES):
-        return f"has an unknown status; use {', '.join(_STATUSES)}"
+    if word is not None and (status is None or status.value not in FOUR):
+        return f"has an unknown status; use {', '.join(FOUR)}"
     return Patch(alias=name, content=None if content is None else sound(content), status=status)
 
 
@@ -119,7 +116,7 @@ DIALECT = Dialect(
     policy=POLICY,
     parse=parse,
     render=render,
-    statuses=tuple(_STATUSES),
+    statuses=tuple(FOUR),
     repairs=frozenset({"json_string", "bare_object", "numeric_id", "status_spelling"}),
     lossy=(
         "blocked and failed show as in_progress",

@@ -10,23 +10,15 @@ from typing import Any, cast
 
 from punchlist.core.commands import Entry, Limits, Policy, Replace
 from punchlist.core.todo import Status
-from punchlist.dialects.advice import TEXT, Tool, list_of, object_of, one_of, verbose
-from punchlist.dialects.base import Dialect, Invalid, Parsed, Reply, Result
+from punchlist.dialects.advice import TEXT, Tool, list_of, object_of, one_of, sample_items, verbose
+from punchlist.dialects.base import FOUR, Dialect, Invalid, Parsed, Reply, Result
 from punchlist.dialects.repair import read_fields, sound
 
-_STATUSES = {
-    status.value: status
-    for status in (Status.PENDING, Status.IN_PROGRESS, Status.COMPLETED, Status.CANCELLED, Status.BLOCKED)
-}
+_STATUSES = {**FOUR, "blocked": Status.BLOCKED}
 POLICY = Policy(
     dialect="gemini", limits=Limits(refuse_blank=True), focus="refuse", shown={Status.FAILED: Status.BLOCKED}
 )
-_EXAMPLE = {
-    "todos": [
-        {"description": "Read the parser", "status": "in_progress"},
-        {"description": "Fix the loop", "status": "pending"},
-    ]
-}
+_EXAMPLE = {"todos": sample_items("description")}
 
 TOOL = Tool(
     name="write_todos",
@@ -72,12 +64,8 @@ def parse(_tool: str, args: Any) -> Parsed:
 def render(result: Result) -> Reply:
     if result.refusals:
         several = result.refusals[0].code == "several_in_progress"
-        text = (
-            'Invalid parameters: Only one task can be "in_progress" at a time.' if several else result.refusals[0].text
-        )
-        return result.refuse(text)
-    entries = result.entries
-    todos = [{"description": entry.content, "status": entry.status.value} for entry in entries]
+        return result.refuse('Invalid parameters: Only one task can be "in_progress" at a time.' if several else None)
+    todos = [{"description": entry.content, "status": entry.status.value} for entry in result.entries]
     if not todos:
         return result.reply("Successfully cleared the todo list.", {"todos": []})
     rows = [f"{number}. [{todo['status']}] {todo['description']}" for number, todo in enumerate(todos, 1)]

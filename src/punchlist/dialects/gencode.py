@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from punchlist.core.commands import Entry, Limits, Policy, Problem, Replace
 from punchlist.core.todo import Status
-from punchlist.dialects.advice import Tool, list_of, object_of, one_of, verbose
+from punchlist.dialects.advice import Tool, list_of, object_of, one_of, sample_items, verbose
 from punchlist.dialects.base import LOST_ONE_AT_A_TIME, ONE_AT_A_TIME, THREE, Dialect, Invalid, Parsed, Reply, Result
 from punchlist.dialects.repair import read_fields, sound
 
@@ -17,12 +17,7 @@ POLICY = Policy(dialect="gencode", limits=Limits(items=20, characters=500), focu
 
 _TEXT = {"type": "string", "minLength": 1, "maxLength": 500}
 
-_EXAMPLE = {
-    "todos": [
-        {"content": "Read the parser", "status": "in_progress", "activeForm": "Reading the parser"},
-        {"content": "Fix the loop", "status": "pending", "activeForm": "Fixing the loop"},
-    ]
-}
+_EXAMPLE = {"todos": sample_items(form="activeForm")}
 
 TOOL = Tool(
     name="TodoWrite",
@@ -47,40 +42,40 @@ TOOL = Tool(
 def parse(_tool: str, args: Any) -> Parsed:
     todos = read_fields(args).get("todos")
     if not isinstance(todos, list):
-        return _invalid("todos: expected an array")
+        return _refuse("todos: expected an array")
     entries: list[Entry] = []
     for index, todo in enumerate(cast("list[Any]", todos)):
         if not isinstance(todo, dict):
-            return _invalid(f"todos[{index}]: expected an object")
+            return _refuse(f"todos[{index}]: expected an object")
         given = cast("dict[str, Any]", todo)
         content, status, form = given.get("content"), given.get("status"), given.get("activeForm")
         if not isinstance(content, str) or not content:
-            return _invalid(f"todos[{index}].content: expected a string of 1 to 500 characters")
+            return _refuse(f"todos[{index}].content: expected a string of 1 to 500 characters")
         if not isinstance(status, str) or status not in THREE:
-            return _invalid(f"todos[{index}].status: expected one of {', '.join(THREE)}")
+            return _refuse(f"todos[{index}].status: expected one of {', '.join(THREE)}")
         if not isinstance(form, str) or not form:
-            return _invalid(f"todos[{index}].activeForm: expected a string of 1 to 500 characters")
+            return _refuse(f"todos[{index}].activeForm: expected a string of 1 to 500 characters")
         entries.append(Entry(sound(content), THREE[status], sound(form)))
     return Replace(tuple(entries))
 
 
-def _invalid(problem: str) -> Invalid:
-    return Invalid(problem, data=_failure(problem))
+def _refuse(problem: str) -> Invalid:
+    return Invalid(problem, data=_show_failure(problem))
 
 
-def _failure(problem: str) -> dict[str, Any]:
+def _show_failure(problem: str) -> dict[str, Any]:
     return {"success": False, "output": "", "error": problem}
 
 
 def render(result: Result) -> Reply:
     if result.refusals:
-        problem = _refusal(result.refusals[0])
-        return result.refuse(problem, _failure(problem))
-    output = _rendered(result.entries)
+        problem = _describe_refusal(result.refusals[0])
+        return result.refuse(problem, _show_failure(problem))
+    output = _render_list(result.entries)
     return result.reply(output, {"success": True, "output": output})
 
 
-def _refusal(problem: Problem) -> str:
+def _describe_refusal(problem: Problem) -> str:
     match problem.code:
         case "several_in_progress":
             return "Only one task can be in_progress at a time"
@@ -93,15 +88,15 @@ def _refusal(problem: Problem) -> str:
             return problem.text
 
 
-def _rendered(entries: tuple[Entry, ...]) -> str:
+def _render_list(entries: tuple[Entry, ...]) -> str:
     if not entries:
         return "No todos."
-    rows = [_row(entry) for entry in entries]
+    rows = [_render_row(entry) for entry in entries]
     done = sum(entry.status is Status.COMPLETED for entry in entries)
     return "\n".join([*rows, f"\n({done}/{len(entries)} completed)"])
 
 
-def _row(entry: Entry) -> str:
+def _render_row(entry: Entry) -> str:
     if entry.status is Status.IN_PROGRESS:
         return f"[>] {entry.content} <- {entry.active_form}"
     return f"[{'x' if entry.status is Status.COMPLETED else ' '}] {entry.content}"

@@ -50,11 +50,9 @@ def parse(_tool: str, args: Any) -> Parsed:
     content = read_fields(args).get("content")
     if not isinstance(content, str):
         return Invalid("Missing required parameter: content")
-    most = _read_limit()
-    if 0 < most < len(content):
-        return Invalid(_describe_size(len(content), most))
-    if len(content) > POLICY.limits.other:
-        return Invalid(_describe_size(len(content), POLICY.limits.other))
+    for most in (_read_limit(), POLICY.limits.other):
+        if 0 < most < len(content):
+            return Invalid(f"Todo list too large: {len(content)} chars (max: {most})")
     text = sound(content)
     rows = [found for line in text.splitlines() if (found := _ROW.match(line)) is not None]
     entries = tuple(Entry(row[3].rstrip(), _MARKS.get(row[2], Status.PENDING)) for row in rows)
@@ -64,10 +62,6 @@ def parse(_tool: str, args: Any) -> Parsed:
 def _read_limit() -> int:
     given = os.environ.get("GOOSE_TODO_MAX_CHARS", "")
     return int(given) if given.isdecimal() and len(given) < 20 else MOST
-
-
-def _describe_size(size: int, most: int) -> str:
-    return f"Todo list too large: {size} chars (max: {most})"
 
 
 def render(result: Result) -> Reply:
@@ -89,12 +83,12 @@ def text_of(todos: TodoList) -> str:
         if row is None:
             said.append(line)
         elif place is not None:
-            said.extend(_row(item, near) for item, near in shown[written:place])
+            said.extend(_render_row(item, near) for item, near in shown[written:place])
             near = shown[place][1]
             same = _MARKS.get(row[2], Status.PENDING) is near
             said.append(line if same else f"{row[1]}{_BOXES[near]} {row[3]}")
             written = place + 1
-    return "\n".join([*said, *(_row(item, near) for item, near in shown[written:])])
+    return "\n".join([*said, *(_render_row(item, near) for item, near in shown[written:])])
 
 
 def _find_places(lines: list[str], shown: list[tuple[TodoItem, Status]]) -> list[int | None]:
@@ -116,7 +110,7 @@ def _find_places(lines: list[str], shown: list[tuple[TodoItem, Status]]) -> list
     return found
 
 
-def _row(item: TodoItem, near: Status) -> str:
+def _render_row(item: TodoItem, near: Status) -> str:
     return f"- {_BOXES[near]} {' '.join(item.content.split())}"
 
 

@@ -1,6 +1,6 @@
 """`todo` of Hermes v2026.8.18: replace or merge by id, read without arguments, the whole list as JSON in each reply.
 
-Blocked and failed items show as in_progress. Two items in progress are kept.
+Two items in progress are kept.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from punchlist.core.commands import Entry, Limits, Merge, Patch, Policy, Query, 
 from punchlist.core.identity import item_names
 from punchlist.core.todo import Status
 from punchlist.dialects.advice import TEXT, Tool, list_of, object_of, one_of, verbose
-from punchlist.dialects.base import Dialect, Invalid, Parsed, Reply, Result, shown_items
+from punchlist.dialects.base import FOUR, IN_FOUR, Dialect, Invalid, Parsed, Reply, Result, shown_items
 from punchlist.dialects.repair import as_object, read_fields, sound
 from punchlist.text import repair
 
@@ -22,16 +22,7 @@ ITEMS = 256
 CHARACTERS = 4000
 _TRUNCATED = "… [truncated]"
 _PLACEHOLDER = "(no description)"
-_STATUSES = {
-    status.value: status for status in (Status.PENDING, Status.IN_PROGRESS, Status.COMPLETED, Status.CANCELLED)
-}
-
-POLICY = Policy(
-    dialect="hermes",
-    limits=Limits(items=ITEMS),
-    lead_with_focus=True,
-    shown={Status.BLOCKED: Status.IN_PROGRESS, Status.FAILED: Status.IN_PROGRESS},
-)
+POLICY = Policy(dialect="hermes", limits=Limits(items=ITEMS), lead_with_focus=True, shown=IN_FOUR)
 
 _EXAMPLE = {
     "todos": [
@@ -47,14 +38,13 @@ TOOL = Tool(
         "only the items named by id. For work of three or more steps. Keep one item in_progress, "
         "complete it at once when done, cancel what is no longer needed."
     ),
-    input_schema={
-        "type": "object",
-        "properties": {
-            "todos": list_of(object_of({"id": TEXT, "content": TEXT, "status": one_of(_STATUSES)})),
+    input_schema=object_of(
+        {
+            "todos": list_of(object_of({"id": TEXT, "content": TEXT, "status": one_of(FOUR)})),
             "merge": {"type": "boolean", "default": False},
         },
-        "required": [],
-    },
+        required=[],
+    ),
     annotations={"emoji": "📋", "enabled": True},
     examples=(_EXAMPLE, {}),
     verbose=verbose(
@@ -79,14 +69,14 @@ def parse(_tool: str, args: Any) -> Parsed:
         try:
             todos = json.loads(todos)
         except (ValueError, RecursionError):
-            return _error("todos must be a list of objects, got unparseable string")
+            return _refuse("todos must be a list of objects, got unparseable string")
     if not isinstance(todos, list):
-        return _error(f"todos must be a list, got {type(todos).__name__}")
+        return _refuse(f"todos must be a list, got {type(todos).__name__}")
     items = _drop_repeated(cast("list[Any]", todos))
     return _read_merge(items) if given.get("merge") else _read_list(items)
 
 
-def _error(problem: str) -> Invalid:
+def _refuse(problem: str) -> Invalid:
     data = {"error": problem}
     return Invalid(json.dumps(data), data)
 
@@ -122,7 +112,7 @@ def _read_entry(todo: Any) -> Entry:
     if not isinstance(todo, dict):
         return Entry("(invalid item)", alias="?")
     given = cast("Mapping[str, Any]", todo)
-    status = _STATUSES.get(_read_word(given, "status").lower(), Status.PENDING)
+    status = FOUR.get(_read_word(given, "status").lower(), Status.PENDING)
     return Entry(_read_content(given) or _PLACEHOLDER, status, alias=_read_word(given, "id") or "?")
 
 
@@ -147,7 +137,7 @@ def _read_merge(todos: list[Any]) -> Merge:
         name = _read_word(given, "id")
         if name:
             content = _read_content(given) if given.get("content") else None
-            status = _STATUSES.get(_read_word(given, "status").lower())
+            status = FOUR.get(_read_word(given, "status").lower())
             patches.append(Patch(alias=name, content=content or None, status=status))
     return Merge(tuple(patches), placeholder=_PLACEHOLDER)
 
@@ -156,19 +146,19 @@ def render(result: Result) -> Reply:
     if result.refusals:
         data: dict[str, Any] = {"error": result.refusals[0].text}
         return result.refuse(json.dumps(data, ensure_ascii=False), data)
-    if isinstance(result.command, Replace):
-        rows = [(entry.alias, entry.content, entry.status) for entry in result.command.entries]
+    is_whole = isinstance(result.command, Replace)
+    if is_whole:
+        rows = [(entry.alias, entry.content, entry.status) for entry in result.entries]
     else:
         shown = shown_items(result.after, POLICY)
         names = item_names([item for item, _ in shown], "hermes")
         rows = [(name, item.content, near) for name, (item, near) in zip(names, shown, strict=True)]
-    counts = {word: sum(status.value == word for *_, status in rows) for word in _STATUSES}
+    counts = {word: sum(status.value == word for *_, status in rows) for word in FOUR}
     data = {
         "todos": [{"id": name, "content": content, "status": status.value} for name, content, status in rows],
         "summary": {"total": len(rows), **counts},
     }
-    shows = not isinstance(result.command, Replace)
-    return result.reply(json.dumps(data, ensure_ascii=False), data, shows_list=shows)
+    return result.reply(json.dumps(data, ensure_ascii=False), data, shows_list=not is_whole)
 
 
 DIALECT = Dialect(
@@ -177,7 +167,7 @@ DIALECT = Dialect(
     policy=POLICY,
     parse=parse,
     render=render,
-    statuses=tuple(_STATUSES),
+    statuses=tuple(FOUR),
     repairs=frozenset({"json_string", "numeric_id", "status_spelling"}),
     lossy=("blocked and failed show as in_progress", "no active forms, phases, notes or explanation"),
     limits=("longer texts are cut at 4,000 characters",),

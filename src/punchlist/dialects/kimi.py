@@ -9,17 +9,15 @@ from __future__ import annotations
 from typing import Any, cast
 
 from punchlist.core.commands import Entry, Policy, Query, Replace
-from punchlist.core.todo import Status, TodoList
-from punchlist.dialects.advice import Tool, list_of, object_of, one_of, verbose
+from punchlist.core.todo import Status
+from punchlist.dialects.advice import Tool, list_of, object_of, one_of, sample_items, verbose
 from punchlist.dialects.base import IN_THREE, LOST_IN_THREE, Dialect, Invalid, Parsed, Reply, Result, shown_items
 from punchlist.dialects.repair import sound
 
 _STATUSES = {"pending": Status.PENDING, "in_progress": Status.IN_PROGRESS, "done": Status.COMPLETED}
 _WORDS = {status: word for word, status in _STATUSES.items()}
 POLICY = Policy(dialect="kimi", shown=IN_THREE)
-_EXAMPLE = {
-    "todos": [{"title": "Read the parser", "status": "in_progress"}, {"title": "Fix the loop", "status": "pending"}]
-}
+_EXAMPLE = {"todos": sample_items("title")}
 
 TOOL = Tool(
     name="SetTodoList",
@@ -81,15 +79,11 @@ def render(result: Result) -> Reply:
     if result.refusals:
         return result.refuse()
     if isinstance(result.command, Query):
-        return Reply(_read(result.after), shows_list=True)
-    entries = result.entries
-    items = [{"title": entry.content, "status": _WORDS[entry.status]} for entry in entries]
+        rows = [f"- [{_WORDS[near]}] {item.content}" for item, near in shown_items(result.after, POLICY)]
+        text = "\n".join(["Current todo list:", *rows]) if rows else "Todo list is empty."
+        return Reply(text, shows_list=True)
+    items = [{"title": entry.content, "status": _WORDS[entry.status]} for entry in result.entries]
     return result.reply("Todo list updated", {"items": items})
-
-
-def _read(todos: TodoList) -> str:
-    rows = [f"- [{_WORDS[near]}] {item.content}" for item, near in shown_items(todos, POLICY)]
-    return "\n".join(["Current todo list:", *rows]) if rows else "Todo list is empty."
 
 
 DIALECT = Dialect(

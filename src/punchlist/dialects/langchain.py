@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 from punchlist.core.commands import Entry, Policy, Replace
-from punchlist.dialects.advice import TEXT, Tool, list_of, object_of, one_of, verbose
+from punchlist.dialects.advice import TEXT, Tool, list_of, object_of, one_of, sample_items, verbose
 from punchlist.dialects.base import IN_THREE, LOST_IN_THREE, THREE, Dialect, Invalid, Parsed, Reply, Result
 from punchlist.dialects.repair import read_fields, sound, type_name
 
@@ -19,12 +19,7 @@ PARALLEL = (
     "Error: The `write_todos` tool should never be called multiple times in parallel. Please call it only once per "
     "model invocation to update the todo list."
 )
-_EXAMPLE = {
-    "todos": [
-        {"content": "Read the parser", "status": "in_progress"},
-        {"content": "Fix the loop", "status": "pending"},
-    ]
-}
+_EXAMPLE = {"todos": sample_items()}
 
 TOOL = Tool(
     name="write_todos",
@@ -48,22 +43,22 @@ TOOL = Tool(
 def parse(_tool: str, args: Any) -> Parsed:
     todos = read_fields(args).get("todos")
     if not isinstance(todos, list):
-        return _invalid("todos", "a list", todos)
+        return _refuse("todos", "a list", todos)
     entries: list[Entry] = []
     for index, todo in enumerate(cast("list[Any]", todos)):
         if not isinstance(todo, dict):
-            return _invalid(f"todos.{index}", "an object", todo)
+            return _refuse(f"todos.{index}", "an object", todo)
         given = cast("dict[str, Any]", todo)
         text, status = given.get("content"), given.get("status")
         if not isinstance(text, str):
-            return _invalid(f"todos.{index}.content", "a string", text)
+            return _refuse(f"todos.{index}.content", "a string", text)
         if not isinstance(status, str) or status not in THREE:
-            return _invalid(f"todos.{index}.status", "'pending', 'in_progress' or 'completed'", status)
+            return _refuse(f"todos.{index}.status", "'pending', 'in_progress' or 'completed'", status)
         entries.append(Entry(sound(text), THREE[status]))
     return Replace(tuple(entries))
 
 
-def _invalid(path: str, expected: str, value: Any) -> Invalid:
+def _refuse(path: str, expected: str, value: Any) -> Invalid:
     shown = f"'{sound(value[:80])}'" if isinstance(value, str) else type_name(value)
     return Invalid(
         f"Error invoking tool 'write_todos': {path} should be {expected}, got {shown}. Please fix and retry."
@@ -73,8 +68,7 @@ def _invalid(path: str, expected: str, value: Any) -> Invalid:
 def render(result: Result) -> Reply:
     if result.refusals:
         return result.refuse(f"Error: {result.refusals[0].text}")
-    entries = result.entries
-    todos = [{"content": entry.content, "status": entry.status.value} for entry in entries]
+    todos = [{"content": entry.content, "status": entry.status.value} for entry in result.entries]
     return result.reply(f"Updated todo list to {todos}", {"todos": todos})
 
 

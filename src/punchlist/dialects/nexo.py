@@ -14,7 +14,7 @@ from typing import Any, Literal, cast
 from punchlist.core.approval import PlanState
 from punchlist.core.commands import Entry, Limits, Policy, Problem, Replace
 from punchlist.core.todo import Status
-from punchlist.dialects.advice import TEXT, Tool, list_of, object_of, one_of, verbose
+from punchlist.dialects.advice import TEXT, Tool, list_of, object_of, one_of, sample_items, verbose
 from punchlist.dialects.base import (
     IN_THREE,
     LOST_IN_THREE,
@@ -31,8 +31,8 @@ from punchlist.dialects.base import (
     Result,
     SubmitPlan,
     reply_invalid,
+    reply_waiting,
     shown_items,
-    waiting,
 )
 from punchlist.dialects.repair import read_fields, sound
 
@@ -45,12 +45,7 @@ _INSTRUCTIONS = (
     "task; do not batch completions."
 )
 
-_EXAMPLE = {
-    "todos": [
-        {"content": "Read the parser", "status": "in_progress", "activeForm": "Reading the parser"},
-        {"content": "Fix the loop", "status": "pending", "activeForm": "Fixing the loop"},
-    ]
-}
+_EXAMPLE = {"todos": sample_items(form="activeForm")}
 
 TOOL = Tool(
     name="TodoWrite",
@@ -109,14 +104,14 @@ def render(result: Result) -> Reply:
     data = {
         "in_progress_count": sum(entry.status is Status.IN_PROGRESS for entry in written),
         "instructions": _INSTRUCTIONS,
-        "new_todos": [_todo(entry.active_form or "", entry.content, entry.status) for entry in written],
-        "old_todos": [_todo(item.label, item.content, near) for item, near in shown_items(result.before, POLICY)],
+        "new_todos": [_show_todo(entry.active_form or "", entry.content, entry.status) for entry in written],
+        "old_todos": [_show_todo(item.label, item.content, near) for item, near in shown_items(result.before, POLICY)],
         "wiped_on_all_completed": bool(written) and all(entry.status is Status.COMPLETED for entry in written),
     }
     return result.reply(json.dumps(data, ensure_ascii=False, separators=(",", ":")), data)
 
 
-def _todo(form: str, content: str, status: Status) -> dict[str, str]:
+def _show_todo(form: str, content: str, status: Status) -> dict[str, str]:
     return {"active_form": form, "content": content, "status": status.value}
 
 
@@ -193,30 +188,30 @@ class NexoPlans:
         given = read_fields(args)
         match tool:
             case "EnterPlanMode":
-                return EnterPlan(_trimmed(given.get("reason")))
+                return EnterPlan(_read_text(given.get("reason")))
             case "ExitPlanMode":
                 return _read_plan(given.get("final_plan"))
             case _:
                 return _read_resolution(given)
 
-    def entered(self, entered: Entered) -> Reply:
-        return _object(
+    def reply_entered(self, entered: Entered) -> Reply:
+        return _reply_json(
             {
                 "already_in_plan_mode": entered.already,
-                "entered_at": _seconds(entered.at),
+                "entered_at": _to_seconds(entered.at),
                 "entered_plan_mode": True,
                 "instructions": _PLAN_INSTRUCTIONS,
                 "reason": entered.reason,
             }
         )
 
-    def unavailable(self) -> Reply:
+    def refuse_entering(self) -> Reply:
         return reply_invalid(Invalid(_UNAVAILABLE, code="plan_mode_unavailable"))
 
-    def outside(self) -> Reply:
+    def refuse_exiting(self) -> Reply:
         return reply_invalid(Invalid(_OUTSIDE, code="outside_plan_mode"))
 
-    def exited(self, exit: Exit) -> Reply:
+    def reply_exited(self, exit: Exit) -> Reply:
         plan = exit.plan
         if plan.expired(exit.now) and plan.expires_at is not None and plan.proposed_at is not None:
             waited = int((plan.expires_at - plan.proposed_at).total_seconds())
@@ -227,9 +222,9 @@ class NexoPlans:
             return reply_invalid(Invalid(text, code="plan_expired"))
         match plan.state:
             case PlanState.APPROVED:
-                return _object(_unlocked(exit))
+                return _reply_json(_describe_exit(exit))
             case PlanState.REJECTED:
-                return reply_invalid(Invalid(rejection(plan.reason or ""), code="plan_rejected"))
+                return reply_invalid(Invalid(_describe_rejection(plan.reason or ""), code="plan_rejected"))
             case PlanState.SUPERSEDED:
                 text = (
                     f"Plan approval channel closed unexpectedly for plan_id={plan.id}. "
@@ -237,25 +232,25 @@ class NexoPlans:
                 )
                 return reply_invalid(Invalid(text, code="plan_superseded"))
             case _:
-                return waiting(plan, {"approval_required": True, "exited_plan_mode": False, "plan_id": plan.id})
+                return reply_waiting(plan, {"approval_required": True, "exited_plan_mode": False, "plan_id": plan.id})
 
-    def resolved(self, id: str, *, done: bool) -> Reply:
+    def reply_resolved(self, id: str, *, done: bool) -> Reply:
         if done:
-            return _object({"plan_id": id, "resolved": True})
+            return _reply_json({"plan_id": id, "resolved": True})
         return reply_invalid(Invalid(f"no pending plan_mode approval for plan_id={id}", code="plan_missing"))
 
 
-def _unlocked(exit: Exit) -> dict[str, Any]:
+def _describe_exit(exit: Exit) -> dict[str, Any]:
     plan = exit.plan
     return {
         "approval_required": exit.required,
         "awaiting_acceptance": False,
-        "entered_at": _seconds(exit.entered_at),
+        "entered_at": _to_seconds(exit.entered_at),
         "exited_plan_mode": True,
         "plan_bytes": plan.sent_bytes,
         "plan_chars": plan.sent_chars,
         "plan_id": plan.id,
-        "unlocked_at": _seconds(plan.decided_at or exit.now),
+        "unlocked_at": _to_seconds(plan.decided_at or exit.now),
     }
 
 
@@ -280,26 +275,26 @@ def _read_resolution(given: dict[str, Any]) -> ResolvePlan | Invalid:
     if decision != "reject":
         said = sound(decision[:200])
         return Invalid(f"plan_mode_resolve: unknown decision `{said}` (expected approve|reject)")
-    reason = _trimmed(given.get("reason"))
+    reason = _read_text(given.get("reason"))
     if reason is None:
         return Invalid("plan_mode_resolve(decision=reject) requires `reason`")
     return ResolvePlan(sound(plan_id), reason)
 
 
-def _trimmed(value: Any) -> str | None:
+def _read_text(value: Any) -> str | None:
     return (sound(value).strip() or None) if isinstance(value, str) else None
 
 
-def _object(data: dict[str, Any]) -> Reply:
+def _reply_json(data: dict[str, Any]) -> Reply:
     """Reply with a JSON object, as serde writes it."""
     return Reply(json.dumps(data, ensure_ascii=False, separators=(",", ":")), data)
 
 
-def _seconds(at: datetime) -> int:
+def _to_seconds(at: datetime) -> int:
     return int(at.timestamp())
 
 
-def rejection(reason: str) -> str:
+def _describe_rejection(reason: str) -> str:
     return (
         f"Plan rejected by operator. Reason: {reason.strip()}.\n"
         "Do not call ExitPlanMode again with the same plan.\n"
@@ -312,7 +307,7 @@ def rejection(reason: str) -> str:
 _DECISION = r"\s*\[plan-mode\]\s+(approve|reject)\s+plan_id=(\S+)(?:\s+reason=(.*?))?\s*\Z"
 
 
-def resolution(line: str) -> ResolvePlan | Invalid | None:
+def read_decision(line: str) -> ResolvePlan | Invalid | None:
     """Read the decision in a chat message: `[plan-mode] approve plan_id=…`; None if it holds none."""
     found = re.match(_DECISION, line)
     if found is None:
@@ -323,11 +318,11 @@ def resolution(line: str) -> ResolvePlan | Invalid | None:
 
 def notify_entered(at: datetime, *, reason: str | None = None, by: Literal["model", "operator"] = "model") -> str:
     said = f"model: {reason}" if by == "model" and reason else by
-    return f"[plan-mode] entered at {_rfc3339(at)} — reason: {said}"
+    return f"[plan-mode] entered at {_to_rfc3339(at)} — reason: {said}"
 
 
 def notify_entered_for_danger(at: datetime, check: str) -> str:
-    return f"[plan-mode] entered at {_rfc3339(at)} — reason: auto-destructive: {check}"
+    return f"[plan-mode] entered at {_to_rfc3339(at)} — reason: auto-destructive: {check}"
 
 
 def notify_exited(plan: str, turn: int) -> str:
@@ -344,7 +339,7 @@ def notify_acceptance(summary: str, *, passed: bool) -> str:
     return f"[plan-mode] acceptance: {'pass' if passed else 'fail'} ({summary.strip()})"
 
 
-def _rfc3339(at: datetime) -> str:
+def _to_rfc3339(at: datetime) -> str:
     return at.astimezone(UTC).replace(microsecond=0).isoformat()
 
 

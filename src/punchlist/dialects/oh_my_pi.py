@@ -1,8 +1,7 @@
 """`todo_write` of oh-my-pi v15.8.3: ordered operations on tasks named by their text, in phases.
 
-A mistake in one operation is reported and the others still apply; one task is in progress after each call. Blocked and
-failed items show as pending, cancelled ones as `abandoned`. Active forms, priorities and parents are not shown.
-Closed tasks leave the model's list after a delay (`CLEAR_DELAY`), never the person's view.
+A mistake in one operation is reported and the others still apply; one task is in progress after each call. Cancelled
+items show as `abandoned`. Closed tasks leave the model's list after a delay (`CLEAR_DELAY`), never the person's view.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from punchlist.core import commands as do
 from punchlist.core.commands import Append, Edit, Entry, Group, Init, Operation, Policy, Problem, Refuse, Target
 from punchlist.core.todo import Status, TodoItem, TodoList
 from punchlist.dialects.advice import TEXT, Tool, list_of, object_of, one_of, verbose
-from punchlist.dialects.base import Dialect, Invalid, Parsed, Reply, Result
+from punchlist.dialects.base import THREE, Dialect, Invalid, Malformed, Parsed, Reply, Result
 from punchlist.dialects.repair import sound, type_name
 from punchlist.text import cut, repair
 
@@ -92,30 +91,26 @@ TOOL = Tool(
 )
 
 
-class _Malformed(Exception):
-    """A refusal by the schema, before any operation runs."""
-
-
 def parse(_tool: str, args: Any) -> Parsed:
     try:
         ops = _read_field(args, "ops", list, "ops")
         if not ops:
-            raise _Malformed("ops: expected at least 1 entry")
+            raise Malformed("ops: expected at least 1 entry")
         entries = enumerate(cast("list[Any]", ops))
         return Edit(tuple(chain.from_iterable(_read_operations(f"ops[{index}]", entry) for index, entry in entries)))
-    except _Malformed as problem:
+    except Malformed as problem:
         return Invalid(f"Invalid todo_write arguments: {problem}")
 
 
 def _read_field(value: Any, key: str, kind: type, path: str) -> Any:
     """Return the field of an object; None when it is absent."""
     if not isinstance(value, dict):
-        raise _Malformed(f"{path}: expected an object, got {type_name(value)}")
+        raise Malformed(f"{path}: expected an object, got {type_name(value)}")
     found = cast("dict[str, Any]", value).get(key)
     if key == "ops" and found is None:
-        raise _Malformed("ops is required")
+        raise Malformed("ops is required")
     if found is not None and not isinstance(found, kind):
-        raise _Malformed(f"{path}.{key}: unexpected {type_name(found)}")
+        raise Malformed(f"{path}.{key}: unexpected {type_name(found)}")
     return found
 
 
@@ -124,7 +119,7 @@ def _read_texts(entry: Any, path: str) -> tuple[Entry, ...] | None:
     if items is None:
         return None
     if not items or any(not isinstance(text, str) for text in items):
-        raise _Malformed(f"{path}.items: expected one or more strings")
+        raise Malformed(f"{path}.items: expected one or more strings")
     return tuple(Entry(sound(text)) for text in items)
 
 
@@ -132,7 +127,7 @@ def _read_operations(path: str, entry: Any) -> list[Operation]:
     """Return an op as operations of core; what the original refuses becomes a refusal in its words."""
     verb = _read_field(entry, "op", str, path)
     if verb not in _VERBS:
-        raise _Malformed(f"{path}.op: expected one of {', '.join(_VERBS)}")
+        raise Malformed(f"{path}.op: expected one of {', '.join(_VERBS)}")
     task, phase, text = (sound(_read_field(entry, key, str, path) or "") for key in ("task", "phase", "text"))
     groups, items = _read_field(entry, "list", list, path), _read_texts(entry, path)
     target = Target(item=task or None, phase=phase or None, by="text")
@@ -167,7 +162,7 @@ def _read_groups(groups: Any, path: str) -> tuple[Group, ...]:
         items = _read_texts(group, f"{path}.list[{index}]")
         name = _read_field(group, "phase", str, f"{path}.list[{index}]")
         if items is None or name is None:
-            raise _Malformed(f"{path}.list[{index}]: expected phase and items")
+            raise Malformed(f"{path}.list[{index}]: expected phase and items")
         found.append(Group(sound(name), items))
     return tuple(found)
 
@@ -178,7 +173,7 @@ _BY_ID = re.compile(r"task-[0-9]+")
 def _describe_problem(problem: Problem) -> str:
     match problem.code:
         case "not_found":
-            name = _named(problem.data["item"])
+            name = _quote(problem.data["item"])
             if _BY_ID.fullmatch(name):
                 return (
                     f'Task "{name}" not found. Tasks are referenced by content, not by IDs — '
@@ -187,16 +182,16 @@ def _describe_problem(problem: Problem) -> str:
             hint = " (todo list is empty — was it replaced or not yet created?)" if problem.data["empty"] else ""
             return f'Task "{name}" not found{hint}'
         case "phase_not_found":
-            return f'Phase "{_named(problem.data["phase"])}" not found'
+            return f'Phase "{_quote(problem.data["phase"])}" not found'
         case "duplicate":
-            return f'Task "{_named(problem.data["item"])}" already exists'
+            return f'Task "{_quote(problem.data["item"])}" already exists'
         case "missing_text":
             return "Missing text for note operation"
         case _:
             return problem.text
 
 
-def _named(text: str) -> str:
+def _quote(text: str) -> str:
     """Return a text of the input for an error: in full, as in the original, up to thousands of characters."""
     return repair(cut(text, 4000))
 
@@ -214,12 +209,8 @@ def render(result: Result) -> Reply:
     return Reply(text, details, is_error=bool(errors), problems=result.problems, shows_list=not errors)
 
 
-_WORDS = {
-    Status.PENDING: "pending",
-    Status.IN_PROGRESS: "in_progress",
-    Status.COMPLETED: "completed",
-    Status.CANCELLED: "abandoned",
-}
+STATUSES = {**THREE, "abandoned": Status.CANCELLED}
+_WORDS = {status: word for word, status in STATUSES.items()}
 _SYMBOLS = {"completed": "✓", "in_progress": "→", "abandoned": "✗", "pending": "○"}
 _OPEN = ("pending", "in_progress")
 Phase = dict[str, Any]
@@ -238,7 +229,7 @@ def phases_of(todos: TodoList, policy: Policy, hidden: Set[str] = frozenset()) -
             left.add(item.phase_id)
         elif status is not None:
             known = item.phase_id if item.phase_id in tasks else None
-            tasks.setdefault(known, []).append(_task(item, status))
+            tasks.setdefault(known, []).append(_show_task(item, status))
     named: list[Phase] = [
         {"name": phase.name, "tasks": tasks[phase.id]}
         for phase in todos.phases
@@ -247,7 +238,7 @@ def phases_of(todos: TodoList, policy: Policy, hidden: Set[str] = frozenset()) -
     return [{"name": ORPHANS, "tasks": tasks[None]}, *named] if None in tasks else named
 
 
-def _task(item: TodoItem, status: Status) -> dict[str, Any]:
+def _show_task(item: TodoItem, status: Status) -> dict[str, Any]:
     task: dict[str, Any] = {"content": item.content, "status": _WORDS[status]}
     if item.notes:
         task["notes"] = list(item.notes)
@@ -274,15 +265,15 @@ def write_summary(phases: list[Phase], errors: list[str]) -> str:
     remaining = [(name, task) for name, task in tasks if task["status"] in _OPEN]
     said.append(f"Remaining items ({len(remaining)}):" if remaining else "Remaining items: none.")
     said.extend(f"  - {task['content']} [{task['status']}] ({name})" for name, task in remaining)
-    said.append(_current_phase(phases))
+    said.append(_describe_current_phase(phases))
     for phase in phases:
         said.append(f"  {phase['name']}:")
         for task in phase["tasks"]:
-            said.extend(_tree(task))
+            said.extend(_render_task(task))
     return "\n".join(said)
 
 
-def _current_phase(phases: list[Phase]) -> str:
+def _describe_current_phase(phases: list[Phase]) -> str:
     at = next(
         (index for index, phase in enumerate(phases) if any(task["status"] in _OPEN for task in phase["tasks"])),
         len(phases) - 1,
@@ -292,7 +283,7 @@ def _current_phase(phases: list[Phase]) -> str:
     return f'Phase {at + 1}/{len(phases)} "{phases[at]["name"]}" — {done}/{len(tasks)} tasks complete'
 
 
-def _tree(task: dict[str, Any]) -> list[str]:
+def _render_task(task: dict[str, Any]) -> list[str]:
     notes: list[str] = task.get("notes", [])
     count = f" (+{len(notes)} note{'s' if len(notes) != 1 else ''})" if notes else ""
     rows = [f"    {_SYMBOLS[task['status']]} {task['content']}{count}"]
@@ -310,7 +301,7 @@ DIALECT = Dialect(
     policy=POLICY,
     parse=parse,
     render=render,
-    statuses=("pending", "in_progress", "completed", "abandoned"),
+    statuses=tuple(STATUSES),
     subagents="withheld",
     withheld_in=frozenset({"yield"}),
     lossy=("blocked and failed show as pending", "no ids, active forms, priorities, parents or explanation"),

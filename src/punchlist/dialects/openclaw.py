@@ -21,17 +21,10 @@ from punchlist.dialects.base import (
     Result,
     shown_items,
 )
+from punchlist.dialects.codex import EXAMPLE
 from punchlist.dialects.repair import read_fields, sound
 
 POLICY = Policy(dialect="openclaw", focus="refuse", shown=ONE_AT_A_TIME)
-
-_EXAMPLE = {
-    "explanation": "The loop is in the lexer",
-    "plan": [
-        {"step": "Read the lexer", "status": "in_progress"},
-        {"step": "Fix the loop", "status": "pending"},
-    ],
-}
 
 TOOL = Tool(
     name="update_plan",
@@ -47,10 +40,10 @@ TOOL = Tool(
         required=["plan"],
     ),
     annotations={"label": "Update Plan", "experimental": True},
-    examples=(_EXAMPLE,),
+    examples=(EXAMPLE,),
     verbose=verbose(
         "Writes the plan of the current run: its steps with a status each, and an explanation where something changed.",
-        _EXAMPLE,
+        EXAMPLE,
         rules="A plan has at least one step, and at most one in_progress.",
     ),
 )
@@ -66,7 +59,7 @@ def parse(_tool: str, args: Any) -> Parsed:
         if not isinstance(step, dict | list):  # an array is an object in JavaScript, one without a step
             return Invalid(f"plan[{index}] must be an object")
         fields = read_fields(step)
-        text, status = _text(fields, "step"), _text(fields, "status")
+        text, status = _read_text(fields, "step"), _read_text(fields, "status")
         if not text:
             return Invalid(f"plan[{index}].step required")
         if not status:
@@ -74,10 +67,10 @@ def parse(_tool: str, args: Any) -> Parsed:
         if status not in THREE:
             return Invalid(f"plan[{index}].status must be one of {', '.join(THREE)}")
         entries.append(Entry(text, THREE[status]))
-    return Replace(tuple(entries), explanation=_text(given, "explanation"))
+    return Replace(tuple(entries), explanation=_read_text(given, "explanation"))
 
 
-def _text(fields: dict[str, Any], key: str) -> str:
+def _read_text(fields: dict[str, Any], key: str) -> str:
     """Return the trimmed text of a field; empty without one."""
     value = fields.get(key)
     return sound(value).strip() if isinstance(value, str) else ""
@@ -86,8 +79,7 @@ def _text(fields: dict[str, Any], key: str) -> str:
 def render(result: Result) -> Reply:
     if result.refusals:
         several = result.refusals[0].code == "several_in_progress"
-        text = "plan can contain at most one in_progress step" if several else result.refusals[0].text
-        return result.refuse(text)
+        return result.refuse("plan can contain at most one in_progress step" if several else None)
     written = cast("Replace", result.command)
     details: dict[str, Any] = {"status": "updated"}
     if written.explanation:

@@ -14,10 +14,10 @@ from typing import Any, cast
 from punchlist.core.commands import Entry, Policy, Replace
 from punchlist.core.todo import Status
 from punchlist.dialects.advice import TEXT, Tool, list_of, object_of, verbose
-from punchlist.dialects.base import Dialect, Invalid, Parsed, Reply, Result
+from punchlist.dialects.base import FOUR, IN_FOUR, Dialect, Invalid, Parsed, Reply, Result
 from punchlist.dialects.repair import as_status, read_fields, sound, type_name
 
-POLICY = Policy(dialect="opencode", shown={Status.BLOCKED: Status.IN_PROGRESS, Status.FAILED: Status.IN_PROGRESS})
+POLICY = Policy(dialect="opencode", shown=IN_FOUR)
 _FIELDS = ("content", "status", "priority")
 _EXAMPLE = {
     "todos": [
@@ -50,21 +50,21 @@ TOOL = Tool(
 def parse(_tool: str, args: Any) -> Parsed:
     todos = read_fields(args).get("todos")
     if not isinstance(todos, list):
-        return _invalid("todos", "array", todos)
+        return _refuse("todos", "array", todos)
     entries: list[Entry] = []
     for index, todo in enumerate(cast("list[Any]", todos)):
         if not isinstance(todo, dict):
-            return _invalid(f"todos[{index}]", "object", todo)
+            return _refuse(f"todos[{index}]", "object", todo)
         given = cast("dict[str, Any]", todo)
         for name in _FIELDS:
             if not isinstance(given.get(name), str):
-                return _invalid(f"todos[{index}].{name}", "string", given.get(name))
+                return _refuse(f"todos[{index}].{name}", "string", given.get(name))
         status = as_status(given["status"][:80]) or Status.PENDING
         entries.append(Entry(sound(given["content"]), status, priority=sound(given["priority"]), word=given["status"]))
     return Replace(tuple(entries))
 
 
-def _invalid(path: str, expected: str, value: Any) -> Invalid:
+def _refuse(path: str, expected: str, value: Any) -> Invalid:
     received = "undefined" if value is None else type_name(value)
     return Invalid(f"Invalid input at {path}: expected {expected}, received {received}")
 
@@ -72,9 +72,9 @@ def _invalid(path: str, expected: str, value: Any) -> Invalid:
 def render(result: Result) -> Reply:
     if result.refusals:
         return result.refuse("Unable to update todos")
-    entries = result.entries
     todos = [
-        {"content": entry.content, "status": sound(entry.word or ""), "priority": entry.priority} for entry in entries
+        {"content": entry.content, "status": sound(entry.word or ""), "priority": entry.priority}
+        for entry in result.entries
     ]
     left = sum(todo["status"] != "completed" for todo in todos)
     data = {"title": f"{left} todos", "metadata": {"todos": todos}}
@@ -87,7 +87,7 @@ DIALECT = Dialect(
     policy=POLICY,
     parse=parse,
     render=render,
-    statuses=("pending", "in_progress", "completed", "cancelled"),
+    statuses=tuple(FOUR),
     subagents="withheld",
     repairs=frozenset({"status_spelling"}),
     lossy=(

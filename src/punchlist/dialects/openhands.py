@@ -95,23 +95,23 @@ def render(result: Result) -> Reply:
         return result.refuse()
     if isinstance(result.command, Query):
         tasks = tasks_of(result.after)
-        return Reply(_view(tasks), {"command": "view", "task_list": tasks}, shows_list=True)
+        return Reply(_render_list(tasks), {"command": "view", "task_list": tasks}, shows_list=True)
     entries = result.entries
-    tasks = [_task(entry.content, entry.notes or (), entry.status) for entry in entries]
+    tasks = [_show_task(entry.content, entry.notes or (), entry.status) for entry in entries]
     text = f"Task list has been updated with {len(tasks)} item(s)."
     return result.reply(text, {"command": "plan", "task_list": tasks})
 
 
 def tasks_of(todos: TodoList) -> list[dict[str, str]]:
     """Return the list as the model writes it."""
-    return [_task(item.content, item.notes, near) for item, near in shown_items(todos, POLICY)]
+    return [_show_task(item.content, item.notes, near) for item, near in shown_items(todos, POLICY)]
 
 
-def _task(title: str, notes: tuple[str, ...], status: Status) -> dict[str, str]:
+def _show_task(title: str, notes: tuple[str, ...], status: Status) -> dict[str, str]:
     return {"title": title, "notes": " ".join(notes), "status": _WORDS[status]}
 
 
-def _view(tasks: list[dict[str, str]]) -> str:
+def _render_list(tasks: list[dict[str, str]]) -> str:
     if not tasks:
         return 'No task list found. Use the "plan" command to create one.'
     rows = [

@@ -14,7 +14,7 @@ from punchlist.core.commands import Command, Edit, Entry, Limits, Policy, Query,
 from punchlist.core.todo import Blocker, Evidence, Status, TodoItem, TodoList
 from punchlist.dialects import repair
 from punchlist.dialects.advice import Tool, verbose
-from punchlist.dialects.base import Dialect, Invalid, Parsed, Reply, Result
+from punchlist.dialects.base import Dialect, Invalid, Malformed, Parsed, Reply, Result
 from punchlist.dialects.repair import read_fields, sound
 from punchlist.text import clean, cut, for_prompt
 from punchlist.text import repair as repair_text
@@ -90,30 +90,26 @@ WIDE = 10_000
 _VERBS = tuple(cast("dict[str, Any]", TOOL.input_schema["properties"]))
 
 
-class _Refusal(Exception):
-    """A refusal of the arguments; the text goes to the model."""
-
-
 def parse(_tool: str, args: Any) -> Parsed:
     given = {} if args is None else repair.as_object(args)
     if given is None:
         return Invalid(f"Nothing changed: the arguments are {repair.type_name(args)}, not an object.")
     try:
         return _read_command({key: value for key, value in given.items() if value is not None})
-    except _Refusal as refusal:
+    except Malformed as refusal:
         return Invalid(f"Nothing changed: {refusal}")
 
 
 def _read_command(given: dict[str, Any]) -> Command | Query:
     unknown = [key for key in given if key not in _VERBS]
     if unknown:
-        raise _Refusal(f"`{repair.key_name(unknown[0])}` is unknown; use {', '.join(_VERBS)}.")
+        raise Malformed(f"`{repair.key_name(unknown[0])}` is unknown; use {', '.join(_VERBS)}.")
     view = _read_flag(given, "view", default=False)
     moves_on = _read_flag(given, "next", default=True)
     asked = {key: value for key, value in given.items() if key not in ("view", "next", "evidence")}
     if not asked:
         if "evidence" in given:
-            raise _Refusal("`evidence` goes with `done`.")
+            raise Malformed("`evidence` goes with `done`.")
         return Query()
     written = _read_set(repair.from_json(given.get("set")))
     whole = None
@@ -136,27 +132,27 @@ def _read_operations(given: dict[str, Any], written: Any, *, moves_on: bool) -> 
     """Yield the operations of one call, in this order whatever the order of the keys."""
     if "set" in given and not isinstance(written, list):
         for item, text in _read_by_id("set", written):
-            yield do.Reword(_item(item), text)
+            yield do.Reword(_target(item), text)
     if "add" in given:
         yield do.Append(_read_entries("add", given["add"]))
     for item, text in _read_by_id("note", given.get("note")):
-        yield do.Note(_item(item), text)
+        yield do.Note(_target(item), text)
     for item, text in _read_by_id("block", given.get("block")):
-        yield do.Block(_item(item), text)
+        yield do.Block(_target(item), text)
     done = _read_ids("done", given.get("done"))
     evidence = _read_evidence(given, done)
     for item in done:
-        yield do.Done(_item(item), evidence, advance=moves_on and "start" not in given)
+        yield do.Done(_target(item), evidence, advance=moves_on and "start" not in given)
     for item in _read_ids("drop", given.get("drop")):
-        yield do.Drop(_item(item))
+        yield do.Drop(_target(item))
     if "start" in given:
         started = _read_ids("start", given["start"])
         if len(started) != 1:
-            raise _Refusal("`start` takes one id.")
-        yield do.Start(_item(started[0]))
+            raise Malformed("`start` takes one id.")
+        yield do.Start(_target(started[0]))
 
 
-def _item(name: str) -> Target:
+def _target(name: str) -> Target:
     return Target(item=name, by="id")
 
 
@@ -165,7 +161,7 @@ def _read_flag(given: dict[str, Any], key: str, *, default: bool) -> bool:
     if isinstance(value, str) and value.casefold() in ("true", "false"):
         return value.casefold() == "true"
     if not isinstance(value, bool):
-        raise _Refusal(f"`{key}` is true or false.")
+        raise Malformed(f"`{key}` is true or false.")
     return value
 
 
@@ -177,10 +173,10 @@ def _read_ids(key: str, value: Any) -> list[str]:
     if len(raw) == 1 and isinstance(raw[0], str) and "," in raw[0]:
         raw = raw[0].split(",")
     if len(raw) > POLICY.limits.items:
-        raise _Refusal(f"`{key}` names {len(raw)} items; a list has {POLICY.limits.items} at most.")
+        raise Malformed(f"`{key}` names {len(raw)} items; a list has {POLICY.limits.items} at most.")
     ids = [repair.as_id(entry) for entry in raw]
     if not ids or any(name is None for name in ids):
-        raise _Refusal(f"`{key}` takes an id or a list of ids.")
+        raise Malformed(f"`{key}` takes an id or a list of ids.")
     return [cast("str", name) for name in dict.fromkeys(ids)]
 
 
@@ -192,12 +188,12 @@ def _read_by_id(key: str, value: Any) -> list[tuple[str, str]]:
     if key == "block" and not isinstance(value, dict):
         return [(name, "") for name in _read_ids(key, value)]
     if not isinstance(value, dict):
-        raise _Refusal(f"`{key}` takes {{id: text}}.")
+        raise Malformed(f"`{key}` takes {{id: text}}.")
     given = cast("dict[Any, Any]", value)
     pairs = [(given["id"], given["text"])] if set(given) == {"id", "text"} else list(given.items())
     named = [(repair.as_id(name), text) for name, text in pairs]
     if not named or any(name is None or not isinstance(text, str) for name, text in named):
-        raise _Refusal(f"`{key}` takes {{id: text}}, the text a string.")
+        raise Malformed(f"`{key}` takes {{id: text}}, the text a string.")
     return [(cast("str", name), repair_text(text)) for name, text in named]
 
 
@@ -205,11 +201,11 @@ def _read_evidence(given: dict[str, Any], done: list[str]) -> tuple[Evidence, ..
     if "evidence" not in given:
         return ()
     if not done:
-        raise _Refusal("`evidence` goes with `done`.")
+        raise Malformed("`evidence` goes with `done`.")
     value = repair.from_json(given["evidence"])
     several = cast("list[Any]", value) if isinstance(value, list) else [value]
     if len(several) > _MOST_PROOFS:
-        raise _Refusal(f"`evidence` takes up to {_MOST_PROOFS}.")
+        raise Malformed(f"`evidence` takes up to {_MOST_PROOFS}.")
     return tuple(map(_read_proof, several))
 
 
@@ -219,7 +215,7 @@ def _read_proof(value: Any) -> Evidence:
         offered = cast("dict[str, Any]", value)
         value, kind = offered.get("text"), offered.get("kind")
     if not isinstance(value, str) or not isinstance(kind, str | None) or len(value) > POLICY.limits.characters:
-        raise _Refusal("`evidence` is a short text, or {kind, text}, or a list of these.")
+        raise Malformed("`evidence` is a short text, or {kind, text}, or a list of these.")
     return Evidence(repair_text(value), kind)
 
 
@@ -228,13 +224,13 @@ def _read_entries(key: str, value: Any) -> tuple[Entry, ...]:
     if isinstance(value, dict | str):
         value = [value]
     if not isinstance(value, list):
-        raise _Refusal(f"`{key}` takes a list of items.")
+        raise Malformed(f"`{key}` takes a list of items.")
     return tuple(_read_entry(key, index, item) for index, item in enumerate(cast("list[Any]", value)))
 
 
 def _check_visible(key: str, index: int, text: str) -> str:
     if text.strip() and not clean(text[:WIDE]).text.strip():
-        raise _Refusal(f"`{key}[{index}]` has no text that can be seen.")
+        raise Malformed(f"`{key}[{index}]` has no text that can be seen.")
     return sound(text)
 
 
@@ -243,18 +239,18 @@ def _read_entry(key: str, index: int, value: Any) -> Entry:
     if given is None and isinstance(value, str):
         return Entry(_check_visible(key, index, value), keeps=True)
     if given is None:
-        raise _Refusal(f"`{key}[{index}]` is a text or an object with `text`.")
+        raise Malformed(f"`{key}[{index}]` is a text or an object with `text`.")
     text = next((given[name] for name in _TEXT_NAMES if name in given), None)
     doing = next((given[name] for name in ("doing", "activeForm", "active_form") if name in given), None)
     phase, priority = given.get("phase"), given.get("priority")
     if not isinstance(text, str) or not isinstance(doing, str | None):
-        raise _Refusal(f"`{key}[{index}]` needs `text`, a string.")
+        raise Malformed(f"`{key}[{index}]` needs `text`, a string.")
     if not isinstance(phase, str | None) or not isinstance(priority, str | None):
-        raise _Refusal(f"`{key}[{index}]`: `phase` and `priority` are strings.")
+        raise Malformed(f"`{key}[{index}]`: `phase` and `priority` are strings.")
     status = repair.as_status(given.get("status", "pending"))
     if status is None:
         known = ", ".join(known.value for known in Status)
-        raise _Refusal(f"`{key}[{index}]` has an unknown status; use {known}.")
+        raise Malformed(f"`{key}[{index}]` has an unknown status; use {known}.")
     reason = given.get("reason")
     return Entry(
         content=_check_visible(key, index, text),
@@ -300,14 +296,16 @@ def render(result: Result) -> Reply:
     if not isinstance(result.command, Query):
         lines.extend(_describe_changes(result))
     done, total, _ = after.progress
-    lines.extend([*render_list(after), f"{done}/{total} done"] if whole else [f"{_focus(after)} {done}/{total}"])
-    shows = whole or _wrote_whole(result)
+    if whole:
+        lines.extend([*render_list(after), f"{done}/{total} done"])
+    else:
+        lines.append(f"{_describe_focus(after)} {done}/{total}")
     focus = after.focus
     data = {"revision": after.revision, "focus": focus.id if focus else None, "done": done, "total": total}
-    return result.reply("\n".join(lines), data, shows_list=shows)
+    return result.reply("\n".join(lines), data, shows_list=whole or _is_whole_write(result))
 
 
-def _wrote_whole(result: Result) -> bool:
+def _is_whole_write(result: Result) -> bool:
     command = result.command
     return isinstance(command, Replace) or (isinstance(command, Edit) and command.first is not None)
 
@@ -322,9 +320,9 @@ def render_list(todos: TodoList) -> list[str]:
         if item.phase != phase and item.phase is not None:
             lines.append(f"# {for_prompt(item.phase)}")
         phase = item.phase
-        lines.append(f"{item.id} {MARKS[item.status]} {_text(item)}{_why(item)}")
+        lines.append(f"{item.id} {MARKS[item.status]} {_show_text(item)}{_show_blocker(item)}")
     if todos.omitted:
-        lines.append(f"Left out earlier: {_named(todos.omitted)}.")
+        lines.append(f"Left out earlier: {_name_items(todos.omitted)}.")
     return lines
 
 
@@ -332,14 +330,14 @@ def _describe_changes(result: Result) -> Iterator[str]:
     before = {item.id: item for item in result.before.items}
     if result.before.plan_id != result.after.plan_id:
         before = {}
-    if _wrote_whole(result) and not before:
-        yield f"{len(result.after.items)} items, ids {_span(result.after)}."
+    if _is_whole_write(result) and not before:
+        yield f"{len(result.after.items)} items, ids {_join_ids(result.after)}."
         return
     by_verb: dict[str, list[str]] = {}
     for item in result.after.items:
         known = before.pop(item.id, None)
         if known is None:
-            yield f"+ {item.id} {_text(item)}"
+            yield f"+ {item.id} {_show_text(item)}"
         elif known.status is not item.status:
             if item.status is not Status.IN_PROGRESS:
                 by_verb.setdefault(_STATUS_VERBS[item.status], []).append(item.id)
@@ -351,32 +349,32 @@ def _describe_changes(result: Result) -> Iterator[str]:
         yield "; ".join(f"{verb} {', '.join(ids)}" for verb, ids in by_verb.items()) + "."
 
 
-def _span(todos: TodoList) -> str:
+def _join_ids(todos: TodoList) -> str:
     ids = [item.id for item in todos.items]
     return f"{ids[0]}-{ids[-1]}" if len(ids) > 1 else "".join(ids) or "none"
 
 
-def _focus(todos: TodoList) -> str:
+def _describe_focus(todos: TodoList) -> str:
     focus = todos.focus
     if focus is not None:
-        return f"Now {focus.id}: {_text(focus)}."
+        return f"Now {focus.id}: {_show_text(focus)}."
     if todos.is_finished:
         return "Nothing is open."
     return f"Nothing is in progress, {len(todos.open_items)} open."
 
 
-def _text(item: TodoItem) -> str:
+def _show_text(item: TodoItem) -> str:
     return for_prompt(cut(item.content, 200))
 
 
-def _why(item: TodoItem) -> str:
+def _show_blocker(item: TodoItem) -> str:
     if item.blocker is None or not item.blocker.reason:
         return ""
     return f" (waits: {for_prompt(cut(item.blocker.reason, 200))})"
 
 
-def _named(items: tuple[TodoItem, ...]) -> str:
-    shown = "; ".join(f"{item.id} {_text(item)}" for item in items[-5:])
+def _name_items(items: tuple[TodoItem, ...]) -> str:
+    shown = "; ".join(f"{item.id} {_show_text(item)}" for item in items[-5:])
     return f"{shown}; and {len(items) - 5} more" if len(items) > 5 else shown
 
 

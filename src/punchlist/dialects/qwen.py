@@ -138,30 +138,30 @@ def render(result: Result) -> Reply:
             f"Todo list modification failed with error: {result.refusals[0].text.removesuffix('.')}. "
             "You may need to retry or handle this error appropriately."
         )
-        text = f"Failed to modify todos. An error occurred during the operation.\n\n{_reminder(said)}"
+        text = f"Failed to modify todos. An error occurred during the operation.\n\n{_write_reminder(said)}"
         return result.refuse(text)
     kept = {item.aliases["qwen"]: item for item in result.after.items if "qwen" in item.aliases}
     entries = result.entries
     names = {cast("str", entry.alias) for entry in entries}
-    todos = [_todo(entry, kept.get(cast("str", entry.alias)), names) for entry in entries]
+    todos = [_show_todo(entry, kept.get(cast("str", entry.alias)), names) for entry in entries]
     if todos:
         said = (
             "Your todo list has changed. Here are the latest contents of your todo list:\n\n"
             f"{json.dumps(todos, ensure_ascii=False, separators=(',', ':'))}. "
             "Continue on with the tasks at hand if applicable."
         )
-        text = f"{SUCCESS}\n\n{_reminder(said)}"
+        text = f"{SUCCESS}\n\n{_write_reminder(said)}"
     else:
         said = "Your todo list is now empty. You have no pending tasks in your todo list."
-        text = f"Todo list has been cleared.\n\n{_reminder(said)}"
+        text = f"Todo list has been cleared.\n\n{_write_reminder(said)}"
     return result.reply(text, {"type": "todo_list", "todos": todos})
 
 
-def _reminder(text: str) -> str:
+def _write_reminder(text: str) -> str:
     return f"<system-reminder>\n{text}\n</system-reminder>"
 
 
-def _todo(entry: Entry, kept: TodoItem | None, names: set[str]) -> dict[str, Any]:
+def _show_todo(entry: Entry, kept: TodoItem | None, names: set[str]) -> dict[str, Any]:
     todo: dict[str, Any] = {"id": entry.alias, "content": entry.content, "status": entry.status.value}
     if entry.word is not None:
         todo["blockedBy"] = json.loads(entry.word)

@@ -53,12 +53,12 @@ def parse(_tool: str, args: Any) -> Parsed:
         return Invalid(_NOT_A_LIST)
     given = from_json(todos)
     if isinstance(given, list):
-        return _from_items(cast("list[Any]", given))
+        return _read_items(cast("list[Any]", given))
     found, _ = loads(sound(todos), markers="roo")
     return Replace(tuple(Entry(item.content, item.status) for item in found.items))
 
 
-def _from_items(items: list[Any]) -> Replace | Invalid:
+def _read_items(items: list[Any]) -> Replace | Invalid:
     entries: list[Entry] = []
     for number, item in enumerate(items, 1):
         if not isinstance(item, dict):
@@ -79,7 +79,7 @@ def render(result: Result) -> Reply:
     if result.refusals:
         return result.refuse()
     entries = result.entries
-    sent, kept = _rows((entry.status, clean(entry.content).text) for entry in entries), checklist(result.after)
+    sent, kept = _render_rows((entry.status, clean(entry.content).text) for entry in entries), checklist(result.after)
     if result.behind and sent.split() != kept.split():
         text = f"User edits todo:\n\n{kept}"
         return result.reply(text, {"todos": kept}, shows_list=True)
@@ -88,10 +88,10 @@ def render(result: Result) -> Reply:
 
 def checklist(todos: TodoList) -> str:
     """Return the list as the model writes it."""
-    return _rows((near, " ".join(item.content.split())) for item, near in shown_items(todos, POLICY))
+    return _render_rows((near, " ".join(item.content.split())) for item, near in shown_items(todos, POLICY))
 
 
-def _rows(rows: Any) -> str:
+def _render_rows(rows: Any) -> str:
     return "\n".join(f"[{_MARKS[status]}] {content}" for status, content in rows)
 
 

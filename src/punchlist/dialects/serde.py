@@ -57,19 +57,17 @@ class Reader:
     def struct(self, name: str, fields: Mapping[str, Callable[[], Any]], required: Collection[str]) -> dict[str, Any]:
         """Read a struct that allows no other fields: an object, or an array with the fields in their order."""
         if self.peek() == "[":
-            return self._in_order(name, fields, required)
+            return self._read_in_order(name, fields, required)
         if self.peek() != "{":
             self.unexpected(f"struct {name}")
         self.at += 1
         found: dict[str, Any] = {}
-        while (key := self._key(first=not found)) is not None:
+        while (key := self._read_key(first=not found)) is not None:
             if key not in fields or key in found:
                 self.peek()
-                expected = f", expected {_names(list(fields))}" if key not in fields else ""
+                expected = f", expected {_join_names(list(fields))}" if key not in fields else ""
                 self.fail(f"{'duplicate' if key in found else 'unknown'} field `{cut(key, _LONGEST)}`{expected}")
-            if self.peek() != ":":
-                self.fail("expected `:`" if self.peek() else "EOF while parsing an object", peek=True)
-            self.at += 1
+            self._read_colon()
             found[key] = fields[key]()
         self.at += 1
         for field in fields:
@@ -77,7 +75,7 @@ class Reader:
                 self.fail(f"missing field `{field}`")
         return found
 
-    def _in_order(
+    def _read_in_order(
         self, name: str, fields: Mapping[str, Callable[[], Any]], required: Collection[str]
     ) -> dict[str, Any]:
         self.at += 1
@@ -97,7 +95,7 @@ class Reader:
         self.at += 1
         return found
 
-    def _key(self, *, first: bool) -> str | None:
+    def _read_key(self, *, first: bool) -> str | None:
         """Read the next key of an object; None before its end."""
         char = self.peek()
         if char == "}":
@@ -112,7 +110,7 @@ class Reader:
         if char != '"':
             problem = "trailing comma" if char == "}" else "key must be a string"
             self.fail(problem if char else _NO_VALUE, peek=True)
-        return self._quoted()
+        return self._read_quoted()
 
     def array(self, read: Callable[[], Any]) -> list[Any]:
         if self.peek() != "[":
@@ -142,11 +140,11 @@ class Reader:
     def string(self) -> str:
         if self.peek() != '"':
             self.unexpected("a string")
-        return self._quoted()
+        return self._read_quoted()
 
     def optional(self) -> str | None:
         if self.peek() == "n":
-            self._word("null")
+            self._read_word("null")
             return None
         return self.string()
 
@@ -159,27 +157,30 @@ class Reader:
             self.at += 1
             if self.peek() != '"':
                 self.unexpected("variant identifier")
-        name = self._quoted()
+        name = self._read_quoted()
         if name not in known:
-            self.fail(f"unknown variant `{cut(name, _LONGEST)}`, expected {_names(known)}")
+            self.fail(f"unknown variant `{cut(name, _LONGEST)}`, expected {_join_names(known)}")
         if char == "{":
-            self._unit()
+            self._read_unit()
         return name
 
-    def _unit(self) -> None:
+    def _read_colon(self) -> None:
         if self.peek() != ":":
             self.fail("expected `:`" if self.peek() else "EOF while parsing an object", peek=True)
         self.at += 1
+
+    def _read_unit(self) -> None:
+        self._read_colon()
         if self.peek() != "n":
             self.unexpected("unit")
-        self._word("null")
+        self._read_word("null")
         if self.peek() != "}":
             self.fail("expected value" if self.peek() else "EOF while parsing an object")
         self.at += 1
 
     # Text.
 
-    def _quoted(self) -> str:
+    def _read_quoted(self) -> str:
         start = self.at
         self.at += 1
         while True:
@@ -192,9 +193,9 @@ class Reader:
                 return str(json.loads(self.text[start : self.at]))
             if self.text[self.at - 1] != "\\":
                 self.fail("control character (\\u0000-\\u001F) found while parsing a string")
-            self._escape()
+            self._check_escape()
 
-    def _escape(self) -> None:
+    def _check_escape(self) -> None:
         """Check the escape after a backslash."""
         self.at += 1
         if self.at > len(self.text):
@@ -204,16 +205,16 @@ class Reader:
             if self.text[self.at - 1] not in '"\\/bfnrt':
                 self.fail("invalid escape")
             return
-        code = self._code()
+        code = self._read_code()
         if 0xD800 <= code <= 0xDFFF:
             if code < 0xDC00 and self.text[self.at : self.at + 2] != "\\u":
                 self.at += 1
                 self.fail("unexpected end of hex escape")
             self.at += 2
-            if code >= 0xDC00 or not 0xDC00 <= self._code() <= 0xDFFF:
+            if code >= 0xDC00 or not 0xDC00 <= self._read_code() <= 0xDFFF:
                 self.fail("lone leading surrogate in hex escape")
 
-    def _code(self) -> int:
+    def _read_code(self) -> int:
         found = _HEX.match(self.text, self.at)
         self.at = min(self.at + 4, len(self.text))
         if found is None:
@@ -227,19 +228,19 @@ class Reader:
         char = self.peek()
         if char and char in "ntf":
             word = {"n": "null", "t": "true", "f": "false"}[char]
-            self._word(word)
+            self._read_word(word)
             kind = word if word == "null" else f"boolean `{word}`"
         elif char and char in "-0123456789":
-            kind = self._number()
+            kind = self._describe_number()
         elif char == '"':
-            kind = f"string {_debug(self._quoted())}"
+            kind = f"string {_quote(self._read_quoted())}"
         elif char and char in "[{":
             kind = "sequence" if char == "[" else "map"
         else:
             self.fail("expected value" if char else _NO_VALUE, peek=True)
         self.fail(f"invalid type: {kind}, expected {expected}")
 
-    def _word(self, word: str) -> None:
+    def _read_word(self, word: str) -> None:
         for char in word:
             if self.at == len(self.text):
                 self.fail(_NO_VALUE)
@@ -247,7 +248,7 @@ class Reader:
             if self.text[self.at - 1] != char:
                 self.fail("expected ident")
 
-    def _number(self) -> str:
+    def _describe_number(self) -> str:
         found = _NUMBER.match(self.text, self.at)
         if found is None:
             self.at += 1
@@ -263,10 +264,10 @@ class Reader:
         value = float(text)
         if value in (float("inf"), float("-inf")):
             self.fail("number out of range")
-        return f"floating point `{_float(value)}`"
+        return f"floating point `{_print_float(value)}`"
 
 
-def _float(value: float) -> str:
+def _print_float(value: float) -> str:
     """Print a number as serde does: like Python, except for exponents."""
     number, _, exponent = repr(value).partition("e")
     if not exponent:
@@ -274,7 +275,7 @@ def _float(value: float) -> str:
     return f"{Decimal(repr(value)):f}" if exponent == "-05" else f"{number}e{int(exponent)}"
 
 
-def _debug(text: str) -> str:
+def _quote(text: str) -> str:
     """Quote a text as Rust's `{:?}` does."""
     text = cut(text, _LONGEST)
     plain = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t", "\0": "\\0"}
@@ -282,7 +283,7 @@ def _debug(text: str) -> str:
     return f'"{"".join(shown)}"'
 
 
-def _names(names: Sequence[str]) -> str:
+def _join_names(names: Sequence[str]) -> str:
     quoted = [f"`{name}`" for name in names]
     if len(quoted) == 2:
         return " or ".join(quoted)

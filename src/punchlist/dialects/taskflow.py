@@ -11,41 +11,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, cast
 
+from punchlist import errors
+from punchlist.core import flow as flows
 from punchlist.core.commands import Policy, Problem
-from punchlist.core.flow import (
-    FIRST_STEP,
-    AdvanceFlow,
-    CancelFlow,
-    FailFlow,
-    FinishFlow,
-    Flow,
-    FlowCommand,
-    FlowResult,
-    FlowStatus,
-    ListFlows,
-    OnFlow,
-    ShowFlow,
-    StartFlow,
-    WaitFlow,
-    format_rfc3339,
-    parse_condition,
-)
 from punchlist.core.json_values import to_json_value
-from punchlist.dialects.advice import TEXT, Schema, Tool, object_of, one_of
-from punchlist.dialects.base import Dialect, Invalid, Reply
+from punchlist.dialects.advice import TEXT, Schema, Tool, add_description, object_of, one_of
+from punchlist.dialects.base import Dialect, Invalid, Malformed, Reply
 from punchlist.dialects.repair import sound
-from punchlist.errors import (
-    FlowCancelPending,
-    FlowEnded,
-    FlowForeign,
-    FlowRevisionMismatch,
-    FlowTransitionRefused,
-    FlowUnknown,
-    InvalidInput,
-    PunchlistError,
-)
 
 ACTIONS: Final = ("start", "status", "advance", "wait", "finish", "fail", "cancel", "list_mine")
 _SHAPE: Final = "invalid wait_condition shape; expected {kind:'timer'|'external_event'|'manual', ...}"
@@ -59,10 +33,6 @@ _EXAMPLE: Final = {
 }
 
 
-def _said(schema: Schema, description: str) -> Schema:
-    return {**schema, "description": description}
-
-
 TOOL = Tool(
     name="taskflow",
     description=(
@@ -73,19 +43,19 @@ TOOL = Tool(
     input_schema=object_of(
         {
             "action": one_of(ACTIONS),
-            "flow_id": _said(TEXT, "The flow's UUID; for all but start and list_mine"),
-            "controller_id": _said(TEXT, "Who runs it, such as 'kate/inbox'; for start"),
-            "goal": _said(TEXT, "What it is to reach, in a few words; for start"),
-            "current_step": _said(TEXT, "The step to begin with or to go on to; for start and advance"),
-            "state": _said(_OBJECT, "What it knows at first; for start"),
-            "patch": _said(_OBJECT, "Keys to put into its state; for advance"),
-            "wait_condition": _said(
+            "flow_id": add_description(TEXT, "The flow's UUID; for all but start and list_mine"),
+            "controller_id": add_description(TEXT, "Who runs it, such as 'kate/inbox'; for start"),
+            "goal": add_description(TEXT, "What it is to reach, in a few words; for start"),
+            "current_step": add_description(TEXT, "The step to begin with or to go on to; for start and advance"),
+            "state": add_description(_OBJECT, "What it knows at first; for start"),
+            "patch": add_description(_OBJECT, "Keys to put into its state; for advance"),
+            "wait_condition": add_description(
                 _OBJECT,
                 "For wait: {kind:'timer', at:'<RFC3339>'}, {kind:'external_event', topic, correlation_id} or "
                 "{kind:'manual'}",
             ),
-            "final_state": _said(_OBJECT, "Keys to put into its state at the end; for finish"),
-            "reason": _said(TEXT, "Why it failed; for fail"),
+            "final_state": add_description(_OBJECT, "Keys to put into its state at the end; for finish"),
+            "reason": add_description(TEXT, "Why it failed; for fail"),
         },
         required=("action",),
     ),
@@ -106,73 +76,69 @@ TOOL = Tool(
 )
 
 
-def parse(_tool: str, args: Any) -> FlowCommand | Invalid:
+def parse(_tool: str, args: Any) -> flows.FlowCommand | Invalid:
     given = cast("dict[str, Any]", args if isinstance(args, dict) else {})
     said = given.get("action")
     action = said.strip() if isinstance(said, str) else ""
     try:
         match action:
             case "start":
-                return StartFlow(
+                return flows.StartFlow(
                     controller_id=_read_required(given, "controller_id"),
                     goal=_read_required(given, "goal"),
-                    current_step=_read_optional(given, "current_step") or FIRST_STEP,
+                    current_step=_read_optional(given, "current_step") or flows.FIRST_STEP,
                     state=_read_json(given, "state"),
                 )
             case "list_mine":
-                return ListFlows()
+                return flows.ListFlows()
             case "status" | "advance" | "wait" | "finish" | "fail" | "cancel":
                 return _read_flow_action(action, given, _read_flow_id(given))
             case _:
                 known = "|".join(ACTIONS)
                 return Invalid(f"unknown action `{sound(action[:1000])}`; expected {known}", code="unknown_action")
-    except _Refused as refused:
+    except Malformed as refused:
         return Invalid(str(refused))
 
 
-class _Refused(Exception):
-    """A refusal of the arguments, in nexo's words."""
-
-
-def _read_flow_action(action: str, given: Mapping[str, Any], flow: str) -> OnFlow:
+def _read_flow_action(action: str, given: Mapping[str, Any], flow: str) -> flows.OnFlow:
     """Return the command. Other mistakes are reported later: first the flow has to exist and be the caller's."""
     try:
         match action:
             case "advance":
-                return AdvanceFlow(
+                return flows.AdvanceFlow(
                     flow=flow, patch=_read_json(given, "patch"), current_step=_read_optional(given, "current_step")
                 )
             case "wait":
                 return _read_wait(given, flow)
             case "finish":
                 final = (_read_json(given, "final_state"),) if "final_state" in given else None
-                return FinishFlow(flow=flow, final_state=final)
+                return flows.FinishFlow(flow=flow, final_state=final)
             case "fail":
-                return FailFlow(flow=flow, reason=_read_required(given, "reason"))
+                return flows.FailFlow(flow=flow, reason=_read_required(given, "reason"))
             case "cancel":
-                return CancelFlow(flow=flow)
+                return flows.CancelFlow(flow=flow)
             case _:
-                return ShowFlow(flow=flow)
-    except _Refused as refused:
-        return ShowFlow(flow=flow, refused=str(refused))
+                return flows.ShowFlow(flow=flow)
+    except Malformed as refused:
+        return flows.ShowFlow(flow=flow, refused=str(refused))
 
 
-def _read_wait(given: Mapping[str, Any], flow: str) -> WaitFlow:
+def _read_wait(given: Mapping[str, Any], flow: str) -> flows.WaitFlow:
     if "wait_condition" not in given:
-        raise _Refused("missing `wait_condition`")
-    condition = parse_condition(_read_json(given, "wait_condition"))
+        raise Malformed("missing `wait_condition`")
+    condition = flows.parse_condition(_read_json(given, "wait_condition"))
     if condition is None:
-        raise _Refused(_SHAPE)
-    return WaitFlow(flow=flow, condition=condition)
+        raise Malformed(_SHAPE)
+    return flows.WaitFlow(flow=flow, condition=condition)
 
 
 def _read_required(given: Mapping[str, Any], key: str) -> str:
     value = given.get(key)
     if not isinstance(value, str):
-        raise _Refused(f"missing or invalid `{key}`")
+        raise Malformed(f"missing or invalid `{key}`")
     text = sound(value).strip()
     if not text:
-        raise _Refused(f"`{key}` cannot be empty")
+        raise Malformed(f"`{key}` cannot be empty")
     return text
 
 
@@ -182,10 +148,11 @@ def _read_optional(given: Mapping[str, Any], key: str) -> str | None:
 
 
 def _read_flow_id(given: Mapping[str, Any]) -> str:
-    found = read_uuid(_read_required(given, "flow_id"))
-    if found.problem:
-        raise _Refused(f"`flow_id` is not a valid UUID: {found.problem}")
-    return found.text
+    text = _read_required(given, "flow_id")
+    try:
+        return _read_uuid(text)
+    except Malformed as problem:
+        raise Malformed(f"`flow_id` is not a valid UUID: {problem}") from None
 
 
 def _read_json(given: Mapping[str, Any], key: str) -> Any:
@@ -195,38 +162,38 @@ def _read_json(given: Mapping[str, Any], key: str) -> Any:
     try:
         return to_json_value(given[key])
     except (TypeError, ValueError) as error:
-        raise _Refused(f"invalid data: `{key}` cannot be kept as JSON ({error})") from error
+        raise Malformed(f"invalid data: `{key}` cannot be kept as JSON ({error})") from error
 
 
-def render(result: FlowResult) -> Reply:
+def render(result: flows.FlowResult) -> Reply:
     command, flow = result.command, result.flow
     if result.error is not None:
-        said = refusal(result.error)
+        said = _describe_error(result.error)
         return Reply(said, is_error=True, problems=(Problem(result.error.code, said, fatal=True),))
-    if isinstance(command, ListFlows):
-        shown = [_envelope(each) for each in result.flows]
-        return _reply({"ok": True, "count": len(shown), "flows": shown}, result)
+    if isinstance(command, flows.ListFlows):
+        shown = [_show_flow(each) for each in result.flows]
+        return _reply_json({"ok": True, "count": len(shown), "flows": shown}, result)
     if flow is None:
-        name = "" if isinstance(command, StartFlow) else command.flow
-        return _reply({"ok": False, "error": "not_found", "flow_id": name}, result)
-    envelope = _envelope(flow)
+        name = "" if isinstance(command, flows.StartFlow) else command.flow
+        return _reply_json({"ok": False, "error": "not_found", "flow_id": name}, result)
+    envelope = _show_flow(flow)
     match command:  # the echo is what was sent; the state may hold it cleaned
-        case StartFlow():
+        case flows.StartFlow():
             sent = {"controller_id": command.controller_id, "goal": command.goal, "current_step": command.current_step}
             envelope["flow"].update(sent)
-        case AdvanceFlow(current_step=str() as step):
+        case flows.AdvanceFlow(current_step=str() as step):
             envelope["flow"]["current_step"] = step
         case _:
             pass
-    return _reply(envelope, result)
+    return _reply_json(envelope, result)
 
 
-def _reply(data: dict[str, Any], result: FlowResult) -> Reply:
+def _reply_json(data: dict[str, Any], result: flows.FlowResult) -> Reply:
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
     return Reply(text, data, problems=result.problems)
 
 
-def _envelope(flow: Flow) -> dict[str, Any]:
+def _show_flow(flow: flows.Flow) -> dict[str, Any]:
     return {
         "ok": True,
         "flow": {
@@ -239,29 +206,29 @@ def _envelope(flow: Flow) -> dict[str, Any]:
             "state": flow.state,
             "wait": flow.wait,
             "revision": flow.revision,
-            "created_at": format_rfc3339(flow.created_at),
-            "updated_at": format_rfc3339(flow.updated_at),
+            "created_at": flows.format_rfc3339(flow.created_at),
+            "updated_at": flows.format_rfc3339(flow.updated_at),
         },
     }
 
 
-def refusal(error: PunchlistError) -> str:
+def _describe_error(error: errors.PunchlistError) -> str:
     """Return the reason of a refusal in nexo's words; in ours where it has none."""
     data = {name: str(value) for name, value in error.data.items()}
     match error:
-        case FlowUnknown():
+        case errors.FlowUnknown():
             return f"flow not found: {data['id']}"
-        case FlowRevisionMismatch():
+        case errors.FlowRevisionMismatch():
             return f"revision mismatch: expected {data['expected']}, found {data['actual']}"
-        case FlowTransitionRefused():
+        case errors.FlowTransitionRefused():
             return f"illegal transition from {data['status'].title()} to {data['to'].title()}"
-        case FlowEnded():
+        case errors.FlowEnded():
             return f"flow {data['id']} is already terminal ({data['status'].title()})"
-        case FlowCancelPending():
+        case errors.FlowCancelPending():
             return f"flow {data['id']} has cancel_requested; only Cancelled transition allowed"
-        case FlowForeign():
+        case errors.FlowForeign():
             return f"flow {data['id']} belongs to a different session; refusing cross-session access"
-        case InvalidInput():
+        case errors.InvalidInput():
             return f"invalid data: {error}"
         case _:
             return str(error)
@@ -270,17 +237,11 @@ def refusal(error: PunchlistError) -> str:
 _UUID_DIGITS = frozenset("0123456789abcdefABCDEF")
 _GROUPS = (8, 4, 4, 4, 12)
 _URN = "urn:uuid:"
+_EXPECTED = "expected an optional prefix of `urn:uuid:` followed by [0-9a-fA-F-]"
 
 
-class Uuid(NamedTuple):
-    """A UUID in its usual spelling, or the problem with the text."""
-
-    text: str
-    problem: str = ""
-
-
-def read_uuid(text: str) -> Uuid:
-    """Read a UUID as Rust's `uuid` does: plain, hyphenated, in braces or as a URN, with its error texts."""
+def _read_uuid(text: str) -> str:
+    """Return a UUID in its usual spelling. Takes what Rust's `uuid` takes, and raises `Malformed` in its words."""
     inner, offset = text, 0
     if text.startswith("{") and text.endswith("}") and len(text) > 1:
         inner, offset = text[1:-1], 1
@@ -288,26 +249,18 @@ def read_uuid(text: str) -> Uuid:
         inner, offset = text.removeprefix(_URN), len(_URN)
     for place, character in enumerate(inner):
         if character != "-" and character not in _UUID_DIGITS:
-            return Uuid("", f"invalid character: {_EXPECTED}, found `{character}` at {place + offset + 1}")
+            raise Malformed(f"invalid character: {_EXPECTED}, found `{character}` at {place + offset + 1}")
     groups = inner.split("-")
     if len(groups) == 1 and not offset:
         if len(inner) != 32:
-            return Uuid("", f"invalid length: expected length 32 for simple format, found {len(inner)}")
-        return Uuid(_hyphenated(inner))
+            raise Malformed(f"invalid length: expected length 32 for simple format, found {len(inner)}")
+        groups = [inner[:8], inner[8:12], inner[12:16], inner[16:20], inner[20:]]
     if len(groups) != len(_GROUPS):
-        return Uuid("", f"invalid group count: expected 5, found {len(groups)}")
+        raise Malformed(f"invalid group count: expected 5, found {len(groups)}")
     for number, (group, wanted) in enumerate(zip(groups, _GROUPS, strict=True)):
         if len(group) != wanted:
-            return Uuid("", f"invalid group length in group {number}: expected {wanted}, found {len(group)}")
-    return Uuid(inner.lower())
-
-
-_EXPECTED = "expected an optional prefix of `urn:uuid:` followed by [0-9a-fA-F-]"
-
-
-def _hyphenated(digits: str) -> str:
-    plain = digits.lower()
-    return "-".join((plain[:8], plain[8:12], plain[12:16], plain[16:20], plain[20:]))
+            raise Malformed(f"invalid group length in group {number}: expected {wanted}, found {len(group)}")
+    return "-".join(groups).lower()
 
 
 DIALECT = Dialect(
@@ -316,7 +269,7 @@ DIALECT = Dialect(
     policy=Policy(dialect="taskflow"),
     parse=parse,
     render=render,
-    statuses=tuple(FlowStatus),
+    statuses=tuple(flows.FlowStatus),
     lossy=("which flows come before a flow", "the steps that were seen of a flow"),
     limits=("timers within 30 days", "a state of 1,000,000 bytes"),
     layer="flows",
