@@ -227,7 +227,7 @@ def test_without_the_extra_its_name_is_said(tmp_path: Path, monkeypatch: pytest.
 
     monkeypatch.setitem(sys.modules, "zstandard", None)
     with pytest.raises(ExtraMissing, match=r"punchlist\[watch\]"):
-        list(zst.lines(str(tmp_path / "rollout.jsonl.zst")))
+        list(zst.read_lines(str(tmp_path / "rollout.jsonl.zst")))
 
 
 @pytest.mark.needs("zstd")

@@ -27,9 +27,9 @@ from punchlist.store.agents import SNAPSHOT_EVERY, LastWrite, StoredCall
 from punchlist.tasks.exchange import record_change, record_new
 from punchlist.tasks.queries import number_of
 from punchlist.tasks.work import Work
-from punchlist.transcripts.claude_code import TaskReading, TaskWrite, mark
+from punchlist.transcripts.claude_code import TaskReading, TaskWrite, fingerprint_before
 from punchlist.transcripts.decoding import decode
-from punchlist.transcripts.formats import earlier_calls, sessions_of
+from punchlist.transcripts.formats import list_earlier_calls, list_sessions
 from punchlist.transcripts.lines import LineTranscript, RecordTranscript
 from punchlist.transcripts.values import MAIN, Transcript, TranscriptCall, Written
 
@@ -116,10 +116,10 @@ class Recovery:
         calls: Sequence[TranscriptCall] = ()
         if written is not None:
             agent = written.origin.agent
-            calls = earlier_calls(transcript, subagent=None if agent == MAIN else agent)
+            calls = list_earlier_calls(transcript, subagent=None if agent == MAIN else agent)
         row = self._agent.load_row()
         has_list = row is not None and row.state.todos.revision > 0
-        return _Past(() if has_list else sessions_of(transcript), calls)
+        return _Past(() if has_list else list_sessions(transcript), calls)
 
     def _base(self, tx: Transaction, row: AgentRow | None, transcript: Transcript, past: _Past) -> _Base:
         if row is not None and row.state.todos.revision:
@@ -315,12 +315,12 @@ class Recovery:
             return None if where is None else tx.tasks.reading(where, source)
 
         found = self._agent.board.store.read(load) if os.path.isabs(source) else None
-        if found is None or mark(source, found[0]) != found[1]:
+        if found is None or fingerprint_before(source, found[0]) != found[1]:
             return 0
         return found[0]
 
     def _save_reading(self, source: str, reading: TaskReading) -> None:
-        stands = mark(source, reading.end) if os.path.isabs(source) else None
+        stands = fingerprint_before(source, reading.end) if os.path.isabs(source) else None
 
         def save(tx: Transaction) -> None:
             where = tx.tasks.find_list(self._agent.task_list)

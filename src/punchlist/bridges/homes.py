@@ -36,19 +36,33 @@ class Place(NamedTuple):
     changed: float
 
 
-def _home(variable: str, *default: str) -> str:
-    return os.environ.get(variable) or os.path.join(os.path.expanduser("~"), *default)
+_HOMES = {
+    "claude-code": ("CLAUDE_CONFIG_DIR", ".claude", "projects"),
+    "codex": ("CODEX_HOME", ".codex", "sessions"),
+    "hermes": ("HERMES_HOME", ".hermes", ""),
+    "oh-my-pi": ("PI_CODING_AGENT_DIR", ".omp/agent", "sessions"),
+    "openclaw": ("OPENCLAW_STATE_DIR", ".openclaw", "acp"),
+    "opencode": ("XDG_DATA_HOME", ".local/share", "opencode"),
+    "qwen": ("QWEN_RUNTIME_DIR", ".qwen", "todos"),
+}
+"""Of each agent: the variable that names its home, its home in the user's, and the folder of transcripts there."""
+
+
+def _find_home(agent: str, *parts: str) -> str:
+    """Return the path of a file or a folder among an agent's transcripts."""
+    variable, default, inner = _HOMES[agent]
+    return os.path.join(os.environ.get(variable) or os.path.join(os.path.expanduser("~"), default), inner, *parts)
 
 
 def find_newest(folder: str) -> Place | None:
     """Return the newest transcript of the folder's project."""
     project = project_of(folder)
     found = (
-        _newest_of_claude(project, os.path.realpath(folder)),
-        _newest_file("codex", os.path.join(_codex(), "*", "*", "*", "rollout-*.jsonl*"), project),
-        _newest_file("oh-my-pi", os.path.join(_oh_my_pi(), "*", "*.jsonl"), project),
-        _newest_in_store("opencode", os.path.join(_opencode(), "opencode.db"), project),
-        _newest_in_store("openclaw", _openclaw(), project),
+        _find_newest_of_claude(project, os.path.realpath(folder)),
+        _find_newest_file("codex", _find_home("codex", "*", "*", "*", "rollout-*.jsonl*"), project),
+        _find_newest_file("oh-my-pi", _find_home("oh-my-pi", "*", "*.jsonl"), project),
+        _find_newest_in_store("opencode", _find_home("opencode", "opencode.db"), project),
+        _find_newest_in_store("openclaw", _find_home("openclaw", "event-ledger.json"), project),
     )
     return max(filter(None, found), key=lambda place: place.changed, default=None)
 
@@ -58,21 +72,17 @@ def find_session(session: str) -> Place | None:
     if not re.fullmatch(r"[\w.-]{1,200}", session) or session.startswith("."):
         return None
     patterns = (
-        ("claude-code", _claude("*", f"{session}.jsonl")),
-        ("codex", os.path.join(_codex(), "*", "*", "*", f"rollout-*{session}.jsonl*")),
-        ("oh-my-pi", os.path.join(_oh_my_pi(), "*", f"*{session}.jsonl")),
-        ("qwen", os.path.join(_home("QWEN_RUNTIME_DIR", ".qwen"), "todos", f"{session}.json")),
-        ("opencode", os.path.join(_opencode(), "storage", "todo", f"{session}.json")),
+        ("claude-code", "*", f"{session}.jsonl"),
+        ("codex", "*", "*", "*", f"rollout-*{session}.jsonl*"),
+        ("oh-my-pi", "*", f"*{session}.jsonl"),
+        ("qwen", f"{session}.json"),
+        ("opencode", "storage", "todo", f"{session}.json"),
     )
-    for kind, pattern in patterns:
-        for path in _by_time(glob.iglob(pattern)):
+    for kind, *pattern in patterns:
+        for path in _sort_by_time(glob.iglob(_find_home(kind, *pattern))):
             return Place(path, kind, None, _modified_at(path))
-    stores = (
-        ("hermes", os.path.join(_home("HERMES_HOME", ".hermes"), "state.db")),
-        ("opencode", os.path.join(_opencode(), "opencode.db")),
-        ("openclaw", _openclaw()),
-    )
-    for kind, path in stores:
+    for kind, file in (("hermes", "state.db"), ("opencode", "opencode.db"), ("openclaw", "event-ledger.json")):
+        path = _find_home(kind, file)
         if os.path.isfile(path):
             with suppress(PunchlistError):
                 if session in open_transcript(path, kind).sessions:
@@ -80,10 +90,10 @@ def find_session(session: str) -> Place | None:
     return None
 
 
-def subagents(path: str) -> Iterator[tuple[str, str]]:
+def list_subagents(path: str) -> Iterator[tuple[str, str]]:
     """Yield ids and files of the subagents of a Claude Code transcript, oldest first."""
     folder = os.path.join(path.removesuffix(".jsonl"), "subagents")
-    for file in reversed(_by_time(glob.iglob(os.path.join(glob.escape(folder), "agent-*.jsonl")))):
+    for file in reversed(_sort_by_time(glob.iglob(os.path.join(glob.escape(folder), "agent-*.jsonl")))):
         yield os.path.basename(file).removeprefix("agent-").removesuffix(".jsonl"), file
 
 
@@ -111,7 +121,7 @@ def _read_meta(path: str) -> dict[str, Any]:
 def _read_first(path: str) -> dict[str, Any] | None:
     """Return the first record of a rollout; None if it cannot be read."""
     if path.endswith(".zst"):
-        return next(iter(zst.first(path, 1)), None)
+        return next(iter(zst.read_first(path, 1)), None)
     try:
         with open(path, "rb") as file:
             return record(file.readline(LARGEST))
@@ -119,40 +129,20 @@ def _read_first(path: str) -> dict[str, Any] | None:
         return None
 
 
-def _claude(*parts: str) -> str:
-    return os.path.join(_home("CLAUDE_CONFIG_DIR", ".claude"), "projects", *parts)
-
-
-def _codex() -> str:
-    return os.path.join(_home("CODEX_HOME", ".codex"), "sessions")
-
-
-def _oh_my_pi() -> str:
-    return os.path.join(_home("PI_CODING_AGENT_DIR", ".omp", "agent"), "sessions")
-
-
-def _opencode() -> str:
-    return os.path.join(_home("XDG_DATA_HOME", ".local", "share"), "opencode")
-
-
-def _openclaw() -> str:
-    return os.path.join(_home("OPENCLAW_STATE_DIR", ".openclaw"), "acp", "event-ledger.json")
-
-
-def _newest_of_claude(project: str, folder: str) -> Place | None:
+def _find_newest_of_claude(project: str, folder: str) -> Place | None:
     """Return the newest transcript of Claude Code, which names a folder after the project; others say it inside."""
     names = {re.sub(r"[^A-Za-z0-9]", "-", one) for one in (project, folder)}
-    files = [file for one in names for file in glob.iglob(_claude(glob.escape(one), "*.jsonl"))]
-    own = [file for file in _by_time(files) if not os.path.basename(file).startswith("agent-")]
+    files = [file for one in names for file in glob.iglob(_find_home("claude-code", glob.escape(one), "*.jsonl"))]
+    own = [file for file in _sort_by_time(files) if not os.path.basename(file).startswith("agent-")]
     return Place(own[0], "claude-code", None, _modified_at(own[0])) if own else None
 
 
-def _newest_file(format: str, pattern: str, project: str) -> Place | None:
+def _find_newest_file(format: str, pattern: str, project: str) -> Place | None:
     """Return the newest of these files that is about the project and no subagent's."""
-    for path in _by_time(glob.iglob(pattern)):
+    for path in _sort_by_time(glob.iglob(pattern)):
         with suppress(PunchlistError):
             if path.endswith(".zst"):  # of a compressed file only the head is read
-                origin = LINES[format].read_head(zst.first(path), (), path).origin
+                origin = LINES[format].read_head(zst.read_first(path), (), path).origin
             else:
                 origin = open_transcript(path, format).origin
             if origin.agent == MAIN and _is_within(origin.cwd, project):
@@ -160,7 +150,7 @@ def _newest_file(format: str, pattern: str, project: str) -> Place | None:
     return None
 
 
-def _newest_in_store(format: str, path: str, project: str) -> Place | None:
+def _find_newest_in_store(format: str, path: str, project: str) -> Place | None:
     """Return the newest conversation of a store that is about the project."""
     if not os.path.isfile(path):
         return None
@@ -178,7 +168,7 @@ def _is_within(folder: str | None, project: str) -> bool:
     return folder is not None and project_of(folder) == project
 
 
-def _by_time(files: Iterable[str]) -> list[str]:
+def _sort_by_time(files: Iterable[str]) -> list[str]:
     return heapq.nlargest(_LOOKED_AT, files, key=_modified_at)
 
 

@@ -173,7 +173,7 @@ def _replay_tasks(agent: Agent, transcript: Transcript) -> int:
 def _task_files(transcript: Transcript) -> list[str]:
     if transcript.format != "claude-code" or not os.path.isfile(transcript.source):
         return []
-    return [transcript.source, *(file for _, file in homes.subagents(transcript.source))]
+    return [transcript.source, *(file for _, file in homes.list_subagents(transcript.source))]
 
 
 def _task_writes(transcript: Transcript) -> Iterator[TaskWrite]:
@@ -226,7 +226,7 @@ def _restore_subagents(agent: Agent, transcript: Transcript, options: Namespace)
     if transcript.format != "claude-code" or transcript.origin.agent != MAIN:
         return []
     names: list[str] = []
-    for own, file in homes.subagents(transcript.source):
+    for own, file in homes.list_subagents(transcript.source):
         inner = open_transcript(file, transcript.format)
         written = inner.latest()
         if written is not None and written.counts[0] < written.counts[1]:

@@ -40,7 +40,7 @@ def read_record(record: dict[str, Any]) -> Iterator[RecordItem]:
     results = [block for block in blocks if block.get("type") == "tool_result" and kind == "user"]
     if not calls and not results:
         return
-    origin = _origin(record)
+    origin = _read_origin(record)
     for block in calls:
         yield TranscriptCall(str(block.get("name")), block.get("input"), call_key(block.get("id")), origin)
     data = record.get("toolUseResult", record.get("tool_use_result"))
@@ -51,16 +51,16 @@ def read_record(record: dict[str, Any]) -> Iterator[RecordItem]:
             yield CallOutcome(call_id, text_of(block.get("content")), own, failed, origin)
 
 
-def _origin(record: dict[str, Any]) -> Origin:
+def _read_origin(record: dict[str, Any]) -> Origin:
     agent = MAIN
     if record.get("isSidechain") is True:
         agent = name(record.get("agentId")) or name(record.get("parent_tool_use_id")) or SIDECHAIN
     elif record.get("parent_tool_use_id") is not None:
         agent = name(record.get("parent_tool_use_id")) or SIDECHAIN
-    return Origin(agent, _session(record), path(record.get("cwd")), moment(record.get("timestamp")))
+    return Origin(agent, _read_session(record), path(record.get("cwd")), moment(record.get("timestamp")))
 
 
-def _session(record: dict[str, Any]) -> str | None:
+def _read_session(record: dict[str, Any]) -> str | None:
     return name(record.get("sessionId")) or name(record.get("session_id"))
 
 
@@ -69,17 +69,17 @@ def read_list(call: TranscriptCall | None, outcome: CallOutcome | None) -> Repla
     if (call is not None and call.name != TOOL) or (outcome is not None and outcome.is_error):
         return None
     todos = None if outcome is None else object_at(outcome.data).get("newTodos")
-    told = None if todos is None else todos_of({"todos": todos})
-    return told or (None if call is None else todos_of(call.args))
+    told = None if todos is None else read_todos({"todos": todos})
+    return told or (None if call is None else read_todos(call.args))
 
 
-def todos_of(args: Any) -> Replace | None:
+def read_todos(args: Any) -> Replace | None:
     """Return the list in the arguments of a call, of today's shape or of that of mid-2025, else None."""
     command = parse(TOOL, args)
-    return command if isinstance(command, Replace) else _old_todos(args)
+    return command if isinstance(command, Replace) else _read_old_todos(args)
 
 
-def _old_todos(args: Any) -> Replace | None:
+def _read_old_todos(args: Any) -> Replace | None:
     given = object_at(args)
     todos = objects(given.get("todos"))
     if not todos or len(given) != 1 or len(todos) != len(given["todos"]):
@@ -103,14 +103,14 @@ def is_own(record: dict[str, Any]) -> bool:
         return False
     if "isSidechain" in record or "leafUuid" in record or kind == "file-history-snapshot":
         return True
-    return _session(record) is not None and (kind in _TYPES or kind == "result" or "uuid" in record)
+    return _read_session(record) is not None and (kind in _TYPES or kind == "result" or "uuid" in record)
 
 
 def read_head(first: Sequence[dict[str, Any]], last: Sequence[dict[str, Any]], source: str) -> TranscriptHead:
     """Read the head. A resumed conversation may begin with a copy of the one before, under its old id."""
     file = os.path.basename(source)
     own = _OWN_FILE.fullmatch(file)
-    told = [session for record in (*reversed(last), *first) if (session := _session(record)) is not None]
+    told = [session for record in (*reversed(last), *first) if (session := _read_session(record)) is not None]
     stem = name(file.removesuffix(".jsonl")) if file.endswith(".jsonl") and own is None else None
     if stem in told:
         told.insert(0, stem)
@@ -167,12 +167,12 @@ class TaskReading:
                 if call.call_id is not None and self._transcript.end - at < _PATIENCE:
                     self.end = min(self.end, at)
                 continue
-            write = task_write(call, outcome)
+            write = read_task_write(call, outcome)
             if write is not None:
                 yield write
 
 
-def task_write(call: TranscriptCall, outcome: CallOutcome) -> TaskWrite | None:
+def read_task_write(call: TranscriptCall, outcome: CallOutcome) -> TaskWrite | None:
     """Return what a call did, by its answer; None if nothing."""
     if outcome.is_error or call.name not in TOOLS:
         return None
@@ -181,17 +181,17 @@ def task_write(call: TranscriptCall, outcome: CallOutcome) -> TaskWrite | None:
         told = _CREATED.search(outcome.text)
         task = name(object_at(outcome.data, "task").get("id")) or (None if told is None else told[1])
         return None if task is None else TaskWrite(task, command, call)
-    if isinstance(command, UpdateTask) and _succeeded(outcome):
+    if isinstance(command, UpdateTask) and _is_success(outcome):
         return TaskWrite(command.id, command, call)
     return None
 
 
-def _succeeded(outcome: CallOutcome) -> bool:
+def _is_success(outcome: CallOutcome) -> bool:
     success = object_at(outcome.data).get("success")
     return success if isinstance(success, bool) else _UPDATED.match(outcome.text) is not None
 
 
-def mark(path: str, place: int) -> bytes | None:
+def fingerprint_before(path: str, place: int) -> bytes | None:
     """Return a fingerprint of the bytes before a place of a file; None if the file ends before it.
 
     A transcript grows at its end, so before a place that was once read there is always the same.

@@ -37,12 +37,12 @@ def read_record(record: dict[str, Any]) -> Iterator[RecordItem]:
             origin = Origin(at=moment(record.get("timestamp")))
             yield TranscriptCall(str(payload.get("name")), payload.get("arguments"), call_id, origin)
         case "function_call_output" if call_id is not None:
-            yield CallOutcome(call_id, _output(payload.get("output")))
+            yield CallOutcome(call_id, _read_output(payload.get("output")))
         case _:
             pass
 
 
-def _output(output: Any) -> str:
+def _read_output(output: Any) -> str:
     """Return the text of an output: a string, a list of parts, or either of them in an object or its JSON text."""
     inner = fields(output)
     if inner is None and isinstance(output, str) and output.startswith("{"):

@@ -12,7 +12,7 @@ from punchlist.transcripts import claude_code, codex, hermes, oh_my_pi, openclaw
 from punchlist.transcripts.decoding import decode, fields, name, object_at, record
 from punchlist.transcripts.lines import LineFormat, LineTranscript, RecordTranscript
 from punchlist.transcripts.reverse import Log
-from punchlist.transcripts.stores import OPENCODE, QWEN, State, StateTranscript
+from punchlist.transcripts.stores import OPENCODE, QWEN, StateTranscript
 from punchlist.transcripts.values import MAIN, Origin, Transcript, TranscriptCall, Written
 
 LINES: Mapping[str, LineFormat] = {
@@ -42,39 +42,40 @@ def open_transcript(source: Any, format: str | None = None) -> Transcript:
     if isinstance(source, str | os.PathLike):
         path: str = os.path.expanduser(os.fspath(cast("str | os.PathLike[str]", source)))
         try:
-            return _file(path, format)
+            return _open_file(path, format)
         except OSError as error:
             raise TranscriptError(path=path, problem=error.strerror or str(error)) from error
     if isinstance(source, Mapping):
-        return _document(cast("Any", source), "records", format, None)
+        return _open_document(cast("Any", source), "records", format, None)
     if not isinstance(source, Iterable) or isinstance(source, bytes):
         raise InvalidInput(problem="A transcript is a path, or its records as objects or lines of JSON, oldest first.")
-    return _records(list(cast("Iterable[Any]", source)), format)
+    return _open_records(list(cast("Iterable[Any]", source)), format)
 
 
-def _file(path: str, format: str | None) -> Transcript:
+def _open_file(path: str, format: str | None) -> Transcript:
     if stores.is_store(path):
-        return _store(path, format)
+        return _open_store(path, format)
     if path.endswith(".zst"):
-        form = LINES.get(format or "") or LINES[_told(zst.first(path), path)]
-        return zst.read(path, form)
+        form = LINES.get(format or "") or LINES[_guess_format(zst.read_first(path), path)]
+        return zst.open_compressed(path, form)
     if os.path.isdir(path):
         raise TranscriptError(path=path, problem="it is a folder; name a file in it")
     if (form := LINES.get(format or "")) is not None and not path.endswith(".json"):
         return LineTranscript(path, form)
     with Log(path) as log:
         first, last = log.edges()
-        document = _is_document(path, first)
-        if document and log.size > _LARGEST_DOCUMENT:
+        is_lines = not first or path.endswith(".jsonl") or record(first[0]) is not None
+        is_document = path.endswith(".json") or not is_lines
+        if is_document and log.size > _LARGEST_DOCUMENT:
             raise TranscriptError(path=path, problem="one value of more than 64 MB is too much to read")
-        whole = log.read(0, log.size) if document else None
+        whole = log.read(0, log.size) if is_document else None
         if not log.size:
-            return _records([], format, path)
+            return _open_records([], format, path)
     if whole is not None and (value := decode(whole)) is not None:
         at = datetime.fromtimestamp(os.stat(path).st_mtime, UTC)
-        return _document(value, path, format, at)
+        return _open_document(value, path, format, at)
     samples = [entry for line in (*first[:20], *last[-20:]) if (entry := record(line)) is not None]
-    chosen = format or _told(samples, path)
+    chosen = format or _guess_format(samples, path)
     if chosen in LINES:
         return LineTranscript(path, LINES[chosen])
     if chosen == hermes.NAME:
@@ -83,13 +84,8 @@ def _file(path: str, format: str | None) -> Transcript:
     raise TranscriptUnknown(path=path, problem=f"it is no file of {chosen}", known=", ".join(FORMATS))
 
 
-def _is_document(path: str, first: list[bytes]) -> bool:
-    """True if a file is one JSON value rather than one per line."""
-    return path.endswith(".json") or (bool(first) and not path.endswith(".jsonl") and record(first[0]) is None)
-
-
-def _store(path: str, format: str | None) -> Transcript:
-    found = stores.table_names(path)
+def _open_store(path: str, format: str | None) -> Transcript:
+    found = stores.list_tables(path)
     kinds = [kind for tables, kind in _STORES.items() if tables <= found]
     kind = format or (kinds[0] if len(kinds) == 1 else None)
     if kind is None or kind not in kinds:
@@ -102,11 +98,11 @@ def _store(path: str, format: str | None) -> Transcript:
     return openclaw.read_ledger_store(path)
 
 
-def _document(value: Any, source: str, format: str | None, at: datetime | None) -> Transcript:
+def _open_document(value: Any, source: str, format: str | None, at: datetime | None) -> Transcript:
     """Open a whole JSON value: an export, a ledger, a list of a session, or an array of records."""
     given = fields(value) or {}
     stem = name(os.path.basename(source).removesuffix(".json"))
-    match format or _kind(value):
+    match format or _find_kind(value):
         case hermes.NAME if isinstance(given.get("messages"), list):
             session = name(given.get("session_id")) or name(given.get("id"))
             return hermes.MessageTranscript(given["messages"], session=session, source=source)
@@ -114,14 +110,14 @@ def _document(value: Any, source: str, format: str | None, at: datetime | None) 
             return openclaw.read_ledger(value, source)
         case stores.QWEN:
             whole = given or {"todos": value}
-            return _state(stores.read_qwen(whole), name(given.get("sessionId")) or stem, QWEN, source, at)
+            return _make_state(stores.read_qwen(whole), name(given.get("sessionId")) or stem, QWEN, source, at)
         case stores.OPENCODE:
-            return _state(stores.read_opencode(value), stem, OPENCODE, source, at)
+            return _make_state(stores.read_opencode(value), stem, OPENCODE, source, at)
         case _:
-            return _records(cast("list[Any]", value) if isinstance(value, list) else [value], format, source)
+            return _open_records(cast("list[Any]", value) if isinstance(value, list) else [value], format, source)
 
 
-def _kind(value: Any) -> str | None:
+def _find_kind(value: Any) -> str | None:
     """Return the format of a whole value, None for an array of records."""
     given = fields(value) or {}
     if isinstance(given.get("messages"), list):
@@ -131,13 +127,13 @@ def _kind(value: Any) -> str | None:
     return QWEN if stores.is_qwen(value) else OPENCODE if stores.is_opencode(value) else None
 
 
-def _state(command: Any, session: str | None, format: str, source: str, at: datetime | None) -> Transcript:
+def _make_state(command: Any, session: str | None, format: str, source: str, at: datetime | None) -> Transcript:
     own = session or "default"
-    states = [] if command is None else [State(own, Written(command, Origin(MAIN, own, None, at)))]
+    states = {} if command is None else {own: Written(command, Origin(MAIN, own, None, at))}
     return StateTranscript(states, format=format, source=source, skipped=int(command is None))
 
 
-def _records(records: list[Any], format: str | None, source: str = "records") -> Transcript:
+def _open_records(records: list[Any], format: str | None, source: str = "records") -> Transcript:
     if not records:
         return RecordTranscript((), LINES[format or ""] if format in LINES else claude_code.FORMAT, source=source)
     samples = [
@@ -145,16 +141,16 @@ def _records(records: list[Any], format: str | None, source: str = "records") ->
         for entry in chain(records[:20], records[-20:])
         if (found := record(entry) if isinstance(entry, str | bytes) else fields(entry)) is not None
     ]
-    chosen = format or _told(samples, source)
+    chosen = format or _guess_format(samples, source)
     if chosen == hermes.NAME:
         messages = [record(entry) if isinstance(entry, str | bytes) else entry for entry in records]
         return hermes.MessageTranscript(messages, source=source)
     if chosen in LINES:
         return RecordTranscript(records, LINES[chosen], source=source)
-    return _document(records, source, chosen, None)  # a list, not records: qwen's or opencode's
+    return _open_document(records, source, chosen, None)  # a list, not records: qwen's or opencode's
 
 
-def _told(samples: list[dict[str, Any]], path: str) -> str:
+def _guess_format(samples: list[dict[str, Any]], path: str) -> str:
     """Return the format of these records, else that of the file name; or raise `TranscriptUnknown`."""
     kinds = {form.name for form in LINES.values() if any(form.is_own(sample) for sample in samples)}
     if any(_is_message(sample) for sample in samples):
@@ -177,14 +173,14 @@ _MOST_EARLIER = 32
 """Calls returned at most: one that is reported late by another road is among the last."""
 
 
-def sessions_of(transcript: Transcript) -> list[str]:
+def list_sessions(transcript: Transcript) -> list[str]:
     """Return the ids under which the conversation went on, latest first; none for a store of several."""
     if isinstance(transcript, LineTranscript | RecordTranscript):
         return list(dict.fromkeys(transcript.lineage()))
     return [] if transcript.is_store else list(transcript.sessions)
 
 
-def earlier_calls(transcript: Transcript, *, subagent: str | None = None) -> list[TranscriptCall]:
+def list_earlier_calls(transcript: Transcript, *, subagent: str | None = None) -> list[TranscriptCall]:
     """Return calls with an id up to the list that `latest` found, newest first; perhaps none."""
     if isinstance(transcript, LineTranscript):
         found = transcript.before(subagent=subagent)

@@ -28,17 +28,17 @@ WHERE session_id = ? AND active = 1 ORDER BY id DESC
 _SESSIONS = "SELECT session_id FROM messages WHERE active = 1 GROUP BY session_id ORDER BY max(id) DESC LIMIT 1000"
 
 
-def writes(newest_first: Iterable[dict[str, Any]], session: str | None = None) -> Iterator[Written]:
+def find_writes(newest_first: Iterable[dict[str, Any]], session: str | None = None) -> Iterator[Written]:
     """Yield every list that was written, newest first, from messages in that order."""
     waiting: dict[str, tuple[Replace, Any]] = {}
     for message in newest_first:
         match message.get("role"):
             case "tool":
-                call_id, command = name(message.get("tool_call_id")), _result(message.get("content"))
+                call_id, command = name(message.get("tool_call_id")), _read_result(message.get("content"))
                 if call_id is not None and command is not None and call_id not in waiting:
                     waiting[call_id] = command, message.get("timestamp")
             case "assistant":
-                calls = _calls(message.get("tool_calls")) if waiting else {}
+                calls = _read_calls(message.get("tool_calls")) if waiting else {}
                 for call_id, (command, at) in waiting.items():
                     if call_id in calls:
                         origin = Origin(MAIN, session, None, moment(at))
@@ -50,7 +50,7 @@ def writes(newest_first: Iterable[dict[str, Any]], session: str | None = None) -
                 pass
 
 
-def _result(content: Any) -> Replace | None:
+def _read_result(content: Any) -> Replace | None:
     """Return the list in a tool's result; a text that is too long is not decoded."""
     if not isinstance(content, str) or len(content) > LONGEST_RESULT or '"todos"' not in content:
         return None
@@ -58,7 +58,7 @@ def _result(content: Any) -> Replace | None:
     return admit_list(parse("todo", {"todos": todos}), NAME) if isinstance(todos, list) else None
 
 
-def _calls(given: Any) -> dict[str, tuple[str, Any]]:
+def _read_calls(given: Any) -> dict[str, tuple[str, Any]]:
     """Return the `todo` calls of a message by their ids, each with its tool and arguments."""
     calls = decode(given) if isinstance(given, str) else given
     found: dict[str, tuple[str, Any]] = {}
@@ -69,32 +69,40 @@ def _calls(given: Any) -> dict[str, tuple[str, Any]]:
     return found
 
 
-class MessageTranscript:
-    """Messages in memory, oldest first."""
+class _HermesTranscript:
+    """Common part of transcripts of Hermes; a subclass finds the lists of its messages, newest first."""
 
     format = dialect = NAME
+
+    def _find_writes(self, session: str | None) -> Generator[Written]:
+        raise NotImplementedError
+
+    def latest(self, *, subagent: str | None = None, session: str | None = None) -> Written | None:
+        with closing(self._find_writes(session)) as found:
+            return None if subagent else next(found, None)
+
+    def history(self, *, subagent: str | None = None, session: str | None = None) -> Iterator[Written]:
+        return name_once([] if subagent else reversed(list(self._find_writes(session))))
+
+
+class MessageTranscript(_HermesTranscript):
+    """Messages in memory, oldest first."""
+
     is_store = False
 
     def __init__(self, messages: list[Any], *, session: str | None = None, source: str = "messages") -> None:
-        self._messages = [_plain(message) for entry in messages if (message := fields(entry)) is not None]
+        self._messages = [_unwrap_content(message) for entry in messages if (message := fields(entry)) is not None]
         self.skipped = len(messages) - len(self._messages)
         self.sessions = () if session is None else (session,)
         self.origin = Origin(session=session)
         self.source = source
 
-    def _newest_first(self) -> Iterator[dict[str, Any]]:
-        return (message for message in reversed(self._messages) if message.get("active", 1) in (1, True))
-
-    def latest(self, *, subagent: str | None = None, session: str | None = None) -> Written | None:
-        own = self.sessions[0] if self.sessions else None
-        return None if subagent else next(writes(self._newest_first(), own), None)
-
-    def history(self, *, subagent: str | None = None, session: str | None = None) -> Iterator[Written]:
-        own = self.sessions[0] if self.sessions else None
-        return name_once([] if subagent else reversed(list(writes(self._newest_first(), own))))
+    def _find_writes(self, session: str | None) -> Generator[Written]:
+        active = (message for message in reversed(self._messages) if message.get("active", 1) in (1, True))
+        yield from find_writes(active, self.origin.session)
 
 
-def _plain(message: dict[str, Any]) -> dict[str, Any]:
+def _unwrap_content(message: dict[str, Any]) -> dict[str, Any]:
     """Return a message as the model saw it: structured content is stored as a text that begins with a NUL."""
     content = message.get("content")
     if isinstance(content, str) and content.startswith(_STRUCTURED):
@@ -102,10 +110,9 @@ def _plain(message: dict[str, Any]) -> dict[str, Any]:
     return message
 
 
-class StoreTranscript:
+class StoreTranscript(_HermesTranscript):
     """The SQLite store, with its many sessions."""
 
-    format = dialect = NAME
     is_store = True
     origin = Origin()
     skipped = 0
@@ -114,18 +121,9 @@ class StoreTranscript:
         self.source = path
         self.sessions = tuple(session for (session,) in read_rows(path, _SESSIONS) if isinstance(session, str))
 
-    def latest(self, *, subagent: str | None = None, session: str | None = None) -> Written | None:
-        with closing(self._writes(subagent, session)) as found:
-            return next(found, None)
-
-    def history(self, *, subagent: str | None = None, session: str | None = None) -> Iterator[Written]:
-        return name_once(reversed(list(self._writes(subagent, session))))
-
-    def _writes(self, subagent: str | None, session: str | None) -> Generator[Written]:
-        if subagent:
-            return
+    def _find_writes(self, session: str | None) -> Generator[Written]:
         names = ("role", "content", "tool_call_id", "tool_calls", "timestamp")
         for own in self.sessions if session is None else (session,):
             with closing(read_rows(self.source, _MESSAGES, (own,))) as rows:
-                messages = (_plain(dict(zip(names, row, strict=True))) for row in rows)
-                yield from writes(messages, own)
+                messages = (_unwrap_content(dict(zip(names, row, strict=True))) for row in rows)
+                yield from find_writes(messages, own)

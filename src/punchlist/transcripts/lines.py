@@ -17,7 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from punchlist.transcripts.decoding import fields, name, record
-from punchlist.transcripts.reverse import Line, Log, Needles, holds, sessions_in
+from punchlist.transcripts.reverse import Line, Log, Needles, find_sessions, holds
 from punchlist.transcripts.values import (
     MAIN,
     ActivePlan,
@@ -102,7 +102,7 @@ class LogEntries:
 
     def find(self, own: str, place: int) -> LogEntry | None:
         stop = max(0, place - self._left)
-        for entry in self._entries((id_bytes(own),), place, stop):
+        for entry in self._entries((search_bytes(own),), place, stop):
             if entry.link.own == own:
                 self._left -= place - entry.start
                 return entry
@@ -219,41 +219,41 @@ class LineReading:
     def skipped(self) -> int:
         return len(self._broken)
 
-    def _whole(self, call: TranscriptCall) -> TranscriptCall:
-        return call._replace(origin=self._complete(call.origin))
+    def _complete_call(self, call: TranscriptCall) -> TranscriptCall:
+        return call._replace(origin=self._complete_origin(call.origin))
 
-    def _complete(self, own: Origin) -> Origin:
+    def _complete_origin(self, own: Origin) -> Origin:
         """Return the origin of a record, completed by that of the whole transcript."""
         more = self.origin
         agent = more.agent if more.agent != MAIN else own.agent
         return Origin(agent, own.session or more.session, own.cwd or more.cwd, own.at or more.at)
 
     def _is_by(self, item: RecordItem, subagent: str | None) -> bool:
-        return self._complete(item.origin).agent == (subagent or self.origin.agent)
+        return self._complete_origin(item.origin).agent == (subagent or self.origin.agent)
 
     def _is_wanted(self, item: RecordItem, subagent: str | None) -> bool:
         """True for what the agent meant has done; calls of other tools are left out, to search for no outcome."""
         is_other_tool = isinstance(item, TranscriptCall) and self._form.tool not in (None, item.name)
         return not is_other_tool and self._is_by(item, subagent)
 
-    def _list_of(self, call: TranscriptCall | None, outcome: CallOutcome | None) -> Written | None:
+    def _read_list(self, call: TranscriptCall | None, outcome: CallOutcome | None) -> Written | None:
         """Return the list that a call wrote, if it was accepted, or that the outcome of a lost call tells."""
         command = admit_list(self._form.read_list(call, outcome), self._form.dialect)
         told = call or outcome
         if command is None or told is None:
             return None
-        whole = None if call is None else self._whole(call)
-        return Written(command, self._complete(told.origin), name(told.call_id), whole)
+        whole = None if call is None else self._complete_call(call)
+        return Written(command, self._complete_origin(told.origin), name(told.call_id), whole)
 
-    def _by_itself(self, told: Written | Removed) -> Written | Removed | None:
+    def _admit_item(self, told: Written | Removed) -> Written | Removed | None:
         if isinstance(told, Removed):
-            return told._replace(origin=self._complete(told.origin))
+            return told._replace(origin=self._complete_origin(told.origin))
         if admit_list(told.command, self._form.dialect) is None:
             return None
-        return replace(told, origin=self._complete(told.origin))
+        return replace(told, origin=self._complete_origin(told.origin))
 
 
-def relevant_records(
+def select_records(
     lines: Iterable[tuple[int, bytes | None]], form: LineFormat, broken: set[int], *, head: int = 0
 ) -> Iterator[Any]:
     """Yield the records of lines, given with their places, that say something of a list.
@@ -312,7 +312,7 @@ class RecordTranscript(LineReading):
         self._broken = set(self._torn)
 
     def latest(self, *, subagent: str | None = None, session: str | None = None) -> Written | None:
-        active, pairs = ActivePlan(), self._paired()
+        active, pairs = ActivePlan(), self._pair_items()
         for place in reversed(range(len(pairs))):
             item, outcome = pairs[place]
             told = self._read_item(item, outcome, subagent)
@@ -338,7 +338,7 @@ class RecordTranscript(LineReading):
             for call in () if found is None else self._form.read_record(found):
                 if isinstance(call, TranscriptCall) and call.name in names:
                     outcome = outcomes.get(call.call_id) if call.call_id is not None else None
-                    yield Answered(place, self._whole(call), outcome)
+                    yield Answered(place, self._complete_call(call), outcome)
 
     def lineage(self) -> Iterator[str]:
         """Yield the ids of the conversation's sessions, latest first, some more than once."""
@@ -348,7 +348,7 @@ class RecordTranscript(LineReading):
         yield from self.sessions
 
     def history(self, *, subagent: str | None = None, session: str | None = None) -> Iterator[Written]:
-        told = (self._read_item(item, outcome, subagent) for item, outcome in self._paired())
+        told = (self._read_item(item, outcome, subagent) for item, outcome in self._pair_items())
         return name_once(active_lists(one for one in told if one is not None))
 
     def _read_item(
@@ -357,17 +357,17 @@ class RecordTranscript(LineReading):
         if not self._is_wanted(item, subagent):
             return None
         if isinstance(item, TranscriptCall):
-            return self._list_of(item, outcome)
-        return self._list_of(None, item) if isinstance(item, CallOutcome) else self._by_itself(item)
+            return self._read_list(item, outcome)
+        return self._read_list(None, item) if isinstance(item, CallOutcome) else self._admit_item(item)
 
-    def _paired(self) -> list[tuple[RecordItem, CallOutcome | None]]:
+    def _pair_items(self) -> list[tuple[RecordItem, CallOutcome | None]]:
         """Return the items of the present branch, each call with its outcome; other outcomes only of lost calls."""
         pairs: list[tuple[RecordItem, CallOutcome | None]] = []
         waiting: dict[str, int] = {}
         torn: list[bytes] = []
         left = _MOST_SEARCHED
         may_be_lost = True
-        for place in self._places():
+        for place in self._list_places():
             found = self._records[place]
             if found is None:
                 entry = self._torn[place]
@@ -386,22 +386,22 @@ class RecordTranscript(LineReading):
                     pairs[call] = pairs[call][0], item
                 else:
                     left -= sum(map(len, torn))
-                    if may_be_lost or (left >= 0 and any(id_bytes(item.call_id) in entry for entry in torn)):
+                    if may_be_lost or (left >= 0 and any(search_bytes(item.call_id) in entry for entry in torn)):
                         pairs.append((item, None))
         return pairs
 
-    def _places(self) -> Iterable[int]:
+    def _list_places(self) -> Iterable[int]:
         linking = self._form.linking
         if linking is None:
             return range(len(self._records))
         links = [
-            linking.of(found) if found is not None else _torn_link(linking, self._torn[place])
+            linking.of(found) if found is not None else _read_torn_link(linking, self._torn[place])
             for place, found in enumerate(self._records)
         ]
         return reversed([entry.start for entry in present_branch(RecordEntries(links))])
 
 
-def _torn_link(linking: Linking, entry: Any) -> Link:
+def _read_torn_link(linking: Linking, entry: Any) -> Link:
     return (linking.at(entry) if isinstance(entry, bytes) else None) or Link()
 
 
@@ -432,7 +432,7 @@ class LineTranscript(LineReading):
         active = ActivePlan()
         with Log(self._path) as log:
             search = OutcomeSearch(log, self._form)
-            for start, end, found in self._backwards(log):
+            for start, end, found in self._read_backwards(log):
                 for item in reversed(list(self._form.read_record(found))):
                     told = self._read_item(item, subagent, search, start, end)
                     written = None if told is None else active.judge(told)
@@ -444,7 +444,7 @@ class LineTranscript(LineReading):
                     return written
         return active.nothing()
 
-    def _backwards(self, log: Log) -> Iterator[tuple[int, int, dict[str, Any]]]:
+    def _read_backwards(self, log: Log) -> Iterator[tuple[int, int, dict[str, Any]]]:
         """Yield start, end and record of the lines of the present branch that may tell of a list, newest first."""
         if self._form.linking is None:
             for line in log.backwards(self._form.needles):
@@ -465,17 +465,17 @@ class LineTranscript(LineReading):
         if not self._is_wanted(item, subagent):
             return None
         if isinstance(item, TranscriptCall):
-            return self._list_of(item, search.find_outcome(item, end + 1))
+            return self._read_list(item, search.find_outcome(item, end + 1))
         if isinstance(item, CallOutcome):
-            written = self._list_of(None, item)
+            written = self._read_list(None, item)
             return written if written is not None and search.is_orphan(item, start) else None
-        return self._by_itself(item)
+        return self._admit_item(item)
 
     def lineage(self) -> Iterator[str]:
         """Yield the ids of the conversation's sessions, latest first, some more than once."""
         if self._form.session_key:
             with Log(self._path) as log:
-                yield from sessions_in(log, self._form.session_key)
+                yield from find_sessions(log, self._form.session_key)
         yield from self.sessions
 
     def before(self, *, subagent: str | None = None) -> Iterator[TranscriptCall]:
@@ -496,9 +496,9 @@ class LineTranscript(LineReading):
             if self._form.linking is None:
                 words = (*form.needles, *form.callers, *form.answers)
                 lines = ((line.start, line.body) for line in log.forwards(words))
-                records = list(relevant_records(lines, form, self._broken))
+                records = list(select_records(lines, form, self._broken))
             else:
-                records = [found for _, _, found in self._backwards(log)][::-1]
+                records = [found for _, _, found in self._read_backwards(log)][::-1]
         head = TranscriptHead(self.origin, self.sessions)
         yield from RecordTranscript(records, form, source=self.source, head=head).history(subagent=subagent)
 
@@ -517,7 +517,7 @@ class LineTranscript(LineReading):
                 found = self._record(line)
                 for item in () if found is None else self._form.read_record(found):
                     if isinstance(item, TranscriptCall) and item.name in names:
-                        yield Answered(line.start, self._whole(item), search.find_outcome(item, line.end + 1))
+                        yield Answered(line.start, self._complete_call(item), search.find_outcome(item, line.end + 1))
 
 
 WINDOW = 32 * 1024 * 1024
@@ -528,7 +528,7 @@ _LONGEST_WORD = 200
 _NEAR = 8192
 
 
-def id_bytes(call_id: str) -> bytes:
+def search_bytes(call_id: str) -> bytes:
     """Return the longest part of an id that JSON never escapes: every line with the id holds it."""
     last = len(call_id)
     runs = ['"' * (run.start() == 0) + run[0] + '"' * (run.end() == last) for run in _PLAIN.finditer(call_id)]
@@ -549,15 +549,15 @@ class OutcomeSearch:
         if self._left <= 0 or call.call_id is None:
             return None
         stop = min(start + WINDOW, start + self._left)
-        for line in self._log.forwards((id_bytes(call.call_id),), start, stop, block_size=_NEAR):
-            for item in self._items(line):
+        for line in self._log.forwards((search_bytes(call.call_id),), start, stop, block_size=_NEAR):
+            for item in self._read_items(line):
                 if isinstance(item, TranscriptCall | CallOutcome) and item.call_id == call.call_id:
                     self._left -= line.end - start
                     return item if isinstance(item, CallOutcome) else None
         self._left -= min(stop, self._log.size) - start
         return None
 
-    def _items(self, line: Line) -> Iterable[RecordItem]:
+    def _read_items(self, line: Line) -> Iterable[RecordItem]:
         found = None if line.body is None else record(line.body)
         return () if found is None else self._form.read_record(found)
 
@@ -573,8 +573,8 @@ class OutcomeSearch:
     def _find_call(self, call_id: str, before: int) -> Literal["readable", "unreadable", "none"]:
         """Look for a call of this id that has no outcome yet."""
         stop = max(0, before - max(0, self._left))
-        for line in self._log.backwards((id_bytes(call_id),), before, stop, block_size=_NEAR):
-            for item in self._items(line):
+        for line in self._log.backwards((search_bytes(call_id),), before, stop, block_size=_NEAR):
+            for item in self._read_items(line):
                 if isinstance(item, TranscriptCall | CallOutcome) and item.call_id == call_id:
                     self._left -= before - line.start
                     return "readable" if isinstance(item, TranscriptCall) else "none"
@@ -588,7 +588,7 @@ class OutcomeSearch:
         stop = max(0, before - max(0, self._left))
         for line in self._log.backwards(self._form.callers, before, stop, block_size=_NEAR):
             is_torn = _is_torn(line)
-            if is_torn or any(isinstance(item, TranscriptCall) for item in self._items(line)):
+            if is_torn or any(isinstance(item, TranscriptCall) for item in self._read_items(line)):
                 self._left -= before - line.start
                 return is_torn
         self._left -= before - stop
@@ -599,8 +599,10 @@ class OutcomeSearch:
         if call.call_id is None:
             return False
         own = call.call_id, call.name
-        for line in self._log.backwards((id_bytes(call.call_id),), before, before - (1 << 20), block_size=_NEAR):
-            if any(isinstance(item, TranscriptCall) and (item.call_id, item.name) == own for item in self._items(line)):
+        for line in self._log.backwards((search_bytes(call.call_id),), before, before - (1 << 20), block_size=_NEAR):
+            if any(
+                isinstance(item, TranscriptCall) and (item.call_id, item.name) == own for item in self._read_items(line)
+            ):
                 return True
         return False
 

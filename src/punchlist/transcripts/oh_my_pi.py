@@ -13,6 +13,7 @@ from typing import Any
 
 from punchlist.core.commands import Entry, Replace
 from punchlist.core.todo import Status
+from punchlist.dialects.oh_my_pi import STATUSES
 from punchlist.dialects.repair import sound
 from punchlist.transcripts.decoding import call_key, moment, name, object_at, objects, path
 from punchlist.transcripts.lines import LineFormat, Link, RecordItem, TranscriptHead
@@ -22,12 +23,6 @@ _IDS = re.compile(
     rb'\s*\{\s*"type"\s*:\s*"(?P<type>[\w-]+)"\s*,\s*"id"\s*:\s*"(?P<own>[ -!#-\[\]-~]*)"'
     rb'\s*,\s*"parentId"\s*:\s*(?:null|"(?P<parent>[ -!#-\[\]-~]*)")\s*[,}]'
 )
-_STATUSES = {
-    "pending": Status.PENDING,
-    "in_progress": Status.IN_PROGRESS,
-    "completed": Status.COMPLETED,
-    "abandoned": Status.CANCELLED,
-}
 
 
 def read_record(record: dict[str, Any]) -> Iterator[RecordItem]:
@@ -39,12 +34,12 @@ def read_record(record: dict[str, Any]) -> Iterator[RecordItem]:
     else:
         return
     at = moment(record.get("timestamp")) or moment(message.get("timestamp"))
-    command = phases_of(phases)
+    command = read_phases(phases)
     if command is not None:
         yield Written(command, Origin(at=at), call_id)
 
 
-def phases_of(phases: Any) -> Replace | None:
+def read_phases(phases: Any) -> Replace | None:
     """Return phases with their tasks as a whole list, without what is no task; None for anything else."""
     if not isinstance(phases, list):
         return None
@@ -56,7 +51,7 @@ def phases_of(phases: Any) -> Replace | None:
         for task in objects(phase.get("tasks")):
             content, status = task.get("content"), task.get("status")
             if isinstance(content, str) and content:
-                known = _STATUSES.get(status, Status.PENDING) if isinstance(status, str) else Status.PENDING
+                known = STATUSES.get(status, Status.PENDING) if isinstance(status, str) else Status.PENDING
                 notes = task.get("notes")
                 texts = tuple(sound(note) for note in _list(notes) if isinstance(note, str) and note)
                 entries.append(Entry(sound(content), known, phase_place=place, notes=texts))

@@ -23,30 +23,30 @@ _ENDED = {"completed": False, "failed": True}
 
 
 def read_record(record: dict[str, Any]) -> Iterator[RecordItem]:
-    origin = _origin(record)
-    if record.get("stream") == "plan" and (steps := _steps(object_at(record, "data"))) is not None:
+    origin = _read_origin(record)
+    if record.get("stream") == "plan" and (steps := _read_steps(object_at(record, "data"))) is not None:
         yield Written(steps, origin)
         return
-    update = _update(record)
+    update = _find_update(record)
     kind, call_id = update.get("sessionUpdate"), call_key(update.get("toolCallId"))
     if kind == "tool_call" and call_id is not None and _is_plan_tool(update.get("title")):
         yield TranscriptCall(TOOL, update.get("rawInput"), call_id, origin)
     elif kind == "tool_call_update" and call_id is not None and update.get("status") in _ENDED:
         yield CallOutcome(call_id, "", update.get("rawOutput"), _ENDED[update["status"]])
-    elif kind == "plan_removed" and (plan := _plan_id(update)) is not None:
+    elif kind == "plan_removed" and (plan := _read_plan_id(update)) is not None:
         yield Removed(plan, origin)
-    elif (command := plan_of(update)) is not None:
-        yield Written(command, origin, plan=_plan_id(object_at(update, "plan")))
+    elif (command := read_plan(update)) is not None:
+        yield Written(command, origin, plan=_read_plan_id(object_at(update, "plan")))
 
 
-def _origin(record: dict[str, Any]) -> Origin:
+def _read_origin(record: dict[str, Any]) -> Origin:
     inner = object_at(record, "params")
     session = record.get("childSessionKey") or record.get("sessionId") or inner.get("sessionId")
     at = next((at for key in ("epochMs", "at", "ts", "timestamp") if (at := moment(record.get(key)))), None)
     return Origin(MAIN, name(session), path(record.get("cwd")), at)
 
 
-def _update(record: dict[str, Any]) -> dict[str, Any]:
+def _find_update(record: dict[str, Any]) -> dict[str, Any]:
     """Return the session update within a record, wherever it stands, else an empty object."""
     waiting: list[tuple[int, Any]] = [(0, record)]
     for _ in range(_MOST):
@@ -63,25 +63,25 @@ def _update(record: dict[str, Any]) -> dict[str, Any]:
     return {}
 
 
-def plan_of(update: dict[str, Any]) -> Replace | None:
+def read_plan(update: dict[str, Any]) -> Replace | None:
     """Return the list of a version 1 `plan`, or of a version 2 `plan_update` or `plan_removed` without an id."""
     match update.get("sessionUpdate"):
         case "plan":
-            return _entries(update.get("entries"))
+            return _read_entries(update.get("entries"))
         case "plan_update":
             plan = object_at(update, "plan")
-            return _entries(plan.get("entries")) if plan.get("type", "items") == "items" else None
+            return _read_entries(plan.get("entries")) if plan.get("type", "items") == "items" else None
         case "plan_removed":
             return Replace(())
         case _:
             return None
 
 
-def _plan_id(plan: dict[str, Any]) -> str | None:
+def _read_plan_id(plan: dict[str, Any]) -> str | None:
     return call_key(plan.get("planId")) or call_key(plan.get("id"))
 
 
-def _entries(given: Any) -> Replace | None:
+def _read_entries(given: Any) -> Replace | None:
     """Return all entries or none: the protocol has the client replace the whole plan."""
     if not isinstance(given, list) or len(found := objects(given)) != len(cast("list[Any]", given)):
         return None
@@ -97,7 +97,7 @@ def _entries(given: Any) -> Replace | None:
     return Replace(tuple(entries))
 
 
-def _steps(data: dict[str, Any]) -> Replace | None:
+def _read_steps(data: dict[str, Any]) -> Replace | None:
     """Return the list of an agent event: each step is its text, and its status in parentheses."""
     steps = data.get("steps")
     if not isinstance(steps, list):
@@ -125,11 +125,11 @@ def read_list(call: TranscriptCall | None, outcome: CallOutcome | None) -> objec
 def is_own(record: dict[str, Any]) -> bool:
     if "runId" in record and ("kind" in record or "stream" in record) and ("ts" in record or "epochMs" in record):
         return True
-    return "payload" not in record and bool(_update(record))
+    return "payload" not in record and bool(_find_update(record))
 
 
 def read_head(first: Sequence[dict[str, Any]], last: Sequence[dict[str, Any]], _source: str) -> TranscriptHead:
-    origins = [_origin(record) for record in (*reversed(last), *first)]
+    origins = [_read_origin(record) for record in (*reversed(last), *first)]
     session = next((origin.session for origin in origins if origin.session), None)
     cwd = next((origin.cwd for origin in origins if origin.cwd), None)
     return TranscriptHead(Origin(MAIN, session, cwd), () if session is None else (session,))
@@ -170,27 +170,21 @@ class LedgerTranscript:
 
     def __init__(self, sessions: dict[str, RecordTranscript], source: str) -> None:
         self._sessions = sessions
+        self.sessions = tuple(sessions)
+        self.skipped = sum(session.skipped for session in sessions.values())
         self.source = source
 
-    @property
-    def sessions(self) -> tuple[str, ...]:
-        return tuple(self._sessions)
-
-    @property
-    def skipped(self) -> int:
-        return sum(session.skipped for session in self._sessions.values())
-
-    def _chosen(self, session: str | None) -> list[RecordTranscript]:
+    def _choose_sessions(self, session: str | None) -> list[RecordTranscript]:
         if session is None:
             return list(self._sessions.values())
         return [self._sessions[session]] if session in self._sessions else []
 
     def latest(self, *, subagent: str | None = None, session: str | None = None) -> Written | None:
-        found = (one.latest(subagent=subagent) for one in self._chosen(session))
+        found = (one.latest(subagent=subagent) for one in self._choose_sessions(session))
         return next((written for written in found if written is not None), None)
 
     def history(self, *, subagent: str | None = None, session: str | None = None) -> Iterator[Written]:
-        for one in self._chosen(session):
+        for one in self._choose_sessions(session):
             if one.latest(subagent=subagent) is not None:
                 yield from one.history(subagent=subagent)
                 return
@@ -203,16 +197,18 @@ def read_ledger(value: Any, source: str) -> LedgerTranscript:
         for given, entry in object_at(value, "sessions").items()
         if (key := name(given)) is not None
     ]
-    told.sort(key=lambda one: _number(one[1].get("updatedAt")), reverse=True)
-    sessions = {key: _transcript(objects(entry.get("events")), key, entry.get("cwd"), source) for key, entry in told}
+    told.sort(key=lambda one: _to_number(one[1].get("updatedAt")), reverse=True)
+    sessions = {
+        key: _make_transcript(objects(entry.get("events")), key, entry.get("cwd"), source) for key, entry in told
+    }
     return LedgerTranscript(sessions, source)
 
 
-def _number(value: Any) -> float:
+def _to_number(value: Any) -> float:
     return float(value) if isinstance(value, int | float) and abs(value) < 1e18 else 0.0
 
 
-def _transcript(events: list[dict[str, Any]], session: str, cwd: Any, source: str) -> RecordTranscript:
+def _make_transcript(events: list[dict[str, Any]], session: str, cwd: Any, source: str) -> RecordTranscript:
     records = [{**event, "sessionId": session, "cwd": cwd} for event in events]
     return RecordTranscript(records, FORMAT, source=source)
 
@@ -226,4 +222,6 @@ def read_ledger_store(path: str) -> LedgerTranscript:
             folders[session] = cwd
             update = decode(body) if isinstance(body, str) else None
             events.setdefault(session, []).append({"at": at, "update": update})
-    return LedgerTranscript({key: _transcript(told, key, folders[key], path) for key, told in events.items()}, path)
+    return LedgerTranscript(
+        {key: _make_transcript(told, key, folders[key], path) for key, told in events.items()}, path
+    )

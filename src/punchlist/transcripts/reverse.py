@@ -8,7 +8,6 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from types import TracebackType
 from typing import NamedTuple, Self
 
 from punchlist.transcripts.decoding import LARGEST
@@ -37,16 +36,11 @@ class Log:
         self._file = os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
         self.size = os.fstat(self._file).st_size
 
-    def close(self) -> None:
-        os.close(self._file)
-
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
+    def __exit__(self, *_: object) -> None:
+        os.close(self._file)
 
     def read(self, start: int, end: int) -> bytes:
         """Return the bytes from `start` to `end`; fewer if the file became shorter."""
@@ -62,7 +56,7 @@ class Log:
         self, needles: Needles, end: int | None = None, stop: int = 0, *, block_size: int | None = None
     ) -> Iterator[Line]:
         """Yield lines that hold a needle, last first: those that begin before `end`, down to `stop`."""
-        reach = _overhang(needles)
+        reach = _count_overhang(needles)
         size = block_size or BLOCK
         end = self.size if end is None else end
         while end > max(0, stop):
@@ -81,7 +75,7 @@ class Log:
                 if last < 0:
                     end = start
                     break
-                line = self._line(start + last, block, start)
+                line = self._read_line(start + last, block, start)
                 yield line
                 end = line.start
 
@@ -92,7 +86,7 @@ class Log:
 
         With a small first block what is near is found at once; the blocks grow from there.
         """
-        reach = _overhang(needles)
+        reach = _count_overhang(needles)
         limit = self.size if stop is None else min(stop, self.size)
         while start < limit:
             end = min(limit, start + block_size)
@@ -109,27 +103,27 @@ class Log:
                 if base + first >= end:
                     start = end
                     break
-                line = self._line(base + first, block, base)
+                line = self._read_line(base + first, block, base)
                 yield line
                 start = line.end + 1
 
-    def _line(self, at: int, block: bytes, base: int) -> Line:
+    def _read_line(self, at: int, block: bytes, base: int) -> Line:
         """Return the line around a place in a block that begins at `base`."""
-        start = self._start(at, block, base)
-        end = self._end(at, block, base)
+        start = self._find_start(at, block, base)
+        end = self._find_end(at, block, base)
         if end - start > LARGEST:
             return Line(start, end, None)
         inside = base <= start and end <= base + len(block)
         return Line(start, end, block[start - base : end - base] if inside else self.read(start, end))
 
-    def _start(self, at: int, block: bytes, base: int) -> int:
+    def _find_start(self, at: int, block: bytes, base: int) -> int:
         found = block.rfind(_NEWLINE, 0, at - base)
         while found < 0 and base > 0:
             end, base = base, max(0, base - BLOCK)
             found = self.read(base, end).rfind(_NEWLINE)
         return base + found + 1
 
-    def _end(self, at: int, block: bytes, base: int) -> int:
+    def _find_end(self, at: int, block: bytes, base: int) -> int:
         found = block.find(_NEWLINE, at - base)
         while found < 0 and base + len(block) < self.size:
             base += len(block)
@@ -153,7 +147,7 @@ class Log:
         if len(tail) < self.size:
             last = last[1:]
         first, last = [line for line in first if line.strip()], [line for line in last if line.strip()]
-        return first or _some(self.forwards((b"{",))), last or _some(self.backwards((b"{",)))
+        return first or _first_line(self.forwards((b"{",))), last or _first_line(self.backwards((b"{",)))
 
 
 def holds(block: bytes, words: Needles) -> bool:
@@ -161,12 +155,12 @@ def holds(block: bytes, words: Needles) -> bool:
     return any(word in block for word in words)
 
 
-def _some(lines: Iterator[Line]) -> list[bytes]:
+def _first_line(lines: Iterator[Line]) -> list[bytes]:
     found = next((line.body for line in islice(lines, _MOST_LONG) if line.body is not None), None)
     return [] if found is None else [found]
 
 
-def _overhang(words: Sequence[bytes]) -> int:
+def _count_overhang(words: Sequence[bytes]) -> int:
     """Return how many bytes of a needle may lie beyond the end of a block."""
     return max(map(len, words)) - 1
 
@@ -181,59 +175,59 @@ class _Place(NamedTuple):
     session: str
 
 
-def sessions_in(log: Log, key: str) -> Iterator[str]:
+def find_sessions(log: Log, key: str) -> Iterator[str]:
     """Yield the session ids under a key, latest first: those under which a resumed conversation went on.
 
     A copy of each older session stands before what is new, so the lines of one id stand together, and where one ends
     is found by halving, without decoding. An id between two far apart may be missed.
     """
     pattern = re.compile(rb'"%s"\s*:\s*"([\w.:-]{1,200})"' % key.encode(), re.ASCII)
-    last, first = _last(log, pattern, log.size), _first(log, pattern, 0, log.size)
+    last, first = _find_last(log, pattern, log.size), _find_first(log, pattern, 0, log.size)
     for _ in range(_MOST):
         if last is None or first is None:
             return
         yield last.session
         if first.session == last.session:
             return
-        last = _before(log, pattern, first, last)
+        last = _find_before(log, pattern, first, last)
 
 
-def _before(log: Log, pattern: re.Pattern[bytes], first: _Place, last: _Place) -> _Place:
+def _find_before(log: Log, pattern: re.Pattern[bytes], first: _Place, last: _Place) -> _Place:
     """Return the last place with another id than that of `last`, as `first` has one."""
     low, high = first, last.at
     while high - low.at > BLOCK:
         middle = (low.at + high) // 2
-        found = _first(log, pattern, middle, high)
+        found = _find_first(log, pattern, middle, high)
         if found is None or found.session == last.session:
             high = middle
         else:
             low = found
     block = log.read(low.at, high)
-    others = [place for place in _places(block, low.at, pattern) if place.session != last.session]
+    others = [place for place in _find_places(block, low.at, pattern) if place.session != last.session]
     return others[-1] if others else low
 
 
-def _first(log: Log, pattern: re.Pattern[bytes], start: int, stop: int) -> _Place | None:
+def _find_first(log: Log, pattern: re.Pattern[bytes], start: int, stop: int) -> _Place | None:
     stop = min(stop, start + _FARTHEST)
     while start < stop:
         block = log.read(start, min(log.size, start + BLOCK + 512))
-        if (found := next(_places(block, start, pattern), None)) is not None:
+        if (found := next(_find_places(block, start, pattern), None)) is not None:
             return found if found.at < stop else None
         start += BLOCK
     return None
 
 
-def _last(log: Log, pattern: re.Pattern[bytes], end: int) -> _Place | None:
+def _find_last(log: Log, pattern: re.Pattern[bytes], end: int) -> _Place | None:
     stop = max(0, end - _FARTHEST)
     while end > stop:
         start = max(0, end - BLOCK)
-        places = list(_places(log.read(start, min(log.size, end + 512)), start, pattern))
+        places = list(_find_places(log.read(start, min(log.size, end + 512)), start, pattern))
         if places:
             return places[-1]
         end = start
     return None
 
 
-def _places(block: bytes, base: int, pattern: re.Pattern[bytes]) -> Iterator[_Place]:
+def _find_places(block: bytes, base: int, pattern: re.Pattern[bytes]) -> Iterator[_Place]:
     for found in pattern.finditer(block):
         yield _Place(base + found.start(), found[1].decode())

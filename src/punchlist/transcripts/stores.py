@@ -6,9 +6,9 @@ opencode has the `todo` table of its SQLite store, or `storage/todo/<session>.js
 
 import os
 import sqlite3
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import quote
 
 from punchlist.core.commands import Replace
@@ -37,42 +37,28 @@ def read_rows(path: str, query: str, values: Sequence[Any] = ()) -> Generator[An
     try:
         connection = sqlite3.connect(f"file:{quote(os.path.abspath(path))}?mode=ro", uri=True, timeout=_PATIENCE)
     except sqlite3.Error as error:
-        raise _unreadable(path, error) from error
+        raise _make_error(path, error) from error
     try:
-        connection.text_factory = _text
+        connection.text_factory = _decode_text
         yield from connection.execute(query, values)
     except (sqlite3.Error, OverflowError) as error:
-        raise _unreadable(path, error) from error
+        raise _make_error(path, error) from error
     finally:
         connection.close()
 
 
-def _text(body: bytes) -> str:
+def _decode_text(body: bytes) -> str:
     return body.decode("utf-8", "replace")
 
 
-def table_names(path: str) -> frozenset[str]:
+def list_tables(path: str) -> frozenset[str]:
     return frozenset(name for (name,) in read_rows(path, "SELECT name FROM sqlite_master WHERE type = 'table'"))
 
 
-def _unreadable(path: str, error: Exception) -> TranscriptError:
+def _make_error(path: str, error: Exception) -> TranscriptError:
     said = str(error)
     problem = "another program holds it; try again" if "locked" in said or "busy" in said else said
     return TranscriptError(path=path, problem=problem)
-
-
-_NEVER = datetime.min.replace(tzinfo=UTC)
-
-
-class State(NamedTuple):
-    """The list of one session."""
-
-    session: str
-    written: Written
-
-    def age(self) -> datetime:
-        """Return the time to sort by; a list without one is the oldest."""
-        return self.written.origin.at or _NEVER
 
 
 class StateTranscript:
@@ -81,15 +67,13 @@ class StateTranscript:
     is_store = True
     origin = Origin()
 
-    def __init__(
-        self, states: Sequence[State], *, format: str, source: str, dialect: str | None = None, skipped: int = 0
-    ) -> None:
-        self.format = format
-        self.dialect = dialect or format
+    def __init__(self, states: Mapping[str, Written], *, format: str, source: str, skipped: int = 0) -> None:
+        """`states`: the list of each session, the one written last first."""
+        self.format = self.dialect = format
         self.source = source
         self.skipped = skipped
-        self._states = {state.session: state.written for state in reversed(states)}
-        self.sessions = tuple(reversed(self._states))
+        self._states = states
+        self.sessions = tuple(states)
 
     def latest(self, *, subagent: str | None = None, session: str | None = None) -> Written | None:
         own = session or next(iter(self.sessions), None)
@@ -101,6 +85,7 @@ class StateTranscript:
 
 
 OPENCODE = "opencode"
+_NEVER = datetime.min.replace(tzinfo=UTC)
 OPENCODE_TABLES = frozenset({"session", "todo"})
 _TODOS = """
 SELECT session_id, content, status, priority, todo.time_updated, session.directory
@@ -122,19 +107,20 @@ def read_opencode(value: Any) -> Replace | None:
     return admit_list(parse_opencode("todowrite", {"todos": todos}), OPENCODE)
 
 
-def read_opencode_store(file: str) -> list[State]:
+def read_opencode_store(file: str) -> dict[str, Written]:
     """Return the list of every session of a store, the one written last first."""
     found: dict[str, list[dict[str, Any]]] = {}
     for session, content, status, priority, updated, folder in read_rows(file, _TODOS):
         row = {"content": content, "status": status, "priority": priority, "updated": updated, "folder": folder}
         found.setdefault(str(session), []).append(row)
-    states: list[State] = []
+    states: dict[str, Written] = {}
     for session, rows in found.items():
         command = read_opencode(rows)
         if command is not None and (known := name(session)) is not None:
             at = max((at for row in rows if (at := moment(row["updated"]))), default=None)
-            states.append(State(known, Written(command, Origin(MAIN, known, path(rows[0]["folder"]), at))))
-    return sorted(states, key=State.age, reverse=True)
+            states[known] = Written(command, Origin(MAIN, known, path(rows[0]["folder"]), at))
+    by_time = sorted(states.items(), key=lambda state: state[1].origin.at or _NEVER, reverse=True)
+    return dict(by_time)
 
 
 QWEN = "qwen"

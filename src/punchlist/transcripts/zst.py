@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from punchlist.errors import ExtraMissing, TranscriptError
 from punchlist.transcripts.decoding import LARGEST, record
-from punchlist.transcripts.lines import LineFormat, RecordTranscript, relevant_records
+from punchlist.transcripts.lines import LineFormat, RecordTranscript, select_records
 
 if TYPE_CHECKING:
     import zstandard
@@ -45,15 +45,15 @@ class _Allowance:
             raise TranscriptError(path=self._path, problem=problem)
 
 
-def read(path: str, form: LineFormat) -> RecordTranscript:
+def open_compressed(path: str, form: LineFormat) -> RecordTranscript:
     """Return the transcript without the lines that say nothing of a list."""
-    return RecordTranscript(_relevant(path, form), form, source=path)
+    return RecordTranscript(_select_records(path, form), form, source=path)
 
 
-def first(path: str, count: int = _FIRST) -> list[dict[str, Any]]:
+def read_first(path: str, count: int = _FIRST) -> list[dict[str, Any]]:
     """Return the first records of the file."""
     found: list[dict[str, Any]] = []
-    for place, line in enumerate(lines(path)):
+    for place, line in enumerate(read_lines(path)):
         if place >= count:
             break
         if line is not None and (entry := record(line)) is not None:
@@ -61,29 +61,29 @@ def first(path: str, count: int = _FIRST) -> list[dict[str, Any]]:
     return found
 
 
-def _relevant(path: str, form: LineFormat) -> Iterator[Any]:
+def _select_records(path: str, form: LineFormat) -> Iterator[Any]:
     allowance = _Allowance(path, _MOST_KEPT)
     size = 0  # of the line that was read last
 
-    def numbered() -> Iterator[tuple[int, bytes | None]]:
+    def number_lines() -> Iterator[tuple[int, bytes | None]]:
         nonlocal size
-        for place, line in enumerate(lines(path)):
+        for place, line in enumerate(read_lines(path)):
             size = 0 if line is None else len(line)
             yield place, line
 
-    for entry in relevant_records(numbered(), form, set(), head=_FIRST):
+    for entry in select_records(number_lines(), form, set(), head=_FIRST):
         allowance.spend(size + _LINE_COST)
         yield entry
 
 
-def lines(path: str) -> Iterator[bytes | None]:
+def read_lines(path: str) -> Iterator[bytes | None]:
     """Yield the lines of a compressed file. None stands for damage; a line that is too long comes as nothing."""
     allowance = _Allowance(path, _MOST_TEXT)
     line, any_text = bytearray(), False
-    for text in _unpacked(path, allowance):
+    for text in _unpack(path, allowance):
         if text is None:
             if line:
-                yield _whole(line)
+                yield _take_line(line)
             yield None
             line.clear()
             continue
@@ -92,23 +92,23 @@ def lines(path: str) -> Iterator[bytes | None]:
         allowance.spend(_LINE_COST * len(ends))
         for end in ends:
             line += end
-            yield _whole(line)
+            yield _take_line(line)
             line.clear()
         line += last
         del line[LARGEST + 1 :]  # still too long, and no longer
     if line:
-        yield _whole(line)
+        yield _take_line(line)
     if not any_text:
         with open(path, "rb") as file:
             if file.read(1):
                 raise TranscriptError(path=path, problem="it is no zstd file, or all of it is damaged")
 
 
-def _whole(line: bytearray) -> bytes:
+def _take_line(line: bytearray) -> bytes:
     return bytes(line) if len(line) <= LARGEST else b""
 
 
-def _unpacked(path: str, allowance: _Allowance) -> Iterator[bytes | None]:
+def _unpack(path: str, allowance: _Allowance) -> Iterator[bytes | None]:
     """Yield slices of the text of all frames that can be read, up to where each breaks off, and None for damage."""
     try:
         import zstandard
@@ -119,15 +119,15 @@ def _unpacked(path: str, allowance: _Allowance) -> Iterator[bytes | None]:
         start: int | None = 0
         while start is not None and file.seek(start) == start and file.read(1):
             allowance.spend(_FRAME_COST)
-            end = yield from _frame(file, start, unpacker, allowance)
+            end = yield from _unpack_frame(file, start, unpacker, allowance)
             if end is None:
                 yield None
-                start = _next_frame(file, start + 1)
+                start = _find_next_frame(file, start + 1)
             else:
                 start = end
 
 
-def _frame(
+def _unpack_frame(
     file: BinaryIO, start: int, unpacker: zstandard.ZstdDecompressor, allowance: _Allowance
 ) -> Generator[bytes, None, int | None]:
     """Yield the text of the frame at a place; return where it ends, None if it is damaged or has no end."""
@@ -155,7 +155,7 @@ def _frame(
     return done - len(frame.unused_data) if frame.eof else None
 
 
-def _next_frame(file: BinaryIO, start: int) -> int | None:
+def _find_next_frame(file: BinaryIO, start: int) -> int | None:
     """Return where the next frame begins, as far as its first bytes tell."""
     file.seek(start)
     before = b""
