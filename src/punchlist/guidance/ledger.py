@@ -1,8 +1,8 @@
 """Count the cost of Punchlist itself: bytes and estimated tokens, by dialect and profile.
 
-Two halves, because a call must not write more than its list: a `Tally` (`tally.py`) goes with the list of an agent and
-is counted by its calls; a `Spent` goes with what guidance remembers and is counted by its turns. The estimate is a
-token for every 4 bytes of ASCII, and for every 3 bytes of anything else.
+Two halves, because a call must not write more than its list: `CallCounts` are stored with the list of an agent and
+counted by its calls; `Spent` is stored with the memory of guidance and counted by its turns. The estimate is a token
+for every 4 bytes of ASCII, and for every 3 bytes of anything else.
 """
 
 from __future__ import annotations
@@ -37,8 +37,6 @@ NOTHING = Size()
 
 
 def size_of(text: str) -> Size:
-    if text.isascii():
-        return Size(1, len(text))
     return size_of_bytes(text.encode("utf-8", "replace"))
 
 
@@ -181,9 +179,6 @@ class CallCounts(msgspec.Struct, frozen=True, array_like=True):
     costs: dict[str, CallCost] = {}
 
 
-_NO_CALLS = CallCost()
-
-
 def count_call(
     tally: CallCounts,
     key: str,
@@ -195,7 +190,7 @@ def count_call(
     foreign: bool = True,
 ) -> CallCounts:
     """Add one call. `foreign`: the dialect's reply cannot say what we add to it."""
-    calls, failed = tally.costs.get(key, _NO_CALLS), reply.is_error
+    calls, failed = tally.costs.get(key, CallCost()), reply.is_error
     cost = CallCost(calls.arguments + arguments, calls.replies + size_of(reply.text), calls.refused + failed)
     noted, notes = tally.noted, tally.notes
     if foreign and reply.problems:

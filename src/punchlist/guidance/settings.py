@@ -1,27 +1,96 @@
-"""Read the settings of guidance, and derive the rules from a dialect, a profile and the settings."""
+"""Read the settings of guidance, and derive the rules from a dialect, a profile and the settings.
+
+A reminder schedule says when an original mentions its list, and which items it shows.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 from msgspec.structs import asdict, replace
 
 from punchlist.core.options import invalid_option, parse_options
-from punchlist.guidance.reminder_schedule import NEVER, SCHEDULES, ReminderSchedule
+from punchlist.guidance.words import Place, Role
+
+
+class ReminderSchedule(Struct, frozen=True, kw_only=True):
+    """A rule for reminders: their moments and contents. A turn is one assistant message."""
+
+    after: int | None = None
+    """Turns since the tool was used until a reminder is due; None for never."""
+    again: int = 1
+    """Turns between two reminders."""
+    counts: Literal["turns", "rounds"] = "turns"
+    """`rounds` are the turns that use tools."""
+    lists: Literal["all", "open", "none"] = "all"
+    """Items that a reminder shows."""
+    when_empty: bool = False
+    """An empty list is a reason to remind too."""
+    restarts: bool = False
+    """A reminder counts as a use of the tool."""
+    hint: Literal["never", "first", "prompt"] = "never"
+    """Mention the tool while the list is empty: at the first turn, or at the first of each prompt."""
+    place: Place = "tail"
+    role: Role = "user"
+    limit: int | None = None
+    """Most characters of a reminder, fence included."""
+    changed: bool = False
+    """Tell the model that another author changed the list."""
+    failed: bool = False
+    """Tell it that a write failed."""
+    stops: int = 0
+    """How often a prompt may be kept from ending with work open."""
+    verify: int = 0
+    """Items completed at once that ask for a check."""
+    finds: bool = False
+    """Tell it what detectors found."""
+    main_only: bool = False
+    """Say nothing to subagents."""
+
+
+NEVER = ReminderSchedule()
+_CLAUDE = ReminderSchedule(after=7, again=3, when_empty=True, changed=True, verify=3)
+_EVERY_TURN = ReminderSchedule(after=0)
+
+SCHEDULES: Mapping[str, ReminderSchedule] = {
+    "none": NEVER,
+    "claude-code": _CLAUDE,
+    "claude-tasks": replace(_CLAUDE, after=10, again=10, changed=False, verify=0),
+    "claude-code-10": replace(_CLAUDE, after=10, again=10),
+    "gencode": ReminderSchedule(after=10, again=10, lists="none", when_empty=True, hint="first"),
+    "learn-claude-code": ReminderSchedule(
+        after=3, counts="rounds", lists="none", when_empty=True, place="before_results"
+    ),
+    "oh-my-pi": ReminderSchedule(role="developer", changed=True, failed=True, stops=3),
+    "qwen": ReminderSchedule(after=3, counts="rounds", lists="open", restarts=True, limit=800),
+    "roo": replace(_EVERY_TURN, when_empty=True),
+    "goose": replace(_EVERY_TURN, when_empty=True),
+    "copilot": _EVERY_TURN,
+    "openclaw": ReminderSchedule(finds=True),
+    "hermes": ReminderSchedule(finds=True),
+    "crush": ReminderSchedule(hint="prompt", main_only=True),
+}
+"""By dialect, or by the name of a variant. A dialect that is not listed has an original that never reminds."""
+
 
 MOST = 1_000_000_000
 Amount = Annotated[int, Meta(ge=0, le=MOST)]
 
 
 class GuidanceSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Settings by name, see `MEANINGS`; None leaves one to the profile. The profile `off` overrides them all."""
+    """Settings by name; None leaves one to the profile. The profile `off` overrides them all.
+
+    The docs (guidance.md) explain each to users.
+    """
 
     rhythm: str | None = None
+    """The name of a schedule: a dialect, or a variant such as `claude-code-10`."""
     remind_after: Amount | None = None
     remind_again: Amount | None = None
     drift_after: Amount | None = None
+    """Changing calls since the last write that count as drift; 0 for never."""
     reminders_per_prompt: Amount | None = None
     reminders_per_session: Amount | None = None
     stop_tries: Amount | None = None
@@ -35,28 +104,6 @@ class GuidanceSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     turn_injections: Amount | None = None
     session_characters: Amount | None = None
     session_injections: Amount | None = None
-
-
-MEANINGS: Mapping[str, str] = {
-    "rhythm": "the table of reminders: a dialect's, or a variant such as `claude-code-10`, `learn-claude-code`, `none`",
-    "remind_after": "turns without the tool after which a reminder of the rhythm is due",
-    "remind_again": "turns between two reminders of the rhythm",
-    "drift_after": "successful changing tool calls since the last write that count as drift; 0 for never",
-    "reminders_per_prompt": "the most reminders between two messages of the person",
-    "reminders_per_session": "the most reminders in a session",
-    "stop_tries": "how often a prompt may be kept from ending with work open; 0 for never",
-    "verify_after": "items completed at once, with no check seen, that are asked about; 0 for never",
-    "tell_changes": "whether the model is told that somebody else changed the list",
-    "tell_failures": "whether the turn after a failed write repeats the error",
-    "tell_problems": "whether the turn after a call says what the reply cannot: characters removed, an item left out",
-    "tell_findings": "whether the model is told, once for each, what a detector saw: a loop, a storm, a stale item",
-    "plan_notice_every": "turns between two notices that plan mode is on; 0 for none",
-    "turn_characters": "the most characters that one turn may add",
-    "turn_injections": "the most pieces of text that one turn may add",
-    "session_characters": "the most characters in a session",
-    "session_injections": "the most pieces of text in a session",
-}
-"""The meaning of each setting, in the order of the record."""
 
 
 class Rules(Struct, frozen=True, kw_only=True):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from msgspec import Struct
 
@@ -18,19 +18,8 @@ Kind = Literal["reminder", "hint", "stop", "verify", "changed", "failed", "probl
 Place = Literal["tail", "before_results"]
 Role = Literal["user", "developer"]
 
-KINDS: dict[Kind, str] = {
-    "reminder": "the list was not updated for a while",
-    "hint": "there is a tool for work of several steps",
-    "stop": "the model wants to stop with work still open",
-    "verify": "several items were completed at once, and no check was seen",
-    "changed": "somebody else changed the list",
-    "failed": "the last write failed",
-    "problems": "what Punchlist did to the last call beyond its reply: characters removed, an item left out",
-    "plan_mode": "plan mode is on",
-    "answer": "a person answered what the agent asked; said in every profile, and beyond every ceiling",
-    "finding": "a detector saw something, or a completion was contradicted later, where the model is to hear of it",
-}
-"""All kinds of text that guidance injects, and why."""
+KINDS: tuple[Kind, ...] = get_args(Kind)
+"""All kinds of text that guidance injects; the docs (guidance.md) say why."""
 
 
 class Injection(Struct, frozen=True):
