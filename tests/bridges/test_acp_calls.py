@@ -23,7 +23,7 @@ def said(text: str) -> list[dict[str, Any]]:
 
 @pytest.mark.requirement("acp.call-start")
 def test_a_call_begins_with_its_title_kind_input_and_places() -> None:
-    assert AcpCalls().started("c1", "read", {"path": "/a.py", "line": 3}) == {
+    assert AcpCalls().start("c1", "read", {"path": "/a.py", "line": 3}) == {
         "sessionUpdate": "tool_call",
         "toolCallId": "c1",
         "title": "read: path: /a.py, line: 3",
@@ -37,16 +37,16 @@ def test_a_call_begins_with_its_title_kind_input_and_places() -> None:
 @pytest.mark.requirement("acp.call-start")
 def test_a_second_start_and_a_call_without_an_id_are_dropped() -> None:
     calls = AcpCalls()
-    assert calls.started("c1", "read") is not None
-    assert calls.started("c1", "read") is None
-    assert calls.started("", "read") is None
+    assert calls.start("c1", "read") is not None
+    assert calls.start("c1", "read") is None
+    assert calls.start("", "read") is None
 
 
 @pytest.mark.requirement("acp.call-update")
 def test_an_update_goes_on_with_what_came_so_far() -> None:
     calls = AcpCalls()
-    calls.started("c1", "exec", {"path": "/a.py"})
-    assert calls.updated("c1", {"content": [{"type": "text", "text": "half"}], "filePath": "/b.py"}) == {
+    calls.start("c1", "exec", {"path": "/a.py"})
+    assert calls.update("c1", {"content": [{"type": "text", "text": "half"}], "filePath": "/b.py"}) == {
         "sessionUpdate": "tool_call_update",
         "toolCallId": "c1",
         "status": "in_progress",
@@ -60,25 +60,25 @@ def test_an_update_goes_on_with_what_came_so_far() -> None:
 @pytest.mark.parametrize(("is_error", "status"), [(False, "completed"), (True, "failed")])
 def test_an_end_is_completed_or_failed_and_comes_once(is_error: bool, status: str) -> None:
     calls = AcpCalls()
-    calls.started("c1", "exec")
-    assert calls.finished("c1", "done", is_error=is_error) == {
+    calls.start("c1", "exec")
+    assert calls.finish("c1", "done", is_error=is_error) == {
         "sessionUpdate": "tool_call_update",
         "toolCallId": "c1",
         "status": status,
         "rawOutput": "done",
         "content": said("done"),
     }
-    assert calls.finished("c1", "again") is None
-    assert calls.updated("c1", "late") is None
+    assert calls.finish("c1", "again") is None
+    assert calls.update("c1", "late") is None
 
 
 @pytest.mark.requirement("acp.call-abandoned")
 def test_calls_that_a_turn_leaves_open_are_given_up_once() -> None:
     calls = AcpCalls()
-    calls.started("c1", "exec")
-    calls.started("c2", "exec")
-    calls.finished("c1")
-    assert calls.given_up() == [
+    calls.start("c1", "exec")
+    calls.start("c2", "exec")
+    calls.finish("c1")
+    assert calls.give_up() == [
         {
             "sessionUpdate": "tool_call_update",
             "toolCallId": "c2",
@@ -86,18 +86,18 @@ def test_calls_that_a_turn_leaves_open_are_given_up_once() -> None:
             "_meta": {"punchlist/outcome": "abandoned"},
         }
     ]
-    assert calls.given_up() == []
-    late = calls.finished("c2", "late")
+    assert calls.give_up() == []
+    late = calls.finish("c2", "late")
     assert late is not None
     assert late["status"] == "completed"  # who says later how it went is heard
-    assert calls.finished("c2", "later") is None
+    assert calls.finish("c2", "later") is None
 
 
 def test_calls_that_never_end_are_forgotten_at_a_bound() -> None:
     calls = AcpCalls()
     for number in range(3000):
-        calls.started(f"c{number}", "exec")
-    assert len(calls.given_up()) == 1024
+        calls.start(f"c{number}", "exec")
+    assert len(calls.give_up()) == 1024
 
 
 @pytest.mark.requirement("acp.call-title")
@@ -201,8 +201,8 @@ def test_only_a_hundred_values_are_looked_at() -> None:
 @given(JSON, JSON)
 def test_whatever_a_tool_is_given_or_gives_back_there_is_an_update(arguments: Any, result: Any) -> None:
     calls = AcpCalls()
-    started = calls.started("c", "tool", arguments)
-    ended = calls.finished("c", result)
+    started = calls.start("c", "tool", arguments)
+    ended = calls.finish("c", result)
     assert started is not None
     assert ended is not None
     assert started["title"].isprintable() or not started["title"].isascii()

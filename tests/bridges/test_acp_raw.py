@@ -93,7 +93,7 @@ def test_whatever_it_is_an_encoder_takes_it(value: Any) -> None:
 
 
 def test_what_a_tool_raised_is_the_text_of_its_call() -> None:
-    ended = AcpCalls().finished("c1", ValueError("no key"), is_error=True)
+    ended = AcpCalls().finish("c1", ValueError("no key"), is_error=True)
     assert ended is not None
     assert ended["content"][0]["content"]["text"] == "no key"
 

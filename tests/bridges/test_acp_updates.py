@@ -81,7 +81,7 @@ def test_calls_of_children_have_ids_of_their_own_and_say_whose_they_are(board: B
 )
 def test_a_call_is_of_the_same_kind_whoever_tells_of_it(name: str) -> None:
     (told,) = Updates("s1").add(tool("tool.started", call_id="a", name=name))
-    host = AcpCalls().started("a", name, {"path": "/a.py"})
+    host = AcpCalls().start("a", name, {"path": "/a.py"})
     assert host is not None
     assert told["kind"] == host["kind"]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from punchlist import Status, TodoItem, TodoList
-from punchlist.bridges.claude_files import ClaudeFiles, ids_of
+from punchlist.bridges.claude_files import ClaudeFiles, parse_file_name
 from punchlist.bridges.folder import LARGEST
 from punchlist.errors import ListFileRefused
 
@@ -209,4 +209,4 @@ def test_a_folder_that_cannot_be_written_is_a_clear_error(tmp_path: Path) -> Non
     ],
 )
 def test_a_files_name_says_whose_list_it_is(name: str, ids: tuple[str, str] | None) -> None:
-    assert ids_of(name) == ids
+    assert parse_file_name(name) == ids

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from punchlist import Board, Status, TodoItem, TodoList
-from punchlist.bridges.claude_files import ClaudeFiles, ids_of
+from punchlist.bridges.claude_files import ClaudeFiles, parse_file_name
 from punchlist.errors import InvalidInput, ListFileRefused
 from tests.sizes import size
 
@@ -70,7 +70,7 @@ def test_no_id_leads_out_of_the_folder(tmp_path: Path) -> None:
         assert os.path.dirname(path) == str(folder), hint
         files.write(session, agent, todos)
         written += 1
-        assert ids_of(os.path.basename(path)) in ((session, agent), (session, session)), hint
+        assert parse_file_name(os.path.basename(path)) in ((session, agent), (session, session)), hint
         assert stat.S_ISREG(os.lstat(path).st_mode), hint
         assert files.read(session, agent) == files.read(session, agent) is not None, hint
     assert written, f"seed {seed}"

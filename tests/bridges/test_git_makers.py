@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from punchlist.bridges.git import Commit, makers
+from punchlist.bridges.git import Commit, find_makers
 from punchlist.core.events import Event
 from punchlist.core.grounding.fold import Committing, Grounding, committing
 from punchlist.core.grounding.tool_call import Moment, Subject, ToolCall
@@ -63,9 +63,9 @@ def _made(who: str, *names: str, after: timedelta = timedelta(0), is_git: bool =
 def test_a_commit_belongs_to_the_call_that_names_it_else_to_the_line_of_git_that_ran() -> None:
     commit = Commit("3fa2b1c0" * 5, NOON + SECOND / 2, "Paint", {}, is_exact=True)
     one, other, later = _made("one", "3fa2b1c"), _made("other", "1234567"), _made("later", after=5 * SECOND)
-    assert makers(commit, [other, one]) == [one]
-    assert makers(commit, [other, later]) == [other]
-    assert makers(commit, [later, _made("no line", "7654321", is_git=False)]) == []
+    assert find_makers(commit, [other, one]) == [one]
+    assert find_makers(commit, [other, later]) == [other]
+    assert find_makers(commit, [later, _made("no line", "7654321", is_git=False)]) == []
 
 
 def test_a_call_of_a_child_counts_for_those_who_started_it() -> None:

@@ -36,7 +36,7 @@ from punchlist.core.apply import apply
 from punchlist.core.approval import Plan
 from punchlist.core.commands import Entry, Replace
 from punchlist.core.todo import ListState, TodoItem, TodoList
-from punchlist.dialects.claude_code import POLICY, parse, shown
+from punchlist.dialects.claude_code import POLICY, parse, show_items
 from punchlist.errors import EditRefused, InvalidInput, ListFileRefused, PlanFileRefused, RevisionConflict
 from punchlist.text import repair
 
@@ -113,12 +113,8 @@ class ClaudeFiles:
 
     def _load(self, name: str) -> TodoList | str:
         """Return the list in a file, or what is wrong with it."""
-        try:
-            return _decode_list(self._files.read(name))
-        except ListFileRefused as error:
-            return str(error.data["problem"])
-        except OSError as error:
-            return error.strerror or str(error)
+        body = self._files.read_or_explain(name)
+        return body if isinstance(body, str) else _decode_list(body)
 
     def write(self, session: str, agent: str, todos: TodoList) -> None:
         """Write a list to the file, whole or not at all. A list there is replaced, anything else set aside.
@@ -129,7 +125,7 @@ class ClaudeFiles:
             self._write(self._name(session, agent), todos)
 
     def _write(self, name: str, todos: TodoList) -> FileSignature:
-        body = repair(json.dumps(shown(todos.items), indent=2, ensure_ascii=False)).encode()
+        body = repair(json.dumps(show_items(todos.items), indent=2, ensure_ascii=False)).encode()
         signature, known = self._files.signature(name), self._known.get(name)
         trusted = known is not None and known.signature == signature
         if signature is not None and not trusted and not os.path.islink(self._files.at(name)):
@@ -162,10 +158,10 @@ class ClaudeFiles:
                 return False
             current = agent.todos
             todos = _merge_full_write(agent, current, current.items, found) if current.revision else found
-            with self._muted():
+            with self._mute_mirror():
                 todos = agent.restore_list(todos, by=AUTHOR, source=name)
             self._remember(name, signature, todos)
-            if agent.board in self._boards and shown(todos.items) != shown(found.items):
+            if agent.board in self._boards and show_items(todos.items) != show_items(found.items):
                 self.export(agent)
             return True
 
@@ -173,7 +169,7 @@ class ClaudeFiles:
         """Bring the agent's file in step with the board. Without a list on the board the file is left alone."""
         with _alone:
             name = self._name(agent.session, agent.name)
-            with self._muted():
+            with self._mute_mirror():
                 while not self._absorb_file(agent, name):
                     pass
             written = 0
@@ -210,7 +206,7 @@ class ClaudeFiles:
         return True
 
     @contextmanager
-    def _muted(self) -> Generator[None]:
+    def _mute_mirror(self) -> Generator[None]:
         """Silence the mirror while this thread changes the board on behalf of a file."""
         self._mute.now = True
         try:
@@ -254,12 +250,12 @@ class ClaudeFiles:
         """Adopt every list file that the board does not know yet, and return how many."""
         count = 0
         for name in self._files.names():
-            ids = ids_of(name)
+            ids = parse_file_name(name)
             if ids is None:
                 continue
             session, agent = ids
             try:
-                with self._muted():
+                with self._mute_mirror():
                     name_on_board = MAIN if agent == session else agent
                     handle = board.agent(name_on_board, session=session, dialect=AUTHOR, project=project)
                 count += self.adopt(handle)
@@ -284,13 +280,13 @@ def file_name(session: str, agent: str) -> str:
     check_part("agent", agent)
     name = f"{session}{_MARK}{agent}{_SUFFIX}"
     check_length(name)
-    if ids_of(name) != (session, agent):
+    if parse_file_name(name) != (session, agent):
         problem = f"The list file `{name}` would be taken for that of another agent; use an id without `{_MARK}`."
         raise InvalidInput(problem=problem)
     return name
 
 
-def ids_of(name: str) -> tuple[str, str] | None:
+def parse_file_name(name: str) -> tuple[str, str] | None:
     """Return session and agent of a list file by its name; None for any other file.
 
     A UUID, as Claude Code makes them, ends where it ends; any other session id reaches to the last mark.
@@ -330,10 +326,10 @@ def _merge_full_write(agent: Agent, current: TodoList, base: tuple[TodoItem, ...
 
 def _is_past_list(agent: Agent, revision: int, theirs: TodoList) -> bool:
     """True if the board had this list recently: then the file is merely behind."""
-    rows = shown(theirs.items)
+    rows = show_items(theirs.items)
     for past in range(revision, max(0, revision - _PAST), -1):
         todos = agent.at(past)
-        if todos is not None and shown(todos.items) == rows:
+        if todos is not None and show_items(todos.items) == rows:
             return True
     return False
 
@@ -363,13 +359,11 @@ class ClaudePlans:
 
     def read(self, name: str) -> str:
         """Return the text of a plan file. Raises `PlanFileRefused`."""
-        try:
-            return self._folder.read(_plan_file(name)).decode(errors="replace")
-        except ListFileRefused as error:
-            raise PlanFileRefused(**error.data) from error
-        except OSError as error:
-            path = self._folder.at(_plan_file(name))
-            raise PlanFileRefused(path=path, problem=error.strerror or str(error)) from error
+        file = _plan_file(name)
+        body = self._folder.read_or_explain(file)
+        if isinstance(body, str):
+            raise PlanFileRefused(path=self._folder.at(file), problem=body)
+        return body.decode(errors="replace")
 
     def propose(self, agent: Agent, name: str | None = None, *, timeout: float | None = None) -> Plan:
         """Propose the plan of a file, by default of the newest, as this agent's."""

@@ -31,7 +31,7 @@ from contextlib import ExitStack, contextmanager
 
 from punchlist.agent import Agent
 from punchlist.board import Board
-from punchlist.bridges.folder import FileSignature, Folder, check_length, check_part, claude_folder
+from punchlist.bridges.folder import FileSignature, Folder, check_length, check_part, claude_folder, refuse_errors
 from punchlist.bridges.task_files import HELD, NO_EDGES, STALE, TaskFolder, hold_folder, is_held
 from punchlist.bridges.task_sync import (
     AgreedFile,
@@ -73,7 +73,7 @@ class ClaudeTasks:
         patience_to_change: float = _TO_CHANGE,
     ) -> None:
         """`patience`: how many seconds to wait for another program that holds a folder."""
-        path = default_folder() if folder is None else os.fspath(folder)
+        path = claude_folder("tasks") if folder is None else os.fspath(folder)
         self.folder = os.path.abspath(os.path.expanduser(path))
         self._patience = patience
         self._patience_to_change = patience_to_change
@@ -110,10 +110,8 @@ class ClaudeTasks:
         if os.path.islink(path) and os.path.dirname(os.path.realpath(path)) != os.path.realpath(self.folder):
             raise ListFileRefused(path=path, problem="it is a link that leads out of the folder; remove the link")
         if make:
-            try:
+            with refuse_errors(path):
                 os.makedirs(path, mode=0o700, exist_ok=True)
-            except OSError as error:
-                raise ListFileRefused(path=path, problem=error.strerror or str(error)) from error
         return TaskFolder(path) if os.path.isdir(path) else None
 
     # Files and a board.
@@ -211,7 +209,7 @@ class ClaudeTasks:
         """
         with ExitStack() as ours:
             try:
-                found = self._kept(list)
+                found = self._find_folder(list)
                 if found is not None:
                     ours.enter_context(hold_folder(found.path, patience=self._patience_to_change))
                     self.take_over(board, list)
@@ -220,7 +218,7 @@ class ClaudeTasks:
             yield
             self.mirror(board, list)
 
-    def _kept(self, list: str) -> TaskFolder | None:
+    def _find_folder(self, list: str) -> TaskFolder | None:
         """Return the folder of a list: an existing one, or a new one for a session."""
         try:
             return self._open(self.folder_of(list), make=list.startswith(SESSION))
@@ -255,7 +253,7 @@ class ClaudeTasks:
     def mirror(self, board: Board, list: str) -> None:
         """Write the folder of a list that is kept in step."""
         try:
-            if self._kept(list) is not None:
+            if self._find_folder(list) is not None:
                 self.export(board, list)
         except Exception as error:
             self._seen.pop(board, None)  # so that the next look is a thorough one
@@ -296,10 +294,6 @@ def _report(folder: TaskFolder, state: TaskFilesState) -> None:
         told = ", ".join([*(f"blocks {each}" for each in blocks), *(f"is blocked by {each}" for each in blocked_by)])
         why = "to itself, to nothing or in a circle; it stays in the file alone"
         logger.warning("`%s` says what the board cannot: %s (%s)", folder.at(number), told, why)
-
-
-def default_folder() -> str:
-    return claude_folder("tasks")
 
 
 def attach_configured(board: Board) -> ClaudeTasks | None:

@@ -6,10 +6,10 @@ is written to a temporary file and renamed, so that a reader sees the old file o
 
 from __future__ import annotations
 
-import errno
 import os
 import stat
-from contextlib import suppress
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
 from punchlist.errors import InvalidInput, ListFileRefused
@@ -52,6 +52,15 @@ def check_length(name: str) -> None:
         raise InvalidInput(problem=f"`{name[:40]}…` is too long for a file name; at most {_LONGEST_NAME} bytes fit.")
 
 
+@contextmanager
+def refuse_errors(path: str) -> Generator[None]:
+    """Raise errors of the file system as `ListFileRefused` about this path."""
+    try:
+        yield
+    except OSError as error:
+        raise ListFileRefused(path=path, problem=error.strerror or str(error)) from error
+
+
 class Folder:
     """The folder at a path. The first write makes it, for its owner alone."""
 
@@ -89,6 +98,15 @@ class Folder:
             raise ListFileRefused(path=self.at(name), problem=f"it is larger than {LARGEST} bytes")
         return body
 
+    def read_or_explain(self, name: str) -> bytes | str:
+        """Return the content of a plain file, or why it cannot be read."""
+        try:
+            return self.read(name)
+        except ListFileRefused as error:
+            return str(error.data["problem"])
+        except OSError as error:
+            return error.strerror or str(error)
+
     def _inside(self, name: str) -> str:
         """Return the path that a name leads to, links resolved; refuse one that leads out of the folder."""
         path = self.at(name)
@@ -105,7 +123,7 @@ class Folder:
             raise ListFileRefused(path=self.at(name), problem=f"the list takes more than {LARGEST} bytes")
         self._inside(name)
         temporary = self.at(f".punchlist-{os.urandom(8).hex()}.tmp")
-        try:
+        with refuse_errors(self.at(name)):
             os.makedirs(self.path, mode=0o700, exist_ok=True)
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
             flags |= _flag("O_NOFOLLOW") | _flag("O_CLOEXEC") | _flag("O_BINARY")
@@ -120,8 +138,6 @@ class Folder:
                 with suppress(OSError):
                     os.unlink(temporary)
                 raise
-        except OSError as error:
-            raise ListFileRefused(path=self.at(name), problem=error.strerror or str(error)) from error
         return signature
 
     def set_aside(self, name: str, why: str) -> str:
@@ -130,11 +146,8 @@ class Folder:
         while os.path.lexists(self.at(f"{name}.{why}-{number}")):
             number += 1
         aside = f"{name}.{why}-{number}"
-        try:
+        with refuse_errors(self.at(name)), suppress(FileNotFoundError):
             os.rename(self.at(name), self.at(aside))
-        except OSError as error:
-            if error.errno != errno.ENOENT:
-                raise ListFileRefused(path=self.at(name), problem=error.strerror or str(error)) from error
         return aside
 
 

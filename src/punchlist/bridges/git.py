@@ -114,15 +114,6 @@ class GitQuestions:
             else:
                 self._overrides.update((f"{driver[1]}.{key}", value) for key, value in _NO_FILTER.items())
 
-    def list_commits(self, *places: str) -> str | None:
-        """Return time and name of commits, newest first."""
-        return self.ask("log", "-n", str(_MOST_WALKED), "--format=%ct %H", *places, "--")
-
-    def show_commits(self, names: Iterable[str], form: str) -> str | None:
-        """Return these commits in this form, in their order, each with the lines that it changed in each file."""
-        stdin = "".join(f"{name}\n" for name in names)
-        return self.ask("log", "--no-walk=unsorted", "--stdin", f"--format={form}", *_NUMSTAT, stdin=stdin)
-
     def diff(self, against: str) -> str | None:
         """Return the lines by which each file differs from a commit; None if a filter would be run for it."""
         return self.ask("diff", *_NUMSTAT, against, "--") if self._can_diff else None
@@ -232,10 +223,10 @@ class GitFacts(Struct, frozen=True):
             place = _find_writer([index for index, files in enumerate(named) if path in files], works, file.at)
             if place is not None:
                 uncommitted[place][path] = file.lines
-        return [_add_up(*share) for share in zip(made, uncommitted, strict=True)]
+        return [_sum_changes(*share) for share in zip(made, uncommitted, strict=True)]
 
 
-def makers(commit: Commit, calls: Sequence[Committing]) -> list[Committing]:
+def find_makers(commit: Commit, calls: Sequence[Committing]) -> list[Committing]:
     """Return the calls that made a commit: those whose results name it, else lines of Git that ran at that time."""
     named = [call for call in calls if any(map(commit.hash.startswith, call.names))]
     if named:
@@ -293,7 +284,7 @@ def _find_mentioned(root: str, paths: Sequence[str], lines: Sequence[str]) -> It
             yield path
 
 
-def _add_up(commits: Sequence[Commit], uncommitted: Mapping[str, Lines]) -> Diffstat:
+def _sum_changes(commits: Sequence[Commit], uncommitted: Mapping[str, Lines]) -> Diffstat:
     files: dict[str, Lines] = {}
     total = NO_LINES
     for changed in (*(commit.files for commit in commits), uncommitted):
@@ -326,11 +317,13 @@ def git_facts(folder: str, since: datetime, *, timeout: float = TIMEOUT) -> GitF
 
 def _read_commits(git: GitQuestions, head: str, since: datetime, objects: str) -> list[Commit]:
     """Return the commits made since, on any branch and on what is checked out, newest first."""
-    walked = git.list_commits("--branches", *([head] if head else [])) or ""
-    rows = (row.partition(" ") for row in walked.split("\n"))
+    places = ["--branches", head] if head else ["--branches"]
+    walked = git.ask("log", "-n", str(_MOST_WALKED), "--format=%ct %H", *places, "--")
+    rows = (row.partition(" ") for row in (walked or "").split("\n"))
     wanted = [name for at, _, name in rows if at.isdigit() and int(at) >= since.timestamp() - 1][:_MOST_COMMITS]
     mark = os.urandom(8).hex()  # nobody can have written it into a commit
-    log = git.show_commits(wanted, f"{mark}%H%x00%ct%x00%s") if wanted else None
+    form, names = f"--format={mark}%H%x00%ct%x00%s", "".join(f"{name}\n" for name in wanted)
+    log = git.ask("log", "--no-walk=unsorted", "--stdin", form, *_NUMSTAT, stdin=names) if wanted else None
     found: list[Commit] = []
     for part in (log or "").split(mark)[1:]:
         head, *rows = part.split("\n")

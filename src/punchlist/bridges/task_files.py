@@ -21,7 +21,7 @@ from typing import Any, cast
 
 from msgspec import Struct, field
 
-from punchlist.bridges.folder import FileSignature, Folder
+from punchlist.bridges.folder import FileSignature, Folder, refuse_errors
 from punchlist.core.task import Task
 from punchlist.dialects.claude_tasks import SHOWN
 from punchlist.errors import ListFileRefused
@@ -53,10 +53,10 @@ _own = threading.local()
 
 def is_held(folder: str) -> bool:
     """True if this thread has the folder to itself."""
-    return folder in _held_here()
+    return folder in _list_held()
 
 
-def _held_here() -> set[str]:
+def _list_held() -> set[str]:
     return _own.__dict__.setdefault("folders", set[str]())
 
 
@@ -66,7 +66,7 @@ def hold_folder(folder: str, *, patience: float = 2.0) -> Generator[None]:
 
     Afterwards the folder stays free for half as long as it was held: Claude Code tries only some thirty times.
     """
-    mine = _held_here()
+    mine = _list_held()
     if folder in mine:
         yield
         return
@@ -96,11 +96,9 @@ def lock_folder(folder: str, *, patience: float = 2.0) -> Generator[None]:
     deadline = time.monotonic() + patience
     path = os.path.join(folder, _LOCK_FILE)
     taken = os.path.join(folder, HELD)
-    try:
+    with refuse_errors(path):
         flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
         file = os.open(path, flags, 0o600)
-    except OSError as error:
-        raise ListFileRefused(path=path, problem=error.strerror or str(error)) from error
     try:
         while (alone := _try_flock(file)) is False:
             _wait(path, deadline)
@@ -182,16 +180,13 @@ def _wait(path: str, deadline: float) -> None:
 
 def _try_to_make(held: str) -> bool:
     """Try to make the folder of the lock. A stale one is removed, for the next try."""
-    try:
+    with refuse_errors(held), suppress(FileExistsError):
         os.mkdir(held, 0o700)
         return True
-    except FileExistsError:
-        with suppress(OSError):
-            if time.time() - os.lstat(held).st_mtime > STALE:
-                os.rmdir(held)
-        return False
-    except OSError as error:
-        raise ListFileRefused(path=held, problem=error.strerror or str(error)) from error
+    with suppress(OSError):
+        if time.time() - os.lstat(held).st_mtime > STALE:
+            os.rmdir(held)
+    return False
 
 
 def _try_flock(file: int) -> bool | None:
@@ -286,14 +281,14 @@ def decode_file(number: int, body: bytes) -> TaskFile | str:
         form if isinstance(form, str) and form else None,
         status,
         owner if isinstance(owner, str) and owner else None,
-        _ids(values.get("blocks")),
-        _ids(values.get("blockedBy")),
+        _read_ids(values.get("blocks")),
+        _read_ids(values.get("blockedBy")),
         cast("dict[str, Any]", metadata) if isinstance(metadata, dict) else {},
         {key: value for key, value in values.items() if key not in _KEYS},
     )
 
 
-def _ids(value: Any) -> tuple[str, ...]:
+def _read_ids(value: Any) -> tuple[str, ...]:
     if not isinstance(value, list):
         return ()
     return tuple(dict.fromkeys(entry for entry in cast("list[Any]", value) if isinstance(entry, str)))
@@ -334,25 +329,21 @@ class TaskFolder:
         return {name: self._files.signature(name) for name in names}
 
     def at(self, number: int) -> str:
-        return self._files.at(_name(number))
+        return self._files.at(_file_name(number))
 
     def signature(self, number: int) -> FileSignature | None:
-        return self._files.signature(_name(number))
+        return self._files.signature(_file_name(number))
 
     def read(self, number: int) -> TaskFile | str:
         """Return the task in a file, or why there is none."""
-        try:
-            return decode_file(number, self._files.read(_name(number)))
-        except ListFileRefused as error:
-            return str(error.data["problem"])
-        except OSError as error:
-            return error.strerror or str(error)
+        body = self._files.read_or_explain(_file_name(number))
+        return body if isinstance(body, str) else decode_file(number, body)
 
     def write(self, number: int, file: TaskFile) -> FileSignature:
-        return self._files.replace(_name(number), encode_file(number, file))
+        return self._files.replace(_file_name(number), encode_file(number, file))
 
     def set_aside(self, number: int, why: str) -> str:
-        return self._files.set_aside(_name(number), why)
+        return self._files.set_aside(_file_name(number), why)
 
     def remove(self, number: int) -> None:
         with suppress(FileNotFoundError):
@@ -360,16 +351,14 @@ class TaskFolder:
 
     def watermark(self) -> int:
         """Return the highest number given when files were removed; 0 if unknown."""
-        try:
-            said = self._files.read(WATERMARK).decode().strip()
-        except (ListFileRefused, OSError, UnicodeDecodeError):
-            return 0
-        return int(said) if said.isascii() and said.isdecimal() and len(said) < 19 else 0
+        body = self._files.read_or_explain(WATERMARK)
+        said = "" if isinstance(body, str) else body.strip()
+        return int(said) if said.isdigit() and len(said) < 19 else 0
 
     def raise_watermark(self, number: int) -> None:
         if number > self.watermark():
             self._files.replace(WATERMARK, str(number).encode())
 
 
-def _name(number: int) -> str:
+def _file_name(number: int) -> str:
     return f"{number}.json"

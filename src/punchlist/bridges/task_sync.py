@@ -174,7 +174,7 @@ def record_files(
                 strange.add(each.number)
         elif each.base is None and not _is_valid(work, each.file):
             left.add(each.number)
-        elif each.base is None and _record_new(work, each):
+        elif each.base is None and record_new(work, each.number, each.file.subject, _describe_fields(each.file)):
             new.append(each)
         else:
             strange.add(each.number)
@@ -193,10 +193,6 @@ def record_files(
     return state._replace(strange=frozenset(strange), left=frozenset(left), refused=refused)
 
 
-def _record_new(work: Work, found: ChangedFile) -> bool:
-    return record_new(work, found.number, found.file.subject, _described_fields(found.file)) is not None
-
-
 def _is_unchanged(work: Work, number: int, file: TaskFile) -> bool:
     """True for an open task that is as its file said last."""
     row = work.find(number)
@@ -210,25 +206,27 @@ def _find_refused(found: ChangedFile, now: TaskFile | None) -> Edges:
     file, base = found.file, found.base or TaskFile("")
     blocks, blocked_by = found.kept
     return (
-        _left_out(file.blocks, now.blocks, base.blocks, blocks),
-        _left_out(file.blocked_by, now.blocked_by, base.blocked_by, blocked_by),
+        _find_missing(file.blocks, now.blocks, base.blocks, blocks),
+        _find_missing(file.blocked_by, now.blocked_by, base.blocked_by, blocked_by),
     )
 
 
-def _left_out(said: Sequence[str], taken: Sequence[str], before: Sequence[str], kept: Sequence[str]) -> tuple[str, ...]:
+def _find_missing(
+    said: Sequence[str], taken: Sequence[str], before: Sequence[str], kept: Sequence[str]
+) -> tuple[str, ...]:
     """Return edges new in the file, or left out before. Any other that the board lacks was removed there."""
     return tuple(each for each in said if each not in taken and (each in kept or each not in before))
 
 
 def _is_valid(work: Work, file: TaskFile) -> bool:
     try:
-        describe_task(Task(list=work.name, id="", subject=""), {**_described_fields(file), "subject": file.subject})
+        describe_task(Task(list=work.name, id="", subject=""), {**_describe_fields(file), "subject": file.subject})
     except InvalidInput:
         return False
     return True
 
 
-def _described_fields(file: TaskFile) -> dict[str, Any]:
+def _describe_fields(file: TaskFile) -> dict[str, Any]:
     words: dict[str, Any] = {"description": file.description, "metadata": file.metadata}
     return {**words, "active_form": file.active_form, "owner": file.owner}
 

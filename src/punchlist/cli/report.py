@@ -16,7 +16,7 @@ import msgspec
 from msgspec.structs import replace
 
 from punchlist.board import Board
-from punchlist.bridges.git import GitFacts, ItemWork, git_facts, makers
+from punchlist.bridges.git import GitFacts, ItemWork, git_facts, find_makers
 from punchlist.bridges.replay import replay_in_memory
 from punchlist.cli import FAILED, OK, UNUSABLE, complain
 from punchlist.cli.arguments import Parser, author, command_parser, count, here
@@ -265,7 +265,7 @@ def _changes(
     groups: dict[_Owner, list[ItemReport]] = {}
     for entry in entries:
         groups.setdefault((entry.subject.session, entry.subject.agent), []).append(entry)
-    made = {commit.hash: made for commit in facts.commits if (made := makers(commit, calls))}
+    made = {commit.hash: made for commit in facts.commits if (made := find_makers(commit, calls))}
     places = {name: [place for call in each if (place := _place(call, groups))] for name, each in made.items()}
     shares = {owner: facts.shares(_works(group), _known_makers(owner, places)) for owner, group in groups.items()}
     times = Counter(commit.hash for group in shares.values() for share in group for commit in share.commits)

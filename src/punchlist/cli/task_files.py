@@ -8,7 +8,8 @@ from hashlib import blake2b
 
 import msgspec
 
-from punchlist.bridges.claude_tasks import ClaudeTasks, default_folder
+from punchlist.bridges.claude_tasks import ClaudeTasks
+from punchlist.bridges.folder import claude_folder
 from punchlist.bridges.task_files import TaskFile, TaskFolder
 from punchlist.cli import FAILED, OK, complain
 from punchlist.cli.boards import open_board
@@ -93,7 +94,7 @@ def _is_folder(path: str) -> bool:
     folder, name = os.path.split(os.path.abspath(expanded))
     if name != "tasks":
         return False
-    own = os.path.abspath(os.path.expanduser(default_folder()))
+    own = os.path.abspath(os.path.expanduser(claude_folder("tasks")))
     return os.path.basename(folder) == ".claude" or os.path.join(folder, name) == own
 
 

@@ -40,7 +40,7 @@ def raw(value: Any) -> Any:
 
     Beyond the limits a value is cut, and `…` stands in its place.
     """
-    return _Copy().of(value, DEEPEST)
+    return _Copy().copy(value, DEEPEST)
 
 
 class _Copy:
@@ -53,79 +53,79 @@ class _Copy:
         self._values = VALUES
         self._characters = CHARACTERS
 
-    def of(self, value: Any, depth: int) -> Any:
+    def copy(self, value: Any, depth: int) -> Any:
         try:
-            return self._of(value, depth)
+            return self._copy(value, depth)
         except Exception:  # an unreadable mapping, an object without text, a stack that is nearly full
-            return _type(value)
+            return _describe_type(value)
 
-    def _of(self, value: Any, depth: int) -> Any:
+    def _copy(self, value: Any, depth: int) -> Any:
         if value is None or value is True or value is False:
             return value
         if isinstance(value, Enum):
-            return self.of(value.value, depth - 1) if depth > 0 else _type(value)
+            return self.copy(value.value, depth - 1) if depth > 0 else _describe_type(value)
         if isinstance(value, str):
-            return self._text(str.__str__(value))
+            return self._take_text(str.__str__(value))
         if isinstance(value, int | float):
-            return _number(value)
+            return _to_number(value)
         if isinstance(value, bytes | bytearray):
-            return self._text(bytes(value[: self._characters + 1]).decode("utf-8", "replace"))
+            return self._take_text(bytes(value[: self._characters + 1]).decode("utf-8", "replace"))
         if id(value) in self._path:
             return "[Circular]"
         if depth <= 0:
             return "[Deep]"
         self._path.add(id(value))
         try:
-            return self._whole(value, depth - 1)
+            return self._copy_whole(value, depth - 1)
         finally:
             self._path.discard(id(value))
 
-    def _whole(self, value: Any, depth: int) -> Any:
+    def _copy_whole(self, value: Any, depth: int) -> Any:
         """Copy a value that holds others, or of a type that JSON does not have."""
         if isinstance(value, Mapping):
-            return self._object(cast("Mapping[Any, Any]", value).items(), depth)
+            return self._copy_object(cast("Mapping[Any, Any]", value).items(), depth)
         if isinstance(value, list | tuple | set | frozenset):
-            return self._array(cast("Iterable[Any]", value), depth)
+            return self._copy_array(cast("Iterable[Any]", value), depth)
         if isinstance(value, BaseException):
-            return self._object((("name", type(value).__name__), ("message", str(value))), depth)
+            return self._copy_object((("name", type(value).__name__), ("message", str(value))), depth)
         if is_dataclass(value) and not isinstance(value, type):
-            return self._object(((field.name, getattr(value, field.name)) for field in fields(value)), depth)
+            return self._copy_object(((field.name, getattr(value, field.name)) for field in fields(value)), depth)
         if type(value).__module__ in SCALARS:
-            return self._text(str(value))
+            return self._take_text(str(value))
         dump = None if isinstance(value, type) else getattr(value, "model_dump", None)
         if callable(dump):  # results of MCP's SDK are such models
-            return self.of(dump(by_alias=True, exclude_none=True), depth)
-        return _type(value)
+            return self.copy(dump(by_alias=True, exclude_none=True), depth)
+        return _describe_type(value)
 
-    def _object(self, pairs: Iterable[tuple[Any, Any]], depth: int) -> dict[str, Any]:
+    def _copy_object(self, pairs: Iterable[tuple[Any, Any]], depth: int) -> dict[str, Any]:
         copy: dict[str, Any] = {}
         for key, part in pairs:
             if self._is_full():
                 copy[_CUT_OFF] = _CUT_OFF
                 break
-            copy[self._text(_name(key))] = self.of(part, depth)
+            copy[self._take_text(_to_name(key))] = self.copy(part, depth)
         return copy
 
-    def _array(self, parts: Iterable[Any], depth: int) -> list[Any]:
+    def _copy_array(self, parts: Iterable[Any], depth: int) -> list[Any]:
         copy: list[Any] = []
         for part in parts:
             if self._is_full():
                 copy.append(_CUT_OFF)
                 break
-            copy.append(self.of(part, depth))
+            copy.append(self.copy(part, depth))
         return copy
 
     def _is_full(self) -> bool:
         self._values -= 1
         return self._values < 0 or self._characters <= 0
 
-    def _text(self, text: str) -> str:
+    def _take_text(self, text: str) -> str:
         most = max(0, self._characters)
         self._characters -= len(text)
         return repair(text) if len(text) <= most else repair(text[:most]) + _CUT_OFF
 
 
-def _number(value: float) -> float | None:
+def _to_number(value: float) -> float | None:
     """Return null for a number that is not finite or too large, as JavaScript does; round one beyond 64 bits."""
     try:
         return to_json_value(value)
@@ -133,13 +133,13 @@ def _number(value: float) -> float | None:
         return None
 
 
-def _name(key: object) -> str:
+def _to_name(key: object) -> str:
     if isinstance(key, str):
         return str.__str__(key)
-    return str(key) if key is None or isinstance(key, int | float) else _type(key)
+    return str(key) if key is None or isinstance(key, int | float) else _describe_type(key)
 
 
-def _type(value: object) -> str:
+def _describe_type(value: object) -> str:
     return repair(f"[{type(value).__name__}]")
 
 
@@ -172,21 +172,22 @@ def call_title(name: str, arguments: Any = None) -> str:
     if not isinstance(arguments, Mapping) or not arguments:
         return _escape(base)
     fields = list(cast("Mapping[Any, Any]", arguments).items())[:_MOST_VALUES]
-    return _escape(f"{base}: " + ", ".join(f"{str(key)[:LONGEST_VALUE]}: {_value(value)}" for key, value in fields))
+    shown = (f"{str(key)[:LONGEST_VALUE]}: {_show_value(value)}" for key, value in fields)
+    return _escape(f"{base}: {', '.join(shown)}")
 
 
 def preview_title(name: str, preview: str, *, is_command: bool = False) -> str:
     """Return the title of a call by a preview of its arguments: a command line, or their JSON."""
     if is_command and preview:
         return call_title(name, {"command": preview})
-    fields = _fields(preview) if preview.startswith("{") else None
+    fields = _read_fields(preview) if preview.startswith("{") else None
     if fields is not None:
         return call_title(name, fields)
     base = name or "tool"
     return _escape(f"{base}: {_cut(preview)}" if preview else base)
 
 
-def _fields(text: str) -> dict[str, Any] | None:
+def _read_fields(text: str) -> dict[str, Any] | None:
     """Return the fields of a JSON object that may be cut off at its end; None if it is none."""
     decoder, found, at = json.JSONDecoder(), dict[str, Any](), 1
     while at < len(text) and text[at] == '"':
@@ -216,33 +217,28 @@ def call_kind(name: str) -> str:
 
 def call_content(result: Any) -> list[dict[str, Any]] | None:
     """Return the text of a result: itself, its text blocks, or its `text`, `message` or `error`; else None."""
-    if isinstance(result, str):
-        return [_text_block(result)] if result.strip() else None
-    if not isinstance(result, Mapping):
-        return None
-    fields = cast("Mapping[Any, Any]", result)
-    blocks = fields.get("content")
-    texts = [
-        text
-        for block in (cast("list[Any]", blocks) if isinstance(blocks, list) else [])
-        if isinstance(block, Mapping) and (text := _block_text(cast("Mapping[Any, Any]", block)))
-    ]
-    if texts:
-        return [_text_block(text) for text in texts]
-    said = next((value for key in ("text", "message", "error") if isinstance(value := fields.get(key), str)), "")
-    return [_text_block(said)] if said.strip() else None
+    texts: list[str] = [result] if isinstance(result, str) else []
+    if isinstance(result, Mapping):
+        fields = cast("Mapping[Any, Any]", result)
+        blocks = fields.get("content")
+        texts = list(filter(None, map(_read_block, cast("list[Any]", blocks) if isinstance(blocks, list) else [])))
+        if not texts:
+            named = (fields.get(key) for key in ("text", "message", "error"))
+            texts = [text for text in named if isinstance(text, str)][:1]
+    shown = [{"type": "text", "text": repair(text)} for text in texts if text.strip()]
+    return [{"type": "content", "content": block} for block in shown] or None
 
 
-def _block_text(block: Mapping[Any, Any]) -> str:
-    text = block.get("text")
-    return text if block.get("type") == "text" and isinstance(text, str) and text.strip() else ""
+def _read_block(block: Any) -> str:
+    """Return the text of a text block; empty for anything else."""
+    if not isinstance(block, Mapping):
+        return ""
+    fields = cast("Mapping[Any, Any]", block)
+    text = fields.get("text")
+    return text if fields.get("type") == "text" and isinstance(text, str) and text.strip() else ""
 
 
-def _text_block(text: str) -> dict[str, Any]:
-    return {"type": "content", "content": {"type": "text", "text": repair(text)}}
-
-
-def _value(value: Any) -> str:
+def _show_value(value: Any) -> str:
     if isinstance(value, str):
         return _cut(value)
     try:
@@ -267,8 +263,7 @@ def _escape(text: str) -> str:
     return clean(_CONTROLS.sub(escape, repair(text)), lines=False).text
 
 
-_MOST_OPEN: Final = 1_024
-_MOST_ENDED: Final = 1_024
+_MOST_CALLS: Final = 1_024
 """Calls that are remembered: a host may never report an end, and a session may last for weeks."""
 
 
@@ -289,7 +284,7 @@ class AcpCalls:
         """The calls that have begun and not ended."""
         return self._open.keys()
 
-    def started(
+    def start(
         self,
         call_id: str,
         name: str,
@@ -305,8 +300,8 @@ class AcpCalls:
         arguments = raw(arguments)
         known = places(arguments, list(found))
         self._open[call_id] = known or []
-        _trim(self._open, _MOST_OPEN)
-        return _update(
+        _trim(self._open)
+        return _make_update(
             "tool_call",
             call_id,
             status="in_progress",
@@ -317,12 +312,12 @@ class AcpCalls:
             _meta=meta,
         )
 
-    def updated(self, call_id: str, partial: Any = None, *, meta: dict[str, Any] | None = None) -> Update | None:
+    def update(self, call_id: str, partial: Any = None, *, meta: dict[str, Any] | None = None) -> Update | None:
         """Report partial output of a call."""
         if not call_id or call_id in self._ended:
             return None
         partial = raw(partial)
-        return _update(
+        return _make_update(
             "tool_call_update",
             call_id,
             status="in_progress",
@@ -332,7 +327,7 @@ class AcpCalls:
             _meta=meta,
         )
 
-    def finished(
+    def finish(
         self,
         call_id: str,
         result: Any = None,
@@ -345,7 +340,7 @@ class AcpCalls:
         if not call_id or (call_id in self._ended and call_id not in self._given_up):
             return None
         begun, result = self._given_up.pop(call_id, None) or self._end(call_id), raw(result)
-        return _update(
+        return _make_update(
             "tool_call_update",
             call_id,
             status="failed" if is_error else "completed",
@@ -355,27 +350,27 @@ class AcpCalls:
             _meta=meta,
         )
 
-    def given_up(self, call_ids: Iterable[str] | None = None) -> list[Update]:
+    def give_up(self, call_ids: Iterable[str] | None = None) -> list[Update]:
         """End the open calls, or these of them: nobody waits for them any more."""
         wanted = list(self._open) if call_ids is None else [each for each in call_ids if each in self._open]
         for call_id in wanted:
             self._given_up[call_id] = self._end(call_id)
-            _trim(self._given_up, _MOST_ENDED)
+            _trim(self._given_up)
         meta = {f"{OURS}outcome": "abandoned"}
-        return [_update("tool_call_update", call_id, status="failed", _meta=meta) for call_id in wanted]
+        return [_make_update("tool_call_update", call_id, status="failed", _meta=meta) for call_id in wanted]
 
     def _end(self, call_id: str) -> list[Place]:
         self._ended[call_id] = None
-        _trim(self._ended, _MOST_ENDED)
+        _trim(self._ended)
         return self._open.pop(call_id, [])
 
 
-def _update(what: str, call_id: str, **fields: Any) -> Update:
+def _make_update(what: str, call_id: str, **fields: Any) -> Update:
     """Return an update without the unknown fields."""
     known = {name: value for name, value in fields.items() if value is not None}
     return {"sessionUpdate": what, "toolCallId": call_id, **known}
 
 
-def _trim(calls: dict[str, Any], most: int) -> None:
-    if len(calls) > most:
+def _trim(calls: dict[str, Any]) -> None:
+    if len(calls) > _MOST_CALLS:
         del calls[next(iter(calls))]

@@ -49,14 +49,14 @@ def todo_start(arguments: Any) -> str:
     entries = _find_entries(arguments)
     if entries is None:
         return "Updating todo list" if arguments else "Reading todo list"
-    lines = [_line(entry) for entry in entries[:_MOST_LINES]]
+    lines = [_show_entry(entry) for entry in entries[:_MOST_LINES]]
     more = [f"... {len(entries) - _MOST_LINES} more"] if len(entries) > _MOST_LINES else []
     return "\n".join(["Updating todo list", "", *lines, *more])
 
 
 def todo_end(todos: TodoList) -> str:
     """Return the list in Markdown, and its progress. Blocked and failed items are pending."""
-    lines = [f"- {_MARKS.get(item.status, _WAITING)} {_words(item.content)}" for item in todos.items]
+    lines = [f"- {_MARKS.get(item.status, _WAITING)} {_to_line(item.content)}" for item in todos.items]
     done, now, gone = (
         sum(item.status is status for item in todos.items)
         for status in (Status.COMPLETED, Status.IN_PROGRESS, Status.CANCELLED)
@@ -76,13 +76,13 @@ def _find_entries(arguments: Any) -> list[Any] | None:
     return None
 
 
-def _line(entry: Any) -> str:
+def _show_entry(entry: Any) -> str:
     fields = cast("Mapping[Any, Any]", entry) if isinstance(entry, Mapping) else {"content": entry}
     text = next((value for key in _TEXTS if isinstance(value := fields.get(key), str)), "")
-    return f"- {_words(str(fields.get('status', 'pending')))}: {_words(text)}"
+    return f"- {_to_line(str(fields.get('status', 'pending')))}: {_to_line(text)}"
 
 
-def _words(text: str) -> str:
+def _to_line(text: str) -> str:
     return clean(text, lines=False).text
 
 
@@ -142,7 +142,7 @@ class Reporter:
         async with self._alone:
             self._updates, self._cursor = self._make_updates(), 0
             sent = await self._send_events()
-            return sent + await self._deliver(self._updates.calls.given_up())
+            return sent + await self._deliver(self._updates.calls.give_up())
 
     async def follow(self) -> None:
         """Send news as it happens, until the board is closed, the client is gone, or this task is cancelled."""
@@ -159,28 +159,28 @@ class Reporter:
 
     async def tool_started(self, call_id: str, name: str, arguments: Any = None) -> None:
         """Begin a call. One of a todo tool is shown as in Hermes: the list, not the arguments that write it."""
-        calls, call_id, name, arguments = self._updates.calls, _text(call_id), _text(name), raw(arguments)
+        calls, call_id, name, arguments = self._updates.calls, _to_text(call_id), _to_text(name), raw(arguments)
         if known_kind(name) != "todo":
-            await self._send_if_any(calls.started(call_id, name, arguments))
+            await self._deliver([calls.start(call_id, name, arguments)])
             return
-        update = calls.started(call_id, name, title=todo_title(name, arguments))
+        update = calls.start(call_id, name, title=todo_title(name, arguments))
         if update is not None:
             self._todo_calls[call_id] = None
             if len(self._todo_calls) > _MOST_TODO_CALLS:
                 del self._todo_calls[next(iter(self._todo_calls))]
-            await self._send_if_any(update | {"content": call_content(todo_start(arguments))})
+            await self._deliver([update | {"content": call_content(todo_start(arguments))}])
 
     async def tool_updated(self, call_id: str, partial: Any = None) -> None:
-        await self._send_if_any(self._updates.calls.updated(_text(call_id), partial))
+        await self._deliver([self._updates.calls.update(_to_text(call_id), partial)])
 
     async def tool_finished(self, call_id: str, result: Any = None, *, is_error: bool = False) -> None:
-        call_id = _text(call_id)
+        call_id = _to_text(call_id)
         if self._todo_calls.pop(call_id, "") is None and not is_error:
-            update = self._updates.calls.finished(call_id)
+            update = self._updates.calls.finish(call_id)
             content = call_content(todo_end(await asyncio.to_thread(self._read_list)))
-            await self._send_if_any(None if update is None else update | {"content": content})
+            await self._deliver([] if update is None else [update | {"content": content}])
             return
-        await self._send_if_any(self._updates.calls.finished(call_id, result, is_error=is_error))
+        await self._deliver([self._updates.calls.finish(call_id, result, is_error=is_error)])
 
     def _make_updates(self) -> Updates:
         agent = self._agent
@@ -213,22 +213,17 @@ class Reporter:
                 sent += await self._deliver(self._updates.add(event))
         return sent
 
-    async def _send_if_any(self, update: Update | None) -> None:
-        if update is not None:
-            await self._deliver([update])
-
-    async def _deliver(self, updates: Iterable[Update]) -> int:
+    async def _deliver(self, updates: Iterable[Update | None]) -> int:
         sent = 0
         for update in updates:
-            if self.is_broken:
-                break
-            sent += await self._send_one(update)
+            if update is not None and not self.is_broken:
+                sent += await self._send_one(update)
         return sent
 
     async def _send_one(self, update: Update) -> bool:
         """Send an update; True if it went out. One that cannot be encoded is not the client's fault."""
         try:
-            await self._connection.session_update(self.session_id, _model(self.session_id, update))
+            await self._connection.session_update(self.session_id, _make_model(self.session_id, update))
         except Exception:
             self.is_broken = _is_writable(self.session_id, update)
             logger.exception("an update for the ACP session `%s` could not be sent", self.session_id)
@@ -236,20 +231,20 @@ class Reporter:
         return True
 
 
-def _text(given: object) -> str:
+def _to_text(given: object) -> str:
     """Return an id or a name as text, whatever a host took for one."""
     return repair(given if isinstance(given, str) else str(given))
 
 
 def _is_writable(session_id: str, update: Update) -> bool:
     try:
-        _model(session_id, update).model_dump_json(by_alias=True)
+        _make_model(session_id, update).model_dump_json(by_alias=True)
     except Exception:
         return False
     return True
 
 
-def _model(session_id: str, update: Update) -> Any:
+def _make_model(session_id: str, update: Update) -> Any:
     """Return the update as the SDK's object. The SDK takes most of a second to import, so it is imported here."""
     from acp.schema import SessionNotification
 

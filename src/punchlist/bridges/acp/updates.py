@@ -31,13 +31,13 @@ _PRIORITIES: Final = frozenset({"high", "medium", "low"})
 
 def plan(todos: TodoList) -> Update:
     """Return the list as the one plan of a session; an empty list clears it."""
-    return {"sessionUpdate": "plan", "entries": plan_entries(todos), "_meta": _list_meta(todos)}
+    return {"sessionUpdate": "plan", "entries": plan_entries(todos), "_meta": _make_list_meta(todos)}
 
 
 def plan_update(todos: TodoList, *, plan_id: str) -> Update:
     """Return the list as one plan of several, for clients that said `clientCapabilities.plan`."""
     items = {"type": "items", "planId": plan_id, "entries": plan_entries(todos)}
-    return {"sessionUpdate": "plan_update", "plan": items, "_meta": _list_meta(todos)}
+    return {"sessionUpdate": "plan_update", "plan": items, "_meta": _make_list_meta(todos)}
 
 
 def plan_text(text: str, *, plan_id: str) -> Update:
@@ -50,21 +50,21 @@ def plan_removed(plan_id: str) -> Update:
 
 
 def plan_entries(todos: TodoList) -> list[dict[str, Any]]:
-    return [_entry(item) for item in todos.items]
+    return [_make_entry(item) for item in todos.items]
 
 
-def _entry(item: TodoItem) -> dict[str, Any]:
+def _make_entry(item: TodoItem) -> dict[str, Any]:
     content = item.content if item.content.strip() else item.aliases.get("hermes", item.id)
     given = (item.priority or "").lower()
     return {
         "content": f"{CANCELLED}{content}" if item.status is Status.CANCELLED else content,
         "priority": given if given in _PRIORITIES else "medium",
         "status": _SHOWN.get(item.status, item.status.value),
-        "_meta": _item_meta(item, given),
+        "_meta": _make_item_meta(item, given),
     }
 
 
-def _item_meta(item: TodoItem, priority: str) -> dict[str, Any]:
+def _make_item_meta(item: TodoItem, priority: str) -> dict[str, Any]:
     known: dict[str, Any] = {
         "id": item.id,
         "active_form": item.active_form,
@@ -80,7 +80,7 @@ def _item_meta(item: TodoItem, priority: str) -> dict[str, Any]:
     return {f"{OURS}{name}": value for name, value in known.items() if value}
 
 
-def _list_meta(todos: TodoList) -> dict[str, Any]:
+def _make_list_meta(todos: TodoList) -> dict[str, Any]:
     meta: dict[str, Any] = {f"{OURS}revision": todos.revision}
     return meta | ({f"{OURS}explanation": todos.explanation} if todos.explanation else {})
 
@@ -116,8 +116,8 @@ class Updates:
         lists = {self.agent: todos, **(others or {})}
         for agent, known in lists.items():
             self.lists.know(self.session, agent, known)
-        updates = [update for agent, known in lists.items() if known.items for update in self._plan(agent, known)]
-        texts = [update for plan in waiting for update in self._waits(plan.id, plan.text)] if self.plans else []
+        updates = [update for agent, known in lists.items() if known.items for update in self._show_plan(agent, known)]
+        texts = [update for plan in waiting for update in self._show_waiting(plan.id, plan.text)] if self.plans else []
         return updates + texts
 
     def add(self, event: Event) -> list[Update]:
@@ -125,19 +125,19 @@ class Updates:
         if event.session != self.session or event.agent is None:
             return []
         if event.kind in REPORTS:
-            return self._call(event.agent, event)
+            return self._show_call(event.agent, event)
         if event.kind in TURN_ENDS:
-            return self.calls.given_up(self._open.pop(event.agent, {}))
+            return self.calls.give_up(self._open.pop(event.agent, {}))
         if event.kind.startswith("approval."):
-            return self._approval(event.kind, event.data) if self.plans else []
+            return self._show_approval(event.kind, event.data) if self.plans else []
         change = self.lists.add(event)
         if change is not None:
-            return self._plan(event.agent, change.shown)
+            return self._show_plan(event.agent, change.shown)
         if event.kind == "list.confirmed" and event.agent in self._sent:  # a finished list is no longer shown
-            return self._plan(event.agent, self.lists.known(self.session, event.agent))
+            return self._show_plan(event.agent, self.lists.known(self.session, event.agent))
         return []
 
-    def _plan(self, agent: str, todos: TodoList) -> list[Update]:
+    def _show_plan(self, agent: str, todos: TodoList) -> list[Update]:
         if agent != self.agent and not self.plans:
             return []
         update = plan_update(todos, plan_id=agent) if self.plans else plan(todos)
@@ -147,45 +147,45 @@ class Updates:
         self._sent[agent] = said
         return [update]
 
-    def _approval(self, kind: str, data: Mapping[str, Any]) -> list[Update]:
+    def _show_approval(self, kind: str, data: Mapping[str, Any]) -> list[Update]:
         plan = str(data.get("plan", ""))
         if kind == "approval.proposed":
-            return self._waits(plan, str(data.get("text", "")))
+            return self._show_waiting(plan, str(data.get("text", "")))
         if kind not in _UNDECIDED:
             return []
         self._texts.pop(plan, None)
-        return [plan_removed(_plan_id(plan))]
+        return [plan_removed(f"plan:{plan}")]
 
-    def _waits(self, plan: str, text: str) -> list[Update]:
+    def _show_waiting(self, plan: str, text: str) -> list[Update]:
         if self._texts.get(plan) == text:
             return []
         self._texts[plan] = text
-        return [plan_text(text, plan_id=_plan_id(plan))]
+        return [plan_text(text, plan_id=f"plan:{plan}")]
 
-    def _call(self, agent: str, event: Event) -> list[Update]:
+    def _show_call(self, agent: str, event: Event) -> list[Update]:
         report = call_from(event.kind, event.data, event.at, event.seq)
         own_id = self._pairings.setdefault(agent, Pairing()).id_of(report)
         if not own_id:
             return []
         call_id = own_id if agent == self.agent else f"{agent}/{own_id}"
-        meta = _meta(agent if agent != self.agent else "", report)
+        meta = _make_meta(agent if agent != self.agent else "", report)
         updates: list[Update | None] = []
         if not self.calls.knows(call_id) and report.name:
             title = preview_title(report.name, report.preview, is_command=report.kind == "shell")
-            found = [*_places(event.data), *({"path": path} for path in report.files)]
-            updates.append(self.calls.started(call_id, report.name, title=title, found=found, meta=meta))
+            found = [*_read_places(event.data), *({"path": path} for path in report.files)]
+            updates.append(self.calls.start(call_id, report.name, title=title, found=found, meta=meta))
         if call_id in self.calls.running:  # perhaps started by the host itself
             self._open.setdefault(agent, {})[call_id] = None
         if report.finished is not None:
             self._open.get(agent, {}).pop(call_id, None)
             failed = report.outcome == "failed"
             updates.append(
-                self.calls.finished(
-                    call_id, report.result or None, is_error=failed, found=_places(event.data), meta=meta
+                self.calls.finish(
+                    call_id, report.result or None, is_error=failed, found=_read_places(event.data), meta=meta
                 )
             )
         elif report.started is None:
-            updates.append(self.calls.updated(call_id, report.preview or None, meta=meta))
+            updates.append(self.calls.update(call_id, report.preview or None, meta=meta))
         return [update for update in updates if update is not None]
 
 
@@ -196,19 +196,15 @@ def replay(
     updates = Updates(session, agent, plans=plans, look=look)
     for event in events:
         yield from updates.add(event)
-    yield from updates.calls.given_up()
+    yield from updates.calls.give_up()
 
 
-def _plan_id(plan: str) -> str:
-    return f"plan:{plan}"
-
-
-def _places(data: Mapping[str, Any]) -> list[Place]:
+def _read_places(data: Mapping[str, Any]) -> list[Place]:
     found = data.get("places")
     return [place for place in cast("list[Any]", found) if isinstance(place, dict)] if isinstance(found, list) else []
 
 
-def _meta(agent: str, report: ToolCall) -> dict[str, Any] | None:
+def _make_meta(agent: str, report: ToolCall) -> dict[str, Any] | None:
     """Return whose call it is, if another agent's; the item that it belongs to; the outcome of a check."""
     known = {"agent": agent, "item": report.item, "check_outcome": report.check_outcome}
     return {f"{OURS}{name}": value for name, value in known.items() if value} or None
