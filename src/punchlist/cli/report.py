@@ -16,7 +16,7 @@ import msgspec
 from msgspec.structs import replace
 
 from punchlist.board import Board
-from punchlist.bridges.git import GitFacts, ItemWork, git_facts, find_makers
+from punchlist.bridges.git import GitFacts, ItemWork, find_makers, git_facts
 from punchlist.bridges.replay import replay_in_memory
 from punchlist.cli import FAILED, OK, UNUSABLE, complain
 from punchlist.cli.arguments import Parser, author, command_parser, count, here
