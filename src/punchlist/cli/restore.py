@@ -21,7 +21,7 @@ from punchlist.errors import InvalidInput
 from punchlist.surfaces.spans import Span, plural, safe_line
 from punchlist.transcripts.activity import CallStart, read_steps
 from punchlist.transcripts.claude_code import TaskReading, TaskWrite
-from punchlist.transcripts.formats import open_transcript, sessions_of
+from punchlist.transcripts.formats import list_sessions, open_transcript
 from punchlist.transcripts.lines import LineTranscript
 from punchlist.transcripts.values import Transcript, Written
 
@@ -141,7 +141,7 @@ def _replay_work(
     agent: Agent, options: Namespace, transcript: Transcript, written: Written | None, *, label: str
 ) -> ReplayedCalls:
     """Put the tool calls on the board, with the list writes at their own times."""
-    others = (session for session in sessions_of(transcript) if session != agent.session)
+    others = (session for session in list_sessions(transcript) if session != agent.session)
     if any(agent.board.lists(session=session) for session in others):
         # The list of the session before comes first, with what people changed there; a replayed one would hide it.
         agent.take_over(transcript, written, by=author(options), force=options.force, label=label)

@@ -155,7 +155,7 @@ def _add(known: dict[Any, Any], key: Any, value: Any, most: int) -> None:
 def _records(file: str) -> Iterator[dict[str, Any]]:
     """Yield the records of a file, compressed or not."""
     if file.endswith(".zst"):
-        for line in zst.lines(file):
+        for line in zst.read_lines(file):
             if line and (found := record(line)) is not None:
                 yield found
         return
@@ -241,7 +241,7 @@ def _claude_end(call: TranscriptCall, outcome: CallOutcome, agent: str) -> Step 
         args = None if outcome.is_error else _todo_args(call.args)
         dialect, task = "claude-code", None
     else:
-        write = claude_code.task_write(call, outcome)
+        write = claude_code.read_task_write(call, outcome)
         args = None if write is None else call.args
         dialect, task = "claude-tasks", None if write is None else write.task
     if args is None:
@@ -251,7 +251,7 @@ def _claude_end(call: TranscriptCall, outcome: CallOutcome, agent: str) -> Step 
 
 def _todo_args(args: Any) -> Any:
     """Return the arguments of a `TodoWrite` in today's shape; None if there is no list in them."""
-    command = claude_code.todos_of(args)
+    command = claude_code.read_todos(args)
     if command is None or parse(claude_code.TOOL, args) == command:
         return None if command is None else args
     todos = [
