@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any, Final, Literal, cast
+from string import ascii_letters, digits
+from typing import Any, Final, Literal, NamedTuple, cast
 
 from punchlist.text.shell import CommandList, ListEntry, Node, Pipeline, SimpleCommand, parse
 
@@ -23,10 +24,12 @@ _MOST_PASSES: Final = 6
 _DEEPEST: Final = 4
 """Texts in quotes within texts in quotes that are read."""
 
+_CLOSE: Final = 32
 _NEAR: Final = 256
 _FAR: Final = 4096
 """Characters before a name, and behind a quote or tag for what closes it, that are looked at."""
 
+Span = tuple[int, int]
 Secrecy = Literal["sure", "assigned", "likely", "none"]
 """How secret the value of a name is: always; where it is assigned or a field; if it looks random; not at all."""
 
@@ -55,33 +58,123 @@ def redact_value(value: Any, own: re.Pattern[str] | None = None, name: str = "")
         return [redact_value(inner, own, name) for inner in cast("list[Any]", value)]
     if value is None or isinstance(value, bool):
         return value
-    if secrecy(name) == "sure" and not (isinstance(value, str) and is_reference(value)):
+    how = secrecy(name)
+    if how == "sure" and not (isinstance(value, str) and is_reference(value)):
         return MARK
-    if secrecy(name) in ("assigned", "likely") and isinstance(value, str) and looks_secret(value):
+    if how in ("assigned", "likely") and isinstance(value, str) and looks_secret(value):
         return MARK
     return redact(value, own) if isinstance(value, str) else value
 
 
 def _mask(text: str, depth: int) -> str:
-    if '"' in text and depth < _DEEPEST:
+    signs = _find_signs(text)
+    if signs is None:
+        return text
+    if '"' in text and depth < _DEEPEST and (any(signs) or "\\" in text):
         text = _STRING.sub(lambda found: _mask_string(found[0], depth), text)
     if "-----" in text:
         text = _END_OF_KEY.sub(MARK, _KEY_BLOCK.sub(MARK, text))
-    text = _LONG_WORD.sub(lambda found: _TOKEN.sub(MARK, found[0]), text)
+    if signs.has_tokens:
+        text = _LONG_WORD.sub(lambda found: _TOKEN.sub(MARK, found[0]), text)
     if "@" in text:
         text = _ADDRESS.sub(_mask_address, text)
-    for signs, pattern in _PHRASES:
-        if any(sign in text for sign in signs):
+    if _LOGIN_AND_PORT.search(text) is not None:
+        text = _LOGIN.sub(rf"\g<1>{MARK}", text)
+    if _PORT_AND_LOGIN.search(text) is not None:
+        text = _PASSWORD_FILE.sub(rf"\g<1>{MARK}", text)
+    for phrase_signs, pattern in _PHRASES:
+        if any(sign in text for sign in phrase_signs):
             text = pattern.sub(rf"\g<1>{MARK}", text)
-    text = _replace(text, _command_spans(text))
-    lowered = text.lower()
-    if any(sign in lowered for sign in _NAME_SIGNS):  # most texts have none, and the rest takes long
-        text = _replace(text, _table_spans(text))
-        text = _replace(text, _named_spans(text))
+    if signs.has_commands:
+        text = _replace(text, _command_spans(text))
+    if signs.has_names:
+        names = _find_secret_names(text)
+        text = _replace(text, _table_spans(text, names) + _named_spans(text, names))
     return text
 
 
-Span = tuple[int, int]
+# The first look. Most texts hold no secret, and these tests, at the speed of C, say so.
+
+
+class _Signs(NamedTuple):
+    """Rules that may find something in a text."""
+
+    has_tokens: bool
+    has_commands: bool
+    has_names: bool
+
+
+def _blank_all_but(kept: str) -> bytes:
+    """Return a table for `bytes.translate` that keeps letters, digits and these characters, and blanks the rest."""
+    return bytes(code if chr(code) in ascii_letters + digits + kept else 32 for code in range(256))
+
+
+_LONG_WORDS: Final = _blank_all_but("_.~$+/=-")
+_NAMES: Final = _blank_all_but("_.-")
+_PARTS: Final = _blank_all_but("_")
+_LONG: Final = 14
+"""Characters of the shortest token that has a shape."""
+
+
+def _find_signs(text: str) -> _Signs | None:
+    """Return the rules that a text needs, or None where nothing in it can be a secret."""
+    if len(text) < _LONG and text.isidentifier():
+        return None
+    plain = text.encode("ascii", "replace")
+    if b"\\" in plain:
+        if b"\\u00" in plain:  # an escaped letter may hide any word
+            return _Signs(has_tokens=True, has_commands=True, has_names=True)
+        plain += b" " + plain.replace(b"\\n", b" ").replace(b"\\r", b" ").replace(b"\\t", b" ")
+    words = set(plain.translate(_LONG_WORDS).split())
+    parts = set(b" ".join(words).translate(_PARTS).split())
+    has_names = _has_secret_name(b" ".join(parts))
+    has_commands = not (_COMMAND_PARTS if has_names else _COMMAND_PARTS - _SETTER_PARTS).isdisjoint(parts)
+    has_commands = has_commands or "http " in text or "https " in text
+    signs = _Signs(
+        has_tokens=any(_TOKEN.search(word.decode()) for word in words if len(word) >= _LONG),
+        has_commands="<<" in text or (has_commands and _takes_secret(text)),
+        has_names=has_names,
+    )
+    if any(signs) or not _PHRASE_PARTS.isdisjoint(parts) or any(sign in plain for sign in _OTHER_SIGNS):
+        return signs
+    return None if _PORT_AND_LOGIN.search(text) is None else signs
+
+
+def _has_secret_name(parts: bytes) -> bool:
+    return any(secrecy(parts[start:end].decode()) != "none" for start, end in _words_with_signs(parts))
+
+
+class _SecretName(NamedTuple):
+    """A name in a text whose value may be a secret. `is_option`: it stands behind dashes."""
+
+    text: str
+    start: int
+    end: int
+    how: Secrecy
+    is_option: bool
+
+
+def _find_secret_names(text: str) -> list[_SecretName]:
+    blanked = text.encode("ascii", "replace").translate(_NAMES)
+    names: list[_SecretName] = []
+    for first, end in sorted(set(_words_with_signs(blanked))):
+        word = text[first:end].lstrip("-.")
+        how = secrecy(word)
+        if how != "none":
+            names.append(_SecretName(word, end - len(word), end, how, text[first] == "-"))
+    return names
+
+
+def _words_with_signs(blanked: bytes) -> Iterator[Span]:
+    """Yield where words stand that have in them what every secret name has."""
+    lowered = blanked.lower()
+    for sign in _NAME_SIGNS:
+        at = lowered.find(sign)
+        while at >= 0:
+            end = blanked.find(b" ", at)
+            end = len(blanked) if end < 0 else end
+            yield blanked.rfind(b" ", 0, at) + 1, end
+            at = lowered.find(sign, end)
 
 
 def _words(text: str) -> tuple[str, ...]:
@@ -139,6 +232,12 @@ _TOKEN: Final = re.compile(
     re.VERBOSE | re.ASCII,
 )
 _ADDRESS: Final = re.compile(r"""(?<=://)(?:(?!://)[^\s"'<>`]){3,2048}""")
+_LOGIN: Final = re.compile(r"""((?<![\w/:.@-])[\w.-]{1,64}:)[^\s:/@"'`]{1,128}(?=@[\w.-]{1,128}:\d{2,5}\b)""")
+_LOGIN_AND_PORT: Final = re.compile(r"@[\w.-]{1,128}:\d\d")
+_PASSWORD_FILE: Final = re.compile(  # .pgpass
+    r"""((?:^|["'])[^\s:/"']{1,128}:(?:\d{3,5}|\*):[^\s:]{1,128}:[^\s:]{1,128}:)(?!\s)[^\n"']++""", re.MULTILINE
+)
+_PORT_AND_LOGIN: Final = re.compile(r":(?:\d{3,5}|\*):[^\s:]{1,128}:[^\s:]{1,128}:[^\s]")
 _PORT: Final = re.compile(r"\d{1,5}[/?#]")
 
 
@@ -175,12 +274,10 @@ _HOOKS: Final = r"hooks\.slack\.com/\w+|/api/webhooks|office\.com/webhook\w*|hoo
 _PHRASES: Final = tuple(
     (signs.split("|"), re.compile(pattern, re.VERBOSE | re.MULTILINE))
     for signs, pattern in (
-        ("http", rf"""((?:{_HOOKS})/?)[^\s"'<>]++"""),
+        ("hook|/bot", rf"""((?:{_HOOKS})/?)[^\s"'<>]++"""),
         (":AA", r"(?<!\d)(\d{8,12}:)AA[\w-]{20,}+"),  # Telegram
         ("earer|asic|igest|EARER|oken ", r"""((?<![\w-])(?i:bearer|basic|digest|token)[ \t]{1,8})(?=[^\s"',;]{8})
             (?=[^\s"',;]{0,200}?(?:\d|=|[a-z][A-Z]))[\w.~+/=:-]++(?![(\w])"""),
-        (":", r"(^[^\s:/]{1,128}:(?:\d{3,5}|\*):[^\s:]{1,128}:[^\s:]{1,128}:)(?!\s)[^\n]++"),  # .pgpass
-        ("@", r"""((?<![\w/:.@-])[\w.-]{1,64}:)[^\s:/@"'`]{1,128}(?=@[\w.-]{1,128}:\d{2,5}\b)"""),
         ("@tcp(|@unix(|:thin:", r"""([\w.-]{1,64}:(?=[^\s"'`]{1,256}@(?:tcp|unix)\()|:thin:[\w$.-]{1,64}/)
             [^\s"'`@]{1,256}(?=@)"""),
         ("assword", r"""((?:^|\bmachine\s{1,8}\S{1,256}\s{1,8}|\bdefault\s{1,8})\s{0,8}
@@ -197,6 +294,13 @@ _PHRASES: Final = tuple(
     )
 )  # fmt: skip
 """Signs that a text must contain, and a pattern: its first group stays, the rest of the match is the secret."""
+
+_PHRASE_PARTS: Final = frozenset(
+    b"hooks webhooks office send basic Basic BASIC digest Digest DIGEST identified Identified IDENTIFIED".split()
+)
+_OTHER_SIGNS: Final = (b"@", b"-----", b"/bot", b":AA")
+"""Signs of phrases and addresses without a secret name."""
+
 
 # SimpleCommand lines.
 
@@ -267,6 +371,13 @@ _READERS: Final = _words("grep egrep rg ag ack sed awk jq yq tee cat head tail w
 """Programs whose arguments may sound secret, while they only read what is piped into them."""
 
 _COMMAND_WORDS: Final = frozenset(_OPTIONS) | frozenset(_POSITIONS) | _SETTERS | _STORES | _ECHOES
+_COMMAND_PARTS: Final = frozenset(
+    max(re.split("[:.-]", word), key=len).encode() for word in _COMMAND_WORDS if word not in ("http", "https")
+)
+_SETTER_PARTS: Final = frozenset(b"set setx setenv config configure put env ENV ARG".split())
+"""Parts of the words above that tell them apart; and those that matter only beside a secret name."""
+
+_OPTION: Final = re.compile(r"""(?:^|[\s"'])(?:-[\w-]|/p)""")
 _GLUED: Final = re.compile(r"""(?:&\w[^\s"'&;|]*)*""")
 _NO_ECHO: Final = re.compile(r"-\w{1,3}|%\S{1,8}|echo|y|yes|no?")
 _LOOSE_WORD: Final = re.compile(r"\w[\w.:+-]*")
@@ -280,21 +391,33 @@ _HERE: Final = re.compile(
 
 
 def _command_spans(text: str) -> list[Span]:
-    """Find the secrets in command lines: a line is parsed if it has one of the words in it that are known here."""
-    if _COMMAND_WORDS.isdisjoint(_LOOSE_WORD.findall(text)) and "<<" not in text:
-        return []
+    """Find the secrets in command lines."""
     spans: list[Span] = []
     for line in _LINE.finditer(text):
-        words = _LOOSE_WORD.findall(line[0])
-        if not _COMMAND_WORDS.isdisjoint(words):
-            spans += _line_spans(line[0], line.start(), 0)
+        spans += _line_spans(line[0], line.start(), 0)
         if "<<" in line[0]:
             spans += _here_spans(text, line)
     return spans
 
 
+def _takes_secret(line: str) -> bool:
+    """True if a line has a word in it that takes a secret, and what such a word needs. Only such a line is parsed."""
+    words = set(_LOOSE_WORD.findall(line))
+    if _COMMAND_WORDS.isdisjoint(words):
+        return False
+    if not words.isdisjoint(_POSITIONS) or not (words.isdisjoint(_STORES) or words.isdisjoint(_STORING)):
+        return True
+    if not words.isdisjoint(_OPTIONS) and _OPTION.search(line) is not None:
+        return True
+    if not words.isdisjoint(_SETTERS) and _has_secret_name(line.encode("ascii", "replace").translate(_PARTS)):
+        return True
+    return not words.isdisjoint(_ECHOES) and ("|" in line or ">" in line)
+
+
 def _line_spans(line: str, at: int, depth: int) -> list[Span]:
     """Find the secrets in a line that begins at this place, and in quoted words of it as lines of their own."""
+    if not _takes_secret(line):
+        return []
     # Comments and lists of words are read as commands too, and so is what stands in backticks; addresses are one word.
     readable = _KEYWORD.sub(lambda word: "_" * len(word[0]), line.replace("#", "_").replace("`", ";"))
     spans: list[Span] = []
@@ -427,29 +550,44 @@ def _here_spans(text: str, line: re.Match[str]) -> list[Span]:
 
 # Tables.
 
-_ROW: Final = re.compile(
-    r"^[ \t|│]*(?P<name>[A-Za-z][\w.-]{1,63})(?:[ \t]*[|│][ \t]*|[ \t]{2,}|\t)(?P<value>[^\s|│=:][^\n|│]*)",
-    re.MULTILINE,
-)
+_ROW_VALUE: Final = re.compile(r"(?:[ \t]*[|│][ \t]*|[ \t]{2,}|\t)([^\s|│=:][^\n|│]*)")
+_DATA_ROW: Final = re.compile(r"^[ \t|│]*[A-Za-z][\w.-]{1,63}(?=[ \t|│])", re.MULTILINE)
 _LISTING: Final = re.compile(r"^[ \t]*Key[ \t]+Value[ \t]*$", re.MULTILINE | re.IGNORECASE)
 _CELL: Final = re.compile(r"[A-Za-z][\w.-]{0,40}(?: [\w.-]{1,40})?")
 _RULE: Final = re.compile(r"[-+=|: ┼─│]+")
 
 
-def _table_spans(text: str) -> list[Span]:
+def _table_spans(text: str, names: list[_SecretName]) -> list[Span]:
     """Find the values of secret names in two columns, and columns below a secret name."""
     spans: list[Span] = []
+    sure = [name for name in names if name.how == "sure"]
+    is_listing = bool(sure) and _LISTING.search(text) is not None
+    for name in sure:
+        line_start = text.rfind("\n", max(0, name.start - _NEAR), name.start) + 1
+        if not text[line_start : name.start].strip(" \t|│"):
+            spans += _row_spans(text, name.end, is_listing=is_listing)
     data = text.find("= Data =")  # of Vault: all below is secret
-    is_listing = _LISTING.search(text) is not None
-    for row in _ROW.finditer(text) if "  " in text or "\t" in text or "|" in text else ():
-        value = row["value"].rstrip()
-        is_secret = secrecy(row["name"]) == "sure" and (is_listing or " " not in value)
-        is_secret = is_secret or 0 <= data < row.start()
-        # A version, a title or a rule is no secret.
-        if is_secret and not is_reference(value) and not re.fullmatch(r"v?\d+(?:\.\w+)+|[A-Z][a-z]+|-+", value):
-            spans.append((row.start("value"), row.start("value") + len(value)))
-    separator, count, columns, at = "", 0, (), 0
-    for line in text.split("\n") if "|" in text or "," in text or "\t" in text else ():
+    for row in _DATA_ROW.finditer(text, data) if data >= 0 else ():
+        spans += _row_spans(text, row.end(), is_listing=True)
+    return spans + (_column_spans(text, sure) if sure and ("|" in text or "," in text or "\t" in text) else [])
+
+
+def _row_spans(text: str, name_end: int, *, is_listing: bool) -> list[Span]:
+    row = _ROW_VALUE.match(text, name_end)
+    value = "" if row is None else row[1].rstrip()
+    # A version, a title or a rule is no secret.
+    if row is None or is_reference(value) or re.fullmatch(r"v?\d+(?:\.\w+)+|[A-Z][a-z]+|-+", value):
+        return []
+    return [(row.start(1), row.start(1) + len(value))] if is_listing or " " not in value else []
+
+
+def _column_spans(text: str, names: list[_SecretName]) -> list[Span]:
+    spans: list[Span] = []
+    separator, count, columns = "", 0, ()
+    at = text.rfind("\n", 0, names[0].start) + 1
+    heads = iter([*(name.start for name in names), len(text) + 1])
+    head = next(heads)
+    for line in text[at:].split("\n"):
         cells = line.split(separator) if separator else []
         if separator and len(cells) == count:
             for column in columns:
@@ -458,8 +596,10 @@ def _table_spans(text: str) -> list[Span]:
                 if value and not _RULE.fullmatch(value) and not is_reference(value):
                     spans.append((start + cells[column].index(value), start + cells[column].index(value) + len(value)))
         elif not separator or not _RULE.fullmatch(line):
-            separator, count, columns = _secret_columns(line)
+            separator, count, columns = _secret_columns(line) if head <= at + len(line) else ("", 0, ())
         at += len(line) + 1
+        while head < at:
+            head = next(heads)
     return spans
 
 
@@ -480,17 +620,17 @@ def _secret_columns(line: str) -> tuple[str, int, tuple[int, ...]]:
 # Values by the name before them.
 
 _SIGN: Final = r"(?::{2,3}=|:=|[=!]==?|=>|=~(?=\s)|<[>-]|-[ci]?(?:eq|ne)\b|(?:\|\||&&|\?\?|[?+.|&])?=|::?)"
-_NAMED: Final = re.compile(
-    rf"""(?<![A-Za-z0-9_.-])(?P<dash>--?)?(?P<name>[A-Za-z0-9_][A-Za-z0-9_.-]++)(?:
-        (?:(?P<close>\\{{0,3}}["'`])\]?)?(?P<gap>[^\S\n]{{0,32}})(?P<sign>{_SIGN})(?P<after>[^\S\n]{{0,32}})
-      | \\{{0,3}}["']?(?:,\s{{0,32}}|\s{{1,32}})\\{{0,3}}["']?(?i:value)\\{{0,3}}["']?[^\S\n]{{0,8}}[:=][^\S\n]{{0,8}}
-      | (?P<pair>\\{{0,3}}["'])[^\S\n]{{0,8}},\s{{0,8}}(?=\\{{0,3}}["'])
-      | (?(dash)[^\S\n]{{1,8}}(?:<<<[^\S\n]{{0,8}})?(?![\s|&;<>)\]=:]|--)|(?!)) )
-    | (?<=<)(?:\w{{1,16}}:)?(?P<tag>[A-Za-z0-9_.-]++)(?:\s[^<>]{{0,256}}(?<!/))?>""",
-    re.VERBOSE,
+_BETWEEN: Final = rf"""
+    (?:(?P<close>\\{{0,3}}["'`])\]?)?(?P<gap>[^\S\n]{{0,32}})(?P<sign>{_SIGN})(?P<after>[^\S\n]{{0,32}})
+    | \\{{0,3}}["']?(?:,\s{{0,32}}|\s{{1,32}})\\{{0,3}}["']?(?i:value)\\{{0,3}}["']?[^\S\n]{{0,8}}[:=][^\S\n]{{0,8}}
+    | (?P<pair>\\{{0,3}}["'])[^\S\n]{{0,8}},\s{{0,8}}(?=\\{{0,3}}["'])"""
+_BEHIND_NAME: Final = re.compile(rf"{_BETWEEN} | (?P<tag>(?:\s[^<>]{{0,256}}(?<!/))?>)", re.VERBOSE)
+_BEHIND_OPTION: Final = re.compile(
+    rf"{_BETWEEN} | (?P<tag>(?!)) | [^\S\n]{{1,8}}(?:<<<[^\S\n]{{0,8}})?(?![\s|&;<>)\]=:]|--)", re.VERBOSE
 )
-"""A name and what stands between it and its value: a sign, a blank behind an option, the middle of a pair, a tag."""
+"""What stands between a name and its value: a sign, the middle of a pair, the end of a tag; a blank for an option."""
 
+_MASKED: Final = re.compile(r"""\*{3}(?:\n|\Z|["'](?=[\s,;:)}\]]))""")
 _BELOW: Final = re.compile(r"(?:[|>][-+]?)?[^\S\n]*(?:\n[^\S\n]++(?!(?:-[ ])?[\w.-]{1,128}:(?:\s|\Z))[^\n]+)+")
 _BARE: Final = re.compile(r"""(?:\\.|[^\s"'\\]|"[^"\s]*"|'[^'\s]*')++|\\""")
 _BRACKET: Final = re.compile(r"""\\.|["'\[\](){}]""")
@@ -508,8 +648,9 @@ _HEADERS: Final = frozenset({"authorization", "proxy-authorization", "cookie", "
 _VALUE_QUOTE: Final = re.compile(r"""[fbru@$]{0,2}(\\{0,3}["'`])""")
 _FOLLOWING: Final = re.compile(r"""[\s+.,(]{0,4}["']?([^\s"',;)}\]]++)""")
 _CONNECTION: Final = re.compile(r"""[^;"'\n=]{0,256};[A-Za-z][A-Za-z ]{0,31}=""")
+_END_OF_CONNECTION: Final = re.compile(r"""[;"'\n]""")
 _IN_CONNECTION: Final = re.compile(r"(?:\A|[;\s\"'])[A-Za-z][A-Za-z ]{0,31}=[^;=\n]{0,200};[ ]?\Z")
-_LINE_START: Final = re.compile(r"""(?:\A|\n)[\s<>+*-]*["']?\Z""")
+_LINE_START: Final = re.compile(r"""[\s<>+*-]*["']?""")
 _SCRIPT: Final = re.compile(r"""(?:[\s"']-\w{0,4}c|(?:command|cmd|script)\\{0,3}["'][ \t]{0,8}:)[ \t]{0,8}\Z""")
 _DECLARED: Final = re.compile(r"\b(?:type|interface|class|struct|enum|def|fn|func|function)\s\Z")
 _TYPED: Final = re.compile(r"""[A-Za-z_&*][\w&.,\[\]<>| ]{0,40}[ ]=[ ]{0,2}(?=["'])""")
@@ -518,28 +659,30 @@ _IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z_.]*(?:\(\))?[:,;)]*")
 _CALL: Final = re.compile(r"[A-Za-z_][A-Za-z_.]*[(<]")
 
 
-def _named_spans(text: str) -> list[Span]:
+def _named_spans(text: str, names: list[_SecretName]) -> list[Span]:
     """Find values behind secret names, also where such a name is itself the value of another."""
     spans: list[Span] = []
     done = 0
-    for head in _NAMED.finditer(text):
-        how = secrecy(head["tag"] or head["name"])
-        if how == "none" or head.end() <= done:
+    for name in names:
+        head = (_BEHIND_OPTION if name.is_option else _BEHIND_NAME).match(text, name.end)
+        if head is None or head.end() <= done:
             continue
-        how = "likely" if head["sign"] == "::" else how
+        if _MASKED.match(text, head.end()) is not None:
+            continue
+        how = "likely" if head["sign"] == "::" else name.how
         if how == "likely" and not looks_secret(text[head.end() : head.end() + _NEAR]):
             continue
-        span = _value_span(text, head, done) if head["tag"] is None else _element_span(text, head)
-        if span is not None and _hides(head, how, span):
+        span = _value_span(text, name, head, done) if head["tag"] is None else _element_span(text, name, head.end())
+        if span is not None and _is_secret_value(name.text, head, how, text[slice(*span)], span[0]):
             spans.append(span)
             done = span[1]
     return spans
 
 
-def _hides(head: re.Match[str], how: Secrecy, span: Span) -> bool:
+def _is_secret_value(name: str, head: re.Match[str], how: Secrecy, value: str, start: int) -> bool:
     """True if a value is a secret, by the name and the sign before it."""
-    name, sign, value = head["name"] or "", head["sign"] or "", head.string[slice(*span)]
-    if re.search(r"\w", value) is None or is_reference(value):
+    sign = head["sign"] or ""
+    if len(value) < 2 or re.search(r"\w", value) is None or is_reference(value):
         return False
     if how == "likely" or head["pair"]:
         return looks_secret(value[:_NEAR])
@@ -548,7 +691,7 @@ def _hides(head: re.Match[str], how: Secrecy, span: Span) -> bool:
     if how == "assigned" and re.fullmatch(r"[\d.,:%]+[)}\]]*", value):
         return False
     is_comparison = sign != "" and sign not in ("=", ":", "=>", "<-", ":=", "::")
-    if is_comparison and span[0] == head.end() and _IDENTIFIER.fullmatch(value):
+    if is_comparison and start == head.end() and _IDENTIFIER.fullmatch(value):
         return False
     if head["gap"] and head["after"] and _CALL.match(value):
         return False
@@ -556,20 +699,20 @@ def _hides(head: re.Match[str], how: Secrecy, span: Span) -> bool:
     return not is_variable or (name.isupper() and sign == "=" and not value.isupper())
 
 
-def _value_span(text: str, head: re.Match[str], done: int) -> Span | None:
+def _value_span(text: str, name: _SecretName, head: re.Match[str], done: int) -> Span | None:
     """Return where the value behind a name stands, without its quotes."""
-    start, sign = head.end(), head["sign"]
-    near = text[max(done, head.start() - _NEAR) : head.start()]
+    start, sign, lowered = head.end(), head["sign"], name.text.lower()
+    near = text[max(done, name.start - _NEAR) : name.start].rstrip("-")
     is_plain = sign == ":" and not head["close"]
     if is_plain and (typed := _TYPED.match(text, start)) is not None:
         start = typed.end()
-    is_place = _SOURCE_FILE.fullmatch(head["name"]) is not None and _PLACE.match(text, head.end("name")) is not None
-    if is_place or _DECLARED.search(near):
+    is_place = _PLACE.match(text, name.end) is not None and _SOURCE_FILE.fullmatch(name.text) is not None
+    if is_place or _DECLARED.search(near[-_CLOSE:]):
         return None
-    is_doubtful = _MATCHED_LINE.match(text, head.start("name")) is not None or _COMPLAINT.search(near) is not None
+    is_doubtful = _MATCHED_LINE.match(text, name.start) is not None or _COMPLAINT.search(near[-_CLOSE:]) is not None
     if is_doubtful and not looks_secret(text[start : start + _NEAR].partition(" ")[0]):
         return None
-    is_first = sign == ":" and (not near or _LINE_START.search(near) is not None)
+    is_first = sign == ":" and _LINE_START.fullmatch(near.rpartition("\n")[2]) is not None
     if is_first and (below := _BELOW.match(text, start)) is not None:
         return below.span()
     opened = _open_quote(near) if sign and not head["close"] else None
@@ -586,16 +729,17 @@ def _value_span(text: str, head: re.Match[str], done: int) -> Span | None:
         return None
     if is_reference(first) and not first.startswith(MARK):  # behind a mask there may be more of the value
         return None
-    if head["name"].lower() == "pwd" and re.match(r"[~.]{0,2}/|[A-Za-z]:[\\/]", first):
+    if lowered == "pwd" and re.match(r"[~.]{0,2}/|[A-Za-z]:[\\/]", first):
         return None
     if head["gap"] and head["after"] and first.isidentifier() and secrecy(first) == "sure":
         return None  # another variable
-    if opened is not None and _SCRIPT.search(near.removesuffix(near.split()[-1])) is None:
+    if opened is not None and _SCRIPT.search(near.rsplit(maxsplit=1)[0][-_CLOSE:] if " " in near else "") is None:
         return start, _end_of_quote(text, start, opened)
-    if _IN_CONNECTION.search(near) or _CONNECTION.match(text, start):
-        ending = re.compile(r"""[;"'\n]|\Z""").search(text, start)
+    is_in_connection = near.rstrip(" ").endswith(";") and _IN_CONNECTION.search(near) is not None
+    if is_in_connection or _CONNECTION.match(text, start):
+        ending = _END_OF_CONNECTION.search(text, start)
         return start, len(text) if ending is None else ending.start()
-    if is_plain and head["after"] and (is_first or head["name"].lower() in _HEADERS):
+    if is_plain and head["after"] and (is_first or lowered in _HEADERS):
         return start, _end_of_line(text, start)
     bare = _BARE.match(text, start)
     return None if bare is None else bare.span()
@@ -610,15 +754,17 @@ def _open_quote(near: str) -> str | None:
     return opened[-1] if opened else None
 
 
-def _element_span(text: str, head: re.Match[str]) -> Span | None:
+def _element_span(text: str, name: _SecretName, start: int) -> Span | None:
     """Return the text between two tags, or behind one if the other is missing; a type in `<…>` has none."""
-    opening = text.rfind("<", 0, head.start("tag"))
-    end = text.find(f"</{text[opening + 1 : head.end('tag')]}", head.end(), head.end() + _FAR)
+    opening = text.rfind("<", max(0, name.start - _CLOSE), name.start)
+    if opening < 0 or not re.fullmatch(r"(?:\w{1,16}:)?", text[opening + 1 : name.start]):
+        return None
+    end = text.find(f"</{text[opening + 1 : name.end]}", start, start + _FAR)
     if end < 0 and opening and (text[opening - 1].isalnum() or text[opening - 1] == "_"):
         return None
     if end < 0:
-        end = text.find("<", head.end(), _end_of_line(text, head.end()))
-    return head.end(), _end_of_line(text, head.end()) if end < 0 else end
+        end = text.find("<", start, _end_of_line(text, start))
+    return start, _end_of_line(text, start) if end < 0 else end
 
 
 def _end_of_bracket(text: str, start: int) -> int:
@@ -696,8 +842,8 @@ _ABOUT: Final = _words(
 _ABOUT_FIRST: Final = _words("max min num total is has no eos bos pad unk sep cls mask show forgot require")
 """Last and first words of names that say something about a secret: `token_count`, `PASSWORD_FILE`, `max_token`."""
 
-_NAME_SIGNS: Final = _words(
-    """pass secret token key auth cred sig jwt otp bearer sessi kennwort senha wachtwoord srf pw cookie dsn sid psk"""
+_NAME_SIGNS: Final = tuple(
+    b"pass pw secret token key auth cred cookie sig sid sessi srf psk dsn jwt otp bearer kennwort senha wacht".split()
 )
 """Every secret name has one of these in it."""
 
