@@ -193,3 +193,23 @@ def test_what_a_terminal_takes_for_commands_is_not_read() -> None:
 def test_an_output_that_is_all_alike_is_read_in_one_go(filler: str) -> None:
     output = "Tests:  Ran 3 tests error: FAILED " + filler * (60_000 // len(filler))
     assert judge_line(checked("make test | cat"), output, exit_code=0) == "unknown"
+
+
+@pytest.mark.parametrize("filler", [" ", "\n", " > ", "=", "* "])
+@pytest.mark.parametrize("command", ["./gradlew test", "semgrep scan", "rspec"])
+def test_a_line_that_is_all_frame_is_read_in_one_go(filler: str, command: str) -> None:
+    output = filler * (20_000 // len(filler))
+    assert judge_line(checked(command), output + "\nBUILD FAILED" * ("gradlew" in command), exit_code=1) == "failed"
+
+
+@pytest.mark.parametrize(
+    ("command", "output"),
+    [
+        ("./gradlew test", "a.BTest > c() > d FAILED\n\nBUILD SUCCESSFUL in 1s"),
+        ("semgrep scan", "\n\n┌ Findings: 3"),
+        ("semgrep scan", "\n  • Ran 12 rules on 3 files: 2 findings."),
+        ("pytest --cov | cat", "5 passed\n\n  FAIL Required test coverage of 90% not reached"),
+    ],
+)
+def test_a_failure_behind_blank_lines_or_marks_is_read(command: str, output: str) -> None:
+    assert judge_line(checked(command), output, exit_code=0) == "failed"

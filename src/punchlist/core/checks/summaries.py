@@ -142,7 +142,7 @@ FRAMEWORKS: Final = (
         failed=rf"(?:\[\w+\] +)?BUILD FAIL|(?:\[\w+\] +)?Tests run: \d+, +Failures: (?:{_N}|0, +Errors: {_N})"
         rf"|\[error\] (?:Failed|Error): Total|\d+ tests? completed, {_N} failed"
         r"|FAILURE: Build|> Task \S+ FAILED|\[ERROR\] (?:Failed to execute|COMPILATION|The goal)"
-        r"|.* > .* FAILED$|\[error\] \(|There were failing tests",
+        r"|(?:[^ \n]| (?!> ))*+ > .* FAILED$|\[error\] \(|There were failing tests",
         empty=r"(?:\[\w+\] +)?Tests run: (?:0,|(\d+), +Failures: 0, +Errors: 0, +Skipped: \1\b)"
         r"|(?:\[\w+\] +)?No tests to run|> Task \S*[tT]est NO-SOURCE"
         "|No tests were found",
@@ -238,9 +238,9 @@ FRAMEWORKS: Final = (
     ),
     Framework(
         "bandit semgrep terraform tofu golangci-lint sqlfluff pip-audit trivy hadolint",
-        failed=rf"{_N} issues?:|\W*Findings: {_N}|\W*Ran \d+ rules? .*: {_N} finding|[│╷ ]*Error: |>> Issue: "
+        failed=rf"{_N} issues?:|[^\w\n]*Findings: {_N}|[^\w\n]*Ran \d+ rules? .*: {_N} finding|[│╷ ]*Error: |>> Issue: "
         rf"|== \[.*\] FAIL|(?:Low|Medium|High): {_N}$|Found {_N} known vulnerabilit",
-        passed=r"0 issues|\W*Ran \d+ rules? .*: 0 findings|Success! The configuration is valid"
+        passed=r"0 issues|[^\w\n]*Ran \d+ rules? .*: 0 findings|Success! The configuration is valid"
         r"|No issues identified|All Finished!(?!)|No known vulnerabilities|== \[.*\] PASS",
         own=True,
     ),
@@ -306,7 +306,8 @@ _ANY: Final = Framework(
 """How most programs say it. Looked for where the program that ran is not known, or its own lines are not there."""
 
 _COVERAGE: Final = re.compile(
-    r"^\s*(?:FAIL Required test coverage|ERROR: Coverage (?:failure|for)|Coverage failure|Jest: .*coverage threshold)",
+    r"^[^\S\n]*(?:FAIL Required test coverage|ERROR: Coverage (?:failure|for)|Coverage failure"
+    r"|Jest: .*coverage threshold)",
     re.MULTILINE,
 )
 """A threshold of coverage that was missed. It is a failure, though all tests passed."""
@@ -401,8 +402,9 @@ def _read_lines(text: str, framework: Framework, *, is_test: bool) -> Iterator[t
 
 @cache
 def _compile(framework: Framework) -> tuple[tuple[Kind, re.Pattern[str]], ...]:
+    # 200: a frame as wide as a terminal. Without a bound, a line that is all frame takes the square of its length.
     return tuple(
-        (kind, re.compile(rf"^[ \t=|#>*-]*(?:{lines})", re.MULTILINE))
+        (kind, re.compile(rf"^[ \t=|#>*-]{{0,200}}(?:{lines})", re.MULTILINE))
         for kind in get_args(Kind)
         if (lines := getattr(framework, kind))
     )

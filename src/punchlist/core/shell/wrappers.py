@@ -93,12 +93,11 @@ _SCRIPT_NAMES: Final = word_set("test tests lint check checks types typecheck bu
 
 _ASSIGNMENT: Final = re.compile(r"[A-Za-z_]\w*\+?=.*", re.DOTALL)
 _PYTHON: Final = re.compile(r"(?:python|pypy|py)[\d.]*(?:\.exe)?")
-_FOLDER: Final = re.compile(r".*[/\\]", re.DOTALL)
 
 
 def program(words: Sequence[str]) -> str:
     """Return the name of the program, without its folder."""
-    return _FOLDER.sub("", words[0]).removesuffix(".exe") if words else ""
+    return words[0].replace("\\", "/").rpartition("/")[2].removesuffix(".exe") if words else ""
 
 
 def expand(line: str | Sequence[str]) -> CommandList:
