@@ -5,6 +5,7 @@ import shutil
 import subprocess
 from collections.abc import Generator
 from functools import cache
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -18,12 +19,22 @@ settings.load_profile("punchlist")
 _KEPT = {"PUNCHLIST_STORM", "PUNCHLIST_SEED", "PUNCHLIST_NO_SKIP", "PUNCHLIST_ACP_SCHEMAS"}
 
 
+_home_numbers = count()
+
+
+@pytest.fixture(scope="session")
+def homes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One folder for all homes: `mktemp` and `tmp_path` list their folder to find the next free number."""
+    return tmp_path_factory.mktemp("homes")
+
+
 @pytest.fixture(autouse=True)
-def own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+def own_home(homes: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A home of its own for each test, and none of the settings of whoever runs it."""
     for name in [name for name in os.environ if name.startswith("PUNCHLIST_") and name not in _KEPT]:
         monkeypatch.delenv(name)
-    home = tmp_path_factory.mktemp("home")
+    home = homes / str(next(_home_numbers))
+    home.mkdir()
     monkeypatch.setenv("HOME", str(home))
     for name in ("DATA", "CONFIG", "CACHE", "STATE"):
         monkeypatch.setenv(f"XDG_{name}_HOME", str(home / name.lower()))
