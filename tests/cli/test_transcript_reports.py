@@ -105,3 +105,12 @@ def test_restore_with_work_restores_tasks_under_their_own_ids(run: Run, tmp_path
     assert "Replayed 2 task calls" in ran.out
     (task,) = board.tasks(f"session:{session.session}").list()
     assert (task.id, task.status) == ("7", "completed")
+
+
+def test_a_list_that_is_all_done_is_restored_with_its_work(run: Run, tmp_path: Path) -> None:
+    session = claude()
+    session.todo("x Write the form", "x Test it")
+    path = str(session.save(tmp_path))
+    assert run("restore", path, "--with-work").out.startswith("Restored 2/2 for main")
+    again = run("restore", path, "--with-work").out
+    assert again.startswith(f"The list of main in session {session.session} is already what")

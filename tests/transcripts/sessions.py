@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -144,7 +144,7 @@ class ClaudeSession:
     # Subagents.
 
     @contextmanager
-    def subagent(self, label: str, agent: str, kind: str = "general-purpose") -> Iterator[ClaudeSession]:
+    def subagent(self, label: str, agent: str, kind: str = "general-purpose") -> Generator[ClaudeSession]:
         """Run a subagent, whose lines go into a file of its own."""
         call_id = self.begin("Task", {"description": label, "prompt": f"{label}. Report.", "subagent_type": kind})
         child = ClaudeSession(self.cwd, self.session)
@@ -236,7 +236,7 @@ class CodexSession:
         self.record("response_item", done, 1)
 
     @contextmanager
-    def subagent(self, message: str, thread: str, nickname: str) -> Iterator[CodexSession]:
+    def subagent(self, message: str, thread: str, nickname: str) -> Generator[CodexSession]:
         """Start a subagent, which has a rollout of its own, and wait for it."""
         self.call("spawn_agent", {"message": message, "agent_type": "worker"}, {"agent_id": thread})
         child = CodexSession(self.cwd, thread)

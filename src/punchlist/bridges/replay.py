@@ -84,17 +84,22 @@ def replay_in_memory(path: str) -> tuple[Board, Transcript]:
 
 
 class ReplayedCalls(NamedTuple):
-    """Number of tool calls that a transcript tells of, and of those that were new to the board."""
+    """Numbers of tool calls that a transcript tells of, of those that were new, and of task calls that were new.
+
+    `has_list`: the agent's list on the board is the one that the transcript ends with.
+    """
 
     seen: int
     new: int
+    tasks: int
+    has_list: bool
 
 
 def replay_work(agent: Agent, transcript: Transcript, *, label: str | None = None) -> ReplayedCalls:
-    """Put the tool calls of a transcript on an agent's board, and the list writes between them at their own times.
+    """Put the tool calls of a transcript on an agent's board, and the list writes between them, at their own times.
 
-    Calls that the board knows are left as they are, and so is a list that was written later. Task calls are left to
-    `restore_tasks`. `label` is for an agent that is not on the board yet.
+    Calls that the board knows are left as they are, and so is a list that was written later. `label` is for an agent
+    that is not on the board yet.
     """
     clock = ReplayClock(latest=agent.board.now())
     board = ReplayBoard(agent.board.store, clock=clock)
@@ -105,13 +110,16 @@ def replay_work(agent: Agent, transcript: Transcript, *, label: str | None = Non
         project=agent.project,
         dialect=transcript.dialect,
         name=agent.name,
-        with_tasks=False,
+        task_list=agent.task_list,
+        restores=True,
         label=label,
     )
     replay.run(read_steps(transcript))
     if replay.new:
         agent.board.changed(agent)
-    return ReplayedCalls(replay.seen, replay.new)
+    if replay.tasks:
+        agent.board.tasks_changed(agent.task_list)
+    return ReplayedCalls(replay.seen, replay.new, replay.tasks, replay.has_list)
 
 
 class _Replay:
@@ -126,13 +134,14 @@ class _Replay:
         project: str | None,
         dialect: str,
         name: str = MAIN,
-        with_tasks: bool = True,
+        task_list: str | None = None,
+        restores: bool = False,
         label: str | None = None,
     ) -> None:
         self._board = board
         self._clock = clock
-        self._with_tasks = with_tasks
-        self._options: AgentOptions = {**_OPTIONS, "task_list": f"session:{session}"}
+        self._restores = restores
+        self._options: AgentOptions = {**_OPTIONS, "task_list": task_list or f"session:{session}"}
         self._main = board.agent(
             name, session=session, dialect=dialect, profile="off", project=project, **self._options
         )
@@ -142,7 +151,8 @@ class _Replay:
         self._task_ids: dict[str, str] = {}
         """Ids of tasks on the board, by those in the transcript."""
         self._label = label
-        self.seen = self.new = 0
+        self.seen = self.new = self.tasks = 0
+        self.has_list = False
         self._is_new = False
         """True if a call was recorded since the last turn: only then is there a turn to end."""
 
@@ -240,26 +250,33 @@ class _Replay:
 
     def _write(self, step: ListWrite) -> None:
         agent = self._agent(step.agent)
-        if step.dialect != _TASKS:
-            if self._is_news(agent, step):
-                agent.call(step.name, step.args, call_id=step.call_id)
-        elif self._with_tasks:
-            self._write_task(agent, step)
+        if step.dialect == _TASKS:
+            if self._restores:
+                self.tasks += self._main.restore_tasks(_as_records(step), "claude-code")
+            else:
+                self._write_task(agent, step)
+            return
+        is_known, is_late = self._find_write(agent, step)
+        if not is_known and not is_late:
+            agent.call(step.name, step.args, call_id=step.call_id)
+        if step.agent == MAIN:
+            self.has_list = not is_late
 
-    def _is_news(self, agent: Agent, step: ListWrite) -> bool:
-        """True for a write that the board does not know, and that is no older than the list there."""
+    def _find_write(self, agent: Agent, step: ListWrite) -> tuple[bool, bool]:
+        """Tell if the board knows a write, and if the list there was written later."""
 
-        def is_news(tx: Transaction) -> bool:
+        def find(tx: Transaction) -> tuple[bool, bool]:
             row = tx.agent(agent.session, agent.name)
             if row is None:
-                return True
+                return False, False
             last = tx.history.last_write(row)
             is_late = last is not None and (step.at is None or step.at < last.at)
-            return not is_late and tx.call(row, step.call_id) is None
+            return tx.call(row, step.call_id) is not None, is_late
 
-        return self._board.store.read(is_news)
+        return self._board.store.read(find)
 
     def _write_task(self, agent: Agent, step: ListWrite) -> None:
+        """Answer a task call as in a live session. The board numbers its tasks itself, so ids are translated."""
         handle = self._board.handle(
             agent.name, session=agent.session, dialect=_TASKS, profile="off", project=agent.project, **self._options
         )
@@ -270,3 +287,15 @@ class _Replay:
         reply = handle.call(step.name, told, call_id=step.call_id)
         if step.name == "TaskCreate" and step.task is not None and not reply.is_error:
             self._task_ids[step.task] = str(reply.data["task"]["id"])
+
+
+def _as_records(step: ListWrite) -> list[dict[str, Any]]:
+    """Return the records of a task call and its result, from which a task is restored under its own id."""
+    call = {"type": "tool_use", "id": step.call_id, "name": step.name, "input": step.args}
+    result = {"type": "tool_result", "tool_use_id": step.call_id, "content": ""}
+    at = None if step.at is None else step.at.isoformat()
+    data = {"success": True, "task": {"id": step.task}}
+    return [
+        {"type": "assistant", "timestamp": at, "message": {"content": [call]}},
+        {"type": "user", "timestamp": at, "message": {"content": [result]}, "toolUseResult": data},
+    ]

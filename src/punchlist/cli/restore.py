@@ -73,7 +73,7 @@ def _restore(options: Namespace) -> int:
         work = _replay_work(agent, options, transcript, written, label=label) if options.with_work else None
         if options.history:
             count = agent.import_history(place.path, transcript.format, session=conversation)
-            calls = _replay_tasks(agent, transcript)
+            calls = _replay_tasks(agent, transcript) + (0 if work is None else work.tasks)
             text = f"Imported {plural(count, 'write')} of {_owner(agent)}{_source(transcript)}."
             found = {**_data(options, transcript, written), "imported": count, "task_calls": calls, **_work_data(work)}
             _report(options, transcript, found, text + _replayed(agent, calls) + _describe_work(work))
@@ -109,10 +109,13 @@ def _take_over(
     work: ReplayedCalls | None,
 ) -> int:
     """Restore the list, those of subagents and the tasks of a transcript, and report it."""
-    taken = agent.take_over(transcript, written, by=author(options), force=options.force, label=label)
+    if work is not None and work.has_list:
+        taken = True
+    else:
+        taken = agent.take_over(transcript, written, by=author(options), force=options.force, label=label)
     children = _restore_subagents(agent, transcript, options)
     changed = agent.todos.revision != before
-    calls = _replay_tasks(agent, transcript)
+    calls = _replay_tasks(agent, transcript) + (0 if work is None else work.tasks)
     all_known = not (taken or calls) and next(_task_writes(transcript), None) is not None
     restored = taken or calls > 0 or all_known or (work is not None and work.seen > 0)
     found = {
