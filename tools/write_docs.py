@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from punchlist.cli import COMMANDS, load_parser
-from punchlist.cli.dialects import described
+from punchlist.cli.dialects import describe_dialect
 from punchlist.config import SETTINGS
 from punchlist.dialects import REGISTRY, dialect, repair
 
@@ -88,7 +88,7 @@ _DIALECTS = (
 
 def dialects_page() -> str:
     """Return every dialect with its tools, limits, statuses, repairs and losses, as the dialects themselves say."""
-    known = {name: described(dialect(name)) for name in REGISTRY}
+    known = {name: describe_dialect(dialect(name)) for name in REGISTRY}
     tools = {name: ", ".join(f"`{tool.name}`" for tool in dialect(name).tools) for name in REGISTRY}
     parts = ["# Dialects", "", _DIALECTS, "", "| dialect | tool | statuses | limits |", "|---|---|---|---|"]
     for name, said in known.items():

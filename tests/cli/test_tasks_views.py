@@ -13,7 +13,15 @@ from punchlist.core.events import KINDS, Event
 from punchlist.core.task import Blocking, ChecklistLine, LateResult, Task, TaskStatus, Wait
 from punchlist.surfaces.sentences import sentence
 from punchlist.surfaces.spans import ASCII, UNICODE, Display, plain
-from punchlist.surfaces.tasks import around, dot, graph_lines, mermaid, task_card, task_lines, until
+from punchlist.surfaces.tasks import (
+    draw_dot,
+    draw_mermaid,
+    find_neighbours,
+    graph_lines,
+    task_card,
+    task_lines,
+    until_words,
+)
 from tests.cli.conftest import Run
 from tests.cli.test_hostile_text import EVIL, _assert_clean
 
@@ -76,9 +84,9 @@ def test_a_subject_cannot_leave_its_box_in_a_diagram(subject: str):
 
 def _assert_boxed(subject: str) -> None:
     task = Task(list="l", id="1", subject=subject)
-    (_, box, *_) = mermaid([task], [])
+    (_, box, *_) = draw_mermaid([task], [])
     assert _MERMAID.fullmatch(box)
-    (_, _, node, _) = dot([task], [])
+    (_, _, node, _) = draw_dot([task], [])
     assert _DOT.fullmatch(node)
     assert not re.search(r"&(?!amp;)", node)
 
@@ -98,7 +106,7 @@ def test_a_long_chain_is_drawn_without_running_out_of_room():
     lines = [plain(line) for line in graph_lines(tasks, edges, Display(columns=80), NOW)]
     assert len(lines) == count
     assert all(len(line) <= 80 for line in lines)
-    assert around("0", edges) == {task.id for task in tasks}
+    assert find_neighbours("0", edges) == {task.id for task in tasks}
 
 
 @given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30)), max_size=80))
@@ -176,7 +184,7 @@ def test_a_subject_is_not_looked_at_for_places_to_fill():
 def test_a_distance_in_time_is_told_in_the_unit_that_fits():
     said = {0: "now", -5: "now", 0.2: "in 1 second", 100: "in 100 seconds", 900: "in 15 minutes", 7200: "in 2 hours"}
     for seconds, text in {**said, 3 * 86_400: "in 3 days"}.items():
-        assert until(NOW + timedelta(seconds=seconds), NOW) == text
+        assert until_words(NOW + timedelta(seconds=seconds), NOW) == text
 
 
 # Hostile text.
@@ -229,7 +237,7 @@ def test_every_field_of_a_task_is_cleaned_on_its_way_to_the_terminal(status: Tas
         for line in map(plain, lines):
             _assert_clean(_without_escapes(line))
             assert "\n" not in line
-    for text in (*mermaid([task], [(EVIL, EVIL)]), *dot([task], [(EVIL, EVIL)])):
+    for text in (*draw_mermaid([task], [(EVIL, EVIL)]), *draw_dot([task], [(EVIL, EVIL)])):
         _assert_clean(text)
         assert "\n" not in text
 

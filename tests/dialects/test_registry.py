@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 
 from punchlist import Agent
-from punchlist.cli.dialects import described
+from punchlist.cli.dialects import describe_dialect
 from punchlist.core.commands import Query
 from punchlist.core.todo import Status
 from punchlist.dialects import REGISTRY, dialect, dialects_of, repair
@@ -215,7 +215,7 @@ def test_an_unknown_tool_name_is_an_error_reply(name: str, called: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_the_command_and_the_page_say_the_same_about_a_dialect(name: str) -> None:
     page = (Path(__file__).parents[2] / "docs" / "dialects.md").read_text(encoding="utf-8")
-    said = described(dialect(name))
+    said = describe_dialect(dialect(name))
     assert set(said) == {"statuses", "limits", "focus", "plan mode", "offered", "repairs", "lossy"}
     assert f"\n## {name}\n" in page
     for what, text in said.items():

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 from punchlist.core.brief import STALLS, write_brief
 from punchlist.core.events import Event
-from punchlist.surfaces.brief import Around, Silent, brief_lines, silence_words
+from punchlist.surfaces.brief import Around, Silent, brief_lines, stall_words
 from punchlist.surfaces.spans import UNICODE, plain
 
 NOW = datetime(2026, 3, 1, 10, tzinfo=UTC)
@@ -41,6 +41,6 @@ def test_what_another_detector_says_is_told_as_it_is() -> None:
 
 
 def test_there_are_words_for_every_silence() -> None:
-    said = {silence_words("main", Silent("s1", "main", detector, timedelta(minutes=2))) for detector in STALLS}
+    said = {stall_words("main", Silent("s1", "main", detector, timedelta(minutes=2))) for detector in STALLS}
     assert len(said) == len(STALLS)
     assert not [text for text in said if "ACP" in text or "{" in text]

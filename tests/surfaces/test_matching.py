@@ -3,7 +3,7 @@
 import pytest
 
 from punchlist.core.todo import Phase, Status, TodoItem, TodoList
-from punchlist.surfaces.matching import Addition, addition, find_item, find_phase, tokens
+from punchlist.surfaces.matching import Addition, find_item, find_phase, parse_addition, tokens
 
 
 def _items(*texts: str, closed: str = "") -> list[TodoItem]:
@@ -100,32 +100,32 @@ def test_a_phase_matches_exactly_then_by_a_unique_beginning_then_by_a_unique_par
 
 def test_one_word_is_a_task_for_the_last_phase():
     todos = TodoList(phases=(Phase("f1", "Code"), Phase("f2", "Tests")))
-    assert addition(todos, ["fix the bug"]) == Addition("Tests", "Fix the bug")
+    assert parse_addition(todos, ["fix the bug"]) == Addition("Tests", "Fix the bug")
 
 
 def test_a_first_task_goes_to_a_new_phase_todos():
-    assert addition(TodoList(), ["fix it"]) == Addition("Todos", "Fix it")
+    assert parse_addition(TodoList(), ["fix it"]) == Addition("Todos", "Fix it")
 
 
 def test_a_task_joins_a_list_without_phases_as_it_is():
-    assert addition(TodoList(items=tuple(_items("One"))), ["two"]) == Addition(None, "Two")
+    assert parse_addition(TodoList(items=tuple(_items("One"))), ["two"]) == Addition(None, "Two")
 
 
 def test_of_several_words_the_first_names_the_phase():
     todos = TodoList(phases=(Phase("f1", "Tests"),))
-    assert addition(todos, ["tes", "cover", "the login"]) == Addition("Tests", "Cover the login")
+    assert parse_addition(todos, ["tes", "cover", "the login"]) == Addition("Tests", "Cover the login")
 
 
 def test_a_new_phase_is_capitalised_word_by_word_and_a_task_only_at_its_beginning():
-    assert addition(TodoList(), ["clean up later", "mend the API docs"]) == Addition(
+    assert parse_addition(TodoList(), ["clean up later", "mend the API docs"]) == Addition(
         "Clean Up Later", "Mend the API docs"
     )
 
 
 def test_with_a_phase_given_apart_all_words_are_the_task():
-    assert addition(TodoList(), ["one", "two"], phase="later") == Addition("Later", "One two")
+    assert parse_addition(TodoList(), ["one", "two"], phase="later") == Addition("Later", "One two")
 
 
 @pytest.mark.parametrize("words", [[], [""], ["phase", "  "]])
 def test_without_a_task_there_is_nothing_to_add(words: list[str]):
-    assert addition(TodoList(), words) is None
+    assert parse_addition(TodoList(), words) is None

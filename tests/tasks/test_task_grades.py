@@ -6,7 +6,7 @@ import pytest
 
 from punchlist import Agent, Board
 from punchlist.errors import TaskNotGrounded
-from punchlist.surfaces.tasks import standing
+from punchlist.surfaces.tasks import standing_words
 
 
 def _working(board: Board, grades: str = "show") -> Agent:
@@ -136,7 +136,7 @@ def test_people_see_the_grade_of_a_task() -> None:
         _test_run(agent, "c", passes=True)
         _complete(agent)
         task = board.tasks("session:s").get("1")
-        assert standing(task, board.now()) == "verified"
+        assert standing_words(task, board.now()) == "verified"
 
 
 def test_what_a_person_does_to_a_task_is_in_every_report_and_their_word_stands() -> None:

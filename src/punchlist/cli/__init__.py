@@ -6,7 +6,9 @@ import gc
 import os
 import sys
 from importlib import import_module
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from punchlist.cli.terminal import replace_unprintable
 from punchlist.errors import ConfigInvalid, PunchlistError, StoreError
@@ -21,7 +23,7 @@ OK, FAILED, UNUSABLE = 0, 1, 2
 _INTERRUPTED, _BROKEN_PIPE = 130, 141
 
 
-class CommandEntry(NamedTuple):
+class CommandEntry(Struct, frozen=True):
     """A command: its module, its line in the help, and the function of the module that builds its parser."""
 
     module: str

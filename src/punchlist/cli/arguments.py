@@ -53,7 +53,7 @@ class Parser(ArgumentParser):
         self, args: Any = None, namespace: Any = None
     ) -> tuple[Any, list[str]]:
         if self.first_verb and args is not None:
-            args = with_verb(args, self.first_verb)
+            args = insert_verb(args, self.first_verb)
         if not self._intermixed or args is None or "--" in args:
             return super().parse_known_args(args, namespace)
         self._intermixed = False  # the method below calls this one
@@ -87,7 +87,7 @@ class Parser(ArgumentParser):
         self.add_argument("--json", action="store_true", help="print JSON, one line each" if lines else "print JSON")
 
     def add_limit(self, default: int | None, what: str) -> None:
-        self.add_argument("--limit", type=count, default=default, metavar="N", help=f"at most N {what}")
+        self.add_argument("--limit", type=parse_count, default=default, metavar="N", help=f"at most N {what}")
 
     def add_all(self) -> None:
         where = self.add_mutually_exclusive_group()
@@ -111,16 +111,16 @@ def describe_verb(help: str) -> str:
     return f"{help[0].upper()}{help[1:]}."
 
 
-def with_verb(words: list[str], first: str) -> list[str]:
+def insert_verb(words: list[str], first: str) -> list[str]:
     """Return the arguments of a command that has verbs, with the `first` one where they name none."""
-    place = verb_place(words)
+    place = find_verb(words)
     rest = words[place:]
     if rest and (not rest[0].startswith("-") or rest[0] in ("-h", "--help")):
         return words
     return [*words[:place], first, *rest]
 
 
-def verb_place(words: list[str]) -> int:
+def find_verb(words: list[str]) -> int:
     """Return the index of the verb, which stands after a `--db`."""
     place = 0
     while words[place : place + 1] and words[place].partition("=")[0] == "--db":
@@ -128,14 +128,14 @@ def verb_place(words: list[str]) -> int:
     return place
 
 
-def most_of(options: Namespace, usual: int) -> int:
+def choose_limit(options: Namespace, usual: int) -> int:
     """Return how many to show. A program that names no number gets all: it would not see that some are missing."""
     if options.limit is not None:
         return options.limit
     return _EVERYTHING if options.json else usual
 
 
-def here(options: Namespace) -> str | None:
+def find_folder(options: Namespace) -> str | None:
     """Return the folder whose project is meant; None with `--all`."""
     return None if options.all else options.project or os.getcwd()
 
@@ -154,13 +154,13 @@ def is_number(text: str) -> bool:
     return text.isascii() and text.isdigit()
 
 
-def count(text: str) -> int:
+def parse_count(text: str) -> int:
     if not is_number(text) or len(text) > 9:
         raise argparse.ArgumentTypeError(f"`{text}` is no number from 0 up")
     return int(text)
 
 
-def age(text: str) -> timedelta:
+def parse_age(text: str) -> timedelta:
     """Return the length of a time such as `12h`, `30d` or `8w`."""
     number, unit = text[:-1], text[-1:]
     if not (is_number(number) and unit in _AGES and len(number) <= 5):

@@ -9,7 +9,9 @@ import sys
 import time
 from argparse import Namespace
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
+
+from msgspec import Struct
 
 from punchlist.agent import Agent
 from punchlist.board import Board
@@ -39,11 +41,13 @@ _COLOURS: dict[str, Style] = {
 def parser() -> Parser:
     about = "Plays a scripted run of three agents with subagents, on a board of its own in memory."
     made = command_parser("demo", about, run=_play)
-    made.add_argument("--speed", type=_speed, default=1.0, metavar="X", help="2 is twice as fast, 0 does not wait")
+    made.add_argument(
+        "--speed", type=_parse_speed, default=1.0, metavar="X", help="2 is twice as fast, 0 does not wait"
+    )
     return made
 
 
-def _speed(text: str) -> float:
+def _parse_speed(text: str) -> float:
     try:
         value = float(text)
     except ValueError:
@@ -159,7 +163,7 @@ def _next_steps(session: str | None) -> Iterator[Line]:
 # The script.
 
 
-class Scene(NamedTuple):
+class Scene(Struct, frozen=True):
     """An act, the seconds to look at it, and the caption (None: the one before)."""
 
     act: Callable[[], Any]
@@ -263,10 +267,10 @@ class Troupe:
         rows = list(self._BUILDING)
         if busy in ("version", "request"):
             rows.insert(3, ("version", "Bump the version", "Bumping the version"))
-        self.builder.call("TodoWrite", _whole(tuple(rows), busy))
+        self.builder.call("TodoWrite", _build_list(tuple(rows), busy))
 
     def _explorer_writes(self, busy: str) -> None:
-        self.explorer.call("TodoWrite", _whole(self._EXPLORING, busy))
+        self.explorer.call("TodoWrite", _build_list(self._EXPLORING, busy))
 
     def _spawn_explorer(self) -> None:
         self.explorer = self.builder.spawn("explore", label="Explore the code")
@@ -277,7 +281,7 @@ class Troupe:
         self._todo(self.fuzzer, set=["Collect samples", "Fuzz the parser"])
 
 
-def _whole(rows: tuple[tuple[str, str, str], ...], busy: str) -> dict[str, Any]:
+def _build_list(rows: tuple[tuple[str, str, str], ...], busy: str) -> dict[str, Any]:
     """Return a list in which everything before `busy` is completed; `all` completes everything."""
     place = next((place for place, (name, _, _) in enumerate(rows) if name == busy), len(rows))
     statuses = [*["completed"] * place, "in_progress", *["pending"] * len(rows)]

@@ -59,28 +59,28 @@ def _data(one: Dialect) -> dict[str, Any]:
     }
 
 
-def described(one: Dialect) -> dict[str, str]:
+def describe_dialect(one: Dialect) -> dict[str, str]:
     """Return the traits of a dialect in a few words each, for the terminal and for the page of the docs."""
     wiped = "a list that is all completed is cleared; " if one.policy.wipe_finished else ""
     return {
         "statuses": ", ".join(one.statuses),
-        "limits": "; ".join([*_limits(one.policy.limits), *one.limits]) or "none of its own",
+        "limits": "; ".join([*_describe_limits(one.policy.limits), *one.limits]) or "none of its own",
         "focus": f"{wiped}{_FOCUS[one.policy.focus]}",
         "plan mode": "may be used" if one.refused_in_plan_mode is None else "refused",
-        "offered": _offered(one),
+        "offered": _describe_offer(one),
         "repairs": ", ".join(sorted(one.repairs)) or "none",
         "lossy": "; ".join(one.lossy) or "nothing is lost",
     }
 
 
-def _offered(one: Dialect) -> str:
+def _describe_offer(one: Dialect) -> str:
     whose = "each with its own list" if one.layer == "todos" else "who share what it writes"
     children = f"to subagents, {whose}" if one.subagents == "own_list" else "not to subagents"
     contexts = " or ".join(f"`{name}`" for name in sorted(one.withheld_in))
     return f"{children}; not in the context {contexts}" if contexts else children
 
 
-def _limits(limits: Limits) -> Iterator[str]:
+def _describe_limits(limits: Limits) -> Iterator[str]:
     """Yield the limits that the dialect sets itself; ours are far away."""
     ours = Limits()
     if limits.items != ours.items:
@@ -96,7 +96,7 @@ def _limits(limits: Limits) -> Iterator[str]:
 def _lines(one: Dialect, dot: str, columns: int | None) -> Iterator[Line]:
     tools = ", ".join(f"`{tool.name}`" for tool in one.tools)
     yield (Span(one.name, "bold"), Span(f"{dot}{tools}", "accent"))
-    for name, said in described(one).items():
+    for name, said in describe_dialect(one).items():
         first, *rest = textwrap.wrap(said, max(20, (columns or 100) - 12), break_on_hyphens=False)
         yield (Span(f"  {name:<9} ", "dim"), Span(first))
         yield from ((Span(" " * 12 + line),) for line in rest)

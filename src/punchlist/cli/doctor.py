@@ -9,7 +9,9 @@ import sqlite3
 import stat
 from argparse import Namespace
 from collections.abc import Callable, Iterator
-from typing import Literal, NamedTuple
+from typing import Literal
+
+from msgspec import Struct
 
 from punchlist import __version__, config
 from punchlist.cli import FAILED, OK
@@ -45,7 +47,7 @@ _MARKS: dict[str, tuple[str, Style]] = {
 }
 
 
-class Checkup(NamedTuple):
+class Checkup(Struct, frozen=True):
     """One thing that was checked. `wrong` needs the reader to act, and `fix` says how."""
 
     name: str
@@ -72,7 +74,7 @@ def _examine(options: Namespace) -> int:
     found = list(_check_all(path))
     wrong = sum(checkup.state == "wrong" for checkup in found)
     if options.json:
-        show_json({"ok": not wrong, "findings": [checkup._asdict() for checkup in found]})
+        show_json({"ok": not wrong, "findings": found})
     else:
         unset = [checkup for checkup in found if checkup.text.startswith(_NOT_SET)]
         others = f"{len(unset)} more are not set; `punchlist doctor --json` says what they are for"

@@ -7,12 +7,14 @@ from collections.abc import Callable, Iterator
 from datetime import date, datetime
 from itertools import islice
 
-from punchlist.cli.arguments import Parser, board_url, command_parser, count
+from punchlist.cli.arguments import Parser, board_url, command_parser, parse_count
 from punchlist.cli.terminal import detect_display, has_colours, paint, show_json
 from punchlist.core.events import Event
 from punchlist.reader import BoardReader
 from punchlist.surfaces.sentences import sentence
 from punchlist.surfaces.spans import Display, Span, pad, safe_line
+
+Filter = Callable[[Event], bool]
 
 _LAST = 50
 _PAGE = 1000
@@ -26,7 +28,7 @@ _EXAMPLES = """\
 def parser() -> Parser:
     made = command_parser("events", "Shows what happened on the board, oldest first.", run=_show, examples=_EXAMPLES)
     made.add_argument("--follow", action="store_true", help="go on with each event as it happens")
-    made.add_argument("--after", type=count, metavar="SEQ", help="all events behind this number")
+    made.add_argument("--after", type=parse_count, metavar="SEQ", help="all events behind this number")
     made.add_argument("--session", metavar="S", help="only this session")
     made.add_argument("--agent", metavar="A", help="only agents of this name")
     made.add_argument("--kind", metavar="K", help="only this kind, such as `item.started`, or group, such as `item`")
@@ -36,18 +38,18 @@ def parser() -> Parser:
 
 
 def _show(options: Namespace) -> None:
-    is_wanted = _filter(options)
-    write = _write_json if options.json else _writer(detect_display(), colour=has_colours())
+    is_wanted = _make_filter(options)
+    write = _write_json if options.json else _make_writer(detect_display(), colour=has_colours())
     with BoardReader.open(board_url(options, reads=not options.follow)) as board:
         last = board.store.last_seq()
-        for event in _past(board, options, last, is_wanted):
+        for event in _read_past(board, options, last, is_wanted):
             write(event)
         if options.follow:
             for event in filter(is_wanted, board.follow(max(last, options.after or 0))):
                 write(event)
 
 
-def _filter(options: Namespace) -> Callable[[Event], bool]:
+def _make_filter(options: Namespace) -> Filter:
     kind: str | None = options.kind.removesuffix("*").rstrip(".") if options.kind else None
 
     def is_wanted(event: Event) -> bool:
@@ -60,15 +62,17 @@ def _filter(options: Namespace) -> Callable[[Event], bool]:
     return is_wanted
 
 
-def _past(board: BoardReader, options: Namespace, last: int, is_wanted: Callable[[Event], bool]) -> Iterator[Event]:
+def _read_past(
+    board: BoardReader, options: Namespace, last: int, is_wanted: Callable[[Event], bool]
+) -> Iterator[Event]:
     """Yield the log up to `last`: all of it after `--after`, else the latest events."""
     if options.after is not None:
         later = (event for event in board.events(options.after) if event.seq <= last and is_wanted(event))
         return islice(later, options.limit)
-    return iter(_latest(board, last, _LAST if options.limit is None else options.limit, is_wanted))
+    return iter(_read_latest(board, last, _LAST if options.limit is None else options.limit, is_wanted))
 
 
-def _latest(board: BoardReader, last: int, limit: int, is_wanted: Callable[[Event], bool]) -> list[Event]:
+def _read_latest(board: BoardReader, last: int, limit: int, is_wanted: Filter) -> list[Event]:
     """Return the last `limit` wanted events, oldest first. Reads the log backwards, a page at a time."""
     found: list[Event] = []
     page = _PAGE if limit > _LAST else _LAST
@@ -84,7 +88,7 @@ def _write_json(event: Event) -> None:
     show_json(event, indent=0)
 
 
-def _writer(display: Display, *, colour: bool) -> Callable[[Event], None]:
+def _make_writer(display: Display, *, colour: bool) -> Callable[[Event], None]:
     today = datetime.now().astimezone().date()
 
     def write(event: Event) -> None:

@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 
 from punchlist.board import Board
-from punchlist.cli.arguments import Parser, Run, age, author, command_parser, most_of
+from punchlist.cli.arguments import Parser, Run, author, choose_limit, command_parser, parse_age
 from punchlist.cli.boards import open_board
-from punchlist.cli.terminal import detect_display, show, show_json
+from punchlist.cli.terminal import detect_display, show, show_json, tell
 from punchlist.core.flow import Flow
 from punchlist.errors import FlowUnknown, InvalidInput
 from punchlist.flows import Flows
@@ -51,14 +51,14 @@ def parser() -> Parser:
     added.add_argument("--request", action="store_true", help="only ask for it: its controller cancels it, or a tick")
     added = verb("resume", "let a flow go on, whatever it waits for", _resume, on_one=True)
     added.add_by()
-    added.add_argument("--state", type=_json, metavar="JSON", help="what to merge into its state")
+    added.add_argument("--state", type=_parse_json, metavar="JSON", help="what to merge into its state")
     verb("tick", "let flows go on whose time has come, and cancel those that are to be", _tick)
     added = verb("prune", "delete flows that ended that long ago; what happened to them stays on record", _prune)
-    added.add_argument("--older-than", type=age, required=True, metavar="AGE", help="such as 12h, 30d or 8w")
+    added.add_argument("--older-than", type=parse_age, required=True, metavar="AGE", help="such as 12h, 30d or 8w")
     return made
 
 
-def _json(text: str) -> Any:
+def _parse_json(text: str) -> Any:
     try:
         return msgspec.json.decode(text)
     except (msgspec.MsgspecError, ValueError) as error:
@@ -66,9 +66,9 @@ def _json(text: str) -> Any:
 
 
 def _list(options: Namespace) -> None:
-    most = most_of(options, _LISTED)
+    most = choose_limit(options, _LISTED)
     with open_board(options, reads=True) as board:
-        found = _listed(board.flows(), options, most + 1)
+        found = _find_flows(board.flows(), options, most + 1)
         now = board.now()
     if options.json:
         show_json([flow_data(flow) for flow in found[:most]])
@@ -81,7 +81,7 @@ def _list(options: Namespace) -> None:
             print(f"{display.glyphs.ellipsis} and more; `--limit N` shows N of them.")
 
 
-def _listed(flows: Flows, options: Namespace, most: int) -> tuple[Flow, ...]:
+def _find_flows(flows: Flows, options: Namespace, most: int) -> tuple[Flow, ...]:
     if options.status is not None:
         found = flows.list_by_status(options.status)
         found = tuple(flow for flow in found if options.owner in {None, flow.owner_session_key})
@@ -133,26 +133,17 @@ def _resume(options: Namespace) -> None:
 
 
 def _report(options: Namespace, flow: Flow, deed: str) -> None:
-    if options.json:
-        show_json(flow_data(flow))
-    else:
-        print(f"Flow {flow.id[:8]} {deed}: {safe_line(flow.goal)}")
+    tell(options, flow_data(flow), f"Flow {flow.id[:8]} {deed}: {safe_line(flow.goal)}")
 
 
 def _tick(options: Namespace) -> None:
     with open_board(options) as board:
         report = board.flows().tick()
-    if options.json:
-        show_json(report)
-    else:
-        outcome = f"{report.resumed} go on, {report.cancelled} cancelled, {report.still_waiting} still waiting"
-        print(f"{report.scanned} waited: {outcome}, {report.errors} failed.")
+    outcome = f"{report.resumed} go on, {report.cancelled} cancelled, {report.still_waiting} still waiting"
+    tell(options, report, f"{report.scanned} waited: {outcome}, {report.errors} failed.")
 
 
 def _prune(options: Namespace) -> None:
     with open_board(options) as board:
         count = board.flows().prune_terminal_flows(options.older_than.total_seconds() / 86_400)
-    if options.json:
-        show_json({"deleted": count})
-    else:
-        print(f"Deleted {plural(count, 'flow')}; what happened to them stays on record.")
+    tell(options, {"deleted": count}, f"Deleted {plural(count, 'flow')}; what happened to them stays on record.")

@@ -11,10 +11,10 @@ from typing import Any
 from msgspec.structs import asdict
 
 from punchlist.board import Board
-from punchlist.cli.arguments import Parser, Run, author, command_parser, count, here
+from punchlist.cli.arguments import Parser, Run, author, command_parser, find_folder, parse_count
 from punchlist.cli.boards import open_board
-from punchlist.cli.targets import add_target, chosen_agent
-from punchlist.cli.terminal import detect_display, show, show_json
+from punchlist.cli.targets import add_target, find_agent
+from punchlist.cli.terminal import detect_display, show, show_json, tell
 from punchlist.core.approval import Plan
 from punchlist.errors import EditRefused, PlanMissing, PlanRefused
 from punchlist.store.plans import PlanRow, QuestionRow
@@ -51,7 +51,7 @@ def parser() -> Parser:
         added.add_all()
         added.add_json()
         if decides:
-            added.add_argument("revision", type=count, metavar="REVISION", help="its number, as `plan show` says")
+            added.add_argument("revision", type=parse_count, metavar="REVISION", help="its number, as `plan show` says")
             added.add_by("who decides")
         return added
 
@@ -66,25 +66,25 @@ def parser() -> Parser:
 
 def _show(options: Namespace) -> None:
     with open_board(options, reads=True) as board:
-        row = next(iter(_candidates(board, options)), None)
+        row = next(iter(_find_candidates(board, options)), None)
         now = board.now()
     if options.json:
         show_json(None if row is None else plan_data(row, now))
     elif row is None:
-        print(_nothing(options))
+        print(_describe_nothing(options))
     else:
         show([_head(row, now), (), *_body(row.plan), *_next_steps(row.plan, now)])
 
 
 def _history(options: Namespace) -> None:
     with open_board(options, reads=True) as board:
-        row = next(iter(_candidates(board, options)), None)
+        row = next(iter(_find_candidates(board, options)), None)
         now = board.now()
         plans = () if row is None else board.handle(row.agent, session=row.session).plans
     if options.json:
         show_json([] if row is None else [plan_data(row._replace(plan=plan), now) for plan in plans])
     elif not plans:
-        print(_nothing(options))
+        print(_describe_nothing(options))
     else:
         display = detect_display()
         show(display.cut(_revision_line(plan, now)) for plan in plans)
@@ -92,7 +92,7 @@ def _history(options: Namespace) -> None:
 
 def _approve(options: Namespace) -> None:
     with open_board(options) as board:
-        row = _to_decide(board, options)
+        row = _find_undecided(board, options)
         agent = board.agent(row.agent, session=row.session, project=row.project)
         plan = agent.approve_plan(options.revision, by=author(options), todos=options.todos)
         steps = len(agent.todos.items) if options.todos else 0
@@ -103,7 +103,7 @@ def _approve(options: Namespace) -> None:
 
 def _reject(options: Namespace) -> None:
     with open_board(options) as board:
-        row = _to_decide(board, options)
+        row = _find_undecided(board, options)
         agent = board.agent(row.agent, session=row.session, project=row.project)
         plan = agent.reject_plan(" ".join(options.reason), by=author(options), revision=options.revision)
         now = board.now()
@@ -111,19 +111,16 @@ def _reject(options: Namespace) -> None:
 
 
 def _report(options: Namespace, row: PlanRow, now: datetime, deed: str) -> None:
-    if options.json:
-        show_json(plan_data(row, now))
-    else:
-        print(f"{deed} ({safe_line(row.agent)} in session {safe_line(row.session)}).")
+    tell(options, plan_data(row, now), f"{deed} ({safe_line(row.agent)} in session {safe_line(row.session)}).")
 
 
 # Which plan is meant.
 
 
-def _candidates(board: Board, options: Namespace) -> list[PlanRow]:
+def _find_candidates(board: Board, options: Namespace) -> list[PlanRow]:
     """Return those that wait, else the latest of each agent; narrowed down by `--session` and `--agent`."""
     session = options.session or os.environ.get("PUNCHLIST_SESSION")
-    where = None if session else here(options)
+    where = None if session else find_folder(options)
     for waiting in (True, False):
         rows = [
             row
@@ -135,8 +132,8 @@ def _candidates(board: Board, options: Namespace) -> list[PlanRow]:
     return []
 
 
-def _to_decide(board: Board, options: Namespace) -> PlanRow:
-    rows = _candidates(board, options)
+def _find_undecided(board: Board, options: Namespace) -> PlanRow:
+    rows = _find_candidates(board, options)
     if not rows:
         raise PlanMissing
     if len(rows) > 1 and rows[0].plan.waits(board.now()):
@@ -145,7 +142,7 @@ def _to_decide(board: Board, options: Namespace) -> PlanRow:
     return rows[0]
 
 
-def _nothing(options: Namespace) -> str:
+def _describe_nothing(options: Namespace) -> str:
     if options.session or options.agent:
         return "No plan was proposed under that name; `punchlist plan show --all` shows the latest of the board."
     return _NOTHING_AT_ALL if options.all else _NOTHING
@@ -230,7 +227,7 @@ def _answer_or_list(options: Namespace) -> None:
 
 def _list_waiting(options: Namespace) -> None:
     with open_board(options, reads=True) as board:
-        questions = _questions(board, options)
+        questions = _find_questions(board, options)
         plans = [row for row in board.plans(project=_project(options)) if _is_meant(row, options)]
         now = board.now()
     if options.json:
@@ -250,32 +247,30 @@ def _answer(options: Namespace) -> None:
         raise EditRefused(problem='Say the answer too, as in `punchlist answer region "Use eu-west"`.')
     query = repair(options.item)
     with open_board(options) as board:
-        row = _find_question(_questions(board, options), query)
+        row = _find_question(_find_questions(board, options), query)
         if row is not None:
             agent, item = board.agent(row.agent, session=row.session, project=row.project), row.question.item
         else:
-            agent = chosen_agent(board, options)
+            agent = find_agent(board, options)
             found = find_item(agent.todos.items, query)
             if found is None:
                 problem = f'No question matched "{options.item}". `punchlist answer` lists what waits on you.'
                 raise EditRefused(problem=problem)
             item = found.id
         answered = agent.answer(item, text, by=author(options))
-    if options.json:
-        show_json({"session": agent.session, "agent": agent.name, **asdict(answered)})
-    else:
-        print(f"Answered: {safe_line(answered.content)}. {safe_line(agent.name)} is told at its next turn.")
+    data = {"session": agent.session, "agent": agent.name, **asdict(answered)}
+    tell(options, data, f"Answered: {safe_line(answered.content)}. {safe_line(agent.name)} is told at its next turn.")
 
 
 def _project(options: Namespace) -> str | None:
-    return None if options.session else here(options)
+    return None if options.session else find_folder(options)
 
 
 def _is_meant(row: QuestionRow | PlanRow, options: Namespace) -> bool:
     return options.session in (None, row.session) and options.agent in (None, row.agent)
 
 
-def _questions(board: Board, options: Namespace) -> list[QuestionRow]:
+def _find_questions(board: Board, options: Namespace) -> list[QuestionRow]:
     return [row for row in board.questions(project=_project(options)) if _is_meant(row, options)]
 
 

@@ -19,7 +19,7 @@ from punchlist.board import Board
 from punchlist.bridges.git import GitFacts, ItemWork, find_makers, git_facts
 from punchlist.bridges.replay import replay_in_memory
 from punchlist.cli import FAILED, OK, UNUSABLE, complain
-from punchlist.cli.arguments import Parser, author, command_parser, count, here
+from punchlist.cli.arguments import Parser, author, command_parser, find_folder, parse_count
 from punchlist.cli.boards import open_board
 from punchlist.cli.files import check_place, replace_file
 from punchlist.cli.terminal import detect_display, show, show_json
@@ -63,16 +63,16 @@ def _report(options: Namespace) -> None:
     with _replay_board(options) if options.transcript else open_board(options, reads=True) as board:
         if options.session and not board.lists(session=options.session):
             raise SessionUnknown(session=options.session)
-        report = board.report(session=options.session, project=None if options.session else here(options))
+        report = board.report(session=options.session, project=None if options.session else find_folder(options))
         changes = _find_changes(board, report.items, None if options.session else report.committing)
         now = board.now()
     if options.output:
-        _write(options.output, _as_text(report, changes, options, now))
+        _write(options.output, _render(report, changes, options, now))
         print(f"Wrote the report on {len(report.items)} items to {safe_line(options.output)}.")
     elif options.format == "json":
         show_json(report_data(report, changes))
     elif options.format != "text":
-        print(_as_text(report, changes, options, now), end="")
+        print(_render(report, changes, options, now), end="")
     elif not report.items and not report.elsewhere:
         more = "" if options.all or options.transcript else "; `punchlist report --all` looks at every project"
         print(f"Nothing to report here yet{more}.")
@@ -92,7 +92,7 @@ def _replay_board(options: Namespace) -> Board:
     return board
 
 
-def _as_text(report: Report, changes: Changes, options: Namespace, now: datetime) -> str:
+def _render(report: Report, changes: Changes, options: Namespace, now: datetime) -> str:
     root = project_of(options.project)
     match options.format:
         case "json":
@@ -130,7 +130,7 @@ def brief_parser() -> Parser:
     made = command_parser("brief", about, run=_brief, examples=_BRIEF_EXAMPLES)
     made.add_all()
     made.add_by("whose mark to go on from")
-    made.add_argument("--after", type=count, metavar="N", help="go on from this event instead, 0 for the first")
+    made.add_argument("--after", type=parse_count, metavar="N", help="go on from this event instead, 0 for the first")
     made.add_argument("--keep", action="store_true", help="leave your mark where it is")
     made.add_argument("--push", metavar="CMD", help="give it to this command line on its standard input")
     made.add_json()
@@ -141,13 +141,13 @@ def _brief(options: Namespace) -> int:
     if options.push is not None and (problem := _check_command(options.push)):
         return complain(problem, UNUSABLE)
     with open_board(options, reads=True) as board:
-        project = here(options)
+        project = find_folder(options)
         mark = f"brief {author(options)} {'' if project is None else project_of(project)}"
         after, spent_before = options.after, 0
         if after is None:
             after = board.store.read(lambda tx: tx.log.mark(mark))
             spent_before = board.store.read(lambda tx: tx.log.mark(f"{mark} tokens"))
-        found = _without_asked(board.brief(after, project=project), board.questions(project=project))
+        found = _drop_asked(board.brief(after, project=project), board.questions(project=project))
         spent = sum(row.cost.tokens for row in board.costs(project=project))
         around = _find_around(board, project, max(0, spent - spent_before))
         items = (*completed_items(found), *found.failed, *found.under_way)
@@ -163,7 +163,7 @@ def _brief(options: Namespace) -> int:
     return code
 
 
-def _without_asked(found: Brief, questions: Iterable[QuestionRow]) -> Brief:
+def _drop_asked(found: Brief, questions: Iterable[QuestionRow]) -> Brief:
     """Drop the items that wait for an answer: their questions are listed themselves."""
     asked = {todo_subject(row.session, row.agent, row.question.plan_id, row.question.item) for row in questions}
     return replace(found, waiting=tuple(entry for entry in found.waiting if entry.subject not in asked))
@@ -239,17 +239,17 @@ def _find_changes(board: Board, items: Iterable[ItemReport], calls: Sequence[Com
         return rows[0].project if rows else ""
 
     found: dict[Subject, Changed] = {}
-    for project, entries in _by_project(items, where).items():
+    for project, entries in _group_by_project(items, where).items():
         begun = min(entry.item.started_at for entry in entries if entry.item.started_at is not None)
         facts = git_facts(project_of(project), begun)
         if facts is not None:
             known = board.report(project=project).committing if calls is None and facts.commits else calls or ()
             there = [call for call in known if where(call.of[0].session) == project]
-            found.update(_changes(facts, entries, there))
+            found.update(_share_changes(facts, entries, there))
     return found
 
 
-def _by_project(items: Iterable[ItemReport], where: Callable[[str], str]) -> dict[str, list[ItemReport]]:
+def _group_by_project(items: Iterable[ItemReport], where: Callable[[str], str]) -> dict[str, list[ItemReport]]:
     """Group the items that were begun by the project of their session, where that is a repository."""
     found: dict[str, list[ItemReport]] = {}
     for entry in items:
@@ -258,7 +258,7 @@ def _by_project(items: Iterable[ItemReport], where: Callable[[str], str]) -> dic
     return {project: group for project, group in found.items() if os.path.exists(os.path.join(project, ".git"))}
 
 
-def _changes(
+def _share_changes(
     facts: GitFacts, entries: Iterable[ItemReport], calls: Sequence[Committing]
 ) -> Iterator[tuple[Subject, Changed]]:
     """Yield the changes of each item; commits that belong to none are counted for none."""
@@ -266,8 +266,8 @@ def _changes(
     for entry in entries:
         groups.setdefault((entry.subject.session, entry.subject.agent), []).append(entry)
     made = {commit.hash: made for commit in facts.commits if (made := find_makers(commit, calls))}
-    places = {name: [place for call in each if (place := _place(call, groups))] for name, each in made.items()}
-    shares = {owner: facts.shares(_works(group), _known_makers(owner, places)) for owner, group in groups.items()}
+    places = {name: [place for call in each if (place := _find_place(call, groups))] for name, each in made.items()}
+    shares = {owner: facts.shares(_collect_work(group), _find_makers(owner, places)) for owner, group in groups.items()}
     times = Counter(commit.hash for group in shares.values() for share in group for commit in share.commits)
     for owner, group in groups.items():
         for entry, share in zip(group, shares[owner], strict=True):
@@ -276,7 +276,7 @@ def _changes(
             yield entry.subject, Changed(names, share.files, *share.lines, shared)
 
 
-def _works(entries: Iterable[ItemReport]) -> list[ItemWork]:
+def _collect_work(entries: Iterable[ItemReport]) -> list[ItemWork]:
     return [
         ItemWork(at, entry.item.finished_at, entry.tally.files, entry.tally.spans, entry.commands)
         for entry in entries
@@ -284,7 +284,7 @@ def _works(entries: Iterable[ItemReport]) -> list[ItemWork]:
     ]
 
 
-def _place(call: Committing, groups: _Groups) -> _Place | None:
+def _find_place(call: Committing, groups: _Groups) -> _Place | None:
     """Return where a call counts: for its item; without one, for its agent, else for the item that started that."""
     for of in call.of:
         for owner, group in groups.items():
@@ -298,7 +298,7 @@ def _place(call: Committing, groups: _Groups) -> _Place | None:
     return None
 
 
-def _known_makers(owner: _Owner, places: Mapping[str, Sequence[_Place]]) -> dict[str, int | None]:
+def _find_makers(owner: _Owner, places: Mapping[str, Sequence[_Place]]) -> dict[str, int | None]:
     """Return for one agent which of its items made each commit, None where none of them did."""
     found: dict[str, int | None] = {}
     for name, made_by in places.items():

@@ -76,13 +76,13 @@ def _restore(options: Namespace) -> int:
             calls = _replay_tasks(agent, transcript) + (0 if work is None else work.tasks)
             text = f"Imported {plural(count, 'write')} of {_owner(agent)}{_source(transcript)}."
             found = {**_data(options, transcript, written), "imported": count, "task_calls": calls, **_work_data(work)}
-            _report(options, transcript, found, text + _replayed(agent, calls) + _describe_work(work))
+            _report(options, transcript, found, text + _describe_replay(agent, calls) + _describe_work(work))
             return OK
         return _take_over(agent, options, transcript, written, label=label, before=before, work=work)
 
 
 def _show_found(options: Namespace, transcript: Transcript, written: Written | None) -> int:
-    calls = sum(1 for _ in _task_writes(transcript))
+    calls = sum(1 for _ in _read_task_writes(transcript))
     found = {**_data(options, transcript, written, tasks=calls > 0), "task_calls": calls}
     text = _describe_found(transcript, written, calls)
     if options.with_work:
@@ -116,7 +116,7 @@ def _take_over(
     children = _restore_subagents(agent, transcript, options)
     changed = agent.todos.revision != before
     calls = _replay_tasks(agent, transcript) + (0 if work is None else work.tasks)
-    all_known = not (taken or calls) and next(_task_writes(transcript), None) is not None
+    all_known = not (taken or calls) and next(_read_task_writes(transcript), None) is not None
     restored = taken or calls > 0 or all_known or (work is not None and work.seen > 0)
     found = {
         **_data(options, transcript, written, tasks=calls > 0 or all_known),
@@ -133,7 +133,7 @@ def _take_over(
         text += f" Subagents: {', '.join(children)}."
     if all_known:
         text += f" The tasks of {safe_line(transcript.source)} are all on the board."
-    _report(options, transcript, found, (text + _replayed(agent, calls) + _describe_work(work)).strip())
+    _report(options, transcript, found, (text + _describe_replay(agent, calls) + _describe_work(work)).strip())
     return OK if restored else FAILED
 
 
@@ -170,18 +170,18 @@ def _describe_work(work: ReplayedCalls | None) -> str:
 
 def _replay_tasks(agent: Agent, transcript: Transcript) -> int:
     """Replay the task calls of a Claude Code session and of its subagents; return how many were new."""
-    return sum(agent.restore_tasks(file, transcript.format) for file in _task_files(transcript))
+    return sum(agent.restore_tasks(file, transcript.format) for file in _find_task_files(transcript))
 
 
-def _task_files(transcript: Transcript) -> list[str]:
+def _find_task_files(transcript: Transcript) -> list[str]:
     if transcript.format != "claude-code" or not os.path.isfile(transcript.source):
         return []
     return [transcript.source, *(file for _, file in homes.list_subagents(transcript.source))]
 
 
-def _task_writes(transcript: Transcript) -> Iterator[TaskWrite]:
+def _read_task_writes(transcript: Transcript) -> Iterator[TaskWrite]:
     """Yield the task calls of a transcript, replayed before or not."""
-    for file in _task_files(transcript):
+    for file in _find_task_files(transcript):
         found = open_transcript(file, transcript.format)
         if isinstance(found, LineTranscript):
             yield from TaskReading(found)
@@ -256,7 +256,7 @@ def _owner(agent: Agent) -> str:
     return f"{safe_line(agent.name)} in session {safe_line(agent.session)}"
 
 
-def _replayed(agent: Agent, calls: int) -> str:
+def _describe_replay(agent: Agent, calls: int) -> str:
     return f" Replayed {plural(calls, 'task call')} on the list {safe_line(agent.task_list)}." if calls else ""
 
 

@@ -6,7 +6,7 @@ import sys
 from argparse import Namespace
 from datetime import datetime
 
-from punchlist.cli.arguments import Parser, age, author, command_parser, here
+from punchlist.cli.arguments import Parser, author, command_parser, find_folder, parse_age
 from punchlist.cli.boards import open_board
 from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.store import SessionRow
@@ -43,7 +43,7 @@ def parser() -> Parser:
 
 def _list(options: Namespace) -> None:
     with open_board(options, reads=True) as board:
-        rows = board.sessions(project=here(options), limit=options.limit)
+        rows = board.sessions(project=find_folder(options), limit=options.limit)
         now = board.now()
     if options.json:
         show_json([row._asdict() for row in rows])
@@ -80,7 +80,7 @@ def _move(options: Namespace) -> None:
 def prune_parser() -> Parser:
     description = "Deletes the sessions to which nobody wrote for that long, with their lists and events."
     made = command_parser("prune", description, run=_prune, examples=_PRUNE_EXAMPLES)
-    made.add_argument("--older-than", type=age, required=True, metavar="AGE", help="such as 12h, 30d or 8w")
+    made.add_argument("--older-than", type=parse_age, required=True, metavar="AGE", help="such as 12h, 30d or 8w")
     made.add_argument("--dry-run", action="store_true", help="only say how much that would be")
     return made
 

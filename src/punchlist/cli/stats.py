@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from punchlist.cli import FAILED, OK, complain
-from punchlist.cli.arguments import Parser, command_parser, here
+from punchlist.cli.arguments import Parser, command_parser, find_folder
 from punchlist.cli.boards import open_board
 from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.guidance.ledger import NOTHING, Cost, Size, sum_costs
@@ -38,7 +38,7 @@ def parser() -> Parser:
 
 def _show(options: Namespace) -> int:
     with open_board(options) as board:
-        project = None if options.session else here(options)
+        project = None if options.session else find_folder(options)
         rows = board.costs(project=project, session=options.session)
     costs = sum_costs(row.cost for row in rows)
     if options.compare:
@@ -46,7 +46,7 @@ def _show(options: Namespace) -> int:
     if options.json:
         show_json([_data(cost) for cost in costs])
     elif not costs:
-        print(_nothing(options))
+        print(_describe_nothing(options))
     else:
         agents = len({(row.session, row.agent) for row in rows})
         print(f"What the todo layer cost {plural(agents, 'agent')}:\n")
@@ -55,7 +55,7 @@ def _show(options: Namespace) -> int:
     return OK
 
 
-def _nothing(options: Namespace) -> str:
+def _describe_nothing(options: Namespace) -> str:
     if options.session:
         return f"Nothing is counted for session {safe_line(options.session)}; `punchlist sessions` lists the sessions."
     where = "on this board yet" if options.all else "in this project yet; `punchlist stats --all` shows every project's"
@@ -68,7 +68,7 @@ def _nothing(options: Namespace) -> str:
 def _compare(costs: list[Cost], one: str, other: str, *, as_json: bool) -> int:
     found: list[Cost] = []
     for name in (one, other):
-        cost = _named(costs, name)
+        cost = _find_cost(costs, name)
         if cost is None:
             known = ", ".join(f"`{_title(cost)}`" for cost in costs) or "nothing yet"
             return complain(f"Nothing is counted for `{name}`; there is: {known}.", FAILED)
@@ -80,7 +80,7 @@ def _compare(costs: list[Cost], one: str, other: str, *, as_json: bool) -> int:
     return OK
 
 
-def _named(costs: Iterable[Cost], name: str) -> Cost | None:
+def _find_cost(costs: Iterable[Cost], name: str) -> Cost | None:
     """Return the cost of a dialect with a profile, or with all profiles when only the dialect is named."""
     dialect, _, profile = name.partition("/")
     total: Cost | None = None
@@ -103,7 +103,10 @@ def _data(cost: Cost) -> dict[str, Any]:
         "calls_of_other_tools": spent.others,
         "share_of_calls": round(cost.share, 4),
         "descriptions": _size(spent.descriptions),
-        "said": {**_size(_injected(cost)), "by_kind": {kind: _size(size) for kind, size in spent.injections.items()}},
+        "said": {
+            **_size(_said_size(cost)),
+            "by_kind": {kind: _size(size) for kind, size in spent.injections.items()},
+        },
         "arguments": _size(calls.arguments),
         "replies": _size(calls.replies),
         "withheld": spent.withheld,
@@ -137,7 +140,7 @@ def _title(cost: Cost) -> str:
 
 
 def _cells(cost: Cost) -> tuple[str, ...]:
-    parts = (cost.spent.descriptions, _injected(cost), cost.calls.arguments, cost.calls.replies)
+    parts = (cost.spent.descriptions, _said_size(cost), cost.calls.arguments, cost.calls.replies)
     return (
         f"{cost.spent.turns:,}",
         f"{cost.calls.arguments.count:,}",
@@ -148,7 +151,7 @@ def _cells(cost: Cost) -> tuple[str, ...]:
     )
 
 
-def _injected(cost: Cost) -> Size:
+def _said_size(cost: Cost) -> Size:
     """Return the size of all texts that were put before the model, of whatever kind."""
     return sum(cost.spent.injections.values(), NOTHING)
 
@@ -170,7 +173,7 @@ def _remarks(cost: Cost) -> Iterator[str]:
 
 def _comparison(one: Cost, other: Cost) -> Iterator[Line]:
     """Yield two costs side by side; where it makes sense, per turn, so that long and short sessions compare."""
-    rows = [(label, *cells) for label, *cells in _compared(one, other)]
+    rows = [(label, *cells) for label, *cells in _comparison_rows(one, other)]
     names = (_title(one), _title(other))
     label = max(len(row[0]) for row in rows)
     left = max(len(names[0]), *(len(row[1]) for row in rows))
@@ -180,13 +183,13 @@ def _comparison(one: Cost, other: Cost) -> Iterator[Line]:
         yield Span(f"{what:<{label}}  {first:>{left}}  {second:>{right}}"), Span(f"  {ratio:>6}", "dim")
 
 
-def _compared(one: Cost, other: Cost) -> Iterable[tuple[str, str, str, str]]:
+def _comparison_rows(one: Cost, other: Cost) -> Iterable[tuple[str, str, str, str]]:
     yield _plain("turns", one.spent.turns, other.spent.turns)
     yield _plain("our calls", one.calls.arguments.count, other.calls.arguments.count)
     yield "share of all calls", f"{one.share:.0%}", f"{other.share:.0%}", _ratio(one.share, other.share)
     for what, first, second in (
         ("tokens a turn: tools", one.spent.descriptions.tokens, other.spent.descriptions.tokens),
-        ("tokens a turn: said", _injected(one).tokens, _injected(other).tokens),
+        ("tokens a turn: said", _said_size(one).tokens, _said_size(other).tokens),
         ("tokens a turn: written", one.calls.arguments.tokens, other.calls.arguments.tokens),
         ("tokens a turn: read", one.calls.replies.tokens, other.calls.replies.tokens),
         ("tokens a turn: all", one.tokens, other.tokens),

@@ -73,7 +73,7 @@ def _find_todos(options: Namespace, given: dict[str, Any]) -> tuple[TodoList | N
         return None, {}
     session = options.session or given.get("session_id") or os.environ.get("PUNCHLIST_SESSION")
     with BoardReader(SqliteStore(path, lock_timeout=_LOCK_SECONDS)) as board:
-        project = None if session else _folder(given)
+        project = None if session else _find_folder(given)
         row = _find_list(board, session, project, options.agent)
         if row is None:
             return _find_tasks(board, session, project, options.agent), {}
@@ -114,7 +114,7 @@ def _find_tasks(board: BoardReader, session: str | None, project: str | None, ag
     return append_tasks(TodoList(), found or board.agent(agent or "main", session=session).work.tasks)
 
 
-def _folder(given: dict[str, Any]) -> str:
+def _find_folder(given: dict[str, Any]) -> str:
     workspace = given.get("workspace")
     current = cast("dict[str, Any]", workspace).get("current_dir") if isinstance(workspace, dict) else None
     folder = current or given.get("cwd")

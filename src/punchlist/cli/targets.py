@@ -22,7 +22,7 @@ def add_target(parser: Parser) -> None:
     parser.add_by("who makes the change")
 
 
-def chosen_agent(board: Board, options: Namespace, *, create: bool = False, filled: bool = True) -> Agent:
+def find_agent(board: Board, options: Namespace, *, create: bool = False, filled: bool = True) -> Agent:
     """Return the agent whose list is meant.
 
     By name; else the latest list of the session (`$PUNCHLIST_SESSION` if none is named); else that of the project.
@@ -30,7 +30,7 @@ def chosen_agent(board: Board, options: Namespace, *, create: bool = False, fill
     session named after it, with the agent `main`.
     """
     session: str | None = options.session or os.environ.get("PUNCHLIST_SESSION") or None
-    rows = _candidates(board, session, filled=filled)
+    rows = _find_candidates(board, session, filled=filled)
     if options.agent:
         rows = [row for row in rows if row.agent == options.agent]
     found = max(rows, key=lambda row: row.updated_at, default=None)
@@ -46,7 +46,7 @@ def chosen_agent(board: Board, options: Namespace, *, create: bool = False, fill
     )
 
 
-def _candidates(board: Board, session: str | None, *, filled: bool) -> list[ListRow]:
+def _find_candidates(board: Board, session: str | None, *, filled: bool) -> list[ListRow]:
     if session is not None:
         rows = list(board.lists(session=session))
     elif filled:

@@ -14,7 +14,7 @@ import msgspec
 from msgspec.structs import asdict
 
 from punchlist.cli import FAILED, OK, complain
-from punchlist.cli.arguments import author, is_number, most_of
+from punchlist.cli.arguments import author, choose_limit, is_number
 from punchlist.cli.boards import open_board
 from punchlist.cli.events import clock
 from punchlist.cli.terminal import detect_display, show, show_json
@@ -26,7 +26,15 @@ from punchlist.store import Transaction
 from punchlist.surfaces.matching import find_tasks
 from punchlist.surfaces.sentences import sentence
 from punchlist.surfaces.spans import Display, Line, Span
-from punchlist.surfaces.tasks import around, dot, graph_lines, mermaid, task_card, task_lines, waiting_for
+from punchlist.surfaces.tasks import (
+    draw_dot,
+    draw_mermaid,
+    find_neighbours,
+    graph_lines,
+    task_card,
+    task_lines,
+    wait_words,
+)
 from punchlist.tasks import TaskChanges, Tasks
 from punchlist.text import for_terminal, repair
 
@@ -104,7 +112,7 @@ def describe_empty(tasks: Tasks) -> str:
     return f"There are no tasks in the list `{tasks.name}`; begin with {begin}, or name one with --list: {names}."
 
 
-def _fence(options: Namespace, task: Task) -> int | None:
+def _find_fence(options: Namespace, task: Task) -> int | None:
     """Return the fence to show: the given one; else, for the task that `tasks work` runs us for, that of its claim."""
     if options.fence is not None:
         return options.fence
@@ -138,7 +146,7 @@ def name_of(task: Task) -> str:
     return f"{task.id}: {task.subject}"
 
 
-def _value(text: str | None) -> Any:
+def _parse_value(text: str | None) -> Any:
     """Return JSON if the text is JSON, else the text; None for nothing."""
     if text is None:
         return None
@@ -153,18 +161,18 @@ def _value(text: str | None) -> Any:
 
 
 def list_(options: Namespace) -> None:
-    most = most_of(options, _LISTED)
+    most = choose_limit(options, _LISTED)
     with open_tasks(options, reads=True) as tasks:
-        found = _listed(tasks, options, most)
+        found = _find_listed(tasks, options, most)
         now = tasks.board.now()
-        nothing = "" if found else _nothing_listed(tasks, options)
+        nothing = "" if found else _describe_nothing(tasks, options)
     _show_rows(options, found[:most], now, nothing)
     if len(found) > most and not options.json:
         more = f"{detect_display().glyphs.ellipsis} and more, from {found[most].id} on"
         print(f"{more}; `--limit N` shows N of them" + (f", `--after {found[most - 1].id}` the next." if most else "."))
 
 
-def _listed(tasks: Tasks, options: Namespace, most: int) -> list[Task]:
+def _find_listed(tasks: Tasks, options: Namespace, most: int) -> list[Task]:
     """Return one more than asked for, so that it shows whether there are more."""
     parent = None if options.parent is None else find_one(tasks, options.parent).id
     after = None if options.after is None else options.after.strip().removeprefix("#")
@@ -178,7 +186,7 @@ def _listed(tasks: Tasks, options: Namespace, most: int) -> list[Task]:
     return sorted(found, key=lambda task: int(task.id))[: most + 1]
 
 
-def _nothing_listed(tasks: Tasks, options: Namespace) -> str:
+def _describe_nothing(tasks: Tasks, options: Namespace) -> str:
     if not tasks.list(limit=1):
         return describe_empty(tasks)
     if options.status or options.owner or options.label or options.parent or options.after or options.all:
@@ -187,7 +195,7 @@ def _nothing_listed(tasks: Tasks, options: Namespace) -> str:
 
 
 def ready(options: Namespace) -> None:
-    most = most_of(options, _READY)
+    most = choose_limit(options, _READY)
     nothing = f"{_NOTHING_READY}, and who works on what."
     with open_tasks(options, reads=True) as tasks:
         found = tasks.ready(most + 1, label=options.label)
@@ -221,7 +229,7 @@ def show_task(options: Namespace) -> None:
 def graph(options: Namespace) -> None:
     with open_tasks(options, reads=True) as tasks:
         whole = tasks.graph()
-        chosen = around(find_one(tasks, " ".join(options.words)).id, whole.edges) if options.words else None
+        chosen = find_neighbours(find_one(tasks, " ".join(options.words)).id, whole.edges) if options.words else None
         now = tasks.board.now()
         nothing = "" if whole.tasks else describe_empty(tasks)
     found = [task for task in whole.tasks if (options.all or task.is_open) and (chosen is None or task.id in chosen)]
@@ -231,7 +239,7 @@ def graph(options: Namespace) -> None:
         pairs = [{"blocker": blocker, "task": task} for blocker, task in edges]
         show_json({"tasks": [task_data(task) for task in found], "edges": pairs})
     elif options.mermaid or options.dot:
-        draw = mermaid if options.mermaid else dot
+        draw = draw_mermaid if options.mermaid else draw_dot
         print("\n".join(draw(found, edges)))
     elif found:
         show(graph_lines(found, edges, detect_display(), now))
@@ -326,15 +334,15 @@ def _given_fields(tasks: Tasks, options: Namespace, known: Sequence[ChecklistLin
 def start(options: Namespace) -> None:
     with open_tasks(options) as tasks:
         for found in find_all(tasks, options.words):
-            task = tasks.update(found.id, status="in_progress", fence=_fence(options, found))
+            task = tasks.update(found.id, status="in_progress", fence=_find_fence(options, found))
             report(options, task, f"Started {name_of(task)}")
 
 
 def done(options: Namespace) -> None:
-    result = _value(options.result)
+    result = _parse_value(options.result)
     with open_tasks(options) as tasks:
         for found in find_all(tasks, options.words):
-            fence = _fence(options, found)
+            fence = _find_fence(options, found)
             task = tasks.complete(found.id, fence=fence, result=result, call_id=options.call_id)
             report(options, task, f"Completed {name_of(task)}")
 
@@ -342,13 +350,13 @@ def done(options: Namespace) -> None:
 def check(options: Namespace) -> None:
     with open_tasks(options) as tasks:
         found = find_one(tasks, options.task)
-        lines = [_line(found, repair(line)) for line in options.lines] or list(range(len(found.checklist)))
+        lines = [_find_line(found, repair(line)) for line in options.lines] or list(range(len(found.checklist)))
         task = tasks.update(found.id, unchecked=lines) if options.undo else tasks.update(found.id, checked=lines)
     ticked = sum(check.done for check in task.checklist)
     report(options, task, f"Checked {name_of(task)} ({ticked} of {len(task.checklist)})")
 
 
-def _line(task: Task, text: str) -> int | str:
+def _find_line(task: Task, text: str) -> int | str:
     """Return a line of a checklist by its number, from 1, or by its text."""
     return int(text) - 1 if is_number(text) and 0 < int(text) <= len(task.checklist) else text
 
@@ -356,7 +364,7 @@ def _line(task: Task, text: str) -> int | str:
 def fail(options: Namespace) -> None:
     with open_tasks(options) as tasks:
         found = find_one(tasks, options.task)
-        task = tasks.fail(found.id, _reason(options), fence=_fence(options, found))
+        task = tasks.fail(found.id, _read_reason(options), fence=_find_fence(options, found))
     if task.status is TaskStatus.PENDING:
         attempt = f"Attempt {task.attempts} of {task.max_attempts}"
         report(options, task, f"{attempt} failed: {name_of(task)}; it is tried again after a rest")
@@ -374,7 +382,7 @@ def retry(options: Namespace) -> None:
 def cancel(options: Namespace) -> None:
     with open_tasks(options) as tasks:
         found = find_one(tasks, options.task)
-        reason, fence = _reason(options) or None, _fence(options, found)
+        reason, fence = _read_reason(options) or None, _find_fence(options, found)
         task = tasks.cancel(found.id, reason, request=options.request, fence=fence)
     if task.status is TaskStatus.CANCELLED:
         report(options, task, f"Cancelled {name_of(task)}")
@@ -382,7 +390,7 @@ def cancel(options: Namespace) -> None:
         report(options, task, f"Asked for {name_of(task)} to be cancelled by whoever works on it")
 
 
-def _reason(options: Namespace) -> str:
+def _read_reason(options: Namespace) -> str:
     return repair(" ".join(options.reason)).strip()
 
 
@@ -453,13 +461,13 @@ def _claim_named(tasks: Tasks, options: Namespace) -> Sequence[Task]:
 def release(options: Namespace) -> None:
     with open_tasks(options) as tasks:
         for found in find_all(tasks, options.words):
-            task = tasks.release(found.id, fence=_fence(options, found))
+            task = tasks.release(found.id, fence=_find_fence(options, found))
             deed = "Cancelled" if task.status is TaskStatus.CANCELLED else "Released"
             report(options, task, f"{deed} {name_of(task)}")
 
 
 def wait(options: Namespace) -> None:
-    until = None if options.until is None else _moment(options.until)
+    until = None if options.until is None else _parse_moment(options.until)
     with open_tasks(options) as tasks:
         found = find_one(tasks, " ".join(options.words))
         task = tasks.wait(
@@ -467,16 +475,16 @@ def wait(options: Namespace) -> None:
             until=until,
             topic=None if options.topic is None else repair(options.topic),
             correlation_id=None if options.correlation is None else repair(options.correlation),
-            fence=_fence(options, found),
+            fence=_find_fence(options, found),
         )
         now = tasks.board.now()
     if task.wait is None:
         report(options, task, f"Did not have to wait: what {name_of(task)} waits for had come already")
     else:
-        report(options, task, f"Put aside {name_of(task)} ({waiting_for(task.wait, now)})")
+        report(options, task, f"Put aside {name_of(task)} ({wait_words(task.wait, now)})")
 
 
-def _moment(text: str) -> datetime | timedelta:
+def _parse_moment(text: str) -> datetime | timedelta:
     """Return a time, in the local zone if it names none; or how long from now, such as `90s`, `10m`, `2h`, `3d`."""
     number, unit = text[:-1], text[-1:]
     if is_number(number) and unit in _UNITS and len(number) <= 9:
@@ -492,7 +500,7 @@ def _moment(text: str) -> datetime | timedelta:
 def signal(options: Namespace) -> int:
     topic, correlation = repair(options.topic), repair(options.correlation)
     with open_tasks(options) as tasks:
-        payload = _value(options.payload)
+        payload = _parse_value(options.payload)
         woken = tasks.signal(topic, correlation, payload, keep=options.keep, call_id=options.call_id)
         for task in woken:
             report(options, task, f"Delivered to {name_of(task)}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from argparse import Namespace
 from hashlib import blake2b
+from typing import Any
 
 import msgspec
 
@@ -15,7 +16,7 @@ from punchlist.cli import FAILED, OK, complain
 from punchlist.cli.boards import open_board
 from punchlist.cli.files import check_place, read, replace_file
 from punchlist.cli.task_commands import describe_empty, list_name, open_tasks, report, task_data
-from punchlist.cli.terminal import json_text, show_json
+from punchlist.cli.terminal import json_text, show_json, tell
 from punchlist.core.task import Task
 from punchlist.errors import InvalidInput, TaskError
 from punchlist.markdown import dumps, loads
@@ -28,7 +29,7 @@ _OURS, _CLAUDE = "json", "claude"
 
 
 def export(options: Namespace) -> None:
-    kind = _format(options)
+    kind = _choose_format(options)
     if kind == _CLAUDE:
         _export_folder(options)
         return
@@ -44,18 +45,19 @@ def export(options: Namespace) -> None:
     if not options.force:
         _check_replaceable(options.path, kind)
     replace_file(options.path, text)
-    if options.json:
-        show_json({"path": options.path, "format": kind, "tasks": len(found)})
-    else:
-        print(f"Wrote {plural(len(found), 'task')} to {safe_line(options.path)}")
+    _report_export(options, {"path": options.path, "format": kind, "tasks": len(found)})
+
+
+def _report_export(options: Namespace, done: dict[str, Any]) -> None:
+    tell(options, done, f"Wrote {plural(done['tasks'], 'task')} to {safe_line(done['path'])}")
 
 
 def import_(options: Namespace) -> int:
-    kind = _format(options)
+    kind = _choose_format(options)
     if kind == _CLAUDE:
         return _import_folder(options)
     text = read(options.path)
-    found = _parsed(text, kind, options.path)
+    found = _parse(text, kind, options.path)
     key = blake2b(text.encode(errors="replace"), digest_size=12).hexdigest()
     with open_tasks(options) as tasks:
 
@@ -78,7 +80,7 @@ def import_(options: Namespace) -> int:
     return OK
 
 
-def _format(options: Namespace) -> str:
+def _choose_format(options: Namespace) -> str:
     if options.format is not None:
         return options.format
     if _is_folder(options.path):
@@ -98,7 +100,7 @@ def _is_folder(path: str) -> bool:
     return os.path.basename(folder) == ".claude" or os.path.join(folder, name) == own
 
 
-def _parsed(text: str, kind: str, path: str) -> list[ForeignTask]:
+def _parse(text: str, kind: str, path: str) -> list[ForeignTask]:
     if kind == _OURS:
         try:
             return load(msgspec.json.decode(text.encode(errors="replace")))
@@ -115,7 +117,7 @@ def _check_replaceable(path: str, kind: str) -> None:
     if not os.path.exists(path) or not (text := read(path)).strip():
         return
     try:
-        is_ours = bool(_parsed(text, kind, path))
+        is_ours = bool(_parse(text, kind, path))
     except InvalidInput:
         is_ours = False
     if not is_ours:
@@ -162,7 +164,4 @@ def _export_folder(options: Namespace) -> None:
         if not count:
             raise TaskError(problem=describe_empty(tasks))
         path = bridge.export(board, tasks.name)
-    if options.json:
-        show_json({"path": path, "format": _CLAUDE, "list": tasks.name, "tasks": count})
-    else:
-        print(f"Wrote {plural(count, 'task')} to {safe_line(path)}")
+    _report_export(options, {"path": path, "format": _CLAUDE, "list": tasks.name, "tasks": count})

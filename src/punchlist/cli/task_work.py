@@ -14,7 +14,7 @@ from argparse import Namespace
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from types import FrameType
-from typing import IO, Any, Literal, NamedTuple
+from typing import IO, Any, Literal
 
 import msgspec
 
@@ -49,7 +49,7 @@ StopReason = Literal["stopped", "lost", "cancelled"]
 """Why a command is told to end: we are to end, the task is another's by now, or it is to be cancelled."""
 
 
-class TaskOutcome(NamedTuple):
+class TaskOutcome(msgspec.Struct, frozen=True):
     """A task after its command, the deed in a word, and whether the worker counts it as a success."""
 
     task: Task
@@ -151,8 +151,8 @@ class Worker:
         """Run the command for a task. False if it could not be started."""
         self._wake.clear()
         command = self._options.command
-        with _task_input(task, self._options.input) as (given, file_variable):
-            environment = {**os.environ, **_variables(task, self._options), **file_variable}
+        with _provide_input(task, self._options.input) as (given, file_variable):
+            environment = {**os.environ, **_make_variables(task, self._options), **file_variable}
             try:
                 child = Child(command, environment, given, ended=self._wake.set, aside=self._options.json)
             except OSError as error:
@@ -297,7 +297,7 @@ def _describe_failure(task: Task) -> str:
 # What a command is given.
 
 
-def _variables(task: Task, options: Namespace) -> dict[str, str]:
+def _make_variables(task: Task, options: Namespace) -> dict[str, str]:
     variables = {
         "PUNCHLIST_TASK_ID": task.id,
         "PUNCHLIST_TASK_LIST": task.list,
@@ -311,7 +311,7 @@ def _variables(task: Task, options: Namespace) -> dict[str, str]:
 
 
 @contextmanager
-def _task_input(task: Task, how: str) -> Generator[tuple[bytes | None, dict[str, str]]]:
+def _provide_input(task: Task, how: str) -> Generator[tuple[bytes | None, dict[str, str]]]:
     """Yield the task as JSON for standard input, and the variable that names the file that has it."""
     body = msgspec.json.encode(task_data(task)) + b"\n"
     if how != "file":
@@ -357,7 +357,7 @@ class Child:
             _start_thread(_pass_on, err, sys.stderr.buffer, self._errors),
         ]
         if given is not None:
-            _start_thread(_feed, self._process.stdin, given)
+            _start_thread(_feed_input, self._process.stdin, given)
         _start_thread(self._await_end)
 
     def _await_end(self) -> None:
@@ -424,7 +424,7 @@ def _start_thread(work: Callable[..., None], *arguments: Any) -> threading.Threa
     return thread
 
 
-def _feed(pipe: IO[bytes], given: bytes) -> None:
+def _feed_input(pipe: IO[bytes], given: bytes) -> None:
     with suppress(OSError), pipe:  # a command need not read its input
         pipe.write(given)
 

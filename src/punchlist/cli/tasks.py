@@ -5,9 +5,11 @@ from __future__ import annotations
 from argparse import ArgumentTypeError, Namespace
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any
 
-from punchlist.cli.arguments import Parser, command_parser, count, describe_verb, verb_place, with_verb
+from msgspec import Struct
+
+from punchlist.cli.arguments import Parser, command_parser, describe_verb, find_verb, insert_verb, parse_count
 
 _EXAMPLES = """\
   punchlist tasks add "Write the parser"
@@ -22,14 +24,14 @@ _FIRST = "list"
 """The verb of `punchlist tasks` alone."""
 
 
-class TaskOption(NamedTuple):
+class TaskOption(Struct, frozen=True):
     """The arguments of `add_argument` for one option."""
 
     names: tuple[str, ...]
     settings: dict[str, Any]
 
 
-class Verb(NamedTuple):
+class Verb(Struct, frozen=True):
     """A verb: its function, the module of that, its line in the help, and its options.
 
     Of the options in a tuple of their own, one at most may be given. `writes` says that the verb changes tasks.
@@ -42,7 +44,7 @@ class Verb(NamedTuple):
     module: str = "task_commands"
 
 
-def _seconds(text: str) -> float:
+def _parse_seconds(text: str) -> float:
     try:
         seconds = float(text)
     except ValueError:
@@ -65,7 +67,9 @@ def _several(name: str, metavar: str, help: str) -> TaskOption:
 
 
 def _limit(default: str) -> TaskOption:
-    return TaskOption(("--limit",), {"type": count, "metavar": "N", "help": f"at most N tasks (default: {default})"})
+    return TaskOption(
+        ("--limit",), {"type": parse_count, "metavar": "N", "help": f"at most N tasks (default: {default})"}
+    )
 
 
 _TASK = _option("words", nargs="+", metavar="TASK", help="its id, or text that only its subject has")
@@ -75,7 +79,7 @@ _WAITING_TASK = _option("task", metavar="TASK", help="who waits")
 _REASON = _option("reason", nargs="*", metavar="REASON")
 _ALL = _flag("--all", "also what is completed or cancelled")
 _LABEL = _option("--label", metavar="L", help="only tasks with this label")
-_FENCE = _option("--fence", type=count, metavar="N", help="only if the task is still yours by this number")
+_FENCE = _option("--fence", type=parse_count, metavar="N", help="only if the task is still yours by this number")
 _CALL_ID = _option("--call-id", metavar="ID", help="the same id again does nothing twice")
 _FORMAT = _option(
     "--format",
@@ -83,17 +87,17 @@ _FORMAT = _option(
     help="json, punchlist, oh-my-pi, roo, augment, copilot-cli, github or claude (by default from the name)",
 )
 _CLAIM = (
-    _option("--lease", type=_seconds, metavar="SECONDS", help="how long without a sign of life (900)"),
+    _option("--lease", type=_parse_seconds, metavar="SECONDS", help="how long without a sign of life (900)"),
     _several("--reserve", "FILES", "files that are yours meanwhile, from where you stand"),
 )
 _FIELDS = (
     _option("--description", metavar="TEXT", help="what there is to know; `-` reads standard input"),
     _option("--parent", metavar="TASK", help="the task that this one is part of"),
-    _option("--priority", type=count, metavar="P", help="0 comes first, 4 last (default: 2)"),
+    _option("--priority", type=parse_count, metavar="P", help="0 comes first, 4 last (default: 2)"),
     _several("--label", "L", "a label; may be given again"),
     _several("--check", "TEXT", "a line of its checklist"),
     _option("--owner", metavar="W", help="the worker whom it is meant for"),
-    _option("--attempts", type=count, metavar="N", help="try it up to N times before it counts as failed"),
+    _option("--attempts", type=parse_count, metavar="N", help="try it up to N times before it counts as failed"),
 )
 _LIST_OPTIONS = (
     _ALL,
@@ -173,7 +177,7 @@ _WORK_OPTIONS = (
     ),
     _LABEL,
     *_CLAIM,
-    _option("--grace", type=_seconds, default=10.0, metavar="SECONDS", help="to end in when told to (10)"),
+    _option("--grace", type=_parse_seconds, default=10.0, metavar="SECONDS", help="to end in when told to (10)"),
     _option("--input", choices=_INPUTS, default="stdin", help="how it gets the task as JSON (stdin)"),
     _option("command", nargs="+", metavar="CMD", help="behind `--`: the command and its arguments"),
 )
@@ -228,8 +232,8 @@ def parser() -> Parser:
 
 def parse(words: list[str]) -> Namespace:
     """Return the options of one verb. The parsers of the others are built only to explain an error."""
-    words = with_verb(words, _FIRST)
-    place = verb_place(words)
+    words = insert_verb(words, _FIRST)
+    place = find_verb(words)
     name = words[place]
     if name not in VERBS:
         return parser().parse_args(words)

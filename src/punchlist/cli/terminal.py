@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
+from argparse import Namespace
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from io import TextIOWrapper
 from typing import Any, Self, TextIO
 
-from punchlist.surfaces.spans import ASCII, UNICODE, Display, Glyphs, Line, Style, plain
+import msgspec
+
+from punchlist.surfaces.spans import ASCII, UNICODE, Display, Glyphs, Line, Span, Style, plain
 
 _SGR: dict[Style, str] = {
     "dim": "2",
@@ -21,6 +25,9 @@ _SGR: dict[Style, str] = {
     "struck": "2;9",
     "accent": "35",
 }
+_HIDDEN = "[\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e0fff]"
+"""Characters that a terminal could obey, or that do not show."""
+
 _HIDE_CURSOR, _SHOW_CURSOR = "\x1b[?25l", "\x1b[?25h"
 _BEGIN, _END = "\x1b[?2026h", "\x1b[?2026l"
 """Around a picture: terminals that know it show the new one at once, others ignore it."""
@@ -73,7 +80,13 @@ def has_colours() -> bool:
 def paint(line: Line, *, colour: bool) -> str:
     if not colour:
         return plain(line).rstrip()
-    return "".join(f"\x1b[{_SGR[style]}m{text}\x1b[0m" if style in _SGR and text else text for text, style in line)
+    return "".join(_paint_span(span) for span in line)
+
+
+def _paint_span(span: Span) -> str:
+    if span.style not in _SGR or not span.text:
+        return span.text
+    return f"\x1b[{_SGR[span.style]}m{span.text}\x1b[0m"
 
 
 def show(lines: Iterable[Line]) -> None:
@@ -86,20 +99,22 @@ def show_json(value: Any, *, indent: int = 2) -> None:
     print(json_text(value, indent=indent), flush=not indent)
 
 
+def tell(options: Namespace, value: Any, text: str) -> None:
+    """Print the outcome of a command: with `--json` its value, else the text."""
+    if options.json:
+        show_json(value)
+    else:
+        print(text)
+
+
 def json_text(value: Any, *, indent: int = 2) -> str:
     """Return JSON that is safe to look at: a character that a terminal could obey is written as its escape."""
-    # Imported here: `--help` needs neither, and msgspec alone takes three times as long as a bare start.
-    import re
-
-    import msgspec
-
     body = msgspec.json.encode(value)
     text = (msgspec.json.format(body, indent=indent) if indent else body).decode()
-    hidden = "\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e0fff"
-    return re.sub(f"[{hidden}]", lambda found: _escaped(found[0]), text)
+    return re.sub(_HIDDEN, lambda found: _escape(found[0]), text)
 
 
-def _escaped(character: str) -> str:
+def _escape(character: str) -> str:
     units = character.encode("utf-16-be")
     return "".join(f"\\u{units[place]:02x}{units[place + 1]:02x}" for place in range(0, len(units), 2))
 

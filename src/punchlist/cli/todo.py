@@ -13,21 +13,22 @@ import sys
 import tempfile
 from argparse import Namespace
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from punchlist.agent import Agent
 from punchlist.cli import FAILED, OK, complain
 from punchlist.cli.arguments import Parser, author, command_parser
 from punchlist.cli.boards import open_board
 from punchlist.cli.files import check_place, read, replace_file, write_new
-from punchlist.cli.targets import add_target, chosen_agent
+from punchlist.cli.targets import add_target, find_agent
 from punchlist.cli.terminal import detect_display, show
 from punchlist.core import commands as do
 from punchlist.core.commands import Entry, Target
 from punchlist.core.todo import Evidence, Status, TodoItem, TodoList
 from punchlist.errors import EditRefused, InvalidInput, RevisionConflict
 from punchlist.markdown import dumps, loads
-from punchlist.surfaces.matching import addition, find_item, find_phase, tokens
+from punchlist.surfaces.matching import find_item, find_phase, parse_addition, tokens
 from punchlist.surfaces.spans import Span, safe_line
 from punchlist.text import for_terminal, repair
 
@@ -45,7 +46,7 @@ _EXAMPLES = """\
 """
 
 
-class ListEdit(NamedTuple):
+class ListEdit(Struct, frozen=True):
     """An operation on a list, and the message once it is done."""
 
     operation: do.Operation
@@ -109,7 +110,7 @@ def parser() -> Parser:
 
 def _change(options: Namespace, plan: EditPlanner, *, create: bool = False, filled: bool = True) -> None:
     with open_board(options) as board:
-        agent = chosen_agent(board, options, create=create, filled=filled)
+        agent = find_agent(board, options, create=create, filled=filled)
         print(_apply(agent, plan, options, by=author(options)))
         _show_progress(agent)
 
@@ -132,7 +133,7 @@ def _apply(agent: Agent, plan: EditPlanner, options: Namespace, *, by: str) -> s
 
 def _undo(options: Namespace) -> None:
     with open_board(options) as board:
-        agent = chosen_agent(board, options, filled=False)
+        agent = find_agent(board, options, filled=False)
         by = author(options)
         agent.undo(by=by)
         print(f"Took back the last change by {safe_line(by)}.")
@@ -156,7 +157,7 @@ def _append(todos: TodoList, options: Namespace) -> ListEdit:
     words = [repair(word) for word in options.words]
     if len(words) == 1 and options.phase is None and _is_quoted(words[0]):
         words = tokens(words[0])
-    added = addition(todos, words, phase=None if options.phase is None else repair(options.phase))
+    added = parse_addition(todos, words, phase=None if options.phase is None else repair(options.phase))
     if added is None:
         raise EditRefused(problem='There is no task to append; say one, as in `punchlist todo append "Fix the bug"`.')
     where = "" if added.phase is None else f" to {safe_line(added.phase)}"
@@ -181,15 +182,15 @@ def _done(todos: TodoList, options: Namespace) -> ListEdit:
     known = None if target.item is None else todos.find(target.item)
     if known is not None and known.status is Status.COMPLETED:
         return ListEdit(do.Done(target, proof), f"Confirmed: {name}")
-    return ListEdit(do.Done(target, proof), _marked(target, name, "completed"))
+    return ListEdit(do.Done(target, proof), _describe_mark(target, name, "completed"))
 
 
 def _drop(todos: TodoList, options: Namespace) -> ListEdit:
     target, name = _item_or_phase(todos, options.words)
-    return ListEdit(do.Drop(target), _marked(target, name, "cancelled"))
+    return ListEdit(do.Drop(target), _describe_mark(target, name, "cancelled"))
 
 
-def _marked(target: Target, name: str, word: str) -> str:
+def _describe_mark(target: Target, name: str, word: str) -> str:
     if target.item is not None:
         return f"Marked {word}: {name}"
     return f"Marked phase {name} {word}." if target.phase else f"Marked all tasks {word}."
@@ -273,7 +274,7 @@ def _item_or_phase(todos: TodoList, words: Sequence[str]) -> tuple[Target, str]:
 def _edit(options: Namespace) -> int:
     """Open the list in the person's editor and apply the saved text, unless the list moved on meanwhile."""
     with open_board(options) as board:
-        agent = chosen_agent(board, options, create=True, filled=False)
+        agent = find_agent(board, options, create=True, filled=False)
         todos = agent.todos
         before = dumps(todos, markers=_FORMAT)
         folder = tempfile.mkdtemp(prefix="punchlist-")  # private, with all that the editor leaves next to the file
@@ -338,7 +339,7 @@ def _apply_text(agent: Agent, text: str, path: str, *, revision: int, by: str) -
 
 def _export(options: Namespace) -> None:
     with open_board(options) as board:
-        text = dumps(chosen_agent(board, options).todos, markers=options.format)
+        text = dumps(find_agent(board, options).todos, markers=options.format)
     if options.path == "-":
         print(for_terminal(text, lines=True), end="")
         return
@@ -366,7 +367,7 @@ def _import(options: Namespace) -> int:
         listed = "\n  ".join(errors)
         return complain(f"Could not parse {options.path}:\n  {listed}\nNothing was changed.", FAILED)
     with open_board(options) as board:
-        chosen_agent(board, options, create=True, filled=False).rewrite(todos, by=author(options))
+        find_agent(board, options, create=True, filled=False).rewrite(todos, by=author(options))
     counts = f"{len(todos.phases)} phase(s), {len(todos.items)} task(s)"
     print(f"Imported {counts} from {safe_line(options.path)}.")
     return OK

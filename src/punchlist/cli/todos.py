@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec.structs import asdict
 
-from punchlist.cli.arguments import Parser, command_parser, here, open_reader
+from punchlist.cli.arguments import Parser, command_parser, find_folder, open_reader
 from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.reader import BoardReader
 from punchlist.store import ListRow
@@ -36,7 +36,7 @@ def parser() -> Parser:
 
 def _show(options: Namespace) -> None:
     with open_reader(options) as board:
-        where = None if options.session else here(options)
+        where = None if options.session else find_folder(options)
         # Agents are picked by name here, not by the store: more than the latest lists have to be read for one.
         most = 1000 if options.agent else options.limit
         rows = [
@@ -44,17 +44,17 @@ def _show(options: Namespace) -> None:
             for row in board.lists(project=where, session=options.session, limit=most)
             if row.todos.items and options.agent in (None, row.agent)
         ][: options.limit]
-        helped = _helped(board, rows)
+        helped = _find_helped(board, rows)
         now = board.now()
     if options.json:
         show_json([{**_list_data(row, rows), "helpers": helped.get(row.number, {})} for row in rows])
     elif rows:
         show(board_lines(rows, detect_display(), now=now, projects=options.all, ids=options.ids, helped=helped))
     else:
-        print(_point_to_tasks(options) or _nothing(options))
+        print(_point_to_tasks(options) or _describe_nothing(options))
 
 
-def _helped(board: BoardReader, rows: Sequence[ListRow]) -> dict[int, Helped]:
+def _find_helped(board: BoardReader, rows: Sequence[ListRow]) -> dict[int, Helped]:
     """Return for each agent the items that subagents are at work on."""
     by_session = {session: board.helpers(session) for session in dict.fromkeys(row.session for row in rows)}
     return {row.number: by_session[row.session].get(row.agent, {}) for row in rows}
@@ -73,7 +73,7 @@ def _point_to_tasks(options: Namespace) -> str:
     return f"This session has tasks and no todos; `punchlist tasks list --list {safe_line(quote(name))}` shows them."
 
 
-def _nothing(options: Namespace) -> str:
+def _describe_nothing(options: Namespace) -> str:
     if options.session or options.agent:
         return "No todos are tracked under that name; `punchlist todos --all` shows every list."
     if options.all:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import timedelta
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from msgspec import Struct
 
 from punchlist.core.brief import STALLS, Brief
 from punchlist.core.report import ItemReport
-from punchlist.surfaces.lists import at_it
+from punchlist.surfaces.lists import helper_words
 from punchlist.surfaces.reports import (
     Changes,
     change_words,
@@ -53,7 +53,7 @@ _MOST_ROWS: Final = 4
 """Rows of one section; what is beyond is counted."""
 
 
-class Silent(NamedTuple):
+class Silent(Struct, frozen=True):
     """An agent that has fallen silent: the stall that was detected, and its length if that is known."""
 
     session: str
@@ -62,7 +62,7 @@ class Silent(NamedTuple):
     silent: timedelta | None = None
 
 
-def silence_words(who: str, silent: Silent) -> str:
+def stall_words(who: str, silent: Silent) -> str:
     """Return the stall of an agent of that name as a sentence."""
     said = _STALLS.get(silent.detector, "has shown no sign of life{for}")
     long = "" if silent.silent is None else span(silent.silent)
@@ -94,7 +94,7 @@ class ItemRows:
         if self._columns < _NARROW:
             *more, last = list(pack(parts, room, ", "))[:_MOST_KNOWN] or [""]
             return [fit(text, room, mark), *more, *([last.rstrip(",")] if last else [])]
-        known = _fitting(parts, room - min(width(text), _LEAST) - 3)
+        known = _fit_parts(parts, room - min(width(text), _LEAST) - 3)
         if not known:
             return [fit(text, room, mark)]
         return [f"{fit(text, room - width(known) - 3, mark)} {self._glyphs.dash} {known}"]
@@ -104,7 +104,7 @@ class ItemRows:
         owner, changed = (entry.subject.session, entry.subject.agent), self._changes.get(entry.subject)
         said = [
             entry.grade if entry.grade in ("contradicted", "asserted", "confirmed") else "",
-            at_it(entry.helpers) if entry.helpers else "",
+            helper_words(entry.helpers) if entry.helpers else "",
             change_words(changed),
             check_words(entry),
             cut(self._names[owner], 2 * _SESSION, self._glyphs.ellipsis) if len(self._names) > 1 else "",
@@ -139,7 +139,7 @@ def wrap_row(text: str, glyphs: Glyphs, columns: int) -> Sequence[str]:
     return [*lines[: _MOST_LINES - 1], fit(" ".join(lines[_MOST_LINES - 1 :]), room, glyphs.ellipsis)]
 
 
-def _fitting(parts: Iterable[str], room: int) -> str:
+def _fit_parts(parts: Iterable[str], room: int) -> str:
     """Return as many parts as there is room for, none of them cut."""
     kept: list[str] = []
     for part in parts:
@@ -189,13 +189,13 @@ def _noticed_words(brief: Brief, around: Around) -> list[str]:
     """Return the agents that are or were silent and other findings, as sentences."""
     owners = {(one.session, one.agent) for one in (*around.stalls, *brief.noticed)}
     called, silent = names(owners), {(one.session, one.agent) for one in around.stalls}
-    said = [silence_words(called[one.session, one.agent], one) for one in around.stalls]
+    said = [stall_words(called[one.session, one.agent], one) for one in around.stalls]
     for one in brief.noticed:
         owner = (one.session, one.agent)
         if one.detector not in STALLS:
             said.append(f"{called[owner]}: {one.seen}")
         elif owner not in silent:
-            said.append(silence_words(called[owner], Silent(*owner, one.detector)))
+            said.append(stall_words(called[owner], Silent(*owner, one.detector)))
     return list(dict.fromkeys(said))
 
 
@@ -222,7 +222,7 @@ def brief_data(brief: Brief, around: Around, changes: Changes) -> dict[str, Any]
         ],
         "questions": list(around.questions),
         "plans": list(around.plans),
-        "stalled": [silence_words(called[one.session, one.agent], one) for one in around.stalls],
+        "stalled": [stall_words(called[one.session, one.agent], one) for one in around.stalls],
         "calls": brief.work.calls,
         "failures": brief.work.failures,
         "active_seconds": brief.work.active.total_seconds(),

@@ -67,8 +67,8 @@ def item_line(
 def _remarks(item: TodoItem, glyphs: Glyphs, helpers: Sequence[str]) -> Line:
     remarks: list[Span] = []
     if helpers:
-        remarks.append(Span(f" {glyphs.dash} {at_it(helpers)}", "accent"))
-    if why := waiting(item):
+        remarks.append(Span(f" {glyphs.dash} {helper_words(helpers)}", "accent"))
+    if why := blocker_words(item):
         remarks.append(Span(f" {glyphs.dash} {why}", "warning"))
     if grade := grade_word(item):
         remarks.append(Span(f" {glyphs.dash} {grade}", GRADES.get(grade, "dim")))
@@ -77,12 +77,12 @@ def _remarks(item: TodoItem, glyphs: Glyphs, helpers: Sequence[str]) -> Line:
     return tuple(remarks)
 
 
-def at_it(helpers: Sequence[str]) -> str:
+def helper_words(helpers: Sequence[str]) -> str:
     """Return the subagents at work on an item, in a few words."""
     return f"{safe_line(helpers[0])} is at it" if len(helpers) == 1 else f"{len(helpers)} subagents are at it"
 
 
-def waiting(item: TodoItem) -> str:
+def blocker_words(item: TodoItem) -> str:
     """Return why an item is blocked and on whom; empty if it is not, or does not say."""
     if item.status is not Status.BLOCKED or item.blocker is None or not (item.blocker.on or item.blocker.reason):
         return ""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from punchlist.core.task import Task
 from punchlist.core.todo import Phase, Status, TodoItem, TodoList
@@ -76,14 +77,14 @@ def find_phase(phases: Sequence[Phase], query: str) -> Phase | None:
     return None
 
 
-class Addition(NamedTuple):
+class Addition(Struct, frozen=True):
     """An item to append; `phase` is None where it joins a list without phases."""
 
     phase: str | None
     content: str
 
 
-def addition(todos: TodoList, words: Sequence[str], *, phase: str | None = None) -> Addition | None:
+def parse_addition(todos: TodoList, words: Sequence[str], *, phase: str | None = None) -> Addition | None:
     """Return what `append` adds: one word is the task, of several the first names the phase. None without a task.
 
     With `phase` given apart, all words are the task. A task without a phase goes to the last one; on an empty list

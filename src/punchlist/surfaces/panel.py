@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from punchlist.core.todo import Status, TodoList
 from punchlist.store import ListRow
-from punchlist.surfaces.lists import DOUBTFUL, GRADES, grade_word, item_line, tree, waiting
+from punchlist.surfaces.lists import DOUBTFUL, GRADES, blocker_words, grade_word, item_line, tree
 from punchlist.surfaces.spans import Display, Glyphs, Line, Span, Style, cells, cut, pad, safe_line
 
 _GAP = 1
@@ -17,7 +19,7 @@ _LONGEST_FEED = 12
 _LONGEST_CAPTION = 90
 
 
-class Frame(NamedTuple):
+class Frame(Struct, frozen=True):
     """The content of one picture. `rows` come with parents before children; `tick` turns the spinners."""
 
     title: str
@@ -123,7 +125,7 @@ def _card(row: ListRow, body: list[Line], frame: Frame, glyphs: Glyphs, wide: in
 def _body(
     family: Sequence[tuple[int, ListRow]], frame: Frame, display: Display, wide: int, *, compact: bool
 ) -> list[Line]:
-    inner = _turning(display, frame.tick)._replace(columns=wide)
+    inner = replace(_spin(display, frame.tick), columns=wide)
     lines: list[Line] = []
     for depth, row in family:
         if depth == 0:
@@ -134,11 +136,12 @@ def _body(
     return lines
 
 
-def _turning(display: Display, tick: int) -> Display:
+def _spin(display: Display, tick: int) -> Display:
     """Make the box of an item in progress a spinner."""
     spinner = display.glyphs.spinner
     wheel = spinner[tick % len(spinner)].center(len(display.glyphs.boxes["pending"]))
-    return display._replace(glyphs=display.glyphs._replace(boxes={**display.glyphs.boxes, "in_progress": wheel}))
+    boxes = {**display.glyphs.boxes, "in_progress": wheel}
+    return replace(display, glyphs=replace(display.glyphs, boxes=boxes))
 
 
 def _rows(todos: TodoList, display: Display, *, compact: bool) -> Iterator[Line]:
@@ -147,7 +150,7 @@ def _rows(todos: TodoList, display: Display, *, compact: bool) -> Iterator[Line]
         items = (todos.focus or next((item for item in items if item.is_open), items[-1]),)
     for item in items:
         yield item_line(item, display, remarks=False)
-        if not compact and (why := waiting(item)):
+        if not compact and (why := blocker_words(item)):
             yield (Span(" " * (len(display.glyphs.boxes["blocked"]) + 1)), Span(why, "warning"))
         if not compact and (grade := grade_word(item)) in DOUBTFUL:
             yield (Span(" " * (len(display.glyphs.boxes["completed"]) + 1)), Span(grade, GRADES[grade]))

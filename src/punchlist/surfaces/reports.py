@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from punchlist.core.grounding.evidence import Matched
 from punchlist.core.grounding.tally import CheckSeen, Tally
 from punchlist.core.grounding.tool_call import Subject, is_task, task_of
 from punchlist.core.report import ItemReport, Report, Share, Totals
-from punchlist.surfaces.lists import at_it
+from punchlist.surfaces.lists import helper_words
 from punchlist.surfaces.spans import Glyphs, Line, Span, Style, pack, safe_line
 from punchlist.text import fit
 
@@ -29,7 +32,7 @@ _GRADE_STYLES: dict[str | None, Style] = {
 _IN, _DEEPER = "    ", "      "
 
 
-class Changed(NamedTuple):
+class Changed(Struct, frozen=True):
     """Changes that version control saw during the work on an item; `shared` of its commits count for others too."""
 
     commits: tuple[str, ...] = ()
@@ -83,7 +86,7 @@ def item_data(entry: ItemReport, changed: Changed | None) -> dict[str, Any]:
             }
             for match in entry.evidence
         ],
-        "git": None if changed is None else changed._asdict(),
+        "git": None if changed is None else asdict(changed),
     }
 
 
@@ -197,7 +200,7 @@ def check_words(entry: ItemReport) -> str:
 
 def item_words(entry: ItemReport) -> list[str]:
     """Describe the work on an item: subagents at work and the last check first."""
-    said = [at_it(entry.helpers) if entry.helpers else "", check_words(entry), *work_words(entry.tally)]
+    said = [helper_words(entry.helpers) if entry.helpers else "", check_words(entry), *work_words(entry.tally)]
     if entry.later.calls:
         said.append(f"{entry.later.calls:,} more after it was called done")
     return [part for part in said if part]

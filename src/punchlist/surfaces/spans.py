@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
-from typing import Literal, NamedTuple, TypeVar
+from typing import Literal, TypeVar
+
+from msgspec import Struct
 
 from punchlist.text import fit, for_terminal, width
 
@@ -15,7 +17,7 @@ Style = Literal["plain", "dim", "bold", "focus", "good", "warning", "bad", "stru
 _T = TypeVar("_T")
 
 
-class Span(NamedTuple):
+class Span(Struct, frozen=True):
     text: str
     style: Style = "plain"
 
@@ -23,7 +25,7 @@ class Span(NamedTuple):
 Line = tuple[Span, ...]
 
 
-class Glyphs(NamedTuple):
+class Glyphs(Struct, frozen=True):
     """The signs of one character set. `boxes` has one per status; `frame` is ─ │ and the corners ╭ ╮ ╰ ╯."""
 
     boxes: dict[str, str]
@@ -68,7 +70,7 @@ ASCII = Glyphs(
 )
 
 
-class Display(NamedTuple):
+class Display(Struct, frozen=True):
     """The abilities of the reader's terminal; `columns` is None where lines may be of any length."""
 
     glyphs: Glyphs = UNICODE

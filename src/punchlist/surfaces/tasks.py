@@ -79,7 +79,7 @@ def _box(task: Task, glyphs: Glyphs) -> str:
 
 def _remarks(task: Task, glyphs: Glyphs, now: datetime) -> Line:
     remarks: list[Span] = []
-    if why := standing(task, now):
+    if why := standing_words(task, now):
         style: Style = "dim" if task.status in {TaskStatus.IN_PROGRESS, TaskStatus.PENDING} else "warning"
         remarks.append(Span(f" {glyphs.dash} {why}", "warning" if task.is_blocked else style))
     if task.progress.total > 1 and task.is_open:
@@ -89,16 +89,16 @@ def _remarks(task: Task, glyphs: Glyphs, now: datetime) -> Line:
     return tuple(remarks)
 
 
-def standing(task: Task, now: datetime) -> str:
+def standing_words(task: Task, now: datetime) -> str:
     """Return why a task does not move, its worker, or the grade of its end; empty where there is nothing to say."""
     asked = ", to be cancelled" if task.cancel_requested and task.status not in ENDED else ""
     match task.status:
         case TaskStatus.IN_PROGRESS:
             owner = safe_line(task.owner or "somebody")
-            lease = "" if task.lease_until is None else f", lease ends {until(task.lease_until, now)}"
+            lease = "" if task.lease_until is None else f", lease ends {until_words(task.lease_until, now)}"
             return f"{owner}{lease}{asked}"
         case TaskStatus.WAITING:
-            return f"{waiting_for(task.wait, now)}{asked}"
+            return f"{wait_words(task.wait, now)}{asked}"
         case TaskStatus.COMPLETED:
             return safe_line(task.grade or "")
         case TaskStatus.FAILED:
@@ -106,7 +106,7 @@ def standing(task: Task, now: datetime) -> str:
         case TaskStatus.PENDING if task.open_blockers:
             return f"blocked by {_blockers(task)}{asked}"
         case TaskStatus.PENDING if task.not_before is not None:
-            return f"rests, next attempt {until(task.not_before, now)}{asked}"
+            return f"rests, next attempt {until_words(task.not_before, now)}{asked}"
         case TaskStatus.PENDING if task.owner is not None:
             return f"for {safe_line(task.owner)}{asked}"
         case _:
@@ -123,15 +123,15 @@ def _blockers(task: Task) -> str:
     return ", ".join(named) + (f" and {more} more" if more > 0 else "")
 
 
-def waiting_for(wait: Wait | None, now: datetime) -> str:
+def wait_words(wait: Wait | None, now: datetime) -> str:
     if wait is None or wait.kind == "manual":
         return "waits for a person"
     if wait.kind == "timer":
-        return "waits" if wait.at is None else f"goes on {until(wait.at, now)}"
+        return "waits" if wait.at is None else f"goes on {until_words(wait.at, now)}"
     return f"waits for {safe_line(wait.topic or '')} {safe_line(wait.correlation_id or '')}"
 
 
-def until(at: datetime, now: datetime) -> str:
+def until_words(at: datetime, now: datetime) -> str:
     """Return how far away a time is, in the largest unit of which there are at least two, rounded."""
     seconds = (at - now).total_seconds()
     if seconds <= 0:
@@ -203,7 +203,7 @@ def _status(task: Task, now: datetime) -> str:
         return "pending, ready to begin"
     if task.stuck_on:
         return f"{task.status}, blocked by {_blockers(task)}: retry that, or `tasks unblock` this"
-    why = standing(task, now)
+    why = standing_words(task, now)
     said = task.status.value.replace("_", " ")
     return said if not why or why.startswith(said) else f"{said}, {why}"
 
@@ -227,7 +227,7 @@ def _times(task: Task, now: datetime) -> Iterator[tuple[str, str]]:
         if at is not None:
             yield name, ago(at, now) + more
     if task.lease_until is not None:
-        yield "lease", f"ends {until(task.lease_until, now)}"
+        yield "lease", f"ends {until_words(task.lease_until, now)}"
 
 
 def _value_text(value: Any, glyphs: Glyphs) -> str:
@@ -239,7 +239,7 @@ def _value_text(value: Any, glyphs: Glyphs) -> str:
 # What waits for what: a tree, a Mermaid diagram, one for Graphviz. In a diagram a subject is escaped.
 
 
-def around(id: str, edges: Sequence[Edge]) -> set[str]:
+def find_neighbours(id: str, edges: Sequence[Edge]) -> set[str]:
     """Return the task, all that it waits for and all that waits for it, however far."""
     found = {id}
     for pairs in (edges, [(task, blocker) for blocker, task in edges]):
@@ -285,7 +285,7 @@ def _last_blockers(tasks: Sequence[Task], edges: Sequence[Edge]) -> dict[str, st
     return under
 
 
-def mermaid(tasks: Sequence[Task], edges: Sequence[Edge]) -> Iterator[str]:
+def draw_mermaid(tasks: Sequence[Task], edges: Sequence[Edge]) -> Iterator[str]:
     yield "flowchart TD"
     for task in tasks:
         yield f'  t{_number(task.id)}["{_number(task.id)}: {_escape_mermaid(_title(task))}"]:::{task.status.value}'
@@ -302,7 +302,7 @@ def _escape_mermaid(text: str) -> str:
     return "".join(char if char.isalnum() or char in _PLAIN else f"#{ord(char)};" for char in text)
 
 
-def dot(tasks: Sequence[Task], edges: Sequence[Edge]) -> Iterator[str]:
+def draw_dot(tasks: Sequence[Task], edges: Sequence[Edge]) -> Iterator[str]:
     yield "digraph tasks {"
     yield '  node [shape=box, style="rounded,filled", fontname="sans-serif"];'
     for task in tasks:
