@@ -96,6 +96,7 @@ CHECKS = [
     ("cargo fmt --check", "cargo fmt", "lint"),
     ("cargo nextest run", "cargo nextest", "test"),
     ("npm test", "npm test", "test"),
+    ("npm test -- --watchAll=false", "npm test", "test"),
     ("npm run test:unit", "npm run test:unit", "test"),
     ("npm run typecheck", "npm run typecheck", "lint"),
     ("npm run build", "npm run build", "build"),

@@ -116,6 +116,11 @@ def test_what_runs_something_other_than_a_shell_line_changes(name: str) -> None:
     assert changes(name, {"command": "ls", "code": "1"})
 
 
+def test_codex_polls_a_process_by_writing_nothing_to_it() -> None:
+    assert not changes("write_stdin", {"session_id": 4711, "chars": ""})
+    assert changes("write_stdin", {"session_id": 4711, "chars": "y\n"})
+
+
 def test_a_host_says_what_its_own_tools_do() -> None:
     own = OwnTools.from_names(reading=["my_lookup", "Bash"], changing=["deploy-it", "WebFetch", "whatsapp.send"])
     assert (kind("MyLookup", None, own), changes("my_lookup", None, own)) == ("read", False)

@@ -86,6 +86,7 @@ _VIEWS: Final[Mapping[str, tuple[str, frozenset[str]]]] = {
         _fold_name(name): ("command", frozenset({"view"}))
         for name in ("str_replace_editor", "str_replace_based_edit_tool", "text_editor", "file_editor", "editor")
     },
+    "writestdin": ("chars", frozenset({""})),  # Codex polls a process by writing nothing to it
     "process": ("action", frozenset({"poll", "log", "list"})),
     "config": ("op", frozenset({"read"})),
 }

@@ -312,7 +312,7 @@ def find_check(command: SimpleCommand, patterns: Patterns) -> FoundCheck | None:
 def is_idle(words: Sequence[str]) -> bool:
     """True if a command shows something about a check, or never ends, and checks nothing."""
     name = program(words)
-    given = {word.partition("=")[0] for word in words[1:]}
+    given = {word.partition("=")[0] for word in words[1:] if not word.endswith(("=false", "=0"))}
     if not _IDLE.isdisjoint(given) and name not in _DRY_CHECKS:
         return True
     return any(re.fullmatch(option, word) for option in _IDLE_OF.get(name, ()) for word in words[1:])
