@@ -30,7 +30,7 @@ _N: Final = r"[1-9]\d{0,8}"
 """A count of at least one. Every pattern takes a time that is linear in a line."""
 
 _THINGS: Final = r"(?:tests? |specs? |checks? |cases? )?"
-_UP_TO_DATE: Final = r"\A(?:g?make|task): (?:.* is up to date|Nothing to be done).*\s*\Z"
+_UP_TO_DATE: Final = r"(?<=\A\n)(?:g?make|task): (?:.* is up to date|Nothing to be done).*\s*\Z"
 """The whole output of a runner that had nothing to do: a success of a build, and no test was run."""
 
 _PLACE: Final = r"\S[^:\n]{0,300}:\d+:"
@@ -305,10 +305,17 @@ _ANY: Final = Framework(
 )
 """How most programs say it. Looked for where the program that ran is not known, or its own lines are not there."""
 
+_ANY_SIGNS: Final[dict[Kind, tuple[str, ...]]] = {
+    "failed": ("fail", "Fail", "FAIL", "not pass", "passed\n"),
+    "empty": ("0 test", "o test"),
+    "passed": ("pass", "Pass", "PASS", "OK", "all ", "All ", "ALL ", "✅"),
+    "findings": ("fail", "Fail", "FAIL", "NOT OK", "❌", "✗"),
+}
+"""Every line of such a kind has one of these in it. To search all lines for the patterns takes long."""
+
 _COVERAGE: Final = re.compile(
-    r"^[^\S\n]*(?:FAIL Required test coverage|ERROR: Coverage (?:failure|for)|Coverage failure"
-    r"|Jest: .*coverage threshold)",
-    re.MULTILINE,
+    r"\n[^\S\n]*(?:FAIL Required test coverage|ERROR: Coverage (?:failure|for)|Coverage failure"
+    r"|Jest: .*coverage threshold)"
 )
 """A threshold of coverage that was missed. It is a failure, though all tests passed."""
 
@@ -342,6 +349,7 @@ def read_summary(text: str, program: str, *, runs_others: bool, is_test: bool, r
     `runs_others`: the program is a script or a runner, so that any framework may speak. `repeats`: it may have run
     more than once, so that each summary counts.
     """
+    text = f"\n{text}"
     if _COVERAGE.search(text) is not None:
         return Reading("failed")
     known = _by_program().get(program, [])
@@ -363,9 +371,30 @@ def read_summary(text: str, program: str, *, runs_others: bool, is_test: bool, r
     if last and not (max(last)[2] == "empty" and "failed" in found):
         is_contradicted = {kind for *_, kind in last} >= {"failed", "passed"}
         return Reading(_pick({max(last)[2]}), has_findings, is_contradicted=is_contradicted)
-    said: set[str] = {kind for *_, kind in _read_lines(text, _ANY, is_test=is_test)} if any_speaks else set()
+    said = _find_talk(text) if any_speaks else set[str]()
     found |= said if _pick(found) is None else said & {"failed"}
     return Reading(_pick(found), has_findings, has_talk="findings" in said)
+
+
+def _find_talk(text: str) -> set[str]:
+    """Return the kinds of lines that any program might print."""
+    return {
+        kind
+        for kind, pattern in _compile(_ANY)
+        if pattern.search(_keep_lines(f"{text}\n", _ANY_SIGNS[kind])) is not None
+    }
+
+
+def _keep_lines(text: str, signs: tuple[str, ...]) -> str:
+    """Return the lines that have one of the signs in them, each once."""
+    lines: dict[str, None] = {}
+    for sign in signs:
+        at = text.find(sign)
+        while at >= 0:
+            end = text.find("\n", at)
+            lines[text[text.rfind("\n", 0, at) : end]] = None
+            at = text.find(sign, end)
+    return "".join(lines)
 
 
 def _pick(found: set[str]) -> Summary | None:
@@ -375,9 +404,12 @@ def _pick(found: set[str]) -> Summary | None:
 def read_any_summary(output: str) -> Summary | None:
     """Return what an output says where nothing is known of the program that printed it."""
     text = clean_output(output)
-    readings = [read_summary(text, "", runs_others=True, is_test=is_test, repeats=False) for is_test in (True, False)]
-    summary = readings[0].summary or readings[1].summary
-    return "failed" if summary is None and (readings[0].has_findings or readings[0].has_talk) else summary
+    reading = read_summary(text, "", runs_others=True, is_test=True, repeats=False)
+    if reading.summary is not None:
+        return reading.summary
+    if any(kind == "built" and lines.search(f"\n{text}") for each in _COMMON for kind, lines in _compile(each)):
+        return "passed"
+    return "failed" if reading.has_findings or reading.has_talk else None
 
 
 def has_execution_error(text: str) -> bool:
@@ -404,7 +436,8 @@ def _read_lines(text: str, framework: Framework, *, is_test: bool) -> Iterator[t
 def _compile(framework: Framework) -> tuple[tuple[Kind, re.Pattern[str]], ...]:
     # 200: a frame as wide as a terminal. Without a bound, a line that is all frame takes the square of its length.
     return tuple(
-        (kind, re.compile(rf"^[ \t=|#>*-]{{0,200}}(?:{lines})", re.MULTILINE))
+        # From a newline to the next the engine jumps; `^` it would try at each character.
+        (kind, re.compile(rf"\n[ \t=|#>*-]{{0,200}}(?:{lines})", re.MULTILINE))
         for kind in get_args(Kind)
         if (lines := getattr(framework, kind))
     )
