@@ -3,8 +3,9 @@
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
-from punchlist import Agent, Board
+from punchlist import Agent, Board, Status
 
 
 def todo(content: str, status: str) -> dict[str, str]:
@@ -143,7 +144,7 @@ def test_a_person_confirms_and_that_stands_whatever_is_seen_later() -> None:
         agent = board.agent("main", session="s1")
         agent.call("todo", {"set": ["Paint", "Sand"]})
         run(agent)
-        agent.edit([{"op": "done", "item": "Paint"}], by="ada")
+        agent.edit([{"op": "done", "item": "Paint"}], by="ada", person=True)
         assert grades(agent) == ["confirmed", None]
         run(agent, result="1 failed", is_error=True)
         assert grades(agent) == ["confirmed", None]
@@ -156,7 +157,7 @@ def test_a_person_confirms_what_was_called_done_before_and_takes_that_back() -> 
         run(agent, result="1 failed", is_error=True)
         agent.call("todo", {"done": "1"})
         assert grades(agent) == ["contradicted", None]
-        agent.edit([{"op": "done", "item": "Paint", "evidence": "I looked at it"}], by="ada")
+        agent.edit([{"op": "done", "item": "Paint", "evidence": "I looked at it"}], by="ada", person=True)
         assert grades(agent) == ["confirmed", None]
         assert board.report(session="s1").items[0].grade == "confirmed"
         run(agent, result="1 failed", is_error=True)
@@ -171,8 +172,61 @@ def test_who_calls_everything_done_confirms_only_what_was_open() -> None:
         agent.call("todo", {"set": ["Paint", "Sand"]})
         run(agent, result="1 failed", is_error=True)
         agent.call("todo", {"done": "1"})
-        agent.edit([{"op": "done"}], by="ada")
+        agent.edit([{"op": "done"}], by="ada", person=True)
         assert grades(agent) == ["contradicted", "confirmed"]
+
+
+@pytest.mark.parametrize("author", ["ada", "claude", "claude-code", "a hook"])
+def test_an_author_of_whom_nobody_says_it_is_a_person_is_graded_by_the_work(author: str) -> None:
+    with Board.open("memory:") as board:
+        agent = board.agent("main", session="s1")
+        agent.call("todo", {"set": ["Paint", "Sand"]})
+        run(agent)
+        agent.edit([{"op": "done", "item": "Paint"}], by=author)
+        assert grades(agent) == ["verified", None]
+        agent.edit([{"op": "done", "item": "Paint"}], by=author)
+        assert grades(agent) == ["verified", None]
+
+
+def test_an_author_is_not_graded_where_no_calls_are_reported() -> None:
+    with Board.open("memory:") as board:
+        agent = board.agent("main", session="s1")
+        agent.call("todo", {"set": ["Paint", "Sand"]})
+        agent.edit([{"op": "done", "item": "Paint"}], by="ada")
+        assert grades(agent) == [None, None]
+
+
+def test_an_item_that_is_opened_again_loses_the_word_of_the_person() -> None:
+    with Board.open("memory:") as board:
+        agent = board.agent("main", session="s1")
+        agent.call("todo", {"set": ["Paint", "Sand"]})
+        agent.edit([{"op": "done", "item": "Paint"}], by="ada", person=True)
+        agent.edit([{"op": "reopen", "item": "Paint"}], by="claude")
+        agent.edit([{"op": "done", "item": "Paint"}], by="claude")
+        assert grades(agent) == [None, None]
+
+
+def test_a_list_that_a_person_rewrites_is_confirmed_where_it_completes_something() -> None:
+    with Board.open("memory:") as board:
+        agent = board.agent("main", session="s1")
+        agent.call("todo", {"set": ["Paint", "Sand"]})
+        agent.call("todo", {"done": "1"})
+        done = tuple(replace(item, status=Status.COMPLETED) for item in agent.todos.items)
+        agent.rewrite(replace(agent.todos, items=done), by="ada", person=True)
+        assert grades(agent) == [None, "confirmed"]
+
+
+@pytest.mark.parametrize("person", [True, False])
+def test_steps_that_an_approved_plan_calls_done_are_confirmed_by_a_person_alone(person: bool) -> None:
+    with Board.open("memory:") as board:
+        agent = board.agent("main", session="s1")
+        agent.propose_plan("- [x] Sand\n- [ ] Paint")
+        run(agent)
+        agent.approve_plan(by="ada", todos=True, person=person)
+        sand, paint = grades(agent)
+        assert (sand == "confirmed", sand is None, paint) == (person, False, None)
+        (approved,) = [event for event in board.events() if event.kind == "approval.approved"]
+        assert approved.data.get("person", False) is person
 
 
 def test_another_agent_confirms_nothing() -> None:

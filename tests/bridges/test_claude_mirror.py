@@ -86,6 +86,23 @@ def test_every_change_is_mirrored_whoever_makes_it(tmp_path: Path, file: Path) -
         assert "A" not in dict(_read(file))
 
 
+def test_what_a_file_calls_done_is_graded_by_the_work_and_never_confirmed(tmp_path: Path, file: Path) -> None:
+    with Board.open("memory:") as board:
+        files = ClaudeFiles(tmp_path)
+        files.attach(board)
+        agent = _agent(board)
+        _write(agent, ("A", "in_progress"), ("B", "pending"), ("C", "pending"))
+        agent.tool_started("c1", "Bash", {"command": "pytest -q"})
+        agent.tool_finished("c1", "3 passed", is_error=False)
+        _put(file, ("A", "completed"), ("B", "in_progress"), ("C", "pending"))
+        files.export(agent)
+        agent.tool_started("c2", "Bash", {"command": "pytest -q"})
+        agent.tool_finished("c2", "3 passed", is_error=False)
+        _put(file, ("A", "completed"), ("B", "completed"), ("C", "pending"))
+        assert files.import_into(agent)
+        assert [item.grade for item in agent.todos.items] == ["verified", "verified", None]
+
+
 def test_after_all_is_completed_the_file_holds_an_empty_list(tmp_path: Path, file: Path) -> None:
     with Board.open("memory:") as board:
         ClaudeFiles(tmp_path).attach(board)

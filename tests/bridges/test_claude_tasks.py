@@ -94,6 +94,17 @@ def test_every_change_reaches_the_files_and_theirs_the_board(board: Board, root:
     assert kinds == ["task.created", "task.linked"]
 
 
+def test_what_a_file_calls_done_is_graded_by_the_work_and_never_confirmed(board: Board, root: Path) -> None:
+    ClaudeTasks(root).attach(board)
+    agent = agent_on(board)
+    put(root / SESSION, 1, "Paint", status="in_progress")
+    lines(agent)
+    agent.tool_started("c1", "Bash", {"command": "pytest -q"})
+    agent.tool_finished("c1", "3 passed", is_error=False)
+    put(root / SESSION, 1, "Paint", status="completed")
+    assert board.tasks(agent.task_list).get("1").grade == "verified"
+
+
 def test_lists_that_are_no_sessions_are_kept_in_step_where_there_is_a_folder(board: Board, root: Path) -> None:
     ClaudeTasks(root).attach(board)
     board.tasks("shared").create("One")

@@ -1,7 +1,8 @@
 """The real command, run in this process, on a board and in a project of its own."""
 
 import os
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -9,6 +10,7 @@ import pytest
 
 from punchlist.board import Board
 from punchlist.cli import main
+from punchlist.core.person import AGENT_VARIABLES
 
 
 class Ran(NamedTuple):
@@ -26,7 +28,8 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in list(os.environ):
         if name.startswith(("PUNCHLIST_", "LC_", "LANG")) or name in ("COLUMNS", "NO_COLOR", "FORCE_COLOR", "TERM"):
             monkeypatch.delenv(name)
-    monkeypatch.delenv("CLICOLOR_FORCE", raising=False)
+    for name in ("CLICOLOR_FORCE", *AGENT_VARIABLES):
+        monkeypatch.delenv(name, raising=False)
     folder = tmp_path / "project"
     (folder / ".git").mkdir(parents=True)
     monkeypatch.chdir(folder)
@@ -44,6 +47,16 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
         return Ran(code, said.out, said.err)
 
     return command
+
+
+@pytest.fixture
+def person(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A terminal on stdin: a person types the commands."""
+    ours, theirs = os.openpty()
+    with open(theirs) as terminal:
+        monkeypatch.setattr(sys, "stdin", terminal)
+        yield
+    os.close(ours)
 
 
 @pytest.fixture

@@ -176,6 +176,7 @@ def test_a_task_is_known_by_its_id_or_by_what_only_its_subject_has(run: Run, thr
     assert _json(run, "show", *words)["id"] == found
 
 
+@pytest.mark.usefixtures("person")
 def test_what_fits_nothing_or_too_much_says_so_and_changes_nothing(run: Run, three: None):
     assert 'No task matched "zebra"' in run("tasks", "done", "zebra").err
     assert '"t" fits 2 tasks (1 Write the parser; 2 Test it); use an id' in run("tasks", "done", "t").err
@@ -184,6 +185,7 @@ def test_what_fits_nothing_or_too_much_says_so_and_changes_nothing(run: Run, thr
     assert run("tasks", "show", "99").code == 1
 
 
+@pytest.mark.usefixtures("person")
 def test_each_verb_says_what_it_did(run: Run, three: None):
     for arguments, said in (
         (["start", "parser"], "Started 1: Write the parser"),
@@ -220,6 +222,7 @@ def test_every_change_prints_its_task_as_one_line_of_json(run: Run, verb: str):
     assert {"status", "fence", "revision", "held_by", "progress", "ready", "blocked", "stuck_on"} <= told.keys()
 
 
+@pytest.mark.usefixtures("person")
 def test_several_ids_are_several_tasks(run: Run):
     for name in ("One", "Two", "Three"):
         run("tasks", "add", name)

@@ -81,7 +81,7 @@ def test_append_without_a_task_changes_nothing(run: Run):
         (["reword", "docs", "Mend the docs"], "Reworded: Mend the docs"),
     ],
 )
-@pytest.mark.usefixtures("three")
+@pytest.mark.usefixtures("three", "person")
 def test_each_verb_says_what_it_did(run: Run, arguments: list[str], said: str):
     ran = run("todo", *arguments)
     assert (ran.code, ran.out, ran.err) == (0, f"{said}\n", "")
@@ -193,11 +193,13 @@ def test_a_list_that_moves_on_meanwhile_is_read_again(run: Run, monkeypatch: pyt
     edit = Agent.edit
     moved: list[bool] = []
 
-    def interrupted(self: Agent, ops: object, *, by: str, revision: int | None = None) -> TodoList:
+    def interrupted(
+        self: Agent, ops: object, *, by: str, revision: int | None = None, person: bool = False
+    ) -> TodoList:
         if not moved:
             moved.append(True)
             edit(self, do.Append((do.Entry(content="Meanwhile"),)), by="main")
-        return edit(self, ops, by=by, revision=revision)
+        return edit(self, ops, by=by, revision=revision, person=person)
 
     monkeypatch.setattr(Agent, "edit", interrupted)
     assert run("todo", "start", "fix").out == "Started: Fix\n"
@@ -210,7 +212,7 @@ def test_projects_of_one_name_get_sessions_of_their_own():
     assert own_session("/").startswith("project-")
 
 
-@pytest.mark.usefixtures("three")
+@pytest.mark.usefixtures("three", "person")
 def test_done_once_more_confirms(run: Run):
     run("todo", "done", "docs")
     assert run("todo", "done", "docs").out == "Confirmed: Fix the docs\n"

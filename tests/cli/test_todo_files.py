@@ -38,6 +38,7 @@ def _left(tmp_path: Path) -> list[Path]:
     return [path for path in (tmp_path / "aside").rglob("*") if path.is_file()]
 
 
+@pytest.mark.usefixtures("person")
 def test_edit_applies_what_was_saved_and_leaves_nothing_behind(run: Run, editor: Editor, tmp_path: Path):
     run("todo", "append", "one")
     editor("text = text.replace('[ ] One', '[x] One') + '- [ ] Two\\n'")

@@ -143,11 +143,40 @@ def test_what_a_person_does_to_a_task_is_in_every_report_and_their_word_stands()
     with Board.open("memory:") as board:
         agent = _working(board)
         _test_run(agent, "c", passes=False)
-        board.tasks("session:s", by="ada").complete("1")
+        board.tasks("session:s", by="ada").complete("1", person=True)
         assert _grade(board) == "confirmed"
         for report in (board.report(), board.report(session="s"), board.report(project=agent.project)):
             (entry,) = report.items
             assert (entry.item.status, entry.grade) == ("completed", "confirmed")
+
+
+@pytest.mark.parametrize("author", ["ada", "claude", "claude-code"])
+def test_an_author_of_whom_nobody_says_it_is_a_person_is_graded_by_the_work(author: str) -> None:
+    with Board.open("memory:") as board:
+        _test_run(_working(board), "c", passes=True)
+        board.tasks("session:s", by=author).complete("1")
+        assert _grade(board) == "verified"
+        board.tasks("session:s", by=author).complete("1")
+        assert _grade(board) == "verified"
+
+
+@pytest.mark.parametrize("person", [True, False])
+def test_a_task_that_no_agent_worked_on_is_confirmed_or_not_graded(person: bool) -> None:
+    with Board.open("memory:") as board:
+        tasks = board.tasks("house", by="ada")
+        for name in ("One", "Two"):
+            tasks.create(name)
+        assert tasks.complete("1", person=person).grade == ("confirmed" if person else None)
+        assert tasks.update("2", status="completed", person=person).grade == ("confirmed" if person else None)
+
+
+def test_a_person_confirms_with_a_change_of_status_too() -> None:
+    with Board.open("memory:") as board:
+        agent = _working(board)
+        _test_run(agent, "c", passes=False)
+        _complete(agent)
+        board.tasks("session:s", by="ada").update("1", status="completed", person=True)
+        assert _grade(board) == "confirmed"
 
 
 def test_a_person_confirms_a_task_that_was_called_done_before() -> None:
@@ -156,9 +185,9 @@ def test_a_person_confirms_a_task_that_was_called_done_before() -> None:
         _test_run(agent, "c", passes=False)
         _complete(agent)
         assert _grade(board) == "contradicted"
-        task = board.tasks("session:s", by="ada").complete("1")
+        task = board.tasks("session:s", by="ada").complete("1", person=True)
         assert (task.grade, _grade(board)) == ("confirmed", "confirmed")
-        assert board.tasks("session:s", by="ada").complete("1").revision == task.revision
+        assert board.tasks("session:s", by="ada").complete("1", person=True).revision == task.revision
         assert board.report().items[0].grade == "confirmed"
 
 

@@ -27,28 +27,42 @@ _BY_A_PERSON = replace(_EDITS, confirms=True)
 
 
 def apply_edit(
-    state: ListState, command: Command, now: datetime, *, by: str, own: bool, by_a_person: bool = False
+    state: ListState, command: Command, now: datetime, *, by: str, own: bool, person: bool = False
 ) -> Applied:
     """Apply a change that no model asked for; raise `EditRefused`."""
-    applied = apply(state, command, _BY_A_PERSON if by_a_person else _EDITS, now, by=by, own=own)
+    applied = apply(state, command, _BY_A_PERSON if person else _EDITS, now, by=by, own=own)
     if applied.refused:
         raise EditRefused(problem=" ".join(problem.text for problem in applied.problems))
     return applied
 
 
-def change_list(agent: AgentRunner, command: Command, *, by: str, revision: int | None) -> TodoList:
+def apply_graded_edit(
+    tx: Transaction, row: AgentRow, command: Command, now: datetime, *, by: str, person: bool
+) -> Applied:
+    """Apply a change that no model asked for, and grade what it completes; raise `EditRefused`.
+
+    What a person completes is `confirmed`; what anybody else does is held against the agent's work, as its own writes.
+    """
+    applied = apply_edit(row.state, command, now, by=by, own=by == row.name, person=person)
+    if person:
+        return add_grades(applied, [(claim, "confirmed") for claim in find_claims(row.state.todos, applied.events)])
+    return _grade_by_work(tx, row, applied)
+
+
+def _grade_by_work(tx: Transaction, row: AgentRow, applied: Applied) -> Applied:
+    """Grade what a change completes by the agent's work, if its calls are reported."""
+    if not any(kind in _CLAIMS for kind, _ in applied.events) or not tx.memory.load(row.number).watched:
+        return applied
+    return add_grades(applied, judge_claims(tx, row, applied))
+
+
+def change_list(agent: AgentRunner, command: Command, *, by: str, revision: int | None, person: bool) -> TodoList:
     """Apply a command in the name of a person or an agent, and grade what it completes; return the new list."""
     check_name("author", by)
 
     def decide(tx: Transaction, row: AgentRow, now: datetime) -> Applied:
         _check_revision(row, revision)
-        is_person = by not in tx.names(agent.session)
-        applied = apply_edit(row.state, command, now, by=by, own=by == agent.name, by_a_person=is_person)
-        if not any(kind in _CLAIMS for kind, _ in applied.events):
-            return applied
-        if is_person:  # a person's word confirms a completion
-            return add_grades(applied, [(claim, "confirmed") for claim in find_claims(row.state.todos, applied.events)])
-        return add_grades(applied, judge_claims(tx, row, applied)) if tx.memory.load(row.number).watched else applied
+        return apply_graded_edit(tx, row, command, now, by=by, person=person)
 
     return _write(agent, decide, by=by)
 
@@ -76,12 +90,16 @@ def undo_change(agent: AgentRunner, *, by: str) -> TodoList:
     return _write(agent, decide, by=by)
 
 
-def restore_list(agent: AgentRunner, todos: TodoList, *, by: str, source: str, revision: int | None) -> TodoList:
+def restore_list(
+    agent: AgentRunner, todos: TodoList, *, by: str, source: str, revision: int | None, graded: bool
+) -> TodoList:
     """Replace the list by one that was kept elsewhere, as this agent's own; the event names the source."""
 
-    def decide(_tx: Transaction, row: AgentRow, now: datetime) -> Applied:
+    def decide(tx: Transaction, row: AgentRow, now: datetime) -> Applied:
         _check_revision(row, revision)
         applied = apply_edit(row.state, replace_list(todos), now, by=by, own=True)
+        if graded:
+            applied = _grade_by_work(tx, row, applied)
         *events, last = applied.events
         if last.kind == "list.replaced":
             last = Draft("list.restored", {**last.data, "source": source})

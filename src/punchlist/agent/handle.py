@@ -115,30 +115,40 @@ class Agent:
 
     # Changes that do not come from the model.
 
-    def edit(self, ops: Any, *, by: str, revision: int | None = None) -> TodoList:
+    def edit(self, ops: Any, *, by: str, revision: int | None = None, person: bool = False) -> TodoList:
         """Apply targeted operations, all or none, in the name of a person or another agent; return the new list.
 
-        With `revision`, only if the list is still at that revision. Raises `EditRefused` or `RevisionConflict`. An item
-        that a person completes is `confirmed`, also one that was completed before.
+        With `revision`, only if the list is still at that revision. Raises `EditRefused` or `RevisionConflict`.
+        `person=True`: the host knows that a person does this. An item that they complete is `confirmed`, also one that
+        was completed before; what anybody else completes is graded by the agent's work.
         """
         command = Edit(edits.read_operations(ops))
-        return self._changed_to(edits.change_list(self._runner, command, by=by, revision=revision))
+        todos = edits.change_list(self._runner, command, by=by, revision=revision, person=person)
+        return self._changed_to(todos)
 
-    def rewrite(self, todos: TodoList, *, by: str, revision: int | None = None) -> TodoList:
-        """Replace the whole list: items that match keep their ids, open ones left out are set aside."""
+    def rewrite(self, todos: TodoList, *, by: str, revision: int | None = None, person: bool = False) -> TodoList:
+        """Replace the whole list: items that match keep their ids, open ones left out are set aside.
+
+        `person` as for `edit`.
+        """
         command = edits.replace_list(todos)
-        return self._changed_to(edits.change_list(self._runner, command, by=by, revision=revision))
+        todos = edits.change_list(self._runner, command, by=by, revision=revision, person=person)
+        return self._changed_to(todos)
 
     def undo(self, *, by: str) -> TodoList:
         """Roll back this author's last change; refuse, and name the items, if they were changed again since."""
         return self._changed_to(edits.undo_change(self._runner, by=by))
 
-    def restore_list(self, todos: TodoList, *, by: str, source: str, revision: int | None = None) -> TodoList:
+    def restore_list(
+        self, todos: TodoList, *, by: str, source: str, revision: int | None = None, graded: bool = False
+    ) -> TodoList:
         """Replace the list by one that was kept elsewhere, as this agent's own; the event names the source.
 
-        With `revision`, only if the list is still at that revision.
+        With `revision`, only if the list is still at that revision. With `graded`, what it completes is graded as the
+        agent's own writes are.
         """
-        return self._changed_to(edits.restore_list(self._runner, todos, by=by, source=source, revision=revision))
+        restored = edits.restore_list(self._runner, todos, by=by, source=source, revision=revision, graded=graded)
+        return self._changed_to(restored)
 
     def _changed_to(self, todos: TodoList) -> TodoList:
         """Tell the observers of the board that the list changed; return it."""
@@ -196,20 +206,23 @@ class Agent:
         """
         return plans.propose_plan(self._runner, text, by=by or self.name, timeout=timeout)
 
-    def approve_plan(self, revision: int | None = None, *, by: str = "user", todos: bool = False) -> Plan:
+    def approve_plan(
+        self, revision: int | None = None, *, by: str = "user", todos: bool = False, person: bool = False
+    ) -> Plan:
         """Agree to the plan and end plan mode. With `todos` its steps become the todo list, in the same transaction.
 
         `revision` is the one that was looked at: if the plan is at another by now, nothing is approved. Raises
-        `PlanMissing`, `PlanRevisionConflict`, `PlanDecided`, `PlanExpired` or `PlanWithoutSteps`.
+        `PlanMissing`, `PlanRevisionConflict`, `PlanDecided`, `PlanExpired` or `PlanWithoutSteps`. `person=True`: the
+        host knows that a person decides. The event says so, and steps that the plan calls done are `confirmed`.
         """
-        plan = plans.approve_plan(self._runner, revision, by=by, todos=todos)
+        plan = plans.approve_plan(self._runner, revision, by=by, todos=todos, person=person)
         if todos:
             self._board.changed(self)
         return plan
 
-    def reject_plan(self, reason: str, *, by: str = "user", revision: int | None = None) -> Plan:
-        """Refuse the plan and say why; plan mode stays on. `revision` as for `approve_plan`."""
-        return plans.reject_plan(self._runner, reason, by=by, revision=revision)
+    def reject_plan(self, reason: str, *, by: str = "user", revision: int | None = None, person: bool = False) -> Plan:
+        """Refuse the plan and say why; plan mode stays on. `revision` and `person` as for `approve_plan`."""
+        return plans.reject_plan(self._runner, reason, by=by, revision=revision, person=person)
 
     def wait_for_plan(self, id: str | None = None, *, timeout: float | None = None) -> Plan:
         """Return the plan once it is decided, superseded or expired; or as it stands after `timeout` seconds.
@@ -244,14 +257,15 @@ class Agent:
         self._board.changed(self)
         return asked
 
-    def answer(self, item: str, text: str, *, by: str) -> Question:
+    def answer(self, item: str, text: str, *, by: str, person: bool = False) -> Question:
         """Answer the question of an item, and unblock it; the agent is told at its next turn.
 
-        An item that was in progress is so again, unless another is by now.
+        An item that was in progress is so again, unless another is by now. `person=True`: the host knows that a person
+        answers, and the event says so.
 
         Raises `NotAsked`, `AlreadyAnswered`, or `ItemGone` when the item is closed or no longer there.
         """
-        answered = questions.answer_question(self._runner, item, text, by=by)
+        answered = questions.answer_question(self._runner, item, text, by=by, person=person)
         self._board.changed(self)
         return answered
 

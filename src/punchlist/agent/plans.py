@@ -10,7 +10,7 @@ from typing import Any, assert_never, get_args
 from uuid import uuid4
 
 from punchlist.agent.context import AgentRunner, check_name
-from punchlist.agent.edits import apply_edit, replace_list
+from punchlist.agent.edits import apply_graded_edit, replace_list
 from punchlist.core.approval import Plan, PlanChange, PlanState, approve, begin, draft_delta, drop, propose, reject
 from punchlist.core.events import Draft
 from punchlist.core.plan import PlanStream, PlanStreamStep
@@ -139,22 +139,22 @@ def propose_plan(
     return _decide(agent, decide, by=by)
 
 
-def approve_plan(agent: AgentRunner, revision: int | None, *, by: str, todos: bool) -> Plan:
+def approve_plan(agent: AgentRunner, revision: int | None, *, by: str, todos: bool, person: bool) -> Plan:
     """Agree to the plan and end plan mode. With `todos` its steps become the todo list, in the same transaction."""
 
     def decide(tx: Transaction, row: AgentRow, now: datetime) -> PlanChange:
         return approve(tx.plans.current(row.number), by=by, now=now, revision=revision)
 
-    return _decide(agent, decide, by=by, todos=todos)
+    return _decide(agent, decide, by=by, todos=todos, person=person)
 
 
-def reject_plan(agent: AgentRunner, reason: str, *, by: str, revision: int | None) -> Plan:
+def reject_plan(agent: AgentRunner, reason: str, *, by: str, revision: int | None, person: bool) -> Plan:
     """Refuse the plan and say why; plan mode stays on."""
 
     def decide(tx: Transaction, row: AgentRow, now: datetime) -> PlanChange:
         return reject(tx.plans.current(row.number), reason, by=by, now=now, revision=revision)
 
-    return _decide(agent, decide, by=by)
+    return _decide(agent, decide, by=by, person=person)
 
 
 def _decide(
@@ -163,6 +163,7 @@ def _decide(
     *,
     by: str,
     todos: bool = False,
+    person: bool = False,
 ) -> Plan:
     check_name("author", by)
 
@@ -170,7 +171,7 @@ def _decide(
         now = agent.board.now()
         row = agent.join(tx, now)
         decision = decide(tx, row, now)
-        save_decision(tx, row, decision, by=by, now=now, todos=todos)
+        save_decision(tx, row, decision, by=by, now=now, todos=todos, person=person)
         return decision.plan
 
     return agent.board.store.transact(work)
@@ -298,23 +299,32 @@ def seconds_left(plan: Plan, now: datetime, timeout: float | None) -> float | No
 
 
 def save_decision(
-    tx: Transaction, row: AgentRow, decision: PlanChange, *, by: str, now: datetime, todos: bool = False
+    tx: Transaction,
+    row: AgentRow,
+    decision: PlanChange,
+    *,
+    by: str,
+    now: datetime,
+    todos: bool = False,
+    person: bool = False,
 ) -> None:
     """Write a decision. An approval ends plan mode and, with `todos`, puts the plan's steps on the list."""
     for plan in decision.changed:
         tx.plans.save(row.number, plan, at=now)
+    for draft in decision.events if person else ():
+        draft.data["person"] = True
     tx.add_events(row, decision.events, by=by, at=now)
     if decision.plan.state is PlanState.APPROVED:
         if todos:
-            _list_steps(tx, row, decision, by, now)
+            _list_steps(tx, row, decision, by, now, person=person)
         leave_plan_mode(tx, row, by=by, now=now)  # last: it outdates what was read of the row
 
 
-def _list_steps(tx: Transaction, row: AgentRow, decision: PlanChange, by: str, now: datetime) -> None:
+def _list_steps(tx: Transaction, row: AgentRow, decision: PlanChange, by: str, now: datetime, *, person: bool) -> None:
     todos = decision.plan.todos
     if not todos.items:
         raise PlanWithoutSteps
-    applied = apply_edit(row.state, replace_list(todos), now, by=by, own=by == row.name)
+    applied = apply_graded_edit(tx, row, replace_list(todos), now, by=by, person=person)
     tx.save_list(row, applied.state, unseen=row.unseen, at=now)
     tx.add_events(row, applied.events, by=by, at=now)
 

@@ -73,7 +73,7 @@ def _is_task(agent: AgentRunner, tx: Transaction, row: AgentRow, name: str) -> b
     return any(name in (task.id, f"#{task.id}", task.subject) for task in tasks)
 
 
-def answer_question(agent: AgentRunner, item: str, text: str, *, by: str) -> Question:
+def answer_question(agent: AgentRunner, item: str, text: str, *, by: str, person: bool) -> Question:
     """Answer the question of an item, and unblock it; one that was in progress is so again, unless another is."""
     check_name("author", by)
     said = clean_answer(text)
@@ -95,7 +95,7 @@ def answer_question(agent: AgentRunner, item: str, text: str, *, by: str) -> Que
             _operate(tx, row, *operations, by=by, now=now)
         tx.questions.answer(row.number, answered, at=now)
         data = {"item": found.id, "content": found.content, "question": question.question, "answer": said}
-        tx.add_events(row, [Draft("question.answered", data)], by=by, at=now)
+        tx.add_events(row, [Draft("question.answered", {**data, "person": True} if person else data)], by=by, at=now)
         return answered
 
     return agent.board.store.transact(work)

@@ -159,7 +159,7 @@ class ClaudeFiles:
             current = agent.todos
             todos = _merge_full_write(agent, current, current.items, found) if current.revision else found
             with self._mute_mirror():
-                todos = agent.restore_list(todos, by=AUTHOR, source=name)
+                todos = agent.restore_list(todos, by=AUTHOR, source=name, graded=True)
             self._remember(name, signature, todos)
             if agent.board in self._boards and show_items(todos.items) != show_items(found.items):
                 self.export(agent)

@@ -44,7 +44,7 @@ from punchlist.bridges.task_sync import (
 )
 from punchlist.config import project_of
 from punchlist.errors import InvalidInput, ListFileRefused
-from punchlist.store import Transaction
+from punchlist.store import AgentRow, Transaction
 from punchlist.tasks import Work
 
 AUTHOR = "claude-code"
@@ -170,7 +170,7 @@ class ClaudeTasks:
         if found or deleted or cleared or mark >= state.next_id:
 
             def work(tx: Transaction) -> TaskFilesState:
-                place = Work(tx, list, project=project, now=board.now(), by=AUTHOR)
+                place = Work(tx, list, project=project, now=board.now(), by=AUTHOR, worker=_main_agent(tx, list))
                 state = record_files(place, found, deleted, cleared, mark)
                 for each in found:
                     if each.number not in state.strange | state.left:
@@ -281,6 +281,11 @@ class _Keeper:
     def write(self, list: str) -> None:
         if (board := self._board()) is not None:
             self._tasks.mirror(board, list)
+
+
+def _main_agent(tx: Transaction, list: str) -> AgentRow | None:
+    """Return the agent by whose work Claude Code's completions are graded: files name none of the board's."""
+    return tx.agent(list.removeprefix(SESSION), "main") if list.startswith(SESSION) else None
 
 
 def _count(board: Board, list: str) -> int:

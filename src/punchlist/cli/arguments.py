@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 
 from punchlist.cli import UNUSABLE, complain
 from punchlist.cli.terminal import columns
+from punchlist.core.person import doubt_person
 from punchlist.errors import BoardMissing
 from punchlist.reader import BoardReader
 from punchlist.store import store_path
@@ -148,6 +149,19 @@ def author(options: Namespace) -> str:
         return getpass.getuser()
     except (OSError, KeyError):
         return "user"
+
+
+def find_doubt(options: Namespace) -> str | None:
+    """Return why this command is not counted as a person's word; None if it is."""
+    try:
+        is_terminal = sys.stdin.isatty()
+    except (AttributeError, ValueError):  # there is none, or it is closed
+        is_terminal = False
+    return doubt_person(os.environ, is_terminal=is_terminal, author=options.by)
+
+
+def explain_doubt(doubt: str) -> str:
+    return f"Not counted as a person's word: {doubt}."
 
 
 def is_number(text: str) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 from msgspec.structs import asdict
 
 from punchlist.board import Board
-from punchlist.cli.arguments import Parser, Run, author, command_parser, find_folder, parse_count
+from punchlist.cli.arguments import Parser, Run, author, command_parser, find_doubt, find_folder, parse_count
 from punchlist.cli.boards import open_board
 from punchlist.cli.targets import add_target, find_agent
 from punchlist.cli.terminal import detect_display, show, show_json, tell
@@ -94,7 +94,8 @@ def _approve(options: Namespace) -> None:
     with open_board(options) as board:
         row = _find_undecided(board, options)
         agent = board.agent(row.agent, session=row.session, project=row.project)
-        plan = agent.approve_plan(options.revision, by=author(options), todos=options.todos)
+        person = find_doubt(options) is None
+        plan = agent.approve_plan(options.revision, by=author(options), todos=options.todos, person=person)
         steps = len(agent.todos.items) if options.todos else 0
         now = board.now()
     made = f" and made {steps} todos of it; see `punchlist todos`" if options.todos else ""
@@ -105,7 +106,9 @@ def _reject(options: Namespace) -> None:
     with open_board(options) as board:
         row = _find_undecided(board, options)
         agent = board.agent(row.agent, session=row.session, project=row.project)
-        plan = agent.reject_plan(" ".join(options.reason), by=author(options), revision=options.revision)
+        person = find_doubt(options) is None
+        reason = " ".join(options.reason)
+        plan = agent.reject_plan(reason, by=author(options), revision=options.revision, person=person)
         now = board.now()
     _report(options, row._replace(plan=plan), now, f"Rejected revision {plan.revision}")
 
@@ -257,7 +260,7 @@ def _answer(options: Namespace) -> None:
                 problem = f'No question matched "{options.item}". `punchlist answer` lists what waits on you.'
                 raise EditRefused(problem=problem)
             item = found.id
-        answered = agent.answer(item, text, by=author(options))
+        answered = agent.answer(item, text, by=author(options), person=find_doubt(options) is None)
     data = {"session": agent.session, "agent": agent.name, **asdict(answered)}
     tell(options, data, f"Answered: {safe_line(answered.content)}. {safe_line(agent.name)} is told at its next turn.")
 

@@ -14,7 +14,7 @@ import msgspec
 from msgspec.structs import asdict
 
 from punchlist.cli import FAILED, OK, complain
-from punchlist.cli.arguments import author, choose_limit, is_number
+from punchlist.cli.arguments import author, choose_limit, explain_doubt, find_doubt, is_number
 from punchlist.cli.boards import open_board
 from punchlist.cli.events import clock
 from punchlist.cli.terminal import detect_display, show, show_json
@@ -340,11 +340,17 @@ def start(options: Namespace) -> None:
 
 def done(options: Namespace) -> None:
     result = _parse_value(options.result)
+    doubt = find_doubt(options)
+    unfenced = 0
     with open_tasks(options) as tasks:
         for found in find_all(tasks, options.words):
             fence = _find_fence(options, found)
-            task = tasks.complete(found.id, fence=fence, result=result, call_id=options.call_id)
+            person = doubt is None and fence is None  # who shows a fence speaks as a worker
+            task = tasks.complete(found.id, fence=fence, result=result, call_id=options.call_id, person=person)
             report(options, task, f"Completed {name_of(task)}")
+            unfenced += fence is None
+    if doubt is not None and unfenced and not options.json:
+        print(explain_doubt(doubt))
 
 
 def check(options: Namespace) -> None:

@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from punchlist.agent import Agent
 from punchlist.cli import FAILED, OK, complain
-from punchlist.cli.arguments import Parser, author, command_parser
+from punchlist.cli.arguments import Parser, author, command_parser, explain_doubt, find_doubt
 from punchlist.cli.boards import open_board
 from punchlist.cli.files import check_place, read, replace_file, write_new
 from punchlist.cli.targets import add_target, find_agent
@@ -111,24 +111,28 @@ def parser() -> Parser:
 def _change(options: Namespace, plan: EditPlanner, *, create: bool = False, filled: bool = True) -> None:
     with open_board(options) as board:
         agent = find_agent(board, options, create=create, filled=filled)
-        print(_apply(agent, plan, options, by=author(options)))
+        edit = _apply(agent, plan, options)
+        print(edit.message)
+        if isinstance(edit.operation, do.Done) and (doubt := find_doubt(options)) is not None:
+            print(explain_doubt(doubt))
         _show_progress(agent)
 
 
-def _apply(agent: Agent, plan: EditPlanner, options: Namespace, *, by: str) -> str:
-    """Plan the edit on the list as it stands and apply it; return the message."""
+def _apply(agent: Agent, plan: EditPlanner, options: Namespace) -> ListEdit:
+    """Plan the edit on the list as it stands and apply it; return the edit."""
+    by, person = author(options), find_doubt(options) is None
     tries = 0
     while True:
         todos = agent.todos
         edit = plan(todos, options)
         try:
-            agent.edit(edit.operation, by=by, revision=todos.revision)
+            agent.edit(edit.operation, by=by, revision=todos.revision, person=person)
         except RevisionConflict:
             tries += 1
             if tries == _TRIES:
                 raise
         else:
-            return edit.message
+            return edit
 
 
 def _undo(options: Namespace) -> None:
@@ -181,7 +185,8 @@ def _done(todos: TodoList, options: Namespace) -> ListEdit:
     proof = () if options.evidence is None else (Evidence(repair(options.evidence)),)
     known = None if target.item is None else todos.find(target.item)
     if known is not None and known.status is Status.COMPLETED:
-        return ListEdit(do.Done(target, proof), f"Confirmed: {name}")
+        again = "Confirmed" if find_doubt(options) is None else "Was completed before"
+        return ListEdit(do.Done(target, proof), f"{again}: {name}")
     return ListEdit(do.Done(target, proof), _describe_mark(target, name, "completed"))
 
 
@@ -295,7 +300,7 @@ def _edit(options: Namespace) -> int:
         if status != 0:
             kept = f"Your text is kept in `{path}`."
             return complain(f"The editor ended with status {status}; nothing was changed. {kept}", FAILED)
-        code = _apply_text(agent, after, path, revision=todos.revision, by=author(options))
+        code = _apply_text(agent, after, path, todos, options)
         if code == OK:
             shutil.rmtree(folder, ignore_errors=True)
         return code
@@ -311,7 +316,7 @@ def _run_editor(path: str) -> int:
         ) from error
 
 
-def _apply_text(agent: Agent, text: str, path: str, *, revision: int, by: str) -> int:
+def _apply_text(agent: Agent, text: str, path: str, before: TodoList, options: Namespace) -> int:
     again = f"Your text is kept in `{path}`; `punchlist todo import {path}` takes it"
     todos, errors = loads(text, markers=_FORMAT)
     if errors:
@@ -319,7 +324,8 @@ def _apply_text(agent: Agent, text: str, path: str, *, revision: int, by: str) -
         problem = f"Could not parse the edited list, so nothing was changed:\n  {listed}\n{again} once mended."
         return complain(problem, FAILED)
     try:
-        after = agent.rewrite(todos, by=by, revision=revision)
+        doubt = find_doubt(options)
+        after = agent.rewrite(todos, by=author(options), revision=before.revision, person=doubt is None)
     except RevisionConflict:
         return complain(
             "The list changed while you were editing, so yours was not put in its place. "
@@ -328,12 +334,14 @@ def _apply_text(agent: Agent, text: str, path: str, *, revision: int, by: str) -
         )
     except EditRefused as error:
         return complain(f"{error} {again} once mended.", FAILED)
-    if after.revision == revision:
+    if after.revision == before.revision:
         print("Nothing to change.")
         return OK
     omitted = len(after.omitted)
     aside = f" {omitted} left out are set aside; `punchlist todo restore` brings them back." if omitted else ""
     print(f"Saved the list: {len(after.items)} task(s).{aside}")
+    if doubt is not None and after.progress.done > before.progress.done:
+        print(explain_doubt(doubt))
     return OK
 
 
@@ -370,4 +378,6 @@ def _import(options: Namespace) -> int:
         find_agent(board, options, create=True, filled=False).rewrite(todos, by=author(options))
     counts = f"{len(todos.phases)} phase(s), {len(todos.items)} task(s)"
     print(f"Imported {counts} from {safe_line(options.path)}.")
+    if todos.progress.done:
+        print(explain_doubt("a file says what is done"))
     return OK

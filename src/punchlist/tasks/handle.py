@@ -279,12 +279,21 @@ class Tasks:
             raise
 
     def update(
-        self, id: str, *, revision: int | None = None, fence: int | None = None, **changes: Unpack[TaskChanges]
+        self,
+        id: str,
+        *,
+        revision: int | None = None,
+        fence: int | None = None,
+        person: bool = False,
+        **changes: Unpack[TaskChanges],
     ) -> Task:
-        """Change a task, all or nothing; with `revision` only if it is still at that. See `TaskChanges`."""
+        """Change a task, all or nothing; with `revision` only if it is still at that. See `TaskChanges`.
+
+        `person` as for `complete`.
+        """
 
         def write(work: Work) -> Task:
-            return work.update(id, revision=revision, fence=fence, **changes)
+            return work.update(id, revision=revision, fence=fence, person=person, **changes)
 
         done = changes.get("status") == "completed"
         return self._complete(id, fence, changes, write) if done else self._change(write)
@@ -345,12 +354,17 @@ class Tasks:
         result: Any = None,
         revision: int | None = None,
         call_id: str | None = None,
+        person: bool = False,
     ) -> Task:
         """Complete a task. A worker gives its `fence`; if another worker has the task by now, that raises `FenceStale`,
-        and the result is kept in `late_results`."""
+        and the result is kept in `late_results`.
+
+        `person=True`: the host knows that a person does this. The task is `confirmed`, also if it was completed before;
+        what anybody else completes is graded by the work of the task's agent.
+        """
 
         def write(work: Work) -> Task | Late:
-            return work.complete(id, fence=fence, result=result, revision=revision, call_id=call_id)
+            return work.complete(id, fence=fence, result=result, revision=revision, call_id=call_id, person=person)
 
         done = self._complete(id, fence, {} if result is None else {"result": result}, write)
         if isinstance(done, Late):

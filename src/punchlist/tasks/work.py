@@ -67,7 +67,8 @@ class Work:
 
     `by` is the author of what happens, the worker itself where it is empty. `agent` is the agent in whose name it
     happens, if it is one of this board. `grades` is its policy for completions that no evidence supports, and `doubts`
-    collects the problems to tell about them.
+    collects the problems to tell about them. `worker` is the agent by whose work a completion is graded where the task
+    has no agent of its own.
     """
 
     def __init__(
@@ -80,6 +81,7 @@ class Work:
         by: str = "",
         agent: AgentRow | None = None,
         grades: str = "show",
+        worker: AgentRow | None = None,
     ) -> None:
         self.tx = tx
         self.tasks = tx.tasks
@@ -91,6 +93,7 @@ class Work:
         self.doubts: list[Problem] = []
         self.ownership = Ownership(tx, by=by, agent=agent)
         self._project = project
+        self._worker = worker
         found = self.tasks.find_list_and_due(name, now)
         self._where, due = found or (None, False)
         self.settled = self._settle(self._where) if due and self._where is not None else 0
@@ -139,15 +142,16 @@ class Work:
         by: str | None = None,
         fence: int | None = None,
         whose: int | None = None,
+        person: bool = False,
     ) -> TaskRow:
         """Write a task under its next revision, with its event; write nothing if it did not change.
 
         Tasks that waited for it are counted in the same transaction. The event names the `fence` that a worker
-        showed; `whose` is the agent that it is about, where no agent does this.
+        showed; `whose` is the agent that it is about, where no agent does this. What a `person` completes is confirmed.
         """
         before = row.task
         if (after.status is TaskStatus.COMPLETED) is not (before.status is TaskStatus.COMPLETED):
-            after = self._add_grade(row, after, fence)
+            after = replace(after, grade="confirmed") if person else self._add_grade(row, after)
         parent = row.parent if parent is _SAME else parent
         after = replace(
             after,
@@ -164,16 +168,12 @@ class Work:
         self.tell(saved, draft, by=by, whose=whose)
         return saved
 
-    def is_person(self, fence: int | None) -> bool:
-        """True if the author is a person: named, without a fence, and no agent."""
-        return self.agent is None and fence is None and bool(self.by)
-
-    def _add_grade(self, row: TaskRow, after: Task, fence: int | None) -> Task:
+    def _add_grade(self, row: TaskRow, after: Task) -> Task:
         if after.status is not TaskStatus.COMPLETED:
             return replace(after, grade=None)
-        if self.is_person(fence):
-            return replace(after, grade="confirmed")
         worker = row.agent if self.agent is None else self.agent.number
+        if worker is None and self._worker is not None:
+            worker = self._worker.number
         memory = None if worker is None else self.tx.memory.load(worker)
         if worker is None or memory is None or (self.grades == "show" and not memory.watched):
             return after  # no host reported the worker's tool calls
@@ -253,7 +253,13 @@ class Work:
         return self.row(row.task.id).task if linked else row.task
 
     def update(
-        self, id: str, *, revision: int | None = None, fence: int | None = None, **given: Unpack[TaskChanges]
+        self,
+        id: str,
+        *,
+        revision: int | None = None,
+        fence: int | None = None,
+        person: bool = False,
+        **given: Unpack[TaskChanges],
     ) -> Task:
         """Change all that is given, or nothing: words first, then edges, then the status."""
         check_known(given, TaskChanges)
@@ -284,7 +290,8 @@ class Work:
         if self._link(row, given) or "runs_after" in given:
             row = self.row(id)
         if "status" in given:
-            row = self._set_status(row, parse_status(given["status"]), fence, keep_owner="owner" in given)
+            to = parse_status(given["status"])
+            row = self._set_status(row, to, fence, keep_owner="owner" in given, person=person)
         return row.task
 
     def _give(self, task: Task, owner: str | None, *, keep_status: bool) -> Task:
@@ -299,20 +306,22 @@ class Work:
             return rules.release(task, self.now)
         return replace(task, owner=owner, fence=task.fence + 1, lease=None, lease_until=None, reserved=())
 
-    def _set_status(self, row: TaskRow, to: TaskStatus, fence: int | None, *, keep_owner: bool = False) -> TaskRow:
+    def _set_status(
+        self, row: TaskRow, to: TaskStatus, fence: int | None, *, keep_owner: bool, person: bool
+    ) -> TaskRow:
         """Move a task to a status; with `keep_owner` one that is open again stays its new owner's."""
         task = row.task
         if to is TaskStatus.IN_PROGRESS:
             return self._start(row, given=keep_owner, fence=fence)
         if task.status is to:
-            return row
+            return self._confirm(row) if person and to is TaskStatus.COMPLETED else row
         match to:
             case TaskStatus.PENDING:
                 kind, after = self._reopen(task)
                 return self.write(row, replace(after, owner=task.owner) if keep_owner else after, kind)
             case TaskStatus.COMPLETED:
                 done = rules.complete(with_list_ticks(self.tx, row), self.now, task.result, fence=fence)
-                return self.write(row, done, "task.completed", fence=fence)
+                return self.write(row, done, "task.completed", fence=fence, person=person)
             case TaskStatus.FAILED:
                 return self.write(row, rules.move(task, to, self.now, fence=task.fence + 1), "task.failed")
             case TaskStatus.CANCELLED:
@@ -330,6 +339,10 @@ class Work:
         said = self.by if self.agent is None else ""
         owner = (task.owner if own else None) or said or None
         return self.write(row, rules.start(task, owner, self.now), "task.started")
+
+    def _confirm(self, row: TaskRow) -> TaskRow:
+        """Record a person's word for a task that was completed before."""
+        return self.write(row, replace(row.task, grade="confirmed"), "task.graded")
 
     def _reopen(self, task: Task) -> tuple[str, Task]:
         """Return the task as pending, from any status, and the kind of event for it."""
@@ -478,12 +491,13 @@ class Work:
         result: Any = None,
         revision: int | None = None,
         call_id: str | None = None,
+        person: bool = False,
     ) -> Task | Late:
         """Complete a task; or, where another worker has it by now, keep the result and change nothing else."""
         late: list[Late] = []
 
         def run() -> tuple[Task, ...]:
-            done = self._complete(id, fence, plain_json("result", result), revision)
+            done = self._complete(id, fence, plain_json("result", result), revision, person=person)
             if isinstance(done, Late):
                 late.append(done)
                 return ()
@@ -492,7 +506,7 @@ class Work:
         found = self.once(call_id, ["complete", id, fence, result], run)
         return late[0] if late else found[0]
 
-    def _complete(self, id: str, fence: int | None, result: Any, revision: int | None) -> Task | Late:
+    def _complete(self, id: str, fence: int | None, result: Any, revision: int | None, *, person: bool) -> Task | Late:
         row = self.find(id)
         if row is None:
             return self._complete_deleted(id, fence, result)
@@ -500,10 +514,10 @@ class Work:
         if late is not None:
             return late
         rules.check_revision(row.task, revision)
-        if row.task.status is TaskStatus.COMPLETED and row.task.grade is not None and self.is_person(fence):
-            return self.write(row, replace(row.task, grade="confirmed"), "task.graded").task
+        if row.task.status is TaskStatus.COMPLETED and person:
+            return self._confirm(row).task
         done = rules.complete(with_list_ticks(self.tx, row), self.now, result, fence=fence)
-        return self.write(row, done, "task.completed", fence=fence).task
+        return self.write(row, done, "task.completed", fence=fence, person=person).task
 
     def check_late(self, row: TaskRow, fence: int | None, result: Any) -> Late | None:
         """Return the late completion under this fence, its result kept; None if it still counts.

@@ -318,7 +318,7 @@ async def _ask_person(connection: PermissionConnection, session_id: str, plan: P
 
 def _decide(agent: Agent, plan: Plan, chosen: str | None, by: str, todos: bool) -> Plan:
     if chosen == _APPROVE:
-        return agent.approve_plan(plan.revision, by=by, todos=todos)
+        return agent.approve_plan(plan.revision, by=by, todos=todos, person=True)
     if chosen == _REJECT:
-        return agent.reject_plan(REFUSED, by=by, revision=plan.revision)
+        return agent.reject_plan(REFUSED, by=by, revision=plan.revision, person=True)
     return agent.plan or plan

@@ -1,0 +1,129 @@
+"""`confirmed` is given to a person at a terminal, and to nobody else: the real command, with a real terminal."""
+
+import os
+import pty
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from punchlist.board import Board
+from punchlist.core.todo import TodoList
+
+Graded = tuple[str | None, str]
+Complete = Callable[..., Graded]
+
+
+def _command(*arguments: str, terminal: bool, **environment: str) -> str:
+    """Run the command in a process of its own, with a terminal or an empty pipe on stdin; return what it said."""
+    ours, theirs = pty.openpty()
+    try:
+        ran = subprocess.run(
+            [sys.executable, "-m", "punchlist", *arguments],
+            stdin=theirs if terminal else subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            env={**os.environ, **environment},
+            check=True,
+        )
+    finally:
+        os.close(ours)
+        os.close(theirs)
+    assert ran.stderr == ""
+    return ran.stdout
+
+
+@pytest.fixture
+def session(board: Board) -> str:
+    """A session whose agent has run a test that passed, with an item and a task in progress."""
+    with board:
+        agent = board.agent("main", session="s1")
+        agent.call("todo", {"set": ["Paint"]})
+        tasks = agent.tasks("session:s1")
+        tasks.create("Ship")
+        tasks.claim()
+        agent.tool_started("c1", "bash", {"command": "pytest -q"})
+        agent.tool_finished("c1", "3 passed in 0.1s")
+    return "s1"
+
+
+def _item(session: str, *more: str, terminal: bool = True, **environment: str) -> Graded:
+    said = _command("todo", "done", "paint", "--session", session, *more, terminal=terminal, **environment)
+    with Board.open() as board:
+        todos: TodoList = board.agent("main", session=session).todos
+        return todos.items[0].grade, said
+
+
+def _task(session: str, *more: str, terminal: bool = True, **environment: str) -> Graded:
+    said = _command("tasks", "done", "1", "--list", f"session:{session}", *more, terminal=terminal, **environment)
+    with Board.open() as board:
+        return board.tasks(f"session:{session}").get("1").grade, said
+
+
+BOTH = pytest.mark.parametrize(("complete", "done"), [(_item, "Marked completed: Paint"), (_task, "Completed 1: Ship")])
+
+
+@BOTH
+def test_a_person_at_a_terminal_confirms(session: str, complete: Complete, done: str) -> None:
+    assert complete(session, CODEX_HOME="/home/ada/.codex") == ("confirmed", f"{done}\n")
+
+
+@BOTH
+def test_an_agent_in_a_terminal_is_graded_by_its_work(session: str, complete: Complete, done: str) -> None:
+    why = "Not counted as a person's word: CLAUDECODE is set, so Claude Code runs this command."
+    grade, said = complete(session, CLAUDECODE="1")
+    assert grade not in (None, "confirmed")
+    assert said == f"{done}\n{why}\n"
+
+
+@BOTH
+def test_a_command_without_a_terminal_is_graded_by_the_agents_work(session: str, complete: Complete, done: str) -> None:
+    grade, said = complete(session, terminal=False)
+    assert grade not in (None, "confirmed")
+    assert said == f"{done}\nNot counted as a person's word: stdin is no terminal.\n"
+
+
+@BOTH
+def test_another_author_is_graded_by_the_agents_work(session: str, complete: Complete, done: str) -> None:
+    grade, said = complete(session, "--by", "claude")
+    assert grade not in (None, "confirmed")
+    assert said == f"{done}\nNot counted as a person's word: --by gives another author.\n"
+
+
+def test_a_worker_that_shows_its_fence_is_no_person(session: str) -> None:
+    grade, said = _task(session, "--fence", "1")
+    assert grade not in (None, "confirmed")
+    assert said == "Completed 1: Ship\n"
+
+
+def test_done_once_more_confirms_only_for_a_person(session: str) -> None:
+    first, _ = _item(session, terminal=False)
+    assert _item(session, terminal=False) == (
+        first,
+        "Was completed before: Paint\nNot counted as a person's word: stdin is no terminal.\n",
+    )
+    assert _item(session) == ("confirmed", "Confirmed: Paint\n")
+    assert _item(session, terminal=False)[0] == "confirmed"
+
+
+def test_an_imported_file_is_not_a_persons_word(session: str, tmp_path: Path) -> None:
+    path = tmp_path / "list.md"
+    path.write_text("- [x] Paint\n")
+    said = _command("todo", "import", str(path), "--session", session, terminal=True)
+    assert said.endswith("Not counted as a person's word: a file says what is done.\n")
+    with Board.open() as board:
+        assert board.agent("main", session=session).todos.items[0].grade != "confirmed"
+
+
+def test_an_answer_and_a_decision_say_if_they_came_from_a_person(session: str) -> None:
+    with Board.open() as board:
+        agent = board.agent("main", session=session)
+        agent.ask("Paint", "Which colour?")
+        agent.propose_plan("- Sand\n- Paint")
+    _command("answer", "paint", "Red", "--session", session, terminal=True)
+    _command("plan", "reject", "1", "Prime", "first", "--session", session, terminal=False)
+    with Board.open() as board:
+        told = {event.kind: event.data.get("person") for event in board.events()}
+    assert (told["question.answered"], told["approval.rejected"]) == (True, None)
