@@ -23,7 +23,7 @@ HOMES = (
 
 
 @pytest.fixture(autouse=True)
-def homes(monkeypatch: pytest.MonkeyPatch, own_home: Path) -> Path:
+def home(monkeypatch: pytest.MonkeyPatch, own_home: Path) -> Path:
     for name in HOMES:
         monkeypatch.delenv(name, raising=False)
     return own_home
@@ -54,13 +54,13 @@ def test_a_file_is_restored_and_shown_like_any_other_list(run: Run, project: Pat
     assert (again.code, again.out.startswith(f"The list of main in session {SESSION} is already")) == (0, True)
 
 
-def test_the_newest_transcript_of_the_project_is_found(run: Run, project: Path, homes: Path) -> None:
-    old = save(claude_file(homes, project, "old.jsonl"), records(project, "Old", session="old"))
+def test_the_newest_transcript_of_the_project_is_found(run: Run, project: Path, home: Path) -> None:
+    old = save(claude_file(home, project, "old.jsonl"), records(project, "Old", session="old"))
     os.utime(old, (1, 1))
-    save(claude_file(homes, project.parent, "far.jsonl"), records(project.parent, "Far", session="far"))
-    new = save(claude_file(homes, project), records(project, "New"))
+    save(claude_file(home, project.parent, "far.jsonl"), records(project.parent, "Far", session="far"))
+    new = save(claude_file(home, project), records(project, "New"))
     assert run("restore").out.startswith(f"Restored 0/1 for main in session {SESSION} from {new}")
-    rollout = homes / ".codex" / "sessions" / "2026" / "03" / "01" / "rollout-2026-03-01T09-00-00-t-1.jsonl"
+    rollout = home / ".codex" / "sessions" / "2026" / "03" / "01" / "rollout-2026-03-01T09-00-00-t-1.jsonl"
     save(rollout, [meta(cwd=str(project)), plan("c1", "x Saw", "Glue"), output("c1")])
     os.utime(rollout, (4e9, 4e9))
     save(
@@ -70,10 +70,10 @@ def test_the_newest_transcript_of_the_project_is_found(run: Run, project: Path, 
     assert run("restore").out.startswith(f"Restored 1/2 for main in session t-1 from {rollout} (codex).")
 
 
-def test_a_session_is_found_by_its_id(run: Run, project: Path, homes: Path) -> None:
-    save(claude_file(homes, project), records(project, "New"))
+def test_a_session_is_found_by_its_id(run: Run, project: Path, home: Path) -> None:
+    save(claude_file(home, project), records(project, "New"))
     assert run("restore", SESSION).code == 0
-    todos_file = homes / ".qwen" / "todos" / "q1.json"
+    todos_file = home / ".qwen" / "todos" / "q1.json"
     todos_file.parent.mkdir(parents=True)
     todos_file.write_text(
         json.dumps({"todos": [{"id": "1", "content": "Saw", "status": "completed"}], "sessionId": "q1"})
@@ -127,8 +127,8 @@ def test_session_and_agent_can_be_chosen(run: Run, project: Path, tmp_path: Path
     assert run("todos", "--session", "s9", "--agent", "worker").out.splitlines()[1:] == ["  ☐ Saw"]
 
 
-def test_subagents_that_still_owe_something_come_along(run: Run, project: Path, homes: Path) -> None:
-    main = save(claude_file(homes, project), records(project, "Saw"))
+def test_subagents_that_still_owe_something_come_along(run: Run, project: Path, home: Path) -> None:
+    main = save(claude_file(home, project), records(project, "Saw"))
     for name, item in (("a1", "> Look"), ("a2", "x Done")):
         file = main.with_suffix("") / "subagents" / f"agent-{name}.jsonl"
         save(file, [write("t1", item, isSidechain=True, agentId=name, cwd=str(project))])
@@ -138,8 +138,8 @@ def test_subagents_that_still_owe_something_come_along(run: Run, project: Path, 
     assert run("todos").out.count("agent-a") == 2
 
 
-def test_the_transcript_of_a_subagent_goes_to_a_child_of_its_own(run: Run, project: Path, homes: Path) -> None:
-    main = save(claude_file(homes, project), records(project, "Saw"))
+def test_the_transcript_of_a_subagent_goes_to_a_child_of_its_own(run: Run, project: Path, home: Path) -> None:
+    main = save(claude_file(home, project), records(project, "Saw"))
     file = main.with_suffix("") / "subagents" / "agent-a1.jsonl"
     save(file, [write("t1", "> Look", isSidechain=True, agentId="a1", cwd=str(project))])
     file.with_suffix(".meta.json").write_text('{"agentType": "explorer"}')
