@@ -112,7 +112,9 @@ def _check_all(path: str) -> Iterator[Checkup]:
         yield Checkup("board", "note", f"{path} is not there yet; the first write makes it")
         yield check_file_system(path)
     else:
-        yield _check_board(path)
+        wal = f"{path}-wal"
+        more = f" and {_size_text(os.stat(wal).st_size)} of WAL" if os.path.exists(wal) else ""
+        yield Checkup("board", "ok", f"{path}, {_size_text(os.stat(path).st_size)}{more}")
         yield from _check_permissions(path)
         yield check_file_system(path)
         lock = _check_lock(path)
@@ -133,12 +135,6 @@ def _check_sqlite() -> Checkup:
         f"{version}: before {fixed} several processes that write at once can damage a WAL file; "
         "Punchlist's own lock covers that, as long as no other program writes to the board",
     )
-
-
-def _check_board(path: str) -> Checkup:
-    sizes = {part: os.stat(path + part).st_size for part in ("", "-wal") if os.path.exists(path + part)}
-    wal = f" and {_size_text(sizes['-wal'])} of WAL" if "-wal" in sizes else ""
-    return Checkup("board", "ok", f"{path}, {_size_text(sizes[''])}{wal}")
 
 
 def _size_text(size: int) -> str:

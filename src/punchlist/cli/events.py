@@ -5,6 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from collections.abc import Callable, Iterator
 from datetime import date, datetime
+from functools import partial
 from itertools import islice
 
 from punchlist.cli.arguments import Parser, board_url, command_parser, parse_count
@@ -39,7 +40,7 @@ def parser() -> Parser:
 
 def _show(options: Namespace) -> None:
     is_wanted = _make_filter(options)
-    write = _write_json if options.json else _make_writer(detect_display(), colour=has_colours())
+    write = partial(show_json, indent=0) if options.json else _make_writer(detect_display(), colour=has_colours())
     with BoardReader.open(board_url(options, reads=not options.follow)) as board:
         last = board.store.last_seq()
         for event in _read_past(board, options, last, is_wanted):
@@ -82,10 +83,6 @@ def _read_latest(board: BoardReader, last: int, limit: int, is_wanted: Filter) -
         found = [*events, *found]
         last, page = start, _PAGE
     return found[max(0, len(found) - limit) :] if limit else []
-
-
-def _write_json(event: Event) -> None:
-    show_json(event, indent=0)
 
 
 def _make_writer(display: Display, *, colour: bool) -> Callable[[Event], None]:

@@ -156,8 +156,11 @@ def _describe_nothing(options: Namespace) -> str:
 
 def plan_data(row: PlanRow, now: datetime) -> dict[str, Any]:
     """Return a plan as JSON values. Every key is always there."""
-    place = {"session": row.session, "agent": row.agent, "project": row.project}
-    return {**place, **asdict(row.plan), "waits": row.plan.waits(now)}
+    return {**_place_of(row), **asdict(row.plan), "waits": row.plan.waits(now)}
+
+
+def _place_of(row: PlanRow | QuestionRow) -> dict[str, str]:
+    return {"session": row.session, "agent": row.agent, "project": row.project}
 
 
 def _state(plan: Plan, now: datetime) -> str:
@@ -212,7 +215,7 @@ def _revision_line(plan: Plan, now: datetime) -> Line:
 
 def answer_parser() -> Parser:
     about = "Answers what an agent asks; without arguments lists what waits on you."
-    made = command_parser("answer", about, run=_answer_or_list, examples=_ANSWER_EXAMPLES)
+    made = command_parser("answer", about, run=_answer, examples=_ANSWER_EXAMPLES)
     made.add_argument("item", nargs="?", metavar="ITEM", help="the item that asks, by id or a few letters of it")
     made.add_argument("text", nargs="*", metavar="TEXT", help="the answer")
     add_target(made)
@@ -221,20 +224,13 @@ def answer_parser() -> Parser:
     return made
 
 
-def _answer_or_list(options: Namespace) -> None:
-    if options.item is None:
-        _list_waiting(options)
-    else:
-        _answer(options)
-
-
 def _list_waiting(options: Namespace) -> None:
     with open_board(options, reads=True) as board:
         questions = _find_questions(board, options)
         plans = [row for row in board.plans(project=_project(options)) if _is_meant(row, options)]
         now = board.now()
     if options.json:
-        asked = [_question_data(row) for row in questions]
+        asked = [{**_place_of(row), **asdict(row.question)} for row in questions]
         show_json({"questions": asked, "plans": [plan_data(row, now) for row in plans]})
     elif questions or plans:
         show(_waiting_lines(questions, plans, detect_display(), now))
@@ -245,6 +241,9 @@ def _list_waiting(options: Namespace) -> None:
 
 
 def _answer(options: Namespace) -> None:
+    if options.item is None:
+        _list_waiting(options)
+        return
     text = repair(" ".join(options.text)).strip()
     if not text:
         raise EditRefused(problem='Say the answer too, as in `punchlist answer region "Use eu-west"`.')
@@ -287,10 +286,6 @@ def _find_question(rows: Sequence[QuestionRow], query: str) -> QuestionRow | Non
         names = "; ".join(f"--session {row.session} --agent {row.agent}, item {row.question.item}" for row in found[:5])
         raise EditRefused(problem=f'{len(found)} questions match "{query}"; say which one is meant: {names}.')
     return found[0] if found else None
-
-
-def _question_data(row: QuestionRow) -> dict[str, Any]:
-    return {"session": row.session, "agent": row.agent, "project": row.project, **asdict(row.question)}
 
 
 def _waiting_lines(

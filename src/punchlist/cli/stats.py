@@ -132,7 +132,8 @@ def _table(costs: Sequence[Cost]) -> Iterator[Line]:
     for cost, (called, *cells) in zip(costs, rows, strict=True):
         line = "  ".join(cell.rjust(width) for cell, width in zip(cells, wide, strict=True))
         yield Span(called.ljust(name), "bold"), Span(f"  {line}")
-        yield from ((Span(f"  {said}", "dim"),) for said in _remarks(cost))
+        if remarks := _remarks(cost):
+            yield (Span(f"  {remarks}", "dim"),)
 
 
 def _title(cost: Cost) -> str:
@@ -156,7 +157,7 @@ def _said_size(cost: Cost) -> Size:
     return sum(cost.spent.injections.values(), NOTHING)
 
 
-def _remarks(cost: Cost) -> Iterator[str]:
+def _remarks(cost: Cost) -> str:
     kinds = ", ".join(f"{size.count} × {kind}" for kind, size in sorted(cost.spent.injections.items()))
     spent = cost.spent
     facts = (
@@ -166,14 +167,12 @@ def _remarks(cost: Cost) -> Iterator[str]:
         f"{plural(cost.calls.refused, 'call')} refused" if cost.calls.refused else "",
         f"{plural(spent.withheld, 'text')} kept back by the budget" if spent.withheld else "",
     )
-    found = "; ".join(fact for fact in facts if fact)
-    if found:
-        yield found
+    return "; ".join(fact for fact in facts if fact)
 
 
 def _comparison(one: Cost, other: Cost) -> Iterator[Line]:
     """Yield two costs side by side; where it makes sense, per turn, so that long and short sessions compare."""
-    rows = [(label, *cells) for label, *cells in _comparison_rows(one, other)]
+    rows = list(_comparison_rows(one, other))
     names = (_title(one), _title(other))
     label = max(len(row[0]) for row in rows)
     left = max(len(names[0]), *(len(row[1]) for row in rows))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from argparse import Namespace
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import Any, TypedDict
@@ -19,13 +19,12 @@ from punchlist.cli.boards import open_board
 from punchlist.cli.events import clock
 from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.config import project_of
-from punchlist.core.events import Event
 from punchlist.core.task import SETTLED, ChecklistLine, Task, TaskStatus
 from punchlist.errors import InvalidInput, TaskError, WaitRefused
 from punchlist.store import Transaction
 from punchlist.surfaces.matching import find_tasks
 from punchlist.surfaces.sentences import sentence
-from punchlist.surfaces.spans import Display, Line, Span
+from punchlist.surfaces.spans import Span
 from punchlist.surfaces.tasks import (
     draw_dot,
     draw_mermaid,
@@ -255,14 +254,9 @@ def history(options: Namespace) -> None:
     if options.json:
         show_json(found)
     else:
-        show(_event_lines(found, detect_display()))
-
-
-def _event_lines(events: Sequence[Event], display: Display) -> Iterator[Line]:
-    today = datetime.now().astimezone().date()
-    for event in events:
-        line = (Span(f"{clock(event.at, today)}  ", "dim"), Span(sentence(event, display.glyphs)))
-        yield display.cut(line)
+        display, today = detect_display(), datetime.now().astimezone().date()
+        for event in found:
+            show([display.cut((Span(f"{clock(event.at, today)}  ", "dim"), Span(sentence(event, display.glyphs))))])
 
 
 # Verbs that change tasks.

@@ -196,24 +196,25 @@ def _drop(todos: TodoList, options: Namespace) -> ListEdit:
 
 
 def _describe_mark(target: Target, name: str, word: str) -> str:
+    return _describe(target, f"Marked {word}: {name}", f"Marked phase {name} {word}.", f"Marked all tasks {word}.")
+
+
+def _describe(target: Target, item: str, phase: str, everything: str) -> str:
     if target.item is not None:
-        return f"Marked {word}: {name}"
-    return f"Marked phase {name} {word}." if target.phase else f"Marked all tasks {word}."
+        return item
+    return phase if target.phase else everything
 
 
 def _remove(todos: TodoList, options: Namespace) -> ListEdit:
     target, name = _item_or_phase(todos, options.words)
-    operation = do.Remove(target, phases=True)
-    if target.item is not None:
-        return ListEdit(operation, f"Removed: {name}")
-    return ListEdit(operation, f"Removed phase: {name}" if target.phase else "Cleared all todos.")
+    message = _describe(target, f"Removed: {name}", f"Removed phase: {name}", "Cleared all todos.")
+    return ListEdit(do.Remove(target, phases=True), message)
 
 
 def _unblock(todos: TodoList, options: Namespace) -> ListEdit:
     target, name = _item_or_phase(todos, options.words)
-    if target.item is not None:
-        return ListEdit(do.Unblock(target), f"Unblocked: {name}")
-    return ListEdit(do.Unblock(target), f"Unblocked phase {name}." if target.phase else "Unblocked all tasks.")
+    message = _describe(target, f"Unblocked: {name}", f"Unblocked phase {name}.", "Unblocked all tasks.")
+    return ListEdit(do.Unblock(target), message)
 
 
 def _restore(todos: TodoList, options: Namespace) -> ListEdit:

@@ -11,9 +11,8 @@ from msgspec.structs import asdict
 
 from punchlist.cli.arguments import Parser, command_parser, find_folder, open_reader
 from punchlist.cli.terminal import detect_display, show, show_json
-from punchlist.reader import BoardReader
 from punchlist.store import ListRow
-from punchlist.surfaces.lists import Helped, board_lines
+from punchlist.surfaces.lists import board_lines
 from punchlist.surfaces.spans import safe_line
 
 _EXAMPLES = """\
@@ -44,7 +43,8 @@ def _show(options: Namespace) -> None:
             for row in board.lists(project=where, session=options.session, limit=most)
             if row.todos.items and options.agent in (None, row.agent)
         ][: options.limit]
-        helped = _find_helped(board, rows)
+        helpers = {session: board.helpers(session) for session in dict.fromkeys(row.session for row in rows)}
+        helped = {row.number: helpers[row.session].get(row.agent, {}) for row in rows}
         now = board.now()
     if options.json:
         show_json([{**_list_data(row, rows), "helpers": helped.get(row.number, {})} for row in rows])
@@ -52,12 +52,6 @@ def _show(options: Namespace) -> None:
         show(board_lines(rows, detect_display(), now=now, projects=options.all, ids=options.ids, helped=helped))
     else:
         print(_point_to_tasks(options) or _describe_nothing(options))
-
-
-def _find_helped(board: BoardReader, rows: Sequence[ListRow]) -> dict[int, Helped]:
-    """Return for each agent the items that subagents are at work on."""
-    by_session = {session: board.helpers(session) for session in dict.fromkeys(row.session for row in rows)}
-    return {row.number: by_session[row.session].get(row.agent, {}) for row in rows}
 
 
 def _point_to_tasks(options: Namespace) -> str:

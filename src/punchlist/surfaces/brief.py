@@ -33,6 +33,7 @@ _STALLS: Final = {
 }
 _SINCE: Final = frozenset({"nothing_submitted", "no_runtime_event"})
 
+_NOTICED: Final = ("session", "agent", "detector", "seen")
 _MARGIN: Final = 4
 _TEXT: Final = 80
 """Characters of an item's text where a line may be of any length."""
@@ -167,19 +168,20 @@ def brief_lines(brief: Brief, around: Around, changes: Changes, glyphs: Glyphs, 
         yield (Span("Nothing happened since you last looked, and nothing waits for you."),)
         return
     rows = ItemRows((*completed_items(brief), *brief.failed, *brief.under_way), changes, glyphs, columns)
-
     waiting = [*around.questions, *around.plans, *(_blocked_words(entry) for entry in brief.waiting)]
     stalled = _noticed_words(brief, around)
-    yield from _section(glyphs, "Waiting on you", [wrap_row(text, glyphs, columns) for text in waiting], "accent")
-    yield from _section(glyphs, "Done, but not borne out", rows.of(brief.doubtful), "bad")
-    yield from _section(glyphs, "Failed", rows.of(brief.failed), "bad")
-    yield from _section(
-        glyphs, "Stalled or going in circles", [wrap_row(text, glyphs, columns) for text in stalled], "warning"
+    sections: Sequence[tuple[str, Sequence[Sequence[str]], Style]] = (
+        ("Waiting on you", [wrap_row(text, glyphs, columns) for text in waiting], "accent"),
+        ("Done, but not borne out", rows.of(brief.doubtful), "bad"),
+        ("Failed", rows.of(brief.failed), "bad"),
+        ("Stalled or going in circles", [wrap_row(text, glyphs, columns) for text in stalled], "warning"),
+        ("Done and checked", rows.of(brief.verified), "good"),
+        ("Done, with work behind it", rows.of(brief.worked), "plain"),
+        ("Done, not judged", rows.of(brief.unjudged), "dim"),
+        ("Under way", rows.of(brief.under_way), "focus"),
     )
-    yield from _section(glyphs, "Done and checked", rows.of(brief.verified), "good")
-    yield from _section(glyphs, "Done, with work behind it", rows.of(brief.worked), "plain")
-    yield from _section(glyphs, "Done, not judged", rows.of(brief.unjudged), "dim")
-    yield from _section(glyphs, "Under way", rows.of(brief.under_way), "focus")
+    for name, section, style in sections:
+        yield from _section(glyphs, name, section, style)
     cost = f"; the todo layer cost about {count_words(around.tokens, 'token')}" if around.tokens else ""
     said = f"Work since: {', '.join(tally_words(brief.work, kinds=False))}{cost}."
     yield from ((Span(line, "dim"),) for line in pack([said], columns, ""))
@@ -212,10 +214,7 @@ def brief_data(brief: Brief, around: Around, changes: Changes) -> dict[str, Any]
         **{name: [item_data(entry, changes.get(entry.subject)) for entry in getattr(brief, name)] for name in parts},
         "noticed": [
             {
-                "session": one.session,
-                "agent": one.agent,
-                "detector": one.detector,
-                "seen": one.seen,
+                **{name: getattr(one, name) for name in ("session", "agent", "detector", "seen")},
                 "at": one.at.isoformat(),
             }
             for one in brief.noticed
@@ -246,4 +245,4 @@ def _section(glyphs: Glyphs, name: str, rows: Sequence[Sequence[str]], style: St
 
 def _blocked_words(entry: ItemReport) -> str:
     why = entry.item.blocker.reason if entry.item.blocker is not None else ""
-    return f"{entry.item.content}{': ' if why else ''}{why}"
+    return f"{entry.item.content}: {why}" if why else entry.item.content

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, cast
 
@@ -23,6 +24,29 @@ _ITEM_VERBS = {
     "item.restored": "brought back",
     "item.removed": "removed",
 }
+_DEEDS = {
+    "plan.started": "began a new plan",
+    "list.refused": "was refused: {problem}",
+    "approval.refused": "was refused: {problem}",
+    "flow.refused": "was refused: {problem}",
+    "list.restored": "restored the list from {source}",
+    "reports.dropped": "could not have {count} reports recorded",
+    "turn.ended": "ended a turn",
+    "agent.output": "said something",
+    "agent.finished": "finished",
+    "agent.joined": "joined",
+    "agent.spawned": "started the agent {child}",
+    "finding.raised": "gave cause for concern ({detector}): {seen}",
+    "finding.cleared": "gives no more cause for concern ({detector})",
+    "transcript.write": "had written an earlier list, found in {source}",
+    "mode.changed": "left plan mode",
+    "mode.refused": "was refused {tool} in plan mode",
+    "mode.unjudged": "called {tool} in plan mode, of which nothing is known",
+    "session.copied": "began as a copy of session {source}",
+    "session.moved": "came over from session {source}",
+}
+"""Deeds with fields of the event's data in braces."""
+
 _PLAN_DEEDS = {
     "approval.started": "began to write {plan}",
     "approval.delta": "wrote more of {plan}",
@@ -110,70 +134,42 @@ def sentence(event: Event, glyphs: Glyphs) -> str:
 
 
 def _deed(kind: str, data: Mapping[str, Any], glyphs: Glyphs) -> str:
-    if kind in _ITEM_VERBS:
-        return _item_deed(kind, data, glyphs)
+    name = _text(data, "name") or "a tool"
     match kind:
-        case "plan.started":
-            return "began a new plan"
-        case "list.refused" | "approval.refused" | "flow.refused":
-            return f"was refused: {_text(data, 'problem')}"
-        case "list.restored":
-            return f"restored the list from {_text(data, 'source')}"
+        case _ if kind in _ITEM_VERBS:
+            content = data.get("content") or _inner(data, "item").get("content") or data.get("id") or ""
+            return f"{_ITEM_VERBS[kind]} {quote(str(content), glyphs)}"
         case "tool.started":
-            return f"began a call of {_text(data, 'name') or 'a tool'}"
+            return f"began a call of {name}"
         case "tool.finished":
-            failed = " which failed" if data.get("is_error") else ""
-            return f"ended a call of {_text(data, 'name') or 'a tool'}{',' if failed else ''}{failed}"
+            return f"ended a call of {name}{', which failed' if data.get('is_error') else ''}"
         case "tool.updated":
-            return f"is at a call of {_text(data, 'name') or 'a tool'}: {_text(data, 'preview')}"
+            return f"is at a call of {name}: {_text(data, 'preview')}"
         case "tool.failed":
-            return f"ended a call of {_text(data, 'name') or 'a tool'}, which failed"
-        case "reports.dropped":
-            return f"could not have {_text(data, 'count')} reports recorded"
-        case "turn.ended":
-            left = data.get("abandoned")
-            return f"ended a turn with {_text(data, 'abandoned')} calls still open" if left else "ended a turn"
-        case "agent.output":
-            return f"said: {_text(data, 'preview')}" if data.get("preview") else "said something"
-        case "agent.finished":
-            return "failed" if data.get("outcome") == "failed" else "finished"
-        case "finding.raised":
-            return f"gave cause for concern ({_text(data, 'detector')}): {_text(data, 'seen')}"
-        case "finding.cleared":
-            about = f" about {_text(data, 'subject')}" if data.get("subject") else ""
-            return f"gives no more cause for concern ({_text(data, 'detector')}){about}"
+            return f"ended a call of {name}, which failed"
+        case "turn.ended" if data.get("abandoned"):
+            return f"ended a turn with {_text(data, 'abandoned')} calls still open"
+        case "agent.output" if data.get("preview"):
+            return f"said: {_text(data, 'preview')}"
+        case "agent.finished" if data.get("outcome") == "failed":
+            return "failed"
+        case "finding.cleared" if data.get("subject"):
+            return f"gives no more cause for concern ({_text(data, 'detector')}) about {_text(data, 'subject')}"
         case "guidance.said":
-            return (
-                f"was told something ({_text(data, 'kind') or 'guidance'}, {_text(data, 'characters') or 0} characters)"
-            )
+            characters = _text(data, "characters") or 0
+            return f"was told something ({_text(data, 'kind') or 'guidance'}, {characters} characters)"
         case "question.asked":
             return f"asks about {quote(str(data.get('content', '')), glyphs)}: {_text(data, 'question')}"
         case "question.answered":
             return f"answered {quote(str(data.get('content', '')), glyphs)}: {_text(data, 'answer')}"
-        case "transcript.write":
-            return f"had written an earlier list, found in {_text(data, 'source')}"
-        case "agent.joined":
-            return "joined"
-        case "agent.spawned":
-            label = f" ({_text(data, 'label')})" if data.get("label") else ""
-            return f"started the agent {_text(data, 'child')}{label}"
-        case "mode.changed":
-            return "entered plan mode" if data.get("mode") == "plan" else "left plan mode"
-        case "mode.refused":
-            return f"was refused {_text(data, 'tool')} in plan mode"
-        case "mode.unjudged":
-            return f"called {_text(data, 'tool')} in plan mode, of which nothing is known"
-        case "session.copied":
-            return f"began as a copy of session {_text(data, 'source')}"
-        case "session.moved":
-            return f"came over from session {_text(data, 'source')}"
+        case "agent.spawned" if data.get("label"):
+            return f"started the agent {_text(data, 'child')} ({_text(data, 'label')})"
+        case "mode.changed" if data.get("mode") == "plan":
+            return "entered plan mode"
+        case _ if kind in _DEEDS:
+            return re.sub(r"{(\w+)}", lambda found: _text(data, found[1]), _DEEDS[kind])
         case _:
             return safe_line(kind)
-
-
-def _item_deed(kind: str, data: Mapping[str, Any], glyphs: Glyphs) -> str:
-    content = data.get("content") or _inner(data, "item").get("content") or data.get("id") or ""
-    return f"{_ITEM_VERBS[kind]} {quote(str(content), glyphs)}"
 
 
 def _reason(event: Event) -> str:
@@ -197,19 +193,13 @@ def _task_sentence(event: Event, glyphs: Glyphs) -> str:
     by_itself = _BY_ITSELF.get(event.kind) if not event.by else None
     template = by_itself or _TASK_DEEDS.get(event.kind) or _BY_ITSELF.get(event.kind) or safe_line(event.kind)
     subject = str(event.data.get("subject") or "")
-    task = f"task {safe_line(str(event.data.get('id') or ''))} {quote(subject, glyphs)}"
-    said = template.replace("{blocker}", safe_line(str(event.data.get("blocker") or ""))).replace("{task}", task)
+    task = f"task {_text(event.data, 'id')} {quote(subject, glyphs)}"
+    said = template.replace("{blocker}", _text(event.data, "blocker")).replace("{task}", task)
     if event.kind in _BY_ITSELF and (by_itself or event.kind not in _TASK_DEEDS):
         return said
-    reason = safe_line(str(event.data.get("reason") or _failure(event) or ""))
+    reason = _text(event.data, "reason") or _text(_inner(event.data, "set"), "failure")
     author = safe_line(event.by or event.agent or "") or "someone"
     return f"{author} {said}{f': {reason}' if reason else ''}"
-
-
-def _failure(event: Event) -> object:
-    """Return why a task failed or was given up, if the event says so."""
-    fields = event.data.get("set")
-    return cast("dict[str, object]", fields).get("failure") if isinstance(fields, dict) else None
 
 
 def _flow_deed(kind: str, data: Mapping[str, Any], glyphs: Glyphs) -> str:

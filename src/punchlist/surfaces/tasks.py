@@ -56,13 +56,14 @@ class TaskColumns:
 def task_line(task: Task, display: Display, now: datetime, columns: TaskColumns, *, before: str = "") -> Line:
     """Return one row: box, id, priority where they differ, subject, and why it waits or who has it."""
     glyphs = display.glyphs
-    box, style = _STYLES[task.status]
+    box_style, style = _STYLES[task.status]
+    box = _BOXES.get(task.status, task.status.value)
     if task.is_blocked:
-        box = "warning"
+        box_style, box = "warning", "blocked"
     priority = f"p{task.priority} " if columns.priority else ""
     start = (
         Span(before, "dim"),
-        Span(_box(task, glyphs), box),
+        Span(glyphs.boxes[box], box_style),
         Span(f" {safe_line(task.id):>{columns.id}} {priority}", "dim"),
     )
     text = safe_line(task.label if task.status is TaskStatus.IN_PROGRESS else task.subject)
@@ -71,10 +72,6 @@ def task_line(task: Task, display: Display, now: datetime, columns: TaskColumns,
         room = display.columns - cells(start)
         text = fit(text, max(room - cells(rest), room // 2), glyphs.ellipsis)
     return display.cut((*start, Span(text, style), *rest))
-
-
-def _box(task: Task, glyphs: Glyphs) -> str:
-    return glyphs.boxes["blocked" if task.is_blocked else _BOXES.get(task.status, task.status.value)]
 
 
 def _remarks(task: Task, glyphs: Glyphs, now: datetime) -> Line:
@@ -188,7 +185,12 @@ def _facts(task: Task, glyphs: Glyphs, now: datetime) -> Iterator[tuple[str, str
     ):
         if value:
             yield name, safe_line(value)
-    yield from _numbers(task)
+    done, total, percent = task.progress
+    if total > 1:
+        yield "progress", f"{done} of {total}, {percent} %"
+    if task.attempts or task.max_attempts:
+        yield "attempts", f"{task.attempts}" + (f" of {task.max_attempts}" if task.max_attempts else "")
+    yield "revision", f"{task.revision}" + (f", fence {task.fence}" if task.fence else "")
     for name, value in (("result", task.result), ("state", task.state or None), ("metadata", task.metadata or None)):
         if value is not None:
             yield name, _value_text(value, glyphs)
@@ -206,15 +208,6 @@ def _status(task: Task, now: datetime) -> str:
     why = standing_words(task, now)
     said = task.status.value.replace("_", " ")
     return said if not why or why.startswith(said) else f"{said}, {why}"
-
-
-def _numbers(task: Task) -> Iterator[tuple[str, str]]:
-    done, total, percent = task.progress
-    if total > 1:
-        yield "progress", f"{done} of {total}, {percent} %"
-    if task.attempts or task.max_attempts:
-        yield "attempts", f"{task.attempts}" + (f" of {task.max_attempts}" if task.max_attempts else "")
-    yield "revision", f"{task.revision}" + (f", fence {task.fence}" if task.fence else "")
 
 
 def _times(task: Task, now: datetime) -> Iterator[tuple[str, str]]:
