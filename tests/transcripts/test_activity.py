@@ -2,6 +2,7 @@
 
 import json
 import random
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -226,6 +227,30 @@ def test_records_of_any_shape_are_passed_over(tmp_path: Path, value: Any) -> Non
     path = save(tmp_path / "odd.jsonl", odd)
     for kind in ("claude-code", "codex"):
         assert len(list(read_steps(open_transcript(path, kind)))) <= len(odd)
+
+
+def test_subagents_of_a_workflow_are_read_too(tmp_path: Path) -> None:
+    path = claude().save(tmp_path)
+    file = next(tmp_path.glob("*/subagents/agent-a1.jsonl"))
+    (file.parent / "workflows" / "wf_1").mkdir(parents=True)
+    file.rename(file.parent / "workflows" / "wf_1" / file.name)
+    assert "a1: Bash" in told(steps_of(path))
+
+
+def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "long.jsonl"
+    with path.open("w") as file:
+        for number in range(3000):
+            session = ClaudeSession()
+            session.calls = number
+            session.bash("make", "x" * 2000)
+            file.write("\n".join(session.lines) + "\n")
+    tracemalloc.start()
+    count = sum(1 for _ in read_steps(open_transcript(path)))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert count == 6000
+    assert peak < path.stat().st_size / 3
 
 
 def test_other_formats_are_refused(tmp_path: Path) -> None:

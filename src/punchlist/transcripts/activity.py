@@ -274,9 +274,9 @@ def _is_user_turn(found: dict[str, Any]) -> bool:
 
 
 def _claude_subagents(source: str) -> Iterator[tuple[str, SubagentStart]]:
-    """Yield the files of a session's subagents, each with its start; see `punchlist.bridges.homes.subagents`."""
-    folder = os.path.join(source.removesuffix(".jsonl"), "subagents")
-    for file in nsmallest(_MOST_SUBAGENTS, iglob(os.path.join(escape(folder), "agent-*.jsonl"))):
+    """Yield the files of a session's subagents, those of workflows too, each with its start."""
+    pattern = os.path.join(escape(source.removesuffix(".jsonl")), "subagents", "**", "agent-*.jsonl")
+    for file in nsmallest(_MOST_SUBAGENTS, iglob(pattern, recursive=True)):
         own = name(os.path.basename(file).removeprefix("agent-").removesuffix(".jsonl"))
         if own is not None:
             meta = _read_meta(file)
