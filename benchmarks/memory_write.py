@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from benchmarks import work
 from benchmarks.measure import interleaved, seconds_each
 from benchmarks.report import Must, Row, not_measured
 from benchmarks.scale import Scale
+from benchmarks.writers import Team
 from punchlist import Board
 
 NOTE = (
-    "Microseconds a call, the best of many turns. Ours checks, merges, keeps ids and writes events; LangChain's tool "
-    "validates and returns the list; its bare function only builds the message; pydantic-ai-todo validates and stores."
+    "Microseconds a call, the best of many turns; each list is worked through once. Ours checks, merges, keeps ids and "
+    "writes events; LangChain's tool validates and returns the list; its bare function only builds the message; "
+    "pydantic-ai-todo validates and stores."
 )
 _MUSTS: dict[str, Must | None] = {
     "LangChain's write_todos through its tool": Must("≤", 2),
@@ -24,11 +25,8 @@ _MUSTS: dict[str, Must | None] = {
 def run(scale: Scale) -> Iterator[Row]:
     rounds, each = scale.count(60, least=2), scale.count(100, least=4)
     with Board.open("memory:") as board:
-        agent = board.agent(session="memory", dialect="claude-code")
-        calls = work.calls()
-        contenders: dict[str, Callable[[], float]] = {
-            "ours": lambda: seconds_each(lambda: agent.call("TodoWrite", next(calls)), each)
-        }
+        team = Team(board, 1, (rounds + 1) * each)
+        contenders: dict[str, Callable[[], float]] = {"ours": lambda: seconds_each(team.write_alone, each)}
         try:
             from benchmarks import peers
         except ImportError as error:

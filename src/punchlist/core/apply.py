@@ -274,9 +274,13 @@ def check_limits(command: Command, limits: Limits) -> Problem | None:
                 data = {"field": name}
                 return Problem("blank", f"Item {index}: `{name}` is empty.", fatal=True, at=index, data=data)
         for name, text in fields:
-            problem = _too_long(text, name, index, limits)
-            if problem is not None:
-                return problem
+            size, most, unit = len(text), limits.characters, "characters"
+            if limits.bytes is not None:
+                size, most, unit = len(text.encode(errors="surrogatepass")), limits.bytes, "bytes"
+            if size > most:
+                said = f"Item {index}: `{name}` has {size} {unit}; at most {most} fit. Shorten it, or use a note."
+                data = {"field": name, "size": size, "max": most, "unit": unit}
+                return Problem("too_long", said, fatal=True, at=index, data=data)
     for name, text in _others_of(command):
         if text is not None and len(text) > limits.other:
             said = f"A `{name}` has {len(text)} characters; at most {limits.other} fit. Shorten it."
@@ -307,18 +311,6 @@ def _count(command: Command) -> int:
 def too_many_items(count: int, limits: Limits) -> Problem:
     text = f"{count} items are too many; at most {limits.items} fit. Put small steps together."
     return Problem("too_many_items", text, fatal=True, data={"count": count, "max": limits.items})
-
-
-def _too_long(text: str, name: str, index: int, limits: Limits) -> Problem | None:
-    size, most, unit = len(text), limits.characters, "characters"
-    if limits.bytes is not None:
-        size, most, unit = len(text.encode(errors="surrogatepass")), limits.bytes, "bytes"
-    if size <= most:
-        return None
-    said = f"Item {index}: `{name}` has {size} {unit}; at most {most} fit. Shorten it, or use a note."
-    return Problem(
-        "too_long", said, fatal=True, at=index, data={"field": name, "size": size, "max": most, "unit": unit}
-    )
 
 
 def _texts_of(command: Command) -> Iterator[tuple[str, str | None]]:
@@ -401,11 +393,16 @@ def _others_of_one(operation: do.Operation) -> Iterator[Named]:
 
 def _others(entries: Iterable[Entry]) -> Iterator[Named]:
     for entry in entries:
-        yield "id", entry.alias
-        yield "phase", entry.phase
-        yield "priority", entry.priority
-        yield "parent", entry.parent
-        yield from (("note", note) for note in entry.notes or ())
+        if entry.alias is not None:
+            yield "id", entry.alias
+        if entry.phase is not None:
+            yield "phase", entry.phase
+        if entry.priority is not None:
+            yield "priority", entry.priority
+        if entry.parent is not None:
+            yield "parent", entry.parent
+        for note in entry.notes or ():
+            yield "note", note
         if entry.blocker is not None:
             yield "reason", entry.blocker.reason
             yield "on", entry.blocker.on

@@ -280,7 +280,10 @@ def _fold_item(todos: TodoList, kind: str, data: Mapping[str, Any]) -> TodoList:
         return replace(todos, items=_without(todos.items, item_id), omitted=(*_without(todos.omitted, item_id), item))
     if "set" not in data:
         return todos
-    return replace(todos, items=tuple(with_fields(item, data["set"]) if item.id == item_id else item for item in items))
+    for place, item in enumerate(items):
+        if item.id == item_id:
+            items[place] = with_fields(item, data["set"])
+    return replace(todos, items=tuple(items))
 
 
 def _without(items: tuple[TodoItem, ...], item_id: str) -> tuple[TodoItem, ...]:

@@ -244,20 +244,21 @@ class _Merge(Struct):
 
     def _update_from_entry(self, item: TodoItem, entry: Entry, text: str) -> TodoItem:
         """Return the item as the author now believes it to be."""
-        status = item.status
-        if not entry.keeps and self.policy.shows(status) is not entry.status:
-            status = entry.status
-        form, notes = self.cleaner.optional(entry.active_form), entry.notes
-        believed = replace(
-            item,
-            content=text,
-            status=status,
-            active_form=item.active_form if form in (None, item.label) else form,
-            notes=item.notes if notes is None else self.cleaner.notes(notes),
-            priority=self.cleaner.optional(entry.priority) or item.priority,
-            parent=self.cleaner.optional(entry.parent) or item.parent,
-        )
-        return item if believed == item else believed
+        cleaner, form = self.cleaner, entry.active_form
+        changes: dict[str, Any] = {}
+        if text != item.content:
+            changes["content"] = text
+        if not entry.keeps and self.policy.shows(item.status) is not entry.status:
+            changes["status"] = entry.status
+        if form not in (None, item.label) and (form := cleaner.optional(form)) not in (None, item.label):
+            changes["active_form"] = form
+        if entry.notes is not None and (notes := cleaner.notes(entry.notes)) != item.notes:
+            changes["notes"] = notes
+        if (priority := cleaner.optional(entry.priority)) not in (None, item.priority):
+            changes["priority"] = priority
+        if (parent := cleaner.optional(entry.parent)) not in (None, item.parent):
+            changes["parent"] = parent
+        return replace(item, **changes) if changes else item
 
     def _keep_their_order(self, written: list[TodoItem], base: Sequence[TodoItem]) -> list[TodoItem]:
         """Keep an order that others gave the list, if the author only repeats the one that was shown."""

@@ -220,8 +220,8 @@ class ListSummary(Struct, frozen=True, omit_defaults=True):
 def summarise_list(todos: TodoList) -> ListSummary:
     """Count the items of a list."""
     focus = todos.focus
-    counts = Counter(item.status.value for item in todos.items)
-    grades = Counter(item.grade for item in todos.items if item.grade is not None)
+    counts = Counter([item.status for item in todos.items])
+    grades = Counter([item.grade for item in todos.items if item.grade is not None])
     return ListSummary(None if focus is None else focus.label, dict(counts), dict(grades))
 
 

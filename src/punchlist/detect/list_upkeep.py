@@ -70,6 +70,9 @@ class Seen(NamedTuple):
     bounces: int = 0
 
 
+_UNBOUNCED = {status: Seen(status.value) for status in Status}
+
+
 class Active(NamedTuple):
     """An item in progress: when it was begun or last worked on, and how many calls have gone elsewhere since."""
 
@@ -140,7 +143,7 @@ def sync_items(state: StalenessState, todos: TodoList, now: datetime) -> Stalene
     active: dict[str, Active] = {}
     for item in todos.items[-_MOST_ITEMS:]:
         known = state.items.get(item.id)
-        items[item.id] = Seen(item.status.value, 0 if known is None else known.bounces)
+        items[item.id] = _UNBOUNCED[item.status] if known is None else Seen(item.status.value, known.bounces)
         if item.status is Status.IN_PROGRESS:
             active[item.id] = state.active.get(item.id) or Active(item.started_at or now)
     if len(active) > _MOST_ACTIVE:

@@ -17,8 +17,7 @@ _ZERO_WIDTH_BASIC = "\u00ad\u115f\u1160\u180e\u200b\u2060-\u2065\u206a-\u206f\u3
 _ZERO_WIDTH = f"{_ZERO_WIDTH_BASIC}\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0080-\U000e00ff\U000e01f0-\U000e0fff"
 _NONCHARACTERS = "\ufdd0-\ufdef" + "".join(chr(plane << 16 | 0xFFFE) + chr(plane << 16 | 0xFFFF) for plane in range(17))
 _CONTROLS = "\x00-\x08\x0b-\x1f\x7f-\x9f"
-_PLAIN = bytes(range(0x20, 0x7F))
-_PLAIN_LINES = _PLAIN + b"\n\t"
+_PLAIN_LINES = bytes(range(0x20, 0x7F)) + b"\n\t"
 
 # Bodies of OSC, DCS, SOS, PM and APC strings stop at the line's end and at any control that could start something
 # new, so that an unterminated one costs its introducer and its number, never the text behind it.
@@ -43,17 +42,20 @@ def clean(text: str, *, lines: bool = True) -> Cleaned:
     With `lines` CR, CR LF and the Unicode separators become newlines, and tabs stay; VT, FF and NEL are controls.
     Without, a run of any of these becomes one space.
     """
-    if text.isascii():
-        if is_plain(text, lines=lines):
-            return Cleaned(text, ())
-    elif not (_suspicious().search(text) or _stacked().search(text)) and (lines or not _is_broken(text)):
+    if is_plain(text, lines=lines):
+        return Cleaned(text, ())
+    if (
+        not text.isascii()
+        and not (_suspicious().search(text) or _stacked().search(text))
+        and (lines or not _is_broken(text))
+    ):
         return Cleaned(text, ())
     return _scrub(text, lines=lines)
 
 
 def is_plain(text: str, *, lines: bool = True) -> bool:
     """True for visible ASCII and spaces, and with `lines` newlines and tabs: `clean` keeps it."""
-    return text.isascii() and not text.encode().translate(None, _PLAIN_LINES if lines else _PLAIN)
+    return text.isascii() and (text.isprintable() or (lines and not text.encode().translate(None, _PLAIN_LINES)))
 
 
 def repair(text: str) -> str:
