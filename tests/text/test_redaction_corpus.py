@@ -352,12 +352,17 @@ def test_no_secret_is_shown(text: str, hidden: list[str]) -> None:
         f"$ cat out\n{text}\n$ ",
         f"line\n{text}\nline",
         json.dumps({"output": text}, ensure_ascii=False),
+        json.dumps({"output": f"line\n{text}\nline"}),
     ):
         shown = redact(given)
         for secret in hidden:
             for piece in secret.split("\n"):
                 assert piece.strip() not in shown
         assert redact(shown) == shown
+
+
+def test_an_escaped_letter_hides_no_command() -> None:
+    assert "swordfish" not in redact(r'{"command": "\u006dysql -u root -pswordfish"}')
 
 
 @pytest.mark.parametrize("text", ordinary())

@@ -112,14 +112,16 @@ def _blank_all_but(kept: str) -> bytes:
 _LONG_WORDS: Final = _blank_all_but("_.~$+/=-")
 _NAMES: Final = _blank_all_but("_.-")
 _PARTS: Final = _blank_all_but("_")
+_ONE_WORD: Final = re.compile(r"[A-Za-z0-9_./-]*+")
 _LONG: Final = 14
 """Characters of the shortest token that has a shape."""
 
 
 def _find_signs(text: str) -> _Signs | None:
     """Return the rules that a text needs, or None where nothing in it can be a secret."""
-    if len(text) < _LONG and text.isidentifier():
-        return None
+    if _ONE_WORD.fullmatch(text) is not None and "hook" not in text and "/bot" not in text:  # a name, a path, an id
+        is_token = len(text) >= _LONG and _TOKEN.search(text) is not None
+        return _Signs(has_tokens=True, has_commands=False, has_names=False) if is_token else None
     plain = text.encode("ascii", "replace")
     if b"\\" in plain:
         if b"\\u00" in plain:  # an escaped letter may hide any word
@@ -128,11 +130,11 @@ def _find_signs(text: str) -> _Signs | None:
     words = set(plain.translate(_LONG_WORDS).split())
     parts = set(b" ".join(words).translate(_PARTS).split())
     has_names = _has_secret_name(b" ".join(parts))
-    has_commands = not (_COMMAND_PARTS if has_names else _COMMAND_PARTS - _SETTER_PARTS).isdisjoint(parts)
+    has_commands = not _COMMAND_PARTS.isdisjoint(parts) or (has_names and not _SETTER_PARTS.isdisjoint(parts))
     has_commands = has_commands or "http " in text or "https " in text
     signs = _Signs(
         has_tokens=any(_TOKEN.search(word.decode()) for word in words if len(word) >= _LONG),
-        has_commands="<<" in text or (has_commands and _takes_secret(text)),
+        has_commands="<<" in text or (has_commands and _takes_secret(plain.decode())),
         has_names=has_names,
     )
     if any(signs) or not _PHRASE_PARTS.isdisjoint(parts) or any(sign in plain for sign in _OTHER_SIGNS):
@@ -371,11 +373,13 @@ _READERS: Final = _words("grep egrep rg ag ack sed awk jq yq tee cat head tail w
 """Programs whose arguments may sound secret, while they only read what is piped into them."""
 
 _COMMAND_WORDS: Final = frozenset(_OPTIONS) | frozenset(_POSITIONS) | _SETTERS | _STORES | _ECHOES
-_COMMAND_PARTS: Final = frozenset(
-    max(re.split("[:.-]", word), key=len).encode() for word in _COMMAND_WORDS if word not in ("http", "https")
-)
 _SETTER_PARTS: Final = frozenset(b"set setx setenv config configure put env ENV ARG".split())
-"""Parts of the words above that tell them apart; and those that matter only beside a secret name."""
+_COMMAND_PARTS: Final = (
+    frozenset(max(re.split("[:.-]", word), key=len).encode() for word in _COMMAND_WORDS)
+    - _SETTER_PARTS
+    - {b"http", b"https"}
+)
+"""Parts of the words above that tell them apart; those that matter only beside a secret name; addresses are no sign."""
 
 _OPTION: Final = re.compile(r"""(?:^|[\s"'])(?:-[\w-]|/p)""")
 _GLUED: Final = re.compile(r"""(?:&\w[^\s"'&;|]*)*""")
