@@ -19,7 +19,7 @@ from punchlist.detect.rounds import RoundOptions, round_options
 from punchlist.detect.stalls import StallOptions, stall_options
 from punchlist.dialects.base import Dialect, PlanSettings, plan_settings
 from punchlist.guidance.layers import check_names as known_layers
-from punchlist.guidance.settings import GuidanceSettings, settings_from
+from punchlist.guidance.settings import GuidanceSettings, parse_settings
 from punchlist.guidance.tools import OwnTools
 from punchlist.text.previews import LENGTH
 
@@ -128,7 +128,7 @@ def read_options(given: AgentOptions, dialect: Dialect) -> AgentSettings:
         subagent=subagent,
         host=OwnTools.from_names(given.get("reading_tools", ()), given.get("changing_tools", ())),
         layers=None if layers is None else known_layers(layers),
-        guidance=settings_from(given.get("guidance")),
+        guidance=parse_settings(given.get("guidance")),
         plan_tools=plan_settings(dialect, given.get("plan_tools", False), subagent=subagent),
         grades=cast("Grading", _one_of("grades", given.get("grades", "show"), get_args(Grading))),
         watch=_read_watch(given),

@@ -15,8 +15,8 @@ from punchlist.bridges.projector import (
     Projector,
     ProjectorOptions,
     RuntimeEvent,
-    pieces,
     projector_options,
+    split_text,
     tool_summary,
 )
 from punchlist.errors import ConfigInvalid
@@ -277,17 +277,17 @@ def test_a_line_about_a_tool_comes_behind_the_text_before_it() -> None:
 
 @pytest.mark.requirement("projector.chunks")
 def test_a_long_text_is_cut_at_paragraphs_lines_sentences_or_words() -> None:
-    assert list(pieces("one two\n\nthree four", 14)) == ["one two", "three four"]
-    assert list(pieces("one two\nthree four", 14)) == ["one two", "three four"]
-    assert list(pieces("One two. Three four", 14)) == ["One two. ", "Three four"]
-    assert list(pieces("one two three four", 14)) == ["one two ", "three four"]
-    assert list(pieces("x" * 30, 14)) == ["x" * 14, "x" * 14, "xx"]
-    assert list(pieces(" \n ", 14)) == []
+    assert list(split_text("one two\n\nthree four", 14)) == ["one two", "three four"]
+    assert list(split_text("one two\nthree four", 14)) == ["one two", "three four"]
+    assert list(split_text("One two. Three four", 14)) == ["One two. ", "Three four"]
+    assert list(split_text("one two three four", 14)) == ["one two ", "three four"]
+    assert list(split_text("x" * 30, 14)) == ["x" * 14, "x" * 14, "xx"]
+    assert list(split_text(" \n ", 14)) == []
 
 
 @given(st.text(), st.integers(2, 50))
 def test_pieces_are_short_and_hold_every_character_that_shows(text: str, most: int) -> None:
-    found = list(pieces(text, most))
+    found = list(split_text(text, most))
     assert all(len(piece) <= most for piece in found)
     assert "".join("".join(found).split()) == "".join(text.split())
 

@@ -10,7 +10,7 @@ import pytest
 from punchlist import Agent, Board
 from punchlist.dialects import REGISTRY, dialect, dialects_of
 from punchlist.errors import InvalidInput
-from punchlist.guidance.plan_mode import HINT, Refusal, notice
+from punchlist.guidance.plan_mode import HINT, Refusal, write_notice
 from punchlist.testing import FaultyStore
 from tests.dialects.boards import NOW, memory_board
 
@@ -225,12 +225,12 @@ def test_asking_writes_nothing_about_an_agent_that_is_not_there() -> None:
 @pytest.mark.parametrize("name", sorted(REGISTRY))
 def test_the_notice_is_fenced_and_says_whether_the_tool_may_be_used(name: str) -> None:
     one = dialect(name)
-    opening, *rows, closing = notice(one).split("\n")
+    opening, *rows, closing = write_notice(one).split("\n")
     assert (opening[:17], closing) == ('<punchlist note="', "</punchlist>")
     assert "Punchlist" in opening
     assert ("is refused too" in rows[-1]) == (one.refused_in_plan_mode is not None)
     assert all(f"`{tool.name}`" in rows[-1] for tool in one.tools)
-    assert len(notice(one)) <= 500
+    assert len(write_notice(one)) <= 500
 
 
 def test_the_hint_is_nexos_own() -> None:

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 
-from punchlist.guidance.decisions import asks
+from punchlist.guidance.decisions import is_question
 from tests.text.hostile import hostile_texts
 
 QUESTIONS = [
@@ -95,21 +95,21 @@ STATEMENTS = [
 
 @pytest.mark.parametrize("text", QUESTIONS)
 def test_a_last_line_that_ends_as_a_question_asks(text: str) -> None:
-    assert asks(text)
+    assert is_question(text)
 
 
 @pytest.mark.parametrize("text", STATEMENTS)
 def test_anything_else_does_not(text: str) -> None:
-    assert not asks(text)
+    assert not is_question(text)
 
 
 @given(hostile_texts)
 def test_no_text_is_too_strange_to_be_judged(text: str) -> None:
-    assert asks(text) in (True, False)
-    assert asks(f"{text}\nShall I?")
-    assert not asks(f"{text}\nDone.")
+    assert is_question(text) in (True, False)
+    assert is_question(f"{text}\nShall I?")
+    assert not is_question(f"{text}\nDone.")
 
 
 def test_a_long_text_is_judged_by_its_end() -> None:
-    assert asks("word " * 1_000_000 + "?")
-    assert not asks("?" * 1_000_000 + " Done.")
+    assert is_question("word " * 1_000_000 + "?")
+    assert not is_question("?" * 1_000_000 + " Done.")

@@ -10,7 +10,7 @@ import pytest
 from punchlist.core.todo import Status, TodoItem
 from punchlist.dialects import REGISTRY, dialect
 from punchlist.guidance import words
-from punchlist.guidance.plan_mode import notice
+from punchlist.guidance.plan_mode import write_notice
 from tests.guidance.talk import talk, turns
 from tests.sizes import size
 from tests.text.hostile import random_text, seeded
@@ -45,7 +45,7 @@ PLAIN = {
     "update": words.remind_update("TodoWrite"),
     "unchecked": words.ask_for_check(3),
     "cleared": words.tell_change((), removed=True),
-    **{f"plan mode, {name}": notice(dialect(name)) for name in REGISTRY},
+    **{f"plan mode, {name}": write_notice(dialect(name)) for name in REGISTRY},
 }
 
 

@@ -188,7 +188,7 @@ def test_calls_of_any_tool_come_with_their_outcomes(tmp_path: Path) -> None:
     records = [line("assistant", call), line("user", block, toolUseResult={"task": {"id": "1"}}), write("t2", "Paint")]
     found = open_transcript(save(tmp_path / "run.jsonl", records))
     assert isinstance(found, LineTranscript)
-    ((_, made, outcome),) = found.answered("TaskCreate", "TaskUpdate")
+    ((_, made, outcome),) = found.pair_calls("TaskCreate", "TaskUpdate")
     assert (made.name, made.args) == ("TaskCreate", {"subject": "Ship it"})
     assert outcome is not None
     assert (outcome.text, outcome.data, outcome.is_error) == ("Task #1 created", {"task": {"id": "1"}}, False)

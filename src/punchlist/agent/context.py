@@ -21,7 +21,7 @@ from punchlist.dialects import dialect as dialect_named
 from punchlist.dialects.base import Dialect, Tool
 from punchlist.errors import InvalidInput, StoreBusy, StoreError, UnknownName
 from punchlist.flows.work import FlowWork
-from punchlist.guidance.settings import Rules, rules, without_reminders
+from punchlist.guidance.settings import Rules, remove_reminders, rules
 from punchlist.options import AgentOptions, AgentSettings, read_options
 from punchlist.store import AgentRow, Store, Transaction
 from punchlist.tasks.fields import list_name
@@ -180,7 +180,7 @@ class AgentRunner:
         found = rules(self.dialect.name, self.profile, self.settings.guidance)
         layers = self.settings.layers
         silent = found.schedule.main_only and self.settings.subagent
-        return without_reminders(found) if silent or (layers is not None and "reminder" not in layers) else found
+        return remove_reminders(found) if silent or (layers is not None and "reminder" not in layers) else found
 
     def load_row(self) -> AgentRow | None:
         return self.board.store.agent(self.session, self.name)

@@ -27,7 +27,15 @@ from punchlist.dialects.base import (
     reply_plan_state,
 )
 from punchlist.errors import InvalidInput, PlanMissing, PlanRefused, PlanWithoutSteps, StoreError
-from punchlist.guidance.plan_mode import LONGEST_REASON, Because, PlanMode, Refusal, decode_plan_mode, gate, refusal
+from punchlist.guidance.plan_mode import (
+    LONGEST_REASON,
+    Because,
+    PlanMode,
+    Refusal,
+    decode_plan_mode,
+    find_refusal,
+    gate,
+)
 from punchlist.guidance.tools import kind
 from punchlist.store import AgentRow, Transaction
 from punchlist.store.records import moment
@@ -81,7 +89,7 @@ def refuse_tool(agent: AgentRunner, tool: str, args: Any, unjudged: set[str]) ->
     mode = current_plan_mode(agent)
     if mode is None:
         return None
-    refused = refusal(mode, agent.dialect, tool, found)
+    refused = find_refusal(mode, agent.dialect, tool, found)
     if refused is not None:
         _add_event(agent, Draft("mode.refused", {"tool": refused.data["tool_name"], "kind": refused.kind}))
     elif found == "unknown" and tool not in unjudged:

@@ -20,7 +20,7 @@ from punchlist.core.grounding.tally import Tally
 from punchlist.core.grounding.tool_call import ToolCall, given_id, is_task, item_key, joined, reused_id, task_key
 from punchlist.core.task import TaskStatus
 from punchlist.detect.findings import FINE, Verdict
-from punchlist.guidance.tools import is_own, seen_as
+from punchlist.guidance.tools import classify_call, is_own
 from punchlist.options import AgentSettings
 from punchlist.store import Transaction
 from punchlist.store.tool_calls import CallRow
@@ -144,7 +144,7 @@ def _describe(agent: AgentRunner, name: str, arguments: Any, via: str) -> SeenCa
     """Describe a call that begins; needs no transaction. For the loop detector its arguments stay as given."""
     options, read = agent.settings, as_object(arguments)
     is_ours = is_own(name, agent.tool_names)
-    kind, drifts, touches = ("todo", False, False) if is_ours else seen_as(name, read, options.host)
+    kind, drifts, touches = ("todo", False, False) if is_ours else classify_call(name, read, options.host)
     facts = start_facts(name, read, kind=kind, changes=touches, via=via, watch=options.watch)
     return SeenCall(name, arguments, drifts, is_ours, facts)
 

@@ -26,7 +26,7 @@ from punchlist.guidance.layers import PROFILES, Layer, layers
 from punchlist.guidance.ledger import Size, Spent, cost_key, merge_sizes, size_of, size_of_tools
 from punchlist.guidance.memory import Memory
 from punchlist.guidance.open_work import open_tasks, open_work
-from punchlist.guidance.plan_mode import notice
+from punchlist.guidance.plan_mode import write_notice
 from punchlist.guidance.tools import is_own
 from punchlist.guidance.words import NOTHING_BEYOND, Beyond, Injection
 from punchlist.store import Transaction
@@ -192,7 +192,7 @@ def _load_situation(agent: AgentRunner, ctx: AgentContext, tools: list[str] | No
         offered=agent.offered,
         entered=str(entered.get("entered_at", "")),  # tells one stay in plan mode from another
         tools=tools or (),
-        notice=notice(dialect) if planning else "",
+        notice=write_notice(dialect) if planning else "",
         host=agent.settings.host,
     )
 

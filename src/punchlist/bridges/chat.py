@@ -25,7 +25,7 @@ class RuntimeEvents:
     def __init__(self) -> None:
         self._titles: dict[str, str] = {}
 
-    def of(self, update: Update) -> RuntimeEvent | None:
+    def convert(self, update: Update) -> RuntimeEvent | None:
         """Return the event of an update; None for updates that a chat does not show."""
         tag = str(update.get("sessionUpdate", ""))
         if tag in _CHUNKS:
@@ -34,15 +34,15 @@ class RuntimeEvents:
             stream = "thought" if tag == "agent_thought_chunk" else "output"
             return RuntimeEvent(type="text_delta", text=str(text or ""), tag=tag, stream=stream)
         if tag in {"tool_call", "tool_call_update"}:
-            return self._call(tag, update)
+            return self._convert_call(tag, update)
         entries: Any = update.get("entries") or cast("Mapping[str, Any]", update.get("plan") or {}).get("entries")
         if tag in {"plan", "plan_update"} and isinstance(entries, list):
             return RuntimeEvent(
-                type="status", tag="plan", text=_plan_line(cast("Sequence[Mapping[str, Any]]", entries))
+                type="status", tag="plan", text=_describe_plan(cast("Sequence[Mapping[str, Any]]", entries))
             )
         return None
 
-    def _call(self, tag: str, update: Update) -> RuntimeEvent:
+    def _convert_call(self, tag: str, update: Update) -> RuntimeEvent:
         call_id = str(update.get("toolCallId", ""))
         title = str(update.get("title") or self._titles.get(call_id, ""))
         status = str(update.get("status") or "")
@@ -55,7 +55,7 @@ class RuntimeEvents:
         return RuntimeEvent(type="tool_call", tag=tag, call_id=call_id, title=title, status=status, text=title)
 
 
-def _plan_line(entries: Sequence[Mapping[str, Any]]) -> str:
+def _describe_plan(entries: Sequence[Mapping[str, Any]]) -> str:
     """Return `plan: 2/5 · Running the tests`, without cancelled items."""
     owed = [entry for entry in entries if not str(entry.get("content", "")).startswith(CANCELLED)]
     done = sum(entry.get("status") == "completed" for entry in owed)
@@ -93,7 +93,7 @@ class ChatFeed:
         self._whose = (session, agent)
 
     def add(self, event: Event) -> list[Message]:
-        found = [self._runtime.of(update) for update in self._updates.add(event)]
+        found = [self._runtime.convert(update) for update in self._updates.add(event)]
         if event.kind in TURN_ENDS and (event.session, event.agent) == self._whose:
             found.append(_DONE)
         elif event.kind == "agent.output" and (event.session, event.agent) == self._whose:

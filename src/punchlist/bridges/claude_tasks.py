@@ -126,10 +126,10 @@ class ClaudeTasks:
         found = self._open(folder, make=False)
         if found is None:
             return 0
-        before = _count(board, name)
+        before = _count_files(board, name)
         with hold_folder(found.path, patience=self._patience):
             self._import_changes(board, name, found, project_of(project))
-        return max(0, _count(board, name) - before)
+        return max(0, _count_files(board, name) - before)
 
     def import_all(self, board: Board, *, project: str | os.PathLike[str] | None = None) -> int:
         """Import every folder and return how many tasks are new."""
@@ -288,7 +288,7 @@ def _main_agent(tx: Transaction, list: str) -> AgentRow | None:
     return tx.agent(list.removeprefix(SESSION), "main") if list.startswith(SESSION) else None
 
 
-def _count(board: Board, list: str) -> int:
+def _count_files(board: Board, list: str) -> int:
     return len(board.store.read(lambda tx: read_list_state(tx, list)).files)
 
 

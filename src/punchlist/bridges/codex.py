@@ -30,7 +30,7 @@ class _PlanFeed:
         """Return nothing: Codex holds nothing back."""
         return []
 
-    def _concerns(self, event: Event) -> bool:
+    def _is_own(self, event: Event) -> bool:
         return (event.session, event.agent) == self._whose
 
     def _read_list(self, event: Event) -> TodoList | None:
@@ -61,7 +61,7 @@ class CodexFeed(_PlanFeed):
 
     def add(self, event: Event) -> list[dict[str, Any]]:
         """Return the messages of one event. Each write of the list is sent, an equal one too, as Codex does."""
-        if not self._concerns(event):
+        if not self._is_own(event):
             return []
         if event.kind in TURN_ENDS:
             self._turns += 1
@@ -94,7 +94,7 @@ class ExecFeed(_PlanFeed):
         self.items = codex_wire.ExecItems()
 
     def add(self, event: Event) -> list[dict[str, Any]]:
-        if not self._concerns(event):
+        if not self._is_own(event):
             return []
         if event.kind in TURN_ENDS:
             return self.turn_ended()

@@ -79,7 +79,7 @@ class Folder:
     def signature(self, name: str) -> FileSignature | None:
         """Return the state of this name, of the link itself if it is one; None if there is no such file."""
         try:
-            return _signature(os.lstat(self.at(name)))
+            return _sign(os.lstat(self.at(name)))
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError:
@@ -87,7 +87,7 @@ class Folder:
 
     def read(self, name: str) -> bytes:
         """Return the content of a plain file; raise `OSError` or `ListFileRefused` where there is none."""
-        target = self._inside(name)
+        target = self._resolve(name)
         flags = os.O_RDONLY | _flag("O_NOFOLLOW") | _flag("O_NONBLOCK") | _flag("O_CLOEXEC") | _flag("O_BINARY")
         with os.fdopen(os.open(target, flags), "rb") as file:
             found = os.fstat(file.fileno())
@@ -107,7 +107,7 @@ class Folder:
         except OSError as error:
             return error.strerror or str(error)
 
-    def _inside(self, name: str) -> str:
+    def _resolve(self, name: str) -> str:
         """Return the path that a name leads to, links resolved; refuse one that leads out of the folder."""
         path = self.at(name)
         if not os.path.islink(path):
@@ -121,7 +121,7 @@ class Folder:
         """Replace the content of a file at once. A link is replaced itself, never written through."""
         if len(body) > LARGEST:
             raise ListFileRefused(path=self.at(name), problem=f"the list takes more than {LARGEST} bytes")
-        self._inside(name)
+        self._resolve(name)
         temporary = self.at(f".punchlist-{os.urandom(8).hex()}.tmp")
         with refuse_errors(self.at(name)):
             os.makedirs(self.path, mode=0o700, exist_ok=True)
@@ -132,7 +132,7 @@ class Folder:
                 with os.fdopen(handle, "wb") as file:
                     file.write(body)
                     file.flush()
-                    signature = _signature(os.fstat(handle))
+                    signature = _sign(os.fstat(handle))
                 os.replace(temporary, self.at(name))
             except BaseException:
                 with suppress(OSError):
@@ -156,7 +156,7 @@ def claude_folder(name: str) -> str:
     return os.path.join(os.environ.get("CLAUDE_CONFIG_DIR") or os.path.join("~", ".claude"), name)
 
 
-def _signature(found: os.stat_result) -> FileSignature:
+def _sign(found: os.stat_result) -> FileSignature:
     return FileSignature(found.st_mtime_ns, found.st_size, found.st_ino)
 
 

@@ -153,7 +153,7 @@ class Commit(Struct, frozen=True):
 
     @property
     def span(self) -> Span:
-        return _around(self.at) if self.is_exact else (self.at, self.at + timedelta(seconds=1))
+        return _widen(self.at) if self.is_exact else (self.at, self.at + timedelta(seconds=1))
 
 
 class ItemWork(Struct, frozen=True):
@@ -214,7 +214,7 @@ class GitFacts(Struct, frozen=True):
                 made[place].append(commit)
         uncommitted: list[dict[str, Lines]] = [{} for _ in works]
         named = [
-            {found for path in work.files if (found := _path_in_git(self.root, path, self.changed))} for work in works
+            {found for path in work.files if (found := _find_path(self.root, path, self.changed))} for work in works
         ]
         gone = [path for path, file in self.changed.items() if file.is_gone]
         for work, files in zip(works, named, strict=True):
@@ -237,7 +237,7 @@ def find_makers(commit: Commit, calls: Sequence[Committing]) -> list[Committing]
 def _find_writer(named_by: Sequence[int], works: Sequence[ItemWork], at: datetime | None) -> int | None:
     if len(named_by) == 1:
         return named_by[0]
-    written = None if at is None else _find_active(works, _around(at))
+    written = None if at is None else _find_active(works, _widen(at))
     if not named_by or written in named_by:
         return written
     return max(named_by, key=lambda index: works[index].start)
@@ -258,11 +258,11 @@ def _overlap(one: Span, other: Span) -> timedelta:
     return max(min(one[1], other[1]) - max(one[0], other[0]), _NONE)
 
 
-def _around(at: datetime) -> Span:
+def _widen(at: datetime) -> Span:
     return at - SLACK, at + SLACK
 
 
-def _path_in_git(root: str, path: str, known: Mapping[str, object]) -> str:
+def _find_path(root: str, path: str, known: Mapping[str, object]) -> str:
     """Return the path as Git has it, empty if it is not known. A relative one may be meant from a subfolder."""
     if os.path.isabs(path):
         inside = os.path.relpath(os.path.realpath(path), os.path.realpath(root))
@@ -306,7 +306,7 @@ def git_facts(folder: str, since: datetime, *, timeout: float = TIMEOUT) -> GitF
     untracked = git.ask("ls-files", "--others", "--exclude-standard")
     files = {
         path: Uncommitted(
-            lines, _changed_at(os.path.join(folder, path)), not os.path.lexists(os.path.join(folder, path))
+            lines, _find_change_time(os.path.join(folder, path)), not os.path.lexists(os.path.join(folder, path))
         )
         for path, lines in _parse_numstat((changed or "").split("\n")).items()
     }
@@ -331,7 +331,7 @@ def _read_commits(git: GitQuestions, head: str, since: datetime, objects: str) -
         at, _, subject = rest.partition("\x00")
         if at.isdigit():
             second = datetime.fromtimestamp(int(at), UTC)
-            written = _written_at(os.path.join(objects, name[:2], name[2:]))
+            written = _find_write_time(os.path.join(objects, name[:2], name[2:]))
             # Git counts whole seconds; the file of a commit that is not packed yet knows better.
             is_exact = written is not None and abs(written - second) < timedelta(seconds=2)
             made = written if written is not None and is_exact else second
@@ -343,7 +343,7 @@ def _read_untracked(folder: str, paths: Iterable[str], since: datetime) -> dict[
     """Return the untracked files that were written since, with all their lines as new ones."""
     found: dict[str, Uncommitted] = {}
     for path in paths:
-        at = _written_at(os.path.join(folder, path)) if path else None
+        at = _find_write_time(os.path.join(folder, path)) if path else None
         if at is not None and at >= since - SLACK:
             found[path] = Uncommitted(Lines(_count_lines(os.path.join(folder, path))), at)
             if len(found) == _MOST_NEW:
@@ -351,16 +351,16 @@ def _read_untracked(folder: str, paths: Iterable[str], since: datetime) -> dict[
     return found
 
 
-def _written_at(path: str) -> datetime | None:
+def _find_write_time(path: str) -> datetime | None:
     try:
         return datetime.fromtimestamp(os.lstat(path).st_mtime, UTC)
     except (OSError, ValueError):
         return None
 
 
-def _changed_at(path: str) -> datetime | None:
+def _find_change_time(path: str) -> datetime | None:
     """Return when a file was written, or, if it is gone, the nearest folder above it."""
-    while (at := _written_at(path)) is None and (above := os.path.dirname(path)) != path:
+    while (at := _find_write_time(path)) is None and (above := os.path.dirname(path)) != path:
         path = above
     return at
 

@@ -73,7 +73,7 @@ class Lists:
         if not event.kind.startswith("list.") or not isinstance(revision, int):
             return None
         waiting, joins = self._waiting.pop(key, []), key not in self._known
-        before = self._before(key, event, revision) if joins else self._known[key]
+        before = self._look_before(key, event, revision) if joins else self._known[key]
         if revision <= before.revision or event.kind == _CONFIRMED:
             return None
         after = shown = None
@@ -89,7 +89,7 @@ class Lists:
         self._known[key] = after
         return ListChange(event, before, after, shown or after)
 
-    def _before(self, key: tuple[str, str], event: Event, revision: int) -> TodoList:
+    def _look_before(self, key: tuple[str, str], event: Event, revision: int) -> TodoList:
         """Return an unknown list as it was before the event."""
         found = None
         if self._look is not None:

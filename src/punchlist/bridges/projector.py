@@ -119,7 +119,7 @@ class LiveText:
         return text
 
 
-def pieces(text: str, most: int) -> Iterator[str]:
+def split_text(text: str, most: int) -> Iterator[str]:
     """Cut text into pieces of at most so many characters, at a paragraph, line, sentence or word where there is one.
 
     Pieces of whitespace only are left out.
@@ -215,11 +215,11 @@ class Projector:
             self._on_progress(event)
         match event.type:
             case "text_delta":
-                return self._text(event, at)
+                return self._add_text(event, at)
             case "status":
-                return self._status(event)
+                return self._add_status(event)
             case "tool_call":
-                return self._tool(event)
+                return self._add_tool(event)
             case "done" | "error":
                 messages = self.flush()
                 self._forget()
@@ -227,22 +227,22 @@ class Projector:
 
     def tick(self, now: datetime) -> list[Message]:
         """Return live text that has waited long enough."""
-        return self._blocks(self._live.due(now)) if self._is_live else []
+        return self._split_blocks(self._live.due(now)) if self._is_live else []
 
     def flush(self) -> list[Message]:
         """Return everything held back. Lines about tools are dropped if they are no longer wanted."""
         held, self._held = self._held if self._gate() else [], []
         whole, self._whole = self._whole, ""
-        return [*self._blocks(self._live.take()), *held, *self._blocks(whole)]
+        return [*self._split_blocks(self._live.take()), *held, *self._split_blocks(whole)]
 
-    def _blocks(self, text: str) -> list[Message]:
-        return [Message("block", piece) for piece in pieces(clean(text).text, self._options.chunk_characters)]
+    def _split_blocks(self, text: str) -> list[Message]:
+        return [Message("block", piece) for piece in split_text(clean(text).text, self._options.chunk_characters)]
 
-    def _text(self, event: RuntimeEvent, at: datetime) -> list[Message]:
+    def _add_text(self, event: RuntimeEvent, at: datetime) -> list[Message]:
         text = repair(event.text)
         if event.stream not in {None, "", "output"} or not self._options.shows(event.tag) or not text:
             return []
-        if self._hidden and self._separates(text):
+        if self._hidden and self._needs_separator(text):
             text = self._options.between + text
         self._hidden = False
         room = self._options.output_characters - self._count
@@ -252,12 +252,12 @@ class Projector:
             self._count += len(accepted)
             self._tail = accepted[-1]
             if self._is_live:
-                messages = self._blocks(self._live.add(accepted, at))
+                messages = self._split_blocks(self._live.add(accepted, at))
             else:
                 self._whole += accepted
         return messages if len(accepted) == len(text) else [*messages, *self._report_truncation()]
 
-    def _separates(self, text: str) -> bool:
+    def _needs_separator(self, text: str) -> bool:
         between = self._options.between
         if not between or text[0].isspace() or not self._tail:
             return False
@@ -267,9 +267,9 @@ class Projector:
         if self._is_cut:
             return []
         self._is_cut = True
-        return self._line(TRUNCATED, {"tag": "session_info_update"}, repeats=True)
+        return self._add_line(TRUNCATED, {"tag": "session_info_update"}, repeats=True)
 
-    def _status(self, event: RuntimeEvent) -> list[Message]:
+    def _add_status(self, event: RuntimeEvent) -> list[Message]:
         if not self._options.shows(event.tag):
             return []
         if event.tag == "usage_update" and self._options.suppress_repeats:
@@ -278,9 +278,9 @@ class Projector:
             if usage == self._last_usage:
                 return []
             self._last_usage = usage
-        return self._line(event.text, {"tag": event.tag} if event.tag else None)
+        return self._add_line(event.text, {"tag": event.tag} if event.tag else None)
 
-    def _line(self, text: str, meta: dict[str, Any] | None, *, repeats: bool = False) -> list[Message]:
+    def _add_line(self, text: str, meta: dict[str, Any] | None, *, repeats: bool = False) -> list[Message]:
         bounded = cut(clean(text).text.strip(), self._options.update_characters)
         if not bounded or not self._gate():
             return []
@@ -290,7 +290,7 @@ class Projector:
         self._last_status = line
         return self._send(Message("tool", line, meta))
 
-    def _tool(self, event: RuntimeEvent) -> list[Message]:
+    def _add_tool(self, event: RuntimeEvent) -> list[Message]:
         status = (event.status or "").strip().lower()
         if not self._options.shows(event.tag):
             if event.tag in _BOUNDARIES:
@@ -324,18 +324,18 @@ class Projector:
     def _send(self, message: Message) -> list[Message]:
         """Send live, after the text before it; else at the end of the turn."""
         if self._is_live:
-            return [*self._blocks(self._live.take()), message]
+            return [*self._split_blocks(self._live.take()), message]
         self._held.append(message)
         return []
 
 
 def tool_summary(event: RuntimeEvent) -> str:
     """Return `🧰 Tool Call: {title} · status={status}`, with what there is of it, else the event's text."""
-    title, status = _words(event.title), _words(event.status)
+    title, status = _to_line(event.title), _to_line(event.status)
     parts = [title] if title else []
     parts += [f"status={status}"] if status else []
-    return f"🧰 Tool Call: {' · '.join(parts) or _words(event.text) or 'tool call'}"
+    return f"🧰 Tool Call: {' · '.join(parts) or _to_line(event.text) or 'tool call'}"
 
 
-def _words(text: str | None) -> str:
+def _to_line(text: str | None) -> str:
     return clean(text or "", lines=False).text.strip()

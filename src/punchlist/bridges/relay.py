@@ -112,7 +112,7 @@ class Relay:
     def started(self, at: datetime) -> list[Notice]:
         child = for_prompt(self.child)
         said = f"Started {self.label} session {child}. Streaming progress updates to parent session."
-        return [] if self.is_over else [self._notice("start", said, at)]
+        return [] if self.is_over else [self._make_notice("start", said, at)]
 
     # What comes from the child.
 
@@ -196,17 +196,17 @@ class Relay:
         if self.is_over:
             return []
         notices = self._flush(now) if self._flush_at is not None and now >= self._flush_at else []
-        heard, options = self._heard(listened)
+        heard, options = self._combine_states(listened)
         state, finding = stalls.find_stall(heard, now, options)
         self._state = replace(self._state, told=state.told, over=state.over)
         if finding is None:
             return notices
         if finding.detector == "timed_out":
-            return [*notices, self._notice("timeout", finding.seen, now)]
+            return [*notices, self._make_notice("timeout", finding.seen, now)]
         summary = finding.seen.removeprefix(f"{self.label} ")
-        return [*notices, self._notice("stall", finding.seen, now, summary)]
+        return [*notices, self._make_notice("stall", finding.seen, now, summary)]
 
-    def _heard(self, listened: Listened | None) -> tuple[StallState, StallOptions]:
+    def _combine_states(self, listened: Listened | None) -> tuple[StallState, StallOptions]:
         """Combine our own state with the board's, and choose the timings."""
         own = self._state
         is_telling = self._rested_at is None or own.alive_at > self._rested_at
@@ -228,7 +228,7 @@ class Relay:
 
     def _show(self, text: str, kind: str, at: datetime) -> list[Notice]:
         self._state, resumed = stalls.note_output(self._state, at)
-        notices = [] if resumed is None else [self._notice("resumed", resumed.seen, at)]
+        notices = [] if resumed is None else [self._make_notice("resumed", resumed.seen, at)]
         if self._pending and self._pending_kind != kind:
             notices += self._flush(at)
         self._pending_kind = kind
@@ -245,7 +245,7 @@ class Relay:
     def _flush(self, at: datetime) -> list[Notice]:
         snippet = for_prompt(cut(" ".join(self._pending.split()), SNIPPET))
         self._pending, self._pending_kind, self._flush_at = "", "", None
-        return [self._notice("progress", f"{self.label}: {snippet}", at)] if snippet else []
+        return [self._make_notice("progress", f"{self.label}: {snippet}", at)] if snippet else []
 
     def _close(self, kind: Kind, said: str, at: datetime, *, phase: str) -> list[Notice]:
         if self.is_over:
@@ -253,11 +253,11 @@ class Relay:
         self._record("lifecycle", at, phase=phase)
         held, self._snapshot = self._snapshot, ""
         notices = self._show(held, "assistant:replaceable", at) if held else []
-        notices += [*self._flush(at), self._notice(kind, said, at)]
+        notices += [*self._flush(at), self._make_notice(kind, said, at)]
         self._state = stalls.end_watch(self._state)
         return notices
 
-    def _notice(self, kind: Kind, text: str, at: datetime, summary: str = "") -> Notice:
+    def _make_notice(self, kind: Kind, text: str, at: datetime, summary: str = "") -> Notice:
         context = f"acp-spawn:{self.run}:{kind}"
         self._record("system_event", at, contextKey=context, text=text)
         return Notice(kind, text, context, at, summary or _SUMMARIES.get(kind, ""))

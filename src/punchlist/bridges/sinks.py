@@ -73,10 +73,10 @@ def web_address(url: str) -> WebAddress:
     shown = f"[{host}]" if ":" in host else host
     where = shown if port is None else f"{shown}:{port}"
     path, query = quote(parts.path, safe=_KEPT), quote(parts.query, safe=f"{_KEPT}?")
-    return WebAddress(urlunsplit((parts.scheme, where, path, query, "")), place, _login(parts))
+    return WebAddress(urlunsplit((parts.scheme, where, path, query, "")), place, _make_login(parts))
 
 
-def _login(parts: SplitResult) -> dict[str, str]:
+def _make_login(parts: SplitResult) -> dict[str, str]:
     if not parts.username and not parts.password:
         return {}
     login = f"{unquote(parts.username or '')}:{unquote(parts.password or '')}"
@@ -109,7 +109,7 @@ class Post(threading.Thread):
         """Wait; True if the answer came in time. Raises what went wrong, or `HTTPError` if it is no 2xx."""
         self.join(self._seconds)
         if self.is_alive():
-            self._leave()
+            self._hang_up()
             return False
         if self._error is not None:
             raise self._error
@@ -126,7 +126,7 @@ class Post(threading.Thread):
         except Exception as error:
             self._error = error
 
-    def _leave(self) -> None:
+    def _hang_up(self) -> None:
         """Hang up, so that the thread ends."""
         for connection in self._connections:
             with suppress(OSError, AttributeError):
@@ -146,12 +146,12 @@ class _KeepsConnections(urllib.request.AbstractHTTPHandler):
         self._keep = keep
 
     def do_open(self, http_class: Any, req: urllib.request.Request, **http_conn_args: Any) -> HTTPResponse:
-        def made(*args: Any, **options: Any) -> HTTPConnection:
+        def make_connection(*args: Any, **options: Any) -> HTTPConnection:
             connection: HTTPConnection = http_class(*args, **options)
             self._keep(connection)
             return connection
 
-        return super().do_open(made, req, **http_conn_args)
+        return super().do_open(make_connection, req, **http_conn_args)
 
 
 class _Plain(_KeepsConnections, urllib.request.HTTPHandler):

@@ -125,12 +125,12 @@ class _LockHeartbeat:
     def __init__(self, path: str, file: int) -> None:
         self._path = path
         self._file = file
-        self._mark = self._note()
+        self._mark = self._write_note()
         self._turn = threading.Lock()  # without it a touch could follow the removal, and mark a folder of others
         self._over = threading.Event()
         threading.Thread(target=self._run, name="punchlist-folder", daemon=True).start()
 
-    def _note(self) -> bytes | None:
+    def _write_note(self) -> bytes | None:
         """Write down what tells our folder from another of its name, and return it."""
         found = _identify(self._path)
         with suppress(OSError):
@@ -145,7 +145,7 @@ class _LockHeartbeat:
                     return
                 with suppress(OSError):
                     os.utime(self._path)
-                self._mark = self._note()
+                self._mark = self._write_note()
 
     def end(self) -> None:
         with self._turn:
@@ -227,7 +227,7 @@ class TaskFile(Struct, frozen=True):
     more: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
-def file_of_task(task: Task) -> TaskFile | None:
+def make_task_file(task: Task) -> TaskFile | None:
     """Return the file of a task; None for a status that Claude Code does not have."""
     status = SHOWN[task.status]
     if status is None:

@@ -20,7 +20,7 @@ from punchlist.bridges.task_files import (
     decode_file,
     diff_files,
     encode_file,
-    file_of_task,
+    make_task_file,
 )
 from punchlist.core.task import Task, fold_task
 from punchlist.errors import InvalidInput
@@ -147,7 +147,7 @@ def read_list_state(tx: Transaction, list: str) -> TaskFilesState:
     where = tx.tasks.find_list(list)
     if where is None:
         return TaskFilesState({})
-    files = {int(row.task.id): file for row in tx.tasks.page(where) if (file := file_of_task(row.task)) is not None}
+    files = {int(row.task.id): file for row in tx.tasks.page(where) if (file := make_task_file(row.task)) is not None}
     return TaskFilesState(files, tx.tasks.next_id(where))
 
 
@@ -196,7 +196,7 @@ def record_files(
 def _is_unchanged(work: Work, number: int, file: TaskFile) -> bool:
     """True for an open task that is as its file said last."""
     row = work.find(number)
-    return row is not None and row.task.is_open and _task_fields(file_of_task(row.task)) == _task_fields(file)
+    return row is not None and row.task.is_open and _list_fields(make_task_file(row.task)) == _list_fields(file)
 
 
 def _find_refused(found: ChangedFile, now: TaskFile | None) -> Edges:
@@ -236,8 +236,8 @@ def _is_behind(work: Work, row: TaskRow, file: TaskFile) -> bool:
     known = row.task
     if not set(file.blocks) <= set(known.blocks) or not set(file.blocked_by) <= set(known.blocked_by):
         return False
-    said = _task_fields(file)
-    if _task_fields(file_of_task(known)) == said:
+    said = _list_fields(file)
+    if _list_fields(make_task_file(known)) == said:
         return True
     task: Task | None = None
     past: list[Task] = []
@@ -245,10 +245,10 @@ def _is_behind(work: Work, row: TaskRow, file: TaskFile) -> bool:
         task = fold_task(task, event.kind, event.data, event.at)
         if task is not None:
             past.append(task)
-    return any(_task_fields(file_of_task(each)) == said for each in past[-_PAST:])
+    return any(_list_fields(make_task_file(each)) == said for each in past[-_PAST:])
 
 
-def _task_fields(file: TaskFile | None) -> tuple[Any, ...] | None:
+def _list_fields(file: TaskFile | None) -> tuple[Any, ...] | None:
     if file is None:
         return None
     return file.subject, file.description, file.active_form, file.status, file.owner, dict(file.metadata)
@@ -300,7 +300,7 @@ def write_files(folder: TaskFolder, bases: AgreedFiles, state: TaskFilesState) -
             removed |= _remove_file(folder, bases, number)
     for number, plain in state.files.items():
         known, signature = bases.get(number), folder.signature(number)
-        file = plain if known is None else _with_file_extras(plain, known)
+        file = plain if known is None else _add_file_extras(plain, known)
         if signature is None:
             if _was_removed(number, file, known, mark):
                 continue
@@ -327,7 +327,7 @@ def _write_file(folder: TaskFolder, bases: AgreedFiles, number: int, file: TaskF
     return True
 
 
-def _with_file_extras(file: TaskFile, known: AgreedFile) -> TaskFile:
+def _add_file_extras(file: TaskFile, known: AgreedFile) -> TaskFile:
     """Add to what the board says what only the file has."""
     blocks, blocked_by = known.refused
     return replace(

@@ -31,7 +31,7 @@ from punchlist.dialects.base import (
     reply_invalid,
     reply_plan_state,
 )
-from punchlist.dialects.repair import key_name, read_fields, sound, type_name
+from punchlist.dialects.repair import key_name, mend, read_fields, type_name
 
 POLICY = Policy(dialect="claude-code", wipe_finished=True, refuse_unknown_fields=True, shown=IN_THREE)
 
@@ -80,7 +80,7 @@ def parse(_tool: str, args: Any) -> Parsed:
     if issues := list(_find_issues(args)):
         return report_issues("TodoWrite", issues)
     return Replace(
-        tuple(Entry(sound(todo["content"]), THREE[todo["status"]], sound(todo["activeForm"])) for todo in args["todos"])
+        tuple(Entry(mend(todo["content"]), THREE[todo["status"]], mend(todo["activeForm"])) for todo in args["todos"])
     )
 
 
@@ -204,7 +204,7 @@ class ClaudeCodePlans:
         plan = given.get("plan")
         if not isinstance(plan, str):
             return report_issues(tool, [_describe_missing_text("plan", given, "plan")])
-        return SubmitPlan(sound(plan))
+        return SubmitPlan(mend(plan))
 
     def reply_entered(self, entered: Entered) -> Reply:
         return Reply(ENTERED, {"message": ENTERED})

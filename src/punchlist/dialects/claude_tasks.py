@@ -27,7 +27,7 @@ from punchlist.core.task import CreateTask, GetTask, ListTasks, Task, TaskComman
 from punchlist.dialects.advice import TEXT, Schema, Tool, add_description, list_of, object_of, one_of, verbose
 from punchlist.dialects.base import ONE_AT_A_TIME, THREE, Dialect, Invalid, Reply
 from punchlist.dialects.claude_code import MOST_ISSUES, describe_type, report_issues
-from punchlist.dialects.repair import as_object, from_json, key_name, read_fields, sound, type_name
+from punchlist.dialects.repair import as_object, from_json, key_name, mend, read_fields, type_name
 from punchlist.errors import PunchlistError, TaskUnknown
 from punchlist.text import clean
 
@@ -218,7 +218,7 @@ def _make_command(tool: Tool, given: dict[str, Any]) -> TaskCommand:
     fields = {_OURS[name]: _repair_text(value) for name, value in given.items() if name in _OURS}
     if tool is CREATE:
         return CreateTask(fields.pop("subject"), fields)
-    task = sound(given["taskId"])
+    task = mend(given["taskId"])
     if tool is GET:
         return GetTask(task)
     if fields.get("status") == DELETED:
@@ -231,8 +231,8 @@ def _make_command(tool: Tool, given: dict[str, Any]) -> TaskCommand:
 
 def _repair_text(value: Any) -> Any:
     if isinstance(value, list):
-        return [sound(entry) for entry in cast("list[str]", value)]
-    return sound(value) if isinstance(value, str) else value
+        return [mend(entry) for entry in cast("list[str]", value)]
+    return mend(value) if isinstance(value, str) else value
 
 
 NOT_FOUND = "Task not found"

@@ -15,7 +15,7 @@ from punchlist.core.commands import Entry, Policy, Query, Replace
 from punchlist.core.todo import Status, TodoItem, TodoList
 from punchlist.dialects.advice import TEXT, Tool, list_of, object_of, one_of, verbose
 from punchlist.dialects.base import IN_THREE, LOST_IN_THREE, Dialect, Invalid, Parsed, Reply, Result, shown_items
-from punchlist.dialects.repair import as_list, as_status, read_fields, sound
+from punchlist.dialects.repair import as_list, as_status, mend, read_fields
 
 _STATUSES = {
     "not-started": Status.PENDING,
@@ -77,7 +77,7 @@ def parse(_tool: str, args: Any) -> Parsed:
         status = as_status(word[:80]) if isinstance(word, str) else None
         if status is None or status not in _WORDS:
             return Invalid(f"Error: todoList[{index}].status must be one of {', '.join(_STATUSES)}")
-        entries.append(Entry(sound(title), status, alias=f"{number:.15g}"))
+        entries.append(Entry(mend(title), status, alias=f"{number:.15g}"))
     return Replace(tuple(entries))
 
 
@@ -100,11 +100,12 @@ def render(result: Result) -> Reply:
         return result.refuse(f"Error: {result.refusals[0].text}")
     if isinstance(result.command, Query):
         rows = rows_of(result.after)
-        return Reply(_write_list(rows), {"todoList": rows}, shows_list=True)
-    entries = result.entries
+        boxes = [f"- {_BOXES[row['status']]} {row['title']}" for row in rows]
+        text = "\n".join(["# Todo List", "", *boxes]) if rows else "No todo list found."
+        return Reply(text, {"todoList": rows}, shows_list=True)
     rows = [
         {"id": _to_number(cast("str", entry.alias)), "title": entry.content, "status": _WORDS[entry.status]}
-        for entry in entries
+        for entry in result.entries
     ]
     warnings = _find_warnings(rows_of(result.before), rows)
     text = "\n".join(["Successfully wrote todo list", *(["", *warnings] if warnings else [])])
@@ -135,12 +136,6 @@ def _number_items(items: Sequence[TodoItem]) -> list[int | float]:
             numbers.append(free)
             free += 1
     return numbers
-
-
-def _write_list(rows: list[dict[str, Any]]) -> str:
-    if not rows:
-        return "No todo list found."
-    return "\n".join(["# Todo List", "", *(f"- {_BOXES[row['status']]} {row['title']}" for row in rows)])
 
 
 def _find_warnings(before: list[dict[str, Any]], after: list[dict[str, Any]]) -> list[str]:

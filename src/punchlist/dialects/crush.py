@@ -13,7 +13,7 @@ from punchlist.core.todo import Status
 from punchlist.dialects.advice import TEXT, Tool, list_of, object_of, one_of, sample_items, verbose
 from punchlist.dialects.base import IN_THREE, LOST_IN_THREE, THREE, Dialect, Invalid, Parsed, Reply, Result, shown_items
 from punchlist.dialects.claude_code import SUCCESS
-from punchlist.dialects.repair import read_fields, sound, type_name
+from punchlist.dialects.repair import mend, read_fields, type_name
 from punchlist.text import cut
 
 POLICY = Policy(dialect="crush", shown=IN_THREE)
@@ -46,13 +46,13 @@ def parse(_tool: str, args: Any) -> Parsed:
             return Invalid(f"invalid parameters: todos[{index}] has a field that is no string")
         if status not in THREE:
             return Invalid(f"invalid status {_quote(status)} for todo {_quote(content)}")
-        entries.append(Entry(sound(content), THREE[status], sound(form) or None))
+        entries.append(Entry(mend(content), THREE[status], mend(form) or None))
     return Replace(tuple(entries))
 
 
 def _quote(text: str) -> str:
     """Quote a text as Go's `%q` does, cut where it is long."""
-    return '"' + "".join(map(_escape, cut(sound(text[:2000]), 1000))) + '"'
+    return '"' + "".join(map(_escape, cut(mend(text[:2000]), 1000))) + '"'
 
 
 def _escape(char: str) -> str:

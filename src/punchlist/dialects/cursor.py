@@ -14,7 +14,7 @@ from punchlist.core.identity import item_names
 from punchlist.core.todo import Status, TodoList
 from punchlist.dialects.advice import TEXT, Tool, list_of, object_of, one_of, verbose
 from punchlist.dialects.base import FOUR, IN_FOUR, Dialect, Invalid, Parsed, Reply, Result, shown_items
-from punchlist.dialects.repair import as_id, as_list, as_status, read_fields, sound
+from punchlist.dialects.repair import as_id, as_list, as_status, mend, read_fields
 
 POLICY = Policy(dialect="cursor", shown=IN_FOUR)
 FEWEST = 2
@@ -89,7 +89,7 @@ def _read_patch(todo: Any) -> Patch | str:
     status = as_status(word[:80]) if isinstance(word, str) else None
     if word is not None and (status is None or status.value not in FOUR):
         return f"has an unknown status; use {', '.join(FOUR)}"
-    return Patch(alias=name, content=None if content is None else sound(content), status=status)
+    return Patch(alias=name, content=None if content is None else mend(content), status=status)
 
 
 def render(result: Result) -> Reply:

@@ -12,7 +12,7 @@ from punchlist.core.commands import Entry, Limits, Policy, Replace
 from punchlist.core.todo import Status
 from punchlist.dialects.advice import TEXT, Tool, list_of, object_of, one_of, sample_items, verbose
 from punchlist.dialects.base import FOUR, Dialect, Invalid, Parsed, Reply, Result
-from punchlist.dialects.repair import read_fields, sound
+from punchlist.dialects.repair import mend, read_fields
 
 _STATUSES = {**FOUR, "blocked": Status.BLOCKED}
 POLICY = Policy(
@@ -57,7 +57,7 @@ def parse(_tool: str, args: Any) -> Parsed:
             return Invalid("Each todo must have a non-empty description string")
         if not isinstance(status, str) or status not in _STATUSES:
             return Invalid(f"Each todo must have a valid status ({', '.join(_STATUSES)})")
-        entries.append(Entry(sound(text), _STATUSES[status]))
+        entries.append(Entry(mend(text), _STATUSES[status]))
     return Replace(tuple(entries))
 
 

@@ -11,7 +11,7 @@ from punchlist.core.commands import Entry, Limits, Policy, Problem, Replace
 from punchlist.core.todo import Status
 from punchlist.dialects.advice import Tool, list_of, object_of, one_of, sample_items, verbose
 from punchlist.dialects.base import LOST_ONE_AT_A_TIME, ONE_AT_A_TIME, THREE, Dialect, Invalid, Parsed, Reply, Result
-from punchlist.dialects.repair import read_fields, sound
+from punchlist.dialects.repair import mend, read_fields
 
 POLICY = Policy(dialect="gencode", limits=Limits(items=20, characters=500), focus="refuse", shown=ONE_AT_A_TIME)
 
@@ -55,7 +55,7 @@ def parse(_tool: str, args: Any) -> Parsed:
             return _refuse(f"todos[{index}].status: expected one of {', '.join(THREE)}")
         if not isinstance(form, str) or not form:
             return _refuse(f"todos[{index}].activeForm: expected a string of 1 to 500 characters")
-        entries.append(Entry(sound(content), THREE[status], sound(form)))
+        entries.append(Entry(mend(content), THREE[status], mend(form)))
     return Replace(tuple(entries))
 
 

@@ -17,7 +17,7 @@ from punchlist.core.identity import match_key
 from punchlist.core.todo import Status, TodoItem, TodoList
 from punchlist.dialects.advice import TEXT, Tool, object_of, verbose
 from punchlist.dialects.base import IN_THREE, LOST_IN_THREE, Dialect, Invalid, Parsed, Reply, Result, shown_items
-from punchlist.dialects.repair import read_fields, sound
+from punchlist.dialects.repair import mend, read_fields
 
 MOST = 50_000
 POLICY = Policy(dialect="goose", limits=Limits(refuse_blank=True), shown=IN_THREE, one_line=True)
@@ -53,7 +53,7 @@ def parse(_tool: str, args: Any) -> Parsed:
     for most in (_read_limit(), POLICY.limits.other):
         if 0 < most < len(content):
             return Invalid(f"Todo list too large: {len(content)} chars (max: {most})")
-    text = sound(content)
+    text = mend(content)
     rows = [found for line in text.splitlines() if (found := _ROW.match(line)) is not None]
     entries = tuple(Entry(row[3].rstrip(), _MARKS.get(row[2], Status.PENDING)) for row in rows)
     return Replace(entries, explanation=text)

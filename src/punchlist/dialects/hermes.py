@@ -15,7 +15,7 @@ from punchlist.core.identity import item_names
 from punchlist.core.todo import Status
 from punchlist.dialects.advice import TEXT, Tool, list_of, object_of, one_of, verbose
 from punchlist.dialects.base import FOUR, IN_FOUR, Dialect, Invalid, Parsed, Reply, Result, shown_items
-from punchlist.dialects.repair import as_object, read_fields, sound
+from punchlist.dialects.repair import as_object, mend, read_fields
 from punchlist.text import repair
 
 ITEMS = 256
@@ -120,7 +120,7 @@ def _read_word(given: Mapping[str, Any], key: str) -> str:
     """Return the field as text, as Python writes it: null is `None`."""
     value = given.get(key, "")
     try:
-        return sound(str(value)).strip()
+        return mend(str(value)).strip()
     except (ValueError, RecursionError):  # a number of thousands of digits, or values too deep
         return ""
 

@@ -12,7 +12,7 @@ from punchlist.core.commands import Entry, Policy, Query, Replace
 from punchlist.core.todo import Status
 from punchlist.dialects.advice import Tool, list_of, object_of, one_of, sample_items, verbose
 from punchlist.dialects.base import IN_THREE, LOST_IN_THREE, Dialect, Invalid, Parsed, Reply, Result, shown_items
-from punchlist.dialects.repair import sound
+from punchlist.dialects.repair import mend
 
 _STATUSES = {"pending": Status.PENDING, "in_progress": Status.IN_PROGRESS, "done": Status.COMPLETED}
 _WORDS = {status: word for word, status in _STATUSES.items()}
@@ -71,7 +71,7 @@ def parse(_tool: str, args: Any) -> Parsed:
             return Invalid(f"todos.{index}.title: String should have at least 1 character")
         if not isinstance(status, str) or status not in _STATUSES:
             return Invalid(f"todos.{index}.status: Input should be 'pending', 'in_progress' or 'done'")
-        entries.append(Entry(sound(title), _STATUSES[status]))
+        entries.append(Entry(mend(title), _STATUSES[status]))
     return Replace(tuple(entries))
 
 

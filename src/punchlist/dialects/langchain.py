@@ -12,7 +12,7 @@ from typing import Any, cast
 from punchlist.core.commands import Entry, Policy, Replace
 from punchlist.dialects.advice import TEXT, Tool, list_of, object_of, one_of, sample_items, verbose
 from punchlist.dialects.base import IN_THREE, LOST_IN_THREE, THREE, Dialect, Invalid, Parsed, Reply, Result
-from punchlist.dialects.repair import read_fields, sound, type_name
+from punchlist.dialects.repair import mend, read_fields, type_name
 
 POLICY = Policy(dialect="langchain", shown=IN_THREE)
 PARALLEL = (
@@ -54,12 +54,12 @@ def parse(_tool: str, args: Any) -> Parsed:
             return _refuse(f"todos.{index}.content", "a string", text)
         if not isinstance(status, str) or status not in THREE:
             return _refuse(f"todos.{index}.status", "'pending', 'in_progress' or 'completed'", status)
-        entries.append(Entry(sound(text), THREE[status]))
+        entries.append(Entry(mend(text), THREE[status]))
     return Replace(tuple(entries))
 
 
 def _refuse(path: str, expected: str, value: Any) -> Invalid:
-    shown = f"'{sound(value[:80])}'" if isinstance(value, str) else type_name(value)
+    shown = f"'{mend(value[:80])}'" if isinstance(value, str) else type_name(value)
     return Invalid(
         f"Error invoking tool 'write_todos': {path} should be {expected}, got {shown}. Please fix and retry."
     )

@@ -34,7 +34,7 @@ from punchlist.dialects.base import (
     reply_waiting,
     shown_items,
 )
-from punchlist.dialects.repair import read_fields, sound
+from punchlist.dialects.repair import mend, read_fields
 
 POLICY = Policy(
     dialect="nexo", limits=Limits(items=50, bytes=200, refuse_blank=True), wipe_finished=True, shown=IN_THREE
@@ -90,11 +90,11 @@ def _read_entry(todo: Any) -> Entry | str:
     if not isinstance(status, str):
         return "missing string `status`"
     if status not in THREE:
-        return f"unknown status `{sound(status[:1000])}` (expected pending|in_progress|completed)"
+        return f"unknown status `{mend(status[:1000])}` (expected pending|in_progress|completed)"
     form = given["activeForm"] if "activeForm" in given else given.get("active_form")
     if not isinstance(form, str):
         return "missing string `activeForm` (or `active_form`)"
-    return Entry(sound(content), THREE[status], sound(form))
+    return Entry(mend(content), THREE[status], mend(form))
 
 
 def render(result: Result) -> Reply:
@@ -222,9 +222,25 @@ class NexoPlans:
             return reply_invalid(Invalid(text, code="plan_expired"))
         match plan.state:
             case PlanState.APPROVED:
-                return _reply_json(_describe_exit(exit))
+                return _reply_json(
+                    {
+                        "approval_required": exit.required,
+                        "awaiting_acceptance": False,
+                        "entered_at": _to_seconds(exit.entered_at),
+                        "exited_plan_mode": True,
+                        "plan_bytes": plan.sent_bytes,
+                        "plan_chars": plan.sent_chars,
+                        "plan_id": plan.id,
+                        "unlocked_at": _to_seconds(plan.decided_at or exit.now),
+                    }
+                )
             case PlanState.REJECTED:
-                return reply_invalid(Invalid(_describe_rejection(plan.reason or ""), code="plan_rejected"))
+                text = (
+                    f"Plan rejected by operator. Reason: {(plan.reason or '').strip()}.\n"
+                    "Do not call ExitPlanMode again with the same plan.\n"
+                    "Adjust the plan based on the rejection reason and present a revised plan."
+                )
+                return reply_invalid(Invalid(text, code="plan_rejected"))
             case PlanState.SUPERSEDED:
                 text = (
                     f"Plan approval channel closed unexpectedly for plan_id={plan.id}. "
@@ -240,20 +256,6 @@ class NexoPlans:
         return reply_invalid(Invalid(f"no pending plan_mode approval for plan_id={id}", code="plan_missing"))
 
 
-def _describe_exit(exit: Exit) -> dict[str, Any]:
-    plan = exit.plan
-    return {
-        "approval_required": exit.required,
-        "awaiting_acceptance": False,
-        "entered_at": _to_seconds(exit.entered_at),
-        "exited_plan_mode": True,
-        "plan_bytes": plan.sent_bytes,
-        "plan_chars": plan.sent_chars,
-        "plan_id": plan.id,
-        "unlocked_at": _to_seconds(plan.decided_at or exit.now),
-    }
-
-
 def _read_plan(plan: Any) -> SubmitPlan | Invalid:
     if not isinstance(plan, str):
         return Invalid("ExitPlanMode requires `final_plan` (string)")
@@ -261,7 +263,7 @@ def _read_plan(plan: Any) -> SubmitPlan | Invalid:
     if size > MAX_BYTES:
         text = f"PlanTooLarge: actual={size} max={MAX_BYTES}. Trim the plan and retry."
         return Invalid(text, code="plan_too_large")
-    return SubmitPlan(sound(plan))
+    return SubmitPlan(mend(plan))
 
 
 def _read_resolution(given: dict[str, Any]) -> ResolvePlan | Invalid:
@@ -271,35 +273,26 @@ def _read_resolution(given: dict[str, Any]) -> ResolvePlan | Invalid:
     if not isinstance(decision, str):
         return Invalid("plan_mode_resolve requires `decision`")
     if decision == "approve":
-        return ResolvePlan(sound(plan_id))
+        return ResolvePlan(mend(plan_id))
     if decision != "reject":
-        said = sound(decision[:200])
+        said = mend(decision[:200])
         return Invalid(f"plan_mode_resolve: unknown decision `{said}` (expected approve|reject)")
     reason = _read_text(given.get("reason"))
     if reason is None:
         return Invalid("plan_mode_resolve(decision=reject) requires `reason`")
-    return ResolvePlan(sound(plan_id), reason)
+    return ResolvePlan(mend(plan_id), reason)
 
 
 def _read_text(value: Any) -> str | None:
-    return (sound(value).strip() or None) if isinstance(value, str) else None
+    return (mend(value).strip() or None) if isinstance(value, str) else None
 
 
 def _reply_json(data: dict[str, Any]) -> Reply:
-    """Reply with a JSON object, as serde writes it."""
     return Reply(json.dumps(data, ensure_ascii=False, separators=(",", ":")), data)
 
 
 def _to_seconds(at: datetime) -> int:
     return int(at.timestamp())
-
-
-def _describe_rejection(reason: str) -> str:
-    return (
-        f"Plan rejected by operator. Reason: {reason.strip()}.\n"
-        "Do not call ExitPlanMode again with the same plan.\n"
-        "Adjust the plan based on the rejection reason and present a revised plan."
-    )
 
 
 # Lines for people, and the line with which they decide.

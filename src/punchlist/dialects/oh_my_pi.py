@@ -16,7 +16,7 @@ from punchlist.core.commands import Append, Edit, Entry, Group, Init, Operation,
 from punchlist.core.todo import Status, TodoItem, TodoList
 from punchlist.dialects.advice import TEXT, Tool, list_of, object_of, one_of, verbose
 from punchlist.dialects.base import THREE, Dialect, Invalid, Malformed, Parsed, Reply, Result
-from punchlist.dialects.repair import sound, type_name
+from punchlist.dialects.repair import mend, type_name
 from punchlist.text import cut, repair
 
 ORPHANS = "Todos"
@@ -120,7 +120,7 @@ def _read_texts(entry: Any, path: str) -> tuple[Entry, ...] | None:
         return None
     if not items or any(not isinstance(text, str) for text in items):
         raise Malformed(f"{path}.items: expected one or more strings")
-    return tuple(Entry(sound(text)) for text in items)
+    return tuple(Entry(mend(text)) for text in items)
 
 
 def _read_operations(path: str, entry: Any) -> list[Operation]:
@@ -128,7 +128,7 @@ def _read_operations(path: str, entry: Any) -> list[Operation]:
     verb = _read_field(entry, "op", str, path)
     if verb not in _VERBS:
         raise Malformed(f"{path}.op: expected one of {', '.join(_VERBS)}")
-    task, phase, text = (sound(_read_field(entry, key, str, path) or "") for key in ("task", "phase", "text"))
+    task, phase, text = (mend(_read_field(entry, key, str, path) or "") for key in ("task", "phase", "text"))
     groups, items = _read_field(entry, "list", list, path), _read_texts(entry, path)
     target = Target(item=task or None, phase=phase or None, by="text")
     match verb:
@@ -163,7 +163,7 @@ def _read_groups(groups: Any, path: str) -> tuple[Group, ...]:
         name = _read_field(group, "phase", str, f"{path}.list[{index}]")
         if items is None or name is None:
             raise Malformed(f"{path}.list[{index}]: expected phase and items")
-        found.append(Group(sound(name), items))
+        found.append(Group(mend(name), items))
     return tuple(found)
 
 

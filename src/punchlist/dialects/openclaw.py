@@ -22,7 +22,7 @@ from punchlist.dialects.base import (
     shown_items,
 )
 from punchlist.dialects.codex import EXAMPLE
-from punchlist.dialects.repair import read_fields, sound
+from punchlist.dialects.repair import mend, read_fields
 
 POLICY = Policy(dialect="openclaw", focus="refuse", shown=ONE_AT_A_TIME)
 
@@ -73,7 +73,7 @@ def parse(_tool: str, args: Any) -> Parsed:
 def _read_text(fields: dict[str, Any], key: str) -> str:
     """Return the trimmed text of a field; empty without one."""
     value = fields.get(key)
-    return sound(value).strip() if isinstance(value, str) else ""
+    return mend(value).strip() if isinstance(value, str) else ""
 
 
 def render(result: Result) -> Reply:

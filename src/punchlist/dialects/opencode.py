@@ -15,7 +15,7 @@ from punchlist.core.commands import Entry, Policy, Replace
 from punchlist.core.todo import Status
 from punchlist.dialects.advice import TEXT, Tool, list_of, object_of, verbose
 from punchlist.dialects.base import FOUR, IN_FOUR, Dialect, Invalid, Parsed, Reply, Result
-from punchlist.dialects.repair import as_status, read_fields, sound, type_name
+from punchlist.dialects.repair import as_status, mend, read_fields, type_name
 
 POLICY = Policy(dialect="opencode", shown=IN_FOUR)
 _FIELDS = ("content", "status", "priority")
@@ -60,7 +60,7 @@ def parse(_tool: str, args: Any) -> Parsed:
             if not isinstance(given.get(name), str):
                 return _refuse(f"todos[{index}].{name}", "string", given.get(name))
         status = as_status(given["status"][:80]) or Status.PENDING
-        entries.append(Entry(sound(given["content"]), status, priority=sound(given["priority"]), word=given["status"]))
+        entries.append(Entry(mend(given["content"]), status, priority=mend(given["priority"]), word=given["status"]))
     return Replace(tuple(entries))
 
 
@@ -73,7 +73,7 @@ def render(result: Result) -> Reply:
     if result.refusals:
         return result.refuse("Unable to update todos")
     todos = [
-        {"content": entry.content, "status": sound(entry.word or ""), "priority": entry.priority}
+        {"content": entry.content, "status": mend(entry.word or ""), "priority": entry.priority}
         for entry in result.entries
     ]
     left = sum(todo["status"] != "completed" for todo in todos)

@@ -10,9 +10,9 @@ from typing import Any, cast
 
 from punchlist.core.commands import Entry, Policy, Query, Replace
 from punchlist.core.todo import Status, TodoList
-from punchlist.dialects.advice import TEXT, Tool, list_of, object_of, verbose
+from punchlist.dialects.advice import TEXT, Tool, list_of, object_of, one_of, verbose
 from punchlist.dialects.base import IN_THREE, LOST_IN_THREE, Dialect, Invalid, Parsed, Reply, Result, shown_items
-from punchlist.dialects.repair import sound, type_name
+from punchlist.dialects.repair import mend, type_name
 
 _STATUSES = {"todo": Status.PENDING, "in_progress": Status.IN_PROGRESS, "done": Status.COMPLETED}
 _WORDS = {status: word for word, status in _STATUSES.items()}
@@ -36,13 +36,13 @@ TOOL = Tool(
     input_schema={
         "type": "object",
         "properties": {
-            "command": {"type": "string", "enum": ["view", "plan"], "default": "view"},
+            "command": {**one_of(("view", "plan")), "default": "view"},
             "task_list": list_of(
                 object_of(
                     {
                         "title": TEXT,
                         "notes": {"type": "string", "default": ""},
-                        "status": {"type": "string", "enum": list(_STATUSES), "default": "todo"},
+                        "status": {**one_of(_STATUSES), "default": "todo"},
                     },
                     required=["title"],
                 )
@@ -68,7 +68,7 @@ def parse(_tool: str, args: Any) -> Parsed:
     if command == "view":
         return Query()
     if command != "plan":
-        name = sound(command[:80]) if isinstance(command, str) else type_name(command)
+        name = mend(command[:80]) if isinstance(command, str) else type_name(command)
         return Invalid(f'Unknown command: {name}. Supported commands are "view" and "plan".')
     tasks = given.get("task_list", [])
     if not isinstance(tasks, list):
@@ -86,7 +86,7 @@ def parse(_tool: str, args: Any) -> Parsed:
                 return Invalid(f"task_list.{index}.{name}: Input should be a valid string")
         if not isinstance(status, str) or status not in _STATUSES:
             return Invalid(f"task_list.{index}.status: Input should be 'todo', 'in_progress' or 'done'")
-        entries.append(Entry(sound(title), _STATUSES[status], notes=(sound(notes),) if notes else ()))
+        entries.append(Entry(mend(title), _STATUSES[status], notes=(mend(notes),) if notes else ()))
     return Replace(tuple(entries))
 
 
@@ -96,8 +96,7 @@ def render(result: Result) -> Reply:
     if isinstance(result.command, Query):
         tasks = tasks_of(result.after)
         return Reply(_render_list(tasks), {"command": "view", "task_list": tasks}, shows_list=True)
-    entries = result.entries
-    tasks = [_show_task(entry.content, entry.notes or (), entry.status) for entry in entries]
+    tasks = [_show_task(entry.content, entry.notes or (), entry.status) for entry in result.entries]
     text = f"Task list has been updated with {len(tasks)} item(s)."
     return result.reply(text, {"command": "plan", "task_list": tasks})
 

@@ -15,7 +15,7 @@ from punchlist.core.todo import Blocker, Evidence, Status, TodoItem, TodoList
 from punchlist.dialects import repair
 from punchlist.dialects.advice import Tool, verbose
 from punchlist.dialects.base import Dialect, Invalid, Malformed, Parsed, Reply, Result
-from punchlist.dialects.repair import read_fields, sound
+from punchlist.dialects.repair import mend, read_fields
 from punchlist.text import clean, cut, for_prompt
 from punchlist.text import repair as repair_text
 
@@ -106,7 +106,7 @@ def _read_command(given: dict[str, Any]) -> Command | Query:
         raise Malformed(f"`{repair.key_name(unknown[0])}` is unknown; use {', '.join(_VERBS)}.")
     view = _read_flag(given, "view", default=False)
     moves_on = _read_flag(given, "next", default=True)
-    asked = {key: value for key, value in given.items() if key not in ("view", "next", "evidence")}
+    asked = given.keys() - {"view", "next", "evidence"}
     if not asked:
         if "evidence" in given:
             raise Malformed("`evidence` goes with `done`.")
@@ -116,7 +116,7 @@ def _read_command(given: dict[str, Any]) -> Command | Query:
     if isinstance(written, list):
         begin = moves_on and "start" not in given
         whole = do.Replace(_read_entries("set", cast("list[Any]", written)), begin=begin)
-        if asked.keys() == {"set"} and not view:
+        if asked == {"set"} and not view:
             return whole
     return do.Edit(tuple(_read_operations(given, written, moves_on=moves_on)), view=view, first=whole)
 
@@ -231,7 +231,7 @@ def _read_entries(key: str, value: Any) -> tuple[Entry, ...]:
 def _check_visible(key: str, index: int, text: str) -> str:
     if text.strip() and not clean(text[:WIDE]).text.strip():
         raise Malformed(f"`{key}[{index}]` has no text that can be seen.")
-    return sound(text)
+    return mend(text)
 
 
 def _read_entry(key: str, index: int, value: Any) -> Entry:
@@ -267,22 +267,15 @@ def _read_entry(key: str, index: int, value: Any) -> Entry:
 VIEW_AFTER = 10
 """Replies without the whole list after which the next one shows it."""
 
-MARKS = {
-    Status.PENDING: "[ ]",
-    Status.IN_PROGRESS: "[>]",
-    Status.BLOCKED: "[!]",
-    Status.COMPLETED: "[x]",
-    Status.FAILED: "[f]",
-    Status.CANCELLED: "[-]",
+_SHOWN = {
+    Status.PENDING: ("[ ]", "pending"),
+    Status.IN_PROGRESS: ("[>]", "started"),
+    Status.BLOCKED: ("[!]", "blocked"),
+    Status.COMPLETED: ("[x]", "done"),
+    Status.FAILED: ("[f]", "failed"),
+    Status.CANCELLED: ("[-]", "dropped"),
 }
-_STATUS_VERBS = {
-    Status.PENDING: "pending",
-    Status.IN_PROGRESS: "started",
-    Status.BLOCKED: "blocked",
-    Status.COMPLETED: "done",
-    Status.FAILED: "failed",
-    Status.CANCELLED: "dropped",
-}
+"""The mark of each status, and the word for a change to it."""
 
 
 def render(result: Result) -> Reply:
@@ -320,9 +313,11 @@ def render_list(todos: TodoList) -> list[str]:
         if item.phase != phase and item.phase is not None:
             lines.append(f"# {for_prompt(item.phase)}")
         phase = item.phase
-        lines.append(f"{item.id} {MARKS[item.status]} {_show_text(item)}{_show_blocker(item)}")
+        lines.append(f"{item.id} {_SHOWN[item.status][0]} {_show_text(item)}{_show_blocker(item)}")
     if todos.omitted:
-        lines.append(f"Left out earlier: {_name_items(todos.omitted)}.")
+        names = "; ".join(f"{item.id} {_show_text(item)}" for item in todos.omitted[-5:])
+        more = f"; and {len(todos.omitted) - 5} more" if len(todos.omitted) > 5 else ""
+        lines.append(f"Left out earlier: {names}{more}.")
     return lines
 
 
@@ -331,7 +326,9 @@ def _describe_changes(result: Result) -> Iterator[str]:
     if result.before.plan_id != result.after.plan_id:
         before = {}
     if _is_whole_write(result) and not before:
-        yield f"{len(result.after.items)} items, ids {_join_ids(result.after)}."
+        ids = [item.id for item in result.after.items]
+        span = f"{ids[0]}-{ids[-1]}" if len(ids) > 1 else "".join(ids) or "none"
+        yield f"{len(ids)} items, ids {span}."
         return
     by_verb: dict[str, list[str]] = {}
     for item in result.after.items:
@@ -340,18 +337,13 @@ def _describe_changes(result: Result) -> Iterator[str]:
             yield f"+ {item.id} {_show_text(item)}"
         elif known.status is not item.status:
             if item.status is not Status.IN_PROGRESS:
-                by_verb.setdefault(_STATUS_VERBS[item.status], []).append(item.id)
+                by_verb.setdefault(_SHOWN[item.status][1], []).append(item.id)
         elif known != item:
             by_verb.setdefault("changed", []).append(item.id)
     if before:
         by_verb["removed"] = list(before)
     if by_verb:
         yield "; ".join(f"{verb} {', '.join(ids)}" for verb, ids in by_verb.items()) + "."
-
-
-def _join_ids(todos: TodoList) -> str:
-    ids = [item.id for item in todos.items]
-    return f"{ids[0]}-{ids[-1]}" if len(ids) > 1 else "".join(ids) or "none"
 
 
 def _describe_focus(todos: TodoList) -> str:
@@ -371,11 +363,6 @@ def _show_blocker(item: TodoItem) -> str:
     if item.blocker is None or not item.blocker.reason:
         return ""
     return f" (waits: {for_prompt(cut(item.blocker.reason, 200))})"
-
-
-def _name_items(items: tuple[TodoItem, ...]) -> str:
-    shown = "; ".join(f"{item.id} {_show_text(item)}" for item in items[-5:])
-    return f"{shown}; and {len(items) - 5} more" if len(items) > 5 else shown
 
 
 DIALECT = Dialect(

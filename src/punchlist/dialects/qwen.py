@@ -18,7 +18,7 @@ from punchlist.core.todo import Blocker, TodoItem, TodoList
 from punchlist.dialects.advice import TEXT, Tool, list_of, object_of, one_of, verbose
 from punchlist.dialects.base import IN_THREE, LOST_IN_THREE, THREE, Dialect, Invalid, Parsed, Reply, Result, shown_items
 from punchlist.dialects.claude_code import SUCCESS
-from punchlist.dialects.repair import key_name, read_fields, sound
+from punchlist.dialects.repair import key_name, mend, read_fields
 
 LONGEST_ID = 500
 POLICY = Policy(dialect="qwen", limits=Limits(refuse_blank=True), refuse_unknown_fields=True, shown=IN_THREE)
@@ -75,13 +75,15 @@ def parse(_tool: str, args: Any) -> Parsed:
         if problem is not None:
             return Invalid(problem)
         fields = cast("dict[str, Any]", todo)
-        name, others = sound(fields["id"]), fields.get("blockedBy")
+        name, others = mend(fields["id"]), fields.get("blockedBy")
         if name in edges:
             return Invalid("Todo IDs must be unique within the array.")
-        edges[name] = [sound(other) for other in others or ()]
-        blocker = None if others is None else _describe_order(edges[name])
-        word = None if others is None else json.dumps(edges[name], ensure_ascii=False)
-        entries.append(Entry(sound(fields["content"]), THREE[fields["status"]], alias=name, blocker=blocker, word=word))
+        edges[name] = [mend(other) for other in others or ()]
+        blocker = word = None
+        if others is not None:  # an empty blocker removes an earlier order
+            blocker = Blocker(f"after {', '.join(edges[name])}" if others else "")
+            word = json.dumps(edges[name], ensure_ascii=False)
+        entries.append(Entry(mend(fields["content"]), THREE[fields["status"]], alias=name, blocker=blocker, word=word))
     problem = _find_edge_problem(edges)
     return Replace(tuple(entries)) if problem is None else Invalid(problem)
 
@@ -125,11 +127,6 @@ def _find_edge_problem(edges: dict[str, list[str]]) -> str | None:
             if not left[name]:
                 free.append(name)
     return None if len(free) == len(edges) else "Todo dependencies must not contain a cycle."
-
-
-def _describe_order(others: list[str]) -> Blocker:
-    """Return the order as a blocker for people to read; an empty one removes an earlier order."""
-    return Blocker(f"after {', '.join(others)}") if others else Blocker()
 
 
 def render(result: Result) -> Reply:

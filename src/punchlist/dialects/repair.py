@@ -40,7 +40,7 @@ _SPELLINGS = {status.value.replace("_", ""): status for status in Status} | {
 }
 
 
-def sound(text: str) -> str:
+def mend(text: str) -> str:
     """Replace lone surrogates. A text beyond every limit is left alone: it is refused anyway."""
     return text if text.isascii() or len(text) > _TOO_LONG else repair(text)
 

@@ -15,7 +15,7 @@ from punchlist.core.commands import Entry, Limits, Policy, Replace
 from punchlist.core.todo import Status, TodoList
 from punchlist.dialects.advice import TEXT, Tool, object_of, verbose
 from punchlist.dialects.base import IN_THREE, LOST_IN_THREE, THREE, Dialect, Invalid, Parsed, Reply, Result, shown_items
-from punchlist.dialects.repair import from_json, read_fields, sound
+from punchlist.dialects.repair import from_json, mend, read_fields
 from punchlist.markdown import loads
 from punchlist.text import clean
 
@@ -54,7 +54,7 @@ def parse(_tool: str, args: Any) -> Parsed:
     given = from_json(todos)
     if isinstance(given, list):
         return _read_items(cast("list[Any]", given))
-    found, _ = loads(sound(todos), markers="roo")
+    found, _ = loads(mend(todos), markers="roo")
     return Replace(tuple(Entry(item.content, item.status) for item in found.items))
 
 
@@ -71,15 +71,15 @@ def _read_items(items: list[Any]) -> Replace | Invalid:
             return Invalid(f"Item {number} is missing content")
         if status and (not isinstance(status, str) or status not in THREE):
             return Invalid(f"Item {number} has invalid status")
-        entries.append(Entry(sound(fields["content"]), THREE[status] if status else Status.PENDING))
+        entries.append(Entry(mend(fields["content"]), THREE[status] if status else Status.PENDING))
     return Replace(tuple(entries))
 
 
 def render(result: Result) -> Reply:
     if result.refusals:
         return result.refuse()
-    entries = result.entries
-    sent, kept = _render_rows((entry.status, clean(entry.content).text) for entry in entries), checklist(result.after)
+    sent = _render_rows((entry.status, clean(entry.content).text) for entry in result.entries)
+    kept = checklist(result.after)
     if result.behind and sent.split() != kept.split():
         text = f"User edits todo:\n\n{kept}"
         return result.reply(text, {"todos": kept}, shows_list=True)

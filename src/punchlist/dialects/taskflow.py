@@ -19,7 +19,7 @@ from punchlist.core.commands import Policy, Problem
 from punchlist.core.json_values import to_json_value
 from punchlist.dialects.advice import TEXT, Schema, Tool, add_description, object_of, one_of
 from punchlist.dialects.base import Dialect, Invalid, Malformed, Reply
-from punchlist.dialects.repair import sound
+from punchlist.dialects.repair import mend
 
 ACTIONS: Final = ("start", "status", "advance", "wait", "finish", "fail", "cancel", "list_mine")
 _SHAPE: Final = "invalid wait_condition shape; expected {kind:'timer'|'external_event'|'manual', ...}"
@@ -95,7 +95,7 @@ def parse(_tool: str, args: Any) -> flows.FlowCommand | Invalid:
                 return _read_flow_action(action, given, _read_flow_id(given))
             case _:
                 known = "|".join(ACTIONS)
-                return Invalid(f"unknown action `{sound(action[:1000])}`; expected {known}", code="unknown_action")
+                return Invalid(f"unknown action `{mend(action[:1000])}`; expected {known}", code="unknown_action")
     except Malformed as refused:
         return Invalid(str(refused))
 
@@ -136,7 +136,7 @@ def _read_required(given: Mapping[str, Any], key: str) -> str:
     value = given.get(key)
     if not isinstance(value, str):
         raise Malformed(f"missing or invalid `{key}`")
-    text = sound(value).strip()
+    text = mend(value).strip()
     if not text:
         raise Malformed(f"`{key}` cannot be empty")
     return text
@@ -144,7 +144,7 @@ def _read_required(given: Mapping[str, Any], key: str) -> str:
 
 def _read_optional(given: Mapping[str, Any], key: str) -> str | None:
     value = given.get(key)
-    return sound(value).strip() or None if isinstance(value, str) else None
+    return mend(value).strip() or None if isinstance(value, str) else None
 
 
 def _read_flow_id(given: Mapping[str, Any]) -> str:

@@ -74,7 +74,7 @@ def _remove_block(content: Any) -> Any:
         return content
     parts: list[Any] = []
     for part in cast("list[Any]", content):
-        text = _text(part)
+        text = _read_text(part)
         kept = text if text is None else _remove_block_lines(text)
         if kept == text:
             parts.append(part)
@@ -134,7 +134,7 @@ def _append_block(content: Any, block: str) -> Any:
     return [*content, {"type": "text", "text": block}]
 
 
-def _text(part: Any) -> str | None:
+def _read_text(part: Any) -> str | None:
     if isinstance(part, str):
         return None
     text = cast("Mapping[str, Any]", part).get("text") if isinstance(part, Mapping) else None
@@ -154,5 +154,5 @@ def _is_from_person(message: Message) -> bool:
         return False
     if isinstance(content, str):
         return not content.startswith(_BEGINNINGS)
-    texts = [text for part in cast("list[Any]", content) if (text := _text(part)) is not None]
+    texts = [text for part in cast("list[Any]", content) if (text := _read_text(part)) is not None]
     return not texts or not texts[0].startswith(_BEGINNINGS)

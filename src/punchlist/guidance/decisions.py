@@ -240,7 +240,7 @@ def decide_at_stop(memory: Memory, seen: Situation, rules: Rules, *, last_text: 
     if not rules.speaks or not seen.offered or seen.planning or background > 0 or memory.stops >= rules.stop_tries:
         return TurnDecision(memory)
     items = seen.items(unfinished=True)
-    if not can_go_on(items) or asks(last_text):
+    if not can_go_on(items) or is_question(last_text):
         return TurnDecision(memory)
     mark = fingerprint(seen.todos, unfinished=True)
     if mark == memory.stopped_at:
@@ -296,14 +296,14 @@ _WORDS: Final = re.compile(
 """Ends of questions that need no mark: Japanese, Chinese, Korean, Thai."""
 
 
-def asks(text: str) -> bool:
+def is_question(text: str) -> bool:
     """True if the last line that is not blank ends as a question."""
     lines = (_TAGS.sub("", line) for line in reversed(text[-_LAST:].splitlines()))
-    line = next((line for line in lines if not all(map(_closes, line))), "")
-    return _ends_asking(line) or _ends_asking(_AFTERWARDS.sub("", line))
+    line = next((line for line in lines if not all(map(_is_closing, line))), "")
+    return _ends_in_question(line) or _ends_in_question(_AFTERWARDS.sub("", line))
 
 
-def _ends_asking(line: str) -> bool:
+def _ends_in_question(line: str) -> bool:
     """True if a question mark, or a word that asks, ends the line; stops and closing characters may follow it."""
     is_greek = _is_greek(line)  # once for the line: nothing that is skipped below is a letter
     end = len(line)
@@ -311,7 +311,7 @@ def _ends_asking(line: str) -> bool:
         last = line[end - 1]
         if last in MARKS or (last == ";" and is_greek):
             return True
-        if last not in _STOPS and not _closes(last):
+        if last not in _STOPS and not _is_closing(last):
             break
         end -= 1
     return _WORDS.search(line[:end]) is not None or _asks_in_armenian(line[:end])
@@ -331,7 +331,7 @@ def _is_greek(text: str) -> bool:
     return bool(last) and character_name(last, "").startswith("GREEK")
 
 
-def _closes(char: str) -> bool:
+def _is_closing(char: str) -> bool:
     """True for what may follow the end of a sentence: whitespace, quotes, brackets, Markdown, emoji, invisible ones."""
     if char in MARKS:
         return False

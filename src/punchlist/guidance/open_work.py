@@ -56,7 +56,7 @@ class OpenWork(Struct, frozen=True, kw_only=True):
 def open_work(todos: TodoList, dialect: Dialect) -> tuple[OpenWork, ...]:
     """Return the open items of a list and their finished parents, in order, as this dialect names them."""
     if dialect.name == "hermes":
-        return tuple(_hermes_work(todos, dialect))
+        return tuple(_list_hermes_work(todos, dialect))
     by_id = {item.id: item for item in todos.items}
     above = {item.id: _find_parents(item, by_id) for item in todos.open_items}
     kept = above.keys() | {parent for parents in above.values() for parent in parents}
@@ -96,7 +96,7 @@ def _find_parents(item: TodoItem, by_id: dict[str, TodoItem]) -> list[str]:
     return found
 
 
-def _hermes_work(todos: TodoList, dialect: Dialect) -> Iterator[OpenWork]:
+def _list_hermes_work(todos: TodoList, dialect: Dialect) -> Iterator[OpenWork]:
     """Return open items as Hermes shows them: without phases, parents and blockers."""
     shown = shown_items(todos, dialect.policy)
     names = item_names([item for item, _ in shown], dialect.name)
@@ -110,34 +110,34 @@ def block(work: Sequence[OpenWork], dialect: Dialect) -> str | None:
     if all(one.status in CLOSED for one in work):
         return None
     if dialect.name == "hermes":
-        return "\n".join((HERMES_HEADER, *map(_hermes_row, work[:MOST_ROWS])))
-    return fence(_rows(work), note=NOTE)
+        return "\n".join((HERMES_HEADER, *map(_write_hermes_row, work[:MOST_ROWS])))
+    return fence(_write_rows(work), note=NOTE)
 
 
-def _rows(work: Sequence[OpenWork]) -> Iterator[str]:
+def _write_rows(work: Sequence[OpenWork]) -> Iterator[str]:
     phase: str | None = None
     for one in work[:MOST_ROWS]:
         if one.phase != phase:
             phase = one.phase
-            yield f"# {cut(_line(phase), LONGEST_ROW) if phase is not None else '(no phase)'}"
-        name = f"{cut(_line(one.name), 100)}. " if one.name is not None else ""
+            yield f"# {cut(_to_line(phase), LONGEST_ROW) if phase is not None else '(no phase)'}"
+        name = f"{cut(_to_line(one.name), 100)}. " if one.name is not None else ""
         indent = "  " * min(one.depth, _DEEPEST)
-        yield f"{indent}- {_MARKS[one.status]} {name}{cut(_line(one.content), LONGEST_ROW)} ({_state(one)})"
+        yield f"{indent}- {_MARKS[one.status]} {name}{cut(_to_line(one.content), LONGEST_ROW)} ({_describe_state(one)})"
     if len(work) > MOST_ROWS:
         yield f"… and {len(work) - MOST_ROWS} more; read the list for them"
 
 
-def _state(one: OpenWork) -> str:
+def _describe_state(one: OpenWork) -> str:
     word = one.status.value
     if one.blocker is None or one.status in CLOSED:
         return word
     on = f" on {one.blocker.on}" if one.blocker.on else ""
     reason = f": {one.blocker.reason}" if one.blocker.reason else ""
-    return word + cut(_line(on + reason), LONGEST_ROW)
+    return word + cut(_to_line(on + reason), LONGEST_ROW)
 
 
-def _hermes_row(one: OpenWork) -> str:
-    content, name = (_header.sub(_disarm_header, _line(text)) for text in (one.content, one.name or "?"))
+def _write_hermes_row(one: OpenWork) -> str:
+    content, name = (_header.sub(_disarm_header, _to_line(text)) for text in (one.content, one.name or "?"))
     return f"- {_MARKS[one.status]} {name}. {content} ({one.status.value})"
 
 
@@ -146,5 +146,5 @@ def _disarm_header(match: re.Match[str]) -> str:
     return match[0].replace(" ", "_")
 
 
-def _line(text: str) -> str:
+def _to_line(text: str) -> str:
     return clean(text, lines=False).text

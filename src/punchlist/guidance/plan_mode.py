@@ -98,7 +98,7 @@ def gate(tool: str, args: Any, own: OwnTools = NONE) -> Kind | None:
     return found
 
 
-def refusal(mode: PlanMode, dialect: Dialect, tool: str, found: Kind) -> Refusal | None:
+def find_refusal(mode: PlanMode, dialect: Dialect, tool: str, found: Kind) -> Refusal | None:
     """Refuse a call of this kind while plan mode is on; None lets it pass.
 
     The dialect's own todo tool passes unless its original refuses it; an unknown tool passes too.
@@ -140,7 +140,7 @@ def _explain_refusal(mode: PlanMode, tool: str, why: str) -> str:
     )
 
 
-def notice(dialect: Dialect) -> str:
+def write_notice(dialect: Dialect) -> str:
     """Return the text that a model reads while plan mode is on; it does not depend on the list or the reason."""
     tools = ", ".join(f"`{tool.name}`" for tool in dialect.tools)
     refused = dialect.refused_in_plan_mode is not None

@@ -167,12 +167,12 @@ def rules(dialect: str, profile: str, settings: GuidanceSettings) -> Rules:
     return replace(found, schedule=schedule)
 
 
-def without_reminders(found: Rules) -> Rules:
+def remove_reminders(found: Rules) -> Rules:
     """Return the rules for a host that has switched the layer `reminder` off; facts are still told."""
     return replace(found, schedule=replace(found.schedule, after=None, hint="never"), drift_after=0, verify_after=0)
 
 
-def settings_from(given: Mapping[str, Any] | None) -> GuidanceSettings:
+def parse_settings(given: Mapping[str, Any] | None) -> GuidanceSettings:
     """Read settings from a mapping; raise `ConfigInvalid` for an unknown name or a wrong value."""
     found = parse_options(GuidanceSettings, given or {}, "guidance")
     if found.rhythm is not None and found.rhythm not in SCHEDULES:

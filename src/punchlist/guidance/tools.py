@@ -139,7 +139,7 @@ def _classify(name: str, args: Any, own: OwnTools) -> Kind:
     if word in own.changing:
         return "edit" if found in ("unknown", "read", "talk") else found
     view = _VIEWS.get(word)
-    return "read" if view is not None and _views(args, *view) else found
+    return "read" if view is not None and _is_viewing(args, *view) else found
 
 
 def changes(name: str, args: Any = None, own: OwnTools = NONE) -> bool:
@@ -173,7 +173,7 @@ def _sounds_changing(name: str) -> bool:
     return not said or said[0] not in _LOOKING or not _WRITING.isdisjoint(said)
 
 
-def seen_as(name: str, args: Any = None, own: OwnTools = NONE) -> tuple[Kind, bool, bool]:
+def classify_call(name: str, args: Any = None, own: OwnTools = NONE) -> tuple[Kind, bool, bool]:
     """Return the kind of a call, whether it `changes` something, and whether it does or `may_change`.
 
     A call that neither does nor reads anything is `talk`.
@@ -189,16 +189,16 @@ def _normalize(name: str) -> str:
     """Return the name as the tables have it, without the prefix of a server."""
     if not isinstance(name, str) or len(name) > _LONGEST_NAME:  # pyright: ignore[reportUnnecessaryIsInstance]
         return ""
-    return _word(name)
+    return _fold_word(name)
 
 
 @lru_cache(maxsize=512)
-def _word(name: str) -> str:
+def _fold_word(name: str) -> str:
     word = _fold_name(name)
     return word if word in _BY_NAME or "__" not in name else _fold_name(name.rpartition("__")[2])
 
 
-def _views(args: Any, key: str, reading: frozenset[str]) -> bool:
+def _is_viewing(args: Any, key: str, reading: frozenset[str]) -> bool:
     given = as_object(args)
     value = cast("Mapping[Any, Any]", given).get(key) if isinstance(given, Mapping) else None
     return isinstance(value, str) and value in reading

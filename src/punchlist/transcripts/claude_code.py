@@ -20,7 +20,7 @@ from punchlist.core.task import CreateTask, UpdateTask
 from punchlist.dialects.base import THREE
 from punchlist.dialects.claude_code import parse
 from punchlist.dialects.claude_tasks import parse as parse_task
-from punchlist.dialects.repair import sound
+from punchlist.dialects.repair import mend
 from punchlist.transcripts.decoding import call_key, moment, name, object_at, objects, path, text_of
 from punchlist.transcripts.lines import LineFormat, LineTranscript, RecordItem, RecordTranscript, TranscriptHead
 from punchlist.transcripts.reverse import Log
@@ -92,8 +92,8 @@ def _read_old_todos(args: Any) -> Replace | None:
         if form is not None or not isinstance(todo.get("priority"), str):
             return None
         own = todo.get("id")
-        alias = sound(own) if isinstance(own, str) and own else None
-        entries.append(Entry(sound(content), THREE[status], alias=alias, priority=sound(todo["priority"])))
+        alias = mend(own) if isinstance(own, str) and own else None
+        entries.append(Entry(mend(content), THREE[status], alias=alias, priority=mend(todo["priority"])))
     return Replace(tuple(entries))
 
 
@@ -162,7 +162,7 @@ class TaskReading:
         self.end = transcript.end
 
     def __iter__(self) -> Iterator[TaskWrite]:
-        for at, call, outcome in self._transcript.answered(*TOOLS, start=self._start):
+        for at, call, outcome in self._transcript.pair_calls(*TOOLS, start=self._start):
             if outcome is None:
                 if call.call_id is not None and self._transcript.end - at < _PATIENCE:
                     self.end = min(self.end, at)

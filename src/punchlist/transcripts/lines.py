@@ -323,14 +323,14 @@ class RecordTranscript(LineReading):
                 if own is not None and any((one.call_id, one.name) == own for one in others):
                     return replace(written, call_id=None)
                 return written
-        return active.nothing()
+        return active.take_empty()
 
     @property
     def end(self) -> int:
         """Number of records."""
         return len(self._records)
 
-    def answered(self, *names: str, start: int = 0) -> Iterator[Answered]:
+    def pair_calls(self, *names: str, start: int = 0) -> Iterator[Answered]:
         """Yield the calls of these tools, by any agent, from a record on."""
         items = (item for found in self._records if found is not None for item in self._form.read_record(found))
         outcomes = {item.call_id: item for item in items if isinstance(item, CallOutcome)}
@@ -442,7 +442,7 @@ class LineTranscript(LineReading):
                     if written.call is not None and search.is_reused(written.call, start):
                         return replace(written, call_id=None)
                     return written
-        return active.nothing()
+        return active.take_empty()
 
     def _read_backwards(self, log: Log) -> Iterator[tuple[int, int, dict[str, Any]]]:
         """Yield start, end and record of the lines of the present branch that may tell of a list, newest first."""
@@ -507,7 +507,7 @@ class LineTranscript(LineReading):
         """Offset of the end of the last whole line."""
         return self._end if self._torn is None else self._end - len(self._torn)
 
-    def answered(self, *names: str, start: int = 0) -> Iterator[Answered]:
+    def pair_calls(self, *names: str, start: int = 0) -> Iterator[Answered]:
         """Yield the calls of these tools, by any agent, from a line on."""
         self._forget()
         words = tuple(f'"{tool}"'.encode() for tool in names)

@@ -14,7 +14,7 @@ from typing import Any
 from punchlist.core.commands import Entry, Replace
 from punchlist.core.todo import Status
 from punchlist.dialects.oh_my_pi import STATUSES
-from punchlist.dialects.repair import sound
+from punchlist.dialects.repair import mend
 from punchlist.transcripts.decoding import call_key, moment, name, object_at, objects, path
 from punchlist.transcripts.lines import LineFormat, Link, RecordItem, TranscriptHead
 from punchlist.transcripts.values import MAIN, Origin, Written
@@ -47,14 +47,14 @@ def read_phases(phases: Any) -> Replace | None:
     entries: list[Entry] = []
     for place, phase in enumerate(objects(phases)):
         given = phase.get("name")
-        names.append(sound(given) if isinstance(given, str) else "")
+        names.append(mend(given) if isinstance(given, str) else "")
         for task in objects(phase.get("tasks")):
             content, status = task.get("content"), task.get("status")
             if isinstance(content, str) and content:
                 known = STATUSES.get(status, Status.PENDING) if isinstance(status, str) else Status.PENDING
                 notes = task.get("notes")
-                texts = tuple(sound(note) for note in _list(notes) if isinstance(note, str) and note)
-                entries.append(Entry(sound(content), known, phase_place=place, notes=texts))
+                texts = tuple(mend(note) for note in _list(notes) if isinstance(note, str) and note)
+                entries.append(Entry(mend(content), known, phase_place=place, notes=texts))
     return Replace(tuple(entries), phases=tuple(names))
 
 

@@ -11,7 +11,7 @@ from typing import Any, cast
 from punchlist.core.commands import Entry, Replace
 from punchlist.core.todo import Status
 from punchlist.dialects.openclaw import parse
-from punchlist.dialects.repair import as_status, sound
+from punchlist.dialects.repair import as_status, mend
 from punchlist.transcripts.decoding import call_key, decode, fields, moment, name, object_at, objects, path
 from punchlist.transcripts.lines import LineFormat, RecordItem, RecordTranscript, TranscriptHead
 from punchlist.transcripts.stores import read_rows
@@ -92,8 +92,8 @@ def _read_entries(given: Any) -> Replace | None:
             return None
         # What an unknown status says is not known; that the entry is owed is.
         status = as_status(entry.get("status")) or Status.PENDING
-        known = sound(priority) if isinstance(priority, str) and priority else None
-        entries.append(Entry(sound(content), status, priority=known))
+        known = mend(priority) if isinstance(priority, str) and priority else None
+        entries.append(Entry(mend(content), status, priority=known))
     return Replace(tuple(entries))
 
 
@@ -106,11 +106,11 @@ def _read_steps(data: dict[str, Any]) -> Replace | None:
     for step in cast("list[Any]", steps):
         if not isinstance(step, str) or not step.strip():
             return None
-        text, mark, word = sound(step).rpartition(" (")
+        text, mark, word = mend(step).rpartition(" (")
         status = as_status(word.removesuffix(")")) if mark and word.endswith(")") else None
-        entries.append(Entry(sound(step)) if status is None else Entry(text, status))
+        entries.append(Entry(mend(step)) if status is None else Entry(text, status))
     explanation = data.get("explanation")
-    return Replace(tuple(entries), explanation=sound(explanation) if isinstance(explanation, str) else "")
+    return Replace(tuple(entries), explanation=mend(explanation) if isinstance(explanation, str) else "")
 
 
 def _is_plan_tool(title: Any) -> bool:

@@ -122,14 +122,14 @@ class ActivePlan:
             if self._since is None or removal[0] < self._since[0]:
                 self._since = removal
             return None
-        return told if self._since is None else since(told, self._since[1].at)
+        return told if self._since is None else renew(told, self._since[1].at)
 
-    def nothing(self) -> Written | None:
+    def take_empty(self) -> Written | None:
         """Return the empty list if all that was told was removed again, None if nothing was told."""
         return None if self._since is None else Written(Replace(()), self._since[1])
 
 
-def since(written: Written, at: datetime | None) -> Written:
+def renew(written: Written, at: datetime | None) -> Written:
     """Return a list as the active one again since a time."""
     return replace(written, origin=written.origin._replace(at=at or written.origin.at))
 
@@ -147,7 +147,7 @@ def active_lists(told: Iterable[Written | Removed]) -> Iterator[Written]:
             del plans[one.plan]
             if was_present:
                 left = next(reversed(plans.values()), None)
-                yield Written(Replace(()), one.origin) if left is None else since(left, one.origin.at)
+                yield Written(Replace(()), one.origin) if left is None else renew(left, one.origin.at)
 
 
 _MOST_SEEN = 65_536
