@@ -40,7 +40,6 @@ def render(result):
 
 
 DIALECT = Dialect(
-    name="tiny",
     tools=(Tool("jot", "Adds a line.", {"type": "object"}),),
     policy=Policy(dialect="tiny"),
     parse=parse,

@@ -255,19 +255,16 @@ class Projector:
                 messages = self._split_blocks(self._live.add(accepted, at))
             else:
                 self._whole += accepted
-        return messages if len(accepted) == len(text) else [*messages, *self._report_truncation()]
+        if len(accepted) < len(text) and not self._is_cut:
+            self._is_cut = True
+            messages += self._add_line(TRUNCATED, {"tag": "session_info_update"}, repeats=True)
+        return messages
 
     def _needs_separator(self, text: str) -> bool:
         between = self._options.between
         if not between or text[0].isspace() or not self._tail:
             return False
         return not (self._tail.isspace() if between == " " else self._tail == "\n")
-
-    def _report_truncation(self) -> list[Message]:
-        if self._is_cut:
-            return []
-        self._is_cut = True
-        return self._add_line(TRUNCATED, {"tag": "session_info_update"}, repeats=True)
 
     def _add_status(self, event: RuntimeEvent) -> list[Message]:
         if not self._options.shows(event.tag):

@@ -22,7 +22,7 @@ from contextlib import suppress
 from http.client import HTTPConnection, HTTPResponse
 from typing import Any, Final, NamedTuple, Protocol
 from urllib.error import HTTPError
-from urllib.parse import SplitResult, quote, unquote, urlsplit, urlunsplit
+from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
 import msgspec
 
@@ -73,14 +73,11 @@ def web_address(url: str) -> WebAddress:
     shown = f"[{host}]" if ":" in host else host
     where = shown if port is None else f"{shown}:{port}"
     path, query = quote(parts.path, safe=_KEPT), quote(parts.query, safe=f"{_KEPT}?")
-    return WebAddress(urlunsplit((parts.scheme, where, path, query, "")), place, _make_login(parts))
-
-
-def _make_login(parts: SplitResult) -> dict[str, str]:
-    if not parts.username and not parts.password:
-        return {}
-    login = f"{unquote(parts.username or '')}:{unquote(parts.password or '')}"
-    return {"Authorization": f"Basic {b64encode(login.encode()).decode()}"}
+    headers: dict[str, str] = {}
+    if parts.username or parts.password:
+        login = f"{unquote(parts.username or '')}:{unquote(parts.password or '')}"
+        headers["Authorization"] = f"Basic {b64encode(login.encode()).decode()}"
+    return WebAddress(urlunsplit((parts.scheme, where, path, query, "")), place, headers)
 
 
 def _refuse(place: str, problem: str) -> ConfigInvalid:

@@ -178,7 +178,6 @@ class PlanTools(Protocol):
 class Dialect(Struct, frozen=True, kw_only=True):
     """One wire tool, to the letter."""
 
-    name: str
     tools: tuple[Tool, ...]
     policy: Policy
     parse: Callable[[str, Any], Command | Query | Elsewhere | Invalid]
@@ -201,6 +200,10 @@ class Dialect(Struct, frozen=True, kw_only=True):
     writers: tuple[str, ...] = ()
     """Tools that write, where others only read: only their use counts, and texts for the model name them."""
     plans: PlanTools | None = None
+
+    @property
+    def name(self) -> str:
+        return self.policy.dialect
 
     def has_tool(self, name: str) -> bool:
         return any(tool.name == name for tool in self.tools)

@@ -227,7 +227,6 @@ class ClaudeCodePlans:
 
 
 DIALECT = Dialect(
-    name="claude-code",
     tools=(TOOL,),
     policy=POLICY,
     parse=parse,

@@ -360,7 +360,6 @@ def _find_removed(*texts: str) -> tuple[Problem, ...]:
 
 
 DIALECT = Dialect(
-    name="claude-tasks",
     tools=TOOLS,
     policy=Policy(dialect="claude-tasks", shown=ONE_AT_A_TIME),
     parse=parse,

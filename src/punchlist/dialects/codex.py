@@ -212,7 +212,6 @@ def plan_notification(step: PlanStreamStep, *, thread_id: str, turn_id: str, ite
 
 
 DIALECT = Dialect(
-    name="codex",
     tools=(TOOL,),
     policy=POLICY,
     parse=parse,

@@ -154,7 +154,6 @@ def _find_warnings(before: list[dict[str, Any]], after: list[dict[str, Any]]) ->
 
 
 DIALECT = Dialect(
-    name="copilot",
     tools=(TOOL,),
     policy=POLICY,
     parse=parse,

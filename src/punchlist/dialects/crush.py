@@ -103,7 +103,6 @@ def _make_metadata(result: Result, entries: tuple[Entry, ...]) -> dict[str, Any]
 
 
 DIALECT = Dialect(
-    name="crush",
     tools=(TOOL,),
     policy=POLICY,
     parse=parse,

@@ -111,7 +111,6 @@ def rows_of(todos: TodoList) -> list[dict[str, str]]:
 
 
 DIALECT = Dialect(
-    name="cursor",
     tools=(TOOL,),
     policy=POLICY,
     parse=parse,

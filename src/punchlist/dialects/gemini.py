@@ -74,7 +74,6 @@ def render(result: Result) -> Reply:
 
 
 DIALECT = Dialect(
-    name="gemini",
     tools=(TOOL,),
     policy=POLICY,
     parse=parse,

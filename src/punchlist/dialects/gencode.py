@@ -103,7 +103,6 @@ def _render_row(entry: Entry) -> str:
 
 
 DIALECT = Dialect(
-    name="gencode",
     tools=(TOOL,),
     policy=POLICY,
     parse=parse,

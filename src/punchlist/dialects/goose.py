@@ -115,7 +115,6 @@ def _render_row(item: TodoItem, near: Status) -> str:
 
 
 DIALECT = Dialect(
-    name="goose",
     tools=(TOOL,),
     policy=POLICY,
     parse=parse,

@@ -162,7 +162,6 @@ def render(result: Result) -> Reply:
 
 
 DIALECT = Dialect(
-    name="hermes",
     tools=(TOOL,),
     policy=POLICY,
     parse=parse,

@@ -87,7 +87,6 @@ def render(result: Result) -> Reply:
 
 
 DIALECT = Dialect(
-    name="kimi",
     tools=(TOOL,),
     policy=POLICY,
     parse=parse,

@@ -73,7 +73,6 @@ def render(result: Result) -> Reply:
 
 
 DIALECT = Dialect(
-    name="langchain",
     tools=(TOOL,),
     policy=POLICY,
     parse=parse,

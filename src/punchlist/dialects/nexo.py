@@ -337,7 +337,6 @@ def _to_rfc3339(at: datetime) -> str:
 
 
 DIALECT = Dialect(
-    name="nexo",
     tools=(TOOL,),
     policy=POLICY,
     parse=parse,

@@ -296,7 +296,6 @@ def _render_task(task: dict[str, Any]) -> list[str]:
 
 
 DIALECT = Dialect(
-    name="oh-my-pi",
     tools=(TOOL,),
     policy=POLICY,
     parse=parse,

@@ -98,7 +98,6 @@ def plan_event(todos: TodoList) -> dict[str, Any]:
 
 
 DIALECT = Dialect(
-    name="openclaw",
     tools=(TOOL,),
     policy=POLICY,
     parse=parse,

@@ -82,7 +82,6 @@ def render(result: Result) -> Reply:
 
 
 DIALECT = Dialect(
-    name="opencode",
     tools=(TOOL,),
     policy=POLICY,
     parse=parse,

@@ -121,7 +121,6 @@ def _render_list(tasks: list[dict[str, str]]) -> str:
 
 
 DIALECT = Dialect(
-    name="openhands",
     tools=(TOOL,),
     policy=POLICY,
     parse=parse,

@@ -366,7 +366,6 @@ def _show_blocker(item: TodoItem) -> str:
 
 
 DIALECT = Dialect(
-    name="punchlist",
     tools=(TOOL,),
     policy=POLICY,
     parse=parse,

@@ -188,7 +188,6 @@ def rows_of(todos: TodoList) -> list[dict[str, Any]]:
 
 
 DIALECT = Dialect(
-    name="qwen",
     tools=(TOOL,),
     policy=POLICY,
     parse=parse,

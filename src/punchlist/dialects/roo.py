@@ -96,7 +96,6 @@ def _render_rows(rows: Any) -> str:
 
 
 DIALECT = Dialect(
-    name="roo",
     tools=(TOOL,),
     policy=POLICY,
     parse=parse,

@@ -264,7 +264,6 @@ def _read_uuid(text: str) -> str:
 
 
 DIALECT = Dialect(
-    name="taskflow",
     tools=(TOOL,),
     policy=Policy(dialect="taskflow"),
     parse=parse,

@@ -61,7 +61,8 @@ def merge_block(messages: Sequence[Message], block: str | None) -> list[Message]
             plain = {key: value for key, value in last.items() if key != SYNTHETIC or not value}
             merged[-1] = last = {**plain, "content": kept}
         if block is not None and _is_from_person(last):
-            merged[-1] = {**last, "content": _append_block(kept, block)}
+            whole = f"{kept}\n\n{block}" if isinstance(kept, str) else [*kept, {"type": "text", "text": block}]
+            merged[-1] = {**last, "content": whole}
             return merged
         break
     return merged if block is None else [*merged, {"role": "user", "content": block, SYNTHETIC: True}]
@@ -113,25 +114,13 @@ def _find_block_end(lines: list[str], start: int) -> int:
         end += 1
     if end == start + 1:
         return start
-    if lines[start] == HERMES_HEADER:
-        return _skip_skills(lines, end)
-    return end + (end < len(lines) and lines[end] == _CLOSING)
-
-
-def _skip_skills(lines: list[str], end: int) -> int:
-    """Return the index after the paragraph about skills that may follow a block of Hermes."""
-    if not (end + 1 < len(lines) and not lines[end] and lines[end + 1].startswith(_SKILLS)):
-        return end
-    end += 1
-    while end < len(lines) and lines[end]:
+    if lines[start] != HERMES_HEADER:
+        return end + (end < len(lines) and lines[end] == _CLOSING)
+    if end + 1 < len(lines) and not lines[end] and lines[end + 1].startswith(_SKILLS):
         end += 1
+        while end < len(lines) and lines[end]:
+            end += 1
     return end
-
-
-def _append_block(content: Any, block: str) -> Any:
-    if isinstance(content, str):
-        return f"{content}\n\n{block}"
-    return [*content, {"type": "text", "text": block}]
 
 
 def _read_text(part: Any) -> str | None:

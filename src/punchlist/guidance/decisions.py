@@ -314,15 +314,9 @@ def _ends_in_question(line: str) -> bool:
         if last not in _STOPS and not _is_closing(last):
             break
         end -= 1
-    return _WORDS.search(line[:end]) is not None or _asks_in_armenian(line[:end])
-
-
-def _asks_in_armenian(line: str) -> bool:
-    """True if the last sentence has the Armenian mark, which stands on the word that is asked about."""
-    if _ARMENIAN not in line:
-        return False
-    sentence = re.split(r"[։:.]\s", line)[-1]
-    return _ARMENIAN in sentence
+    last_sentence = re.split(r"[։:.]\s", line[:end])[-1]
+    # The Armenian mark stands on the word that is asked about, anywhere in the sentence.
+    return _WORDS.search(line[:end]) is not None or _ARMENIAN in last_sentence
 
 
 def _is_greek(text: str) -> bool:

@@ -137,13 +137,10 @@ def _describe_state(one: OpenWork) -> str:
 
 
 def _write_hermes_row(one: OpenWork) -> str:
-    content, name = (_header.sub(_disarm_header, _to_line(text)) for text in (one.content, one.name or "?"))
+    # Text that repeats the header's words is changed, so that it cannot pass for a header.
+    texts = (_to_line(text) for text in (one.content, one.name or "?"))
+    content, name = (_header.sub(lambda match: match[0].replace(" ", "_"), text) for text in texts)
     return f"- {_MARKS[one.status]} {name}. {content} ({one.status.value})"
-
-
-def _disarm_header(match: re.Match[str]) -> str:
-    """Change the header's words in an item's text, so that it cannot pass for a header."""
-    return match[0].replace(" ", "_")
 
 
 def _to_line(text: str) -> str:

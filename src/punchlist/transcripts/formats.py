@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from punchlist.errors import InvalidInput, TranscriptError, TranscriptUnknown, UnknownName
 from punchlist.transcripts import claude_code, codex, hermes, oh_my_pi, openclaw, stores, zst
-from punchlist.transcripts.decoding import decode, fields, name, object_at, record
+from punchlist.transcripts.decoding import decode, fields, name, record
 from punchlist.transcripts.lines import LineFormat, LineTranscript, RecordTranscript
 from punchlist.transcripts.reverse import Log
 from punchlist.transcripts.stores import OPENCODE, QWEN, StateTranscript
@@ -153,7 +153,8 @@ def _open_records(records: list[Any], format: str | None, source: str = "records
 def _guess_format(samples: list[dict[str, Any]], path: str) -> str:
     """Return the format of these records, else that of the file name; or raise `TranscriptUnknown`."""
     kinds = {form.name for form in LINES.values() if any(form.is_own(sample) for sample in samples)}
-    if any(_is_message(sample) for sample in samples):
+    roles = ("user", "assistant", "tool", "system")
+    if any(sample.get("role") in roles and "type" not in sample for sample in samples):  # a message of a chat
         kinds.add(hermes.NAME)
     if not kinds:
         kinds = {kind for pattern, kind in _HINTS if not samples and pattern.search(path)}
@@ -162,11 +163,6 @@ def _guess_format(samples: list[dict[str, Any]], path: str) -> str:
     nothing = "its lines tell nothing" if samples else "no line of it can be read"
     problem = f"it could be {' or '.join(sorted(kinds))}" if kinds else nothing
     raise TranscriptUnknown(path=path, problem=problem, known=", ".join(FORMATS))
-
-
-def _is_message(value: dict[str, Any]) -> bool:
-    """True for a message of a chat: it has a role, and no entry type around it."""
-    return value.get("role") in ("user", "assistant", "tool", "system") and "type" not in object_at(value)
 
 
 _MOST_EARLIER = 32

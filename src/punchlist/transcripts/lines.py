@@ -394,15 +394,12 @@ class RecordTranscript(LineReading):
         linking = self._form.linking
         if linking is None:
             return range(len(self._records))
-        links = [
-            linking.of(found) if found is not None else _read_torn_link(linking, self._torn[place])
-            for place, found in enumerate(self._records)
-        ]
+        links: list[Link] = []
+        for place, found in enumerate(self._records):
+            entry = self._torn.get(place)
+            torn = linking.at(entry) if isinstance(entry, bytes) else None
+            links.append(linking.of(found) if found is not None else torn or Link())
         return reversed([entry.start for entry in present_branch(RecordEntries(links))])
-
-
-def _read_torn_link(linking: Linking, entry: Any) -> Link:
-    return (linking.at(entry) if isinstance(entry, bytes) else None) or Link()
 
 
 class LineTranscript(LineReading):

@@ -8,6 +8,7 @@ import os
 import sqlite3
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 from urllib.parse import quote
 
@@ -39,16 +40,12 @@ def read_rows(path: str, query: str, values: Sequence[Any] = ()) -> Generator[An
     except sqlite3.Error as error:
         raise _make_error(path, error) from error
     try:
-        connection.text_factory = _decode_text
+        connection.text_factory = partial(str, encoding="utf-8", errors="replace")
         yield from connection.execute(query, values)
     except (sqlite3.Error, OverflowError) as error:
         raise _make_error(path, error) from error
     finally:
         connection.close()
-
-
-def _decode_text(body: bytes) -> str:
-    return body.decode("utf-8", "replace")
 
 
 def list_tables(path: str) -> frozenset[str]:
@@ -130,15 +127,10 @@ _FIELDS = ("id", "content", "status", "blockedBy")
 def is_qwen(value: Any) -> bool:
     given = object_at(value)
     todos: Any = given.get("todos")
-    return (
-        isinstance(todos, list)
-        and "messages" not in given
-        and ("sessionId" in given or "planId" in given or _has_ids(todos))
-    )
-
-
-def _has_ids(todos: Any) -> bool:
-    return bool(todos) and all("id" in todo and "content" in todo for todo in objects(todos))
+    if not isinstance(todos, list) or "messages" in given:
+        return False
+    has_ids = todos != [] and all("id" in todo and "content" in todo for todo in objects(todos))
+    return has_ids or "sessionId" in given or "planId" in given
 
 
 def read_qwen(value: Any) -> Replace | None:
