@@ -1,5 +1,6 @@
 """What holds for every test: its own home, no settings from outside, and skips that can be forbidden."""
 
+import gc
 import os
 import shutil
 import subprocess
@@ -39,6 +40,12 @@ def own_home(homes: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("DATA", "CONFIG", "CACHE", "STATE"):
         monkeypatch.setenv(f"XDG_{name}_HOME", str(home / name.lower()))
     return home
+
+
+def pytest_collection_finish() -> None:
+    """Take tests and modules out of the sight of the garbage collector: it walked through all of them each time."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
