@@ -11,7 +11,7 @@ import pytest
 from punchlist import Board
 from punchlist.errors import StoreDamaged, StoreOutdated, StoreTooNew, StoreUnavailable
 from punchlist.store.files import APPLICATION_ID, SCHEMA
-from punchlist.store.queries import migrations, statements
+from punchlist.store.records import migrations, statements
 from tests.sizes import size
 from tests.store.writers import open_at_once, operation, operations_of, run, start, two_way
 

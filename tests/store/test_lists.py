@@ -10,7 +10,7 @@ from punchlist import Board
 from punchlist.core.apply import apply
 from punchlist.core.commands import Append, Edit, Entry, Policy
 from punchlist.store import Transaction
-from punchlist.store.agents import SNAPSHOT_EVERY
+from punchlist.store.records import SNAPSHOT_EVERY
 from punchlist.testing import FakeClock
 from tests.sizes import size
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from punchlist import Board
-from punchlist.store.queries import queries
+from punchlist.store.records import queries
 
 VALUES: dict[str, int] = dict.fromkeys(
     (

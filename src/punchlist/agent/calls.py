@@ -25,7 +25,7 @@ from punchlist.dialects.base import Invalid, Reply, Result, reply_invalid, reply
 from punchlist.flows.model_calls import FlowModelCall
 from punchlist.guidance.ledger import Size, cost_key, count_call, size_of_json
 from punchlist.store import AgentRow, Transaction
-from punchlist.store.agents import StoredCall
+from punchlist.store.records import StoredCall
 from punchlist.tasks.model_calls import TaskModelCall
 from punchlist.text import repair
 

@@ -23,7 +23,7 @@ from punchlist.dialects import dialect as dialect_named
 from punchlist.dialects.base import Result
 from punchlist.errors import InvalidInput
 from punchlist.store import AgentRow, Transaction
-from punchlist.store.agents import SNAPSHOT_EVERY, LastWrite, StoredCall
+from punchlist.store.records import SNAPSHOT_EVERY, LastWrite, StoredCall
 from punchlist.tasks.exchange import record_change, record_new
 from punchlist.tasks.queries import number_of
 from punchlist.tasks.work import Work

@@ -9,10 +9,8 @@ from typing import Any
 from punchlist.core.events import Draft, Event, fold
 from punchlist.core.todo import TodoList
 from punchlist.store import records
-from punchlist.store.agents import AgentRow, LastWrite, whole_head
 from punchlist.store.overviews import OverviewRows
-from punchlist.store.queries import Queries, Rows
-from punchlist.store.records import RowDamaged, check_row, readable
+from punchlist.store.records import AgentRow, LastWrite, Queries, RowDamaged, Rows, check_row, readable, whole_head
 
 _UNNUMBERED = frozenset({"list.confirmed", "list.refused"})
 """Kinds that tell the revision of a list, and did not make it."""

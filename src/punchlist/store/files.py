@@ -16,8 +16,7 @@ from contextlib import suppress
 from urllib.parse import quote
 
 from punchlist.errors import StoreDamaged, StoreOutdated, StoreTooNew, StoreUnavailable, StoreUrlInvalid
-from punchlist.store.agents import Durability
-from punchlist.store.queries import migrations, statements
+from punchlist.store.records import Durability, migrations, statements
 
 MEMORY = "memory:"
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:|:memory:")

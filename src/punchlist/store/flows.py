@@ -14,8 +14,7 @@ from punchlist.core.task import FLOWS, Task, TaskStatus, Wait
 from punchlist.errors import CycleRefused, FlowCycle, FlowRevisionMismatch, TaskRevisionConflict
 from punchlist.store import records
 from punchlist.store.events import in_order
-from punchlist.store.queries import Queries
-from punchlist.store.records import Record, RowDamaged, check_row, readable
+from punchlist.store.records import Queries, Record, RowDamaged, check_row, readable
 from punchlist.store.task_rows import TaskListRow, TaskRow
 from punchlist.store.tasks import TaskRows
 

@@ -18,8 +18,7 @@ from punchlist.detect.loops import Call, Guard
 from punchlist.detect.rounds import RoundState
 from punchlist.guidance.ledger import CallCounts, Spent
 from punchlist.guidance.memory import Memory
-from punchlist.store.queries import Rows
-from punchlist.store.records import SealedRecord
+from punchlist.store.records import Rows, SealedRecord
 from punchlist.store.subagents import DAMAGED, StallMemory
 
 

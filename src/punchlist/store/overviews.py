@@ -25,8 +25,7 @@ from punchlist.core.overview import (
 )
 from punchlist.core.todo import TodoList
 from punchlist.store import records
-from punchlist.store.queries import Rows
-from punchlist.store.records import SealedRecord
+from punchlist.store.records import Rows, SealedRecord
 
 _DAMAGED = "a read model is not what was written; `punchlist doctor --rebuild` rebuilds it"
 _activity = SealedRecord(Activity, _DAMAGED)

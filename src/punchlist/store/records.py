@@ -1,15 +1,23 @@
-"""Encode values as the bytes of a row and decode them: JSON with a checksum. A mismatch raises `RowDamaged`."""
+"""Read and write rows: the named queries of `sql/`, the encoding of values with a checksum, and the rows of agents.
+
+A mismatch with the checksum raises `RowDamaged`. An agent's row holds its list as it was at some revision, and the
+changes after that. So a write stores only its changes, and a reader still needs only one row.
+"""
 
 from __future__ import annotations
 
+import os
+import re
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
-from typing import Any, Generic, TypeVar
+from functools import cache
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
 from zlib import crc32
 
 import msgspec
 
+from punchlist.core.events import Draft, fold
 from punchlist.core.todo import ListState, TodoItem, TodoList
 
 _UNREADABLE_ROW = (TypeError, ValueError, LookupError, ArithmeticError, msgspec.MsgspecError, StopIteration)
@@ -127,3 +135,209 @@ class SealedRecord(Generic[T]):
         except (TypeError, ValueError, msgspec.MsgspecError) as error:
             raise RowDamaged(self._problem) from error
         raise RowDamaged(self._problem)
+
+
+# Agents, their lists and sessions.
+
+Durability = Literal["full", "normal"]
+
+SNAPSHOT_EVERY = 50
+"""A past revision is at most this many changes away from a stored list."""
+
+_LONGEST = 2000
+"""Bytes of changes after a whole list; with more, it is stored whole again. They fit into a page with their row."""
+
+_encode_changes = msgspec.json.Encoder().encode_lines
+_decode_changes = msgspec.json.Decoder(tuple[str, dict[str, Any]]).decode_lines
+
+
+class AgentRow(NamedTuple):
+    """An agent as stored, with its list. `number` is the store's own key."""
+
+    number: int
+    session: str
+    name: str
+    parent: int | None
+    label: str | None
+    project: str
+    mode: str
+    recent: int
+    unseen: int
+    state: ListState
+
+
+class ListRow(NamedTuple):
+    """An agent and its list, as a surface shows them."""
+
+    number: int
+    session: str
+    agent: str
+    parent: int | None
+    label: str | None
+    project: str
+    mode: str
+    updated_at: datetime
+    todos: TodoList
+
+
+class SessionRow(NamedTuple):
+    id: str
+    project: str
+    created_at: datetime
+    agents: int
+    updated_at: datetime | None
+
+
+class StoredCall(NamedTuple):
+    fingerprint: bytes
+    reply: bytes
+
+
+class LastWrite(NamedTuple):
+    """A write of a list by its own agent: when it was made there, and by which call if it came from a transcript."""
+
+    at: datetime
+    call_id: str | None = None
+
+
+class Columns(NamedTuple):
+    """The columns of a row that hold its list."""
+
+    number: int
+    name: str
+    revision: int
+    base: int
+    """The revision of `whole`."""
+    sum: int | None
+    since: bytes | None
+    """The changes after `whole`."""
+    shown: bytes | None
+    whole_sum: int | None
+    whole: bytes | None
+
+
+def read_list(columns: Columns) -> TodoList:
+    """Return the list in these columns."""
+    number, name, revision, base, total, since, shown, whole_sum, whole = columns
+    check_row(total, row_head(number, name, revision, base), since or b"", shown)
+    todos = TodoList()
+    if whole is not None:
+        check_row(whole_sum, whole_head(number, base), whole)
+        todos = decode_list(whole)
+    if todos.revision != base:
+        raise RowDamaged("a list is not the one that its changes belong to")
+    for kind, data in _decode_changes(since) if since else ():
+        todos = fold(todos, kind, data)
+    if todos.revision != revision:
+        raise RowDamaged("a list is not at the revision that its row says")
+    return todos
+
+
+def append_changes(since: bytes | None, events: Iterable[Draft], revision: int) -> bytes | None:
+    """Return the changes with these events after them; None if the list has to be stored whole."""
+    new = _encode_changes(events)
+    after = new if since is None else since + new
+    if not new or len(after) > _LONGEST or revision % SNAPSHOT_EVERY == 0:
+        return None
+    return after
+
+
+def row_head(number: int, name: str, revision: int, base: int) -> str:
+    return f"{number} {revision} {base} {name}"
+
+
+def whole_head(number: int, revision: int) -> str:
+    return f"{number} {revision}"
+
+
+def agent_row(row: Any) -> AgentRow:
+    number, session, name, parent, label, project, mode, recent, unseen, *stored = row
+    columns = Columns(number, name, *stored)
+    state = ListState(read_list(columns), decode_shown(columns.shown))
+    return AgentRow(number, session, name, parent, label, project, mode, recent, unseen, state)
+
+
+def list_row(row: Any) -> ListRow:
+    number, session, name, parent, label, project, mode, updated, *stored = row
+    todos = read_list(Columns(number, name, *stored))
+    return ListRow(number, session, name, parent, label, project, mode, moment(updated), todos)
+
+
+def session_row(row: Any) -> SessionRow:
+    name, project, at, agents, last = row
+    return SessionRow(name, project, moment(at), agents, None if last is None else moment(last))
+
+
+# Named queries, and the schema of `migrations/`.
+
+_FOLDER = os.path.dirname(__file__)
+_NAME = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
+
+
+class Queries:
+    """Named queries on one connection. All rows of the store are read and written through these three methods.
+
+    Another engine needs another class of this kind and its own dialect of the SQL files; the repositories on top stay.
+    """
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self.connection = connection
+        self._sql = queries()
+
+    def _execute(self, name: str, values: Any) -> sqlite3.Cursor:
+        try:
+            return self.connection.execute(self._sql[name], values)
+        except UnicodeDecodeError as error:  # in SQLite's own message about the schema, which quotes it
+            raise RowDamaged("the schema is not readable") from error
+
+    def one(self, name: str, values: Any = ()) -> Any:
+        """Return the first row that a named query finds, or None."""
+        return self._execute(name, values).fetchone()
+
+    def all(self, name: str, values: Any = ()) -> list[Any]:
+        """Return all rows that a named query finds."""
+        return self._execute(name, values).fetchall()
+
+    def run(self, name: str, values: Any = ()) -> int:
+        """Run a named statement; return how many rows it changed."""
+        return self._execute(name, values).rowcount
+
+
+class Rows:
+    """Base of the repositories: each reads and writes the rows of one thing, within one transaction."""
+
+    def __init__(self, rows: Queries) -> None:
+        self._rows = rows
+
+
+@cache
+def queries() -> dict[str, str]:
+    """Read each query of the SQL files, by its name and without its comments."""
+    found: dict[str, str] = {}
+    for text in _texts("sql"):
+        _, *parts = _NAME.split(text)
+        for name, body in zip(parts[::2], parts[1::2], strict=True):
+            lines = [line for line in body.splitlines() if line and not line.startswith("--")]
+            found[name] = "\n".join(lines).rstrip(";")
+    return found
+
+
+@cache
+def migrations() -> tuple[str, ...]:
+    """Return the scripts that lead from an empty file to the present schema, in order."""
+    return tuple(_texts("migrations"))
+
+
+def _texts(folder: str) -> list[str]:
+    where = os.path.join(_FOLDER, folder)
+    texts: list[str] = []
+    for name in sorted(os.listdir(where)):
+        if name.endswith(".sql"):
+            with open(os.path.join(where, name), encoding="utf-8") as file:
+                texts.append(file.read())
+    return texts
+
+
+def statements(script: str) -> list[str]:
+    """Split a script into its statements. A semicolon ends one only at the end of a line."""
+    return [part for part in (piece.strip() for piece in re.split(r";\s*$", script, flags=re.MULTILINE)) if part]

@@ -25,7 +25,6 @@ from punchlist.errors import (
     StoreFull,
     StoreUnavailable,
 )
-from punchlist.store.agents import AgentRow, Durability, ListRow, SessionRow
 from punchlist.store.files import (
     SCHEMA,
     connect_reader,
@@ -38,7 +37,7 @@ from punchlist.store.files import (
 from punchlist.store.forks import follow_forks, never_close
 from punchlist.store.lock import SidecarLock
 from punchlist.store.notify import Notifier
-from punchlist.store.records import RowDamaged
+from punchlist.store.records import AgentRow, Durability, ListRow, RowDamaged, SessionRow
 from punchlist.store.transaction import Transaction
 
 _PRIMARY = 0xFF
@@ -211,8 +210,14 @@ class SqliteStore:
         if self._file and self._durability == "full":
             connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
         connection.execute("BEGIN IMMEDIATE")
-        read_schema_version(connection, self.path)  # a newer program may have migrated the board since
+        self._check_schema(connection)
         return Transaction(connection)
+
+    def _check_schema(self, connection: sqlite3.Connection) -> None:
+        """Raise if a newer program has migrated the board since it was opened."""
+        (found,) = connection.execute("PRAGMA user_version").fetchone()
+        if found != SCHEMA:
+            read_schema_version(connection, self.path)
 
     def _roll_back(self, error: BaseException) -> None:
         """Roll back. After a fault of the disk the next call gets a new connection."""
@@ -246,7 +251,7 @@ class SqliteStore:
                         connection.execute("ROLLBACK")  # a Ctrl-C struck while the last snapshot was closed
                     connection.execute("BEGIN")
                     self._snapshot_open = True
-                    read_schema_version(connection, self.path)
+                    self._check_schema(connection)
                 return what(Transaction(connection))
             except sqlite3.Error as error:
                 raise fault(error, self.path, seconds=self._timeout) from error

@@ -11,8 +11,7 @@ from typing import NamedTuple
 import msgspec
 
 from punchlist.detect.stalls import StallOptions, StallState
-from punchlist.store.queries import Rows
-from punchlist.store.records import SealedRecord
+from punchlist.store.records import Rows, SealedRecord
 
 
 class StallMemory(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from punchlist.core.task import RunsAfter, TaskStatus
 from punchlist.core.task_rules import is_holding
 from punchlist.errors import CycleRefused
-from punchlist.store.queries import Queries
+from punchlist.store.records import Queries
 
 _STEPS = 64
 """The search visits so many tasks one by one before the database does the rest in one statement."""

@@ -15,10 +15,8 @@ from punchlist.core.task_rules import is_holding
 from punchlist.core.todo import Progress
 from punchlist.errors import TaskRevisionConflict
 from punchlist.store import records
-from punchlist.store.agents import AgentRow, StoredCall
 from punchlist.store.events import append_events, in_order
-from punchlist.store.queries import Queries
-from punchlist.store.records import check_row, readable
+from punchlist.store.records import AgentRow, Queries, StoredCall, check_row, readable
 from punchlist.store.task_edges import Edges
 from punchlist.store.task_rows import (
     SECOND,

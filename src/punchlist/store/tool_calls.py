@@ -10,8 +10,7 @@ import msgspec
 from punchlist.core.grounding.tool_call import ToolCall
 from punchlist.detect.loops import Call
 from punchlist.store import records
-from punchlist.store.queries import Rows
-from punchlist.store.records import RowDamaged
+from punchlist.store.records import RowDamaged, Rows
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(ToolCall).decode

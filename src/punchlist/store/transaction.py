@@ -9,25 +9,26 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 from punchlist.core.events import Draft, Event
 from punchlist.core.todo import ListState, TodoList
 from punchlist.store import records
-from punchlist.store.agents import (
-    SNAPSHOT_EVERY,
-    AgentRow,
-    ListRow,
-    SessionRow,
-    StoredCall,
-    agent_row,
-    append_changes,
-    list_row,
-    row_head,
-    session_row,
-    whole_head,
-)
 from punchlist.store.events import ListHistory, LogQueries, append_events, in_order
 from punchlist.store.flows import FlowRows
 from punchlist.store.overviews import OverviewRows
 from punchlist.store.plans import ModeRows, PlanRows, QuestionRows
-from punchlist.store.queries import Queries
-from punchlist.store.records import check_row, readable
+from punchlist.store.records import (
+    SNAPSHOT_EVERY,
+    AgentRow,
+    ListRow,
+    Queries,
+    SessionRow,
+    StoredCall,
+    agent_row,
+    append_changes,
+    check_row,
+    list_row,
+    readable,
+    row_head,
+    session_row,
+    whole_head,
+)
 from punchlist.store.subagents import SubagentRows
 from punchlist.store.tasks import TaskRows
 

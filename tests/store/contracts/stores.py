@@ -20,7 +20,7 @@ from punchlist.core.events import Draft, Event
 from punchlist.core.todo import ListState, TodoItem, TodoList
 from punchlist.errors import RevisionConflict, SessionExists, SessionUnknown, StoreClosed
 from punchlist.store import Store, Transaction, open_store
-from punchlist.store.agents import StoredCall
+from punchlist.store.records import StoredCall
 from punchlist.testing import FakeClock
 from tests.store.contracts.checks import PATIENCE, in_threads, join, raises
 from tests.store.contracts.histories import History
