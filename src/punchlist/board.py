@@ -264,14 +264,15 @@ class Board(BoardReader, ObservedBoard):
 
         return open_questions(self.store, None if project is None else project_of(project))
 
-    def resolve_plan(self, message: str, *, by: str) -> bool:
+    def resolve_plan(self, message: str, *, by: str, person: bool = False) -> bool:
         """Decide by nexo's chat line, `[plan-mode] approve|reject plan_id=… reason=…`; return False for other text.
 
-        Raises `PlanMissing` if no such plan waits, and `PlanRefused` for a rejection without a reason.
+        `person` as for `Agent.approve_plan`. Raises `PlanMissing` if no such plan waits, and `PlanRefused` for a
+        rejection without a reason.
         """
         from punchlist.agent.questions import resolve_message
 
-        return resolve_message(self.store, message, by=by, now=self.now)
+        return resolve_message(self.store, message, by=by, now=self.now, person=person)
 
     def stalls(self, *, project: Folder = None) -> Sequence[Stall]:
         """Return agents that were at work, as their hosts reported, and fell silent; the longest silence first."""

@@ -244,6 +244,15 @@ def test_a_commit_of_a_child_without_a_list_counts_for_the_item_that_it_was_star
     assert _commits_of(run) == {"ada": (1, 0)}
 
 
+@pytest.mark.usefixtures("worked", "person")
+def test_a_brief_says_checked_of_checks_and_not_of_a_persons_word(run: Run) -> None:
+    run("todo", "done", "sand", "--session", "s1")
+    assert "Done, confirmed by a person (1)" in run("brief", "--keep").out
+    told = json.loads(run("brief", "--json").out)
+    assert [entry["content"] for entry in told["confirmed"]] == ["Sand"]
+    assert "Sand" not in [entry["content"] for entry in told["verified"]]
+
+
 @pytest.mark.usefixtures("worked")
 def test_a_brief_tells_what_is_new_and_then_nothing(run: Run, board: Board) -> None:
     said = run("brief").out

@@ -176,6 +176,7 @@ def test_what_a_person_confirmed_stays_confirmed() -> None:
     log = Log().list(write("> a")).tool("pytest", FAILS).done("1")
     log.add("item.changed", {"id": "1", "content": "a", "set": {"grade": "confirmed"}})
     assert by_text(log.report())["a"].grade == "confirmed"
+    assert (texts(log.brief(0).confirmed), log.brief(0).verified) == (["a"], ())
 
 
 def test_evidence_that_names_a_call_of_another_item_does_not_ground_one_without_work() -> None:

@@ -433,7 +433,7 @@ def _submit(
     return planning.wire.reply_exited(Exit(decision.plan, since, now, required))
 
 
-def resolve_plan(tx: Transaction, call: ResolvePlan, *, now: datetime, by: str) -> bool:
+def resolve_plan(tx: Transaction, call: ResolvePlan, *, now: datetime, by: str, person: bool = False) -> bool:
     """Decide about the plan of that id, of whichever agent; False if none such waits."""
     found = tx.plans.find(call.id)
     row = None if found is None else tx.agent(found.session, found.agent)
@@ -443,5 +443,5 @@ def resolve_plan(tx: Transaction, call: ResolvePlan, *, now: datetime, by: str) 
         decision = approve(found.plan, by=by, now=now)
     else:
         decision = reject(found.plan, call.rejected, by=by, now=now)
-    save_decision(tx, row, decision, by=by, now=now)
+    save_decision(tx, row, decision, by=by, now=now, person=person)
     return True

@@ -177,7 +177,7 @@ def _is_open(tx: Transaction, row: QuestionRow) -> bool:
     return item is not None and item.is_open
 
 
-def resolve_message(store: Store, message: str, *, by: str, now: Callable[[], datetime]) -> bool:
+def resolve_message(store: Store, message: str, *, by: str, now: Callable[[], datetime], person: bool) -> bool:
     """Decide about a plan by an operator's chat line; False if the text is none."""
     check_name("author", by)
     call = read_decision(message)
@@ -185,6 +185,6 @@ def resolve_message(store: Store, message: str, *, by: str, now: Callable[[], da
         return False
     if isinstance(call, Invalid):
         raise PlanRefused(problem="A rejection needs a reason; write `reason=…` after the id of the plan.")
-    if not store.transact(lambda tx: resolve_plan(tx, call, now=now(), by=by)):
+    if not store.transact(lambda tx: resolve_plan(tx, call, now=now(), by=by, person=person)):
         raise PlanMissing
     return True

@@ -30,12 +30,13 @@ class Noticed(Struct, frozen=True):
 
 
 class Brief(Struct, frozen=True):
-    """Items by what became of them: the first four were completed or regraded since, the rest stands now.
+    """Items by what became of them: the first five were completed or regraded since, the rest stands now.
 
     `doubtful` are those contradicted or only asserted, `waiting` are blocked, `work` is what tools did since.
     """
 
     verified: tuple[ItemReport, ...]
+    confirmed: tuple[ItemReport, ...]
     worked: tuple[ItemReport, ...]
     doubtful: tuple[ItemReport, ...]
     unjudged: tuple[ItemReport, ...]
@@ -49,8 +50,8 @@ class Brief(Struct, frozen=True):
     @property
     def is_empty(self) -> bool:
         """True if nothing happened and nothing waits."""
-        lists = (self.verified, self.worked, self.doubtful, self.unjudged, self.failed, self.waiting, self.noticed)
-        return not any(lists) and self.work.is_empty
+        done = (self.verified, self.confirmed, self.worked, self.doubtful, self.unjudged)
+        return not any((*done, self.failed, self.waiting, self.noticed)) and self.work.is_empty
 
 
 def write_brief(events: Iterable[Event], *, after: int, now: datetime) -> Brief:
@@ -82,7 +83,8 @@ def assemble_brief(
     done = [entry for entry in _with(items, Status.COMPLETED) if _is_news(entry, after)]
     helped = (entry for entry in _with(items, Status.PENDING) if entry.helpers)
     return Brief(
-        verified=tuple(entry for entry in done if entry.grade in ("verified", "confirmed")),
+        verified=tuple(entry for entry in done if entry.grade == "verified"),
+        confirmed=tuple(entry for entry in done if entry.grade == "confirmed"),
         worked=tuple(entry for entry in done if entry.grade == "worked"),
         doubtful=tuple(entry for entry in done if entry.grade in ("contradicted", "asserted")),
         unjudged=tuple(entry for entry in done if entry.grade is None),

@@ -176,6 +176,7 @@ def brief_lines(brief: Brief, around: Around, changes: Changes, glyphs: Glyphs, 
         ("Failed", rows.of(brief.failed), "bad"),
         ("Stalled or going in circles", [wrap_row(text, glyphs, columns) for text in stalled], "warning"),
         ("Done and checked", rows.of(brief.verified), "good"),
+        ("Done, confirmed by a person", rows.of(brief.confirmed), "good"),
         ("Done, with work behind it", rows.of(brief.worked), "plain"),
         ("Done, not judged", rows.of(brief.unjudged), "dim"),
         ("Under way", rows.of(brief.under_way), "focus"),
@@ -203,12 +204,12 @@ def _noticed_words(brief: Brief, around: Around) -> list[str]:
 
 def completed_items(brief: Brief) -> tuple[ItemReport, ...]:
     """Return all items that were marked done."""
-    return (*brief.verified, *brief.worked, *brief.doubtful, *brief.unjudged)
+    return (*brief.verified, *brief.confirmed, *brief.worked, *brief.doubtful, *brief.unjudged)
 
 
 def brief_data(brief: Brief, around: Around, changes: Changes) -> dict[str, Any]:
     """Return a brief as JSON values."""
-    parts = ("verified", "worked", "doubtful", "unjudged", "failed", "waiting", "under_way")
+    parts = ("verified", "confirmed", "worked", "doubtful", "unjudged", "failed", "waiting", "under_way")
     called = names({(one.session, one.agent) for one in around.stalls})
     return {
         **{name: [item_data(entry, changes.get(entry.subject)) for entry in getattr(brief, name)] for name in parts},
