@@ -16,15 +16,13 @@ from typing import Any, NamedTuple
 
 from punchlist.config import project_of
 from punchlist.errors import PunchlistError
-from punchlist.transcripts import zst
-from punchlist.transcripts.decoding import LARGEST, name, object_at, record
+from punchlist.transcripts import claude_code, codex, zst
+from punchlist.transcripts.decoding import LARGEST, name, record
 from punchlist.transcripts.formats import LINES, open_transcript
 from punchlist.transcripts.values import MAIN
 
 _LOOKED_AT = 200
 """Of files that name their project only inside, at most so many are opened, newest first."""
-
-_LARGEST_META = 65_536
 
 
 class Place(NamedTuple):
@@ -100,22 +98,12 @@ def list_subagents(path: str) -> Iterator[tuple[str, str]]:
 def subagent_name(path: str, format: str, own: str) -> str:
     """Return a subagent's name: its type or nickname if it has one, else its id."""
     if format == "claude-code":
-        told = name(_read_meta(path).get("agentType"))
+        told = name(claude_code.read_meta(path).get("agentType"))
     elif format == "codex":
-        first = _read_first(path)
-        spawn = object_at(first, "payload", "source", "subagent", "thread_spawn")
-        told = name(spawn.get("agent_nickname")) or name(object_at(first, "payload").get("agent_role"))
+        told = codex.read_nickname(_read_first(path))
     else:
         told = None
     return told or f"agent-{own}"[:200]
-
-
-def _read_meta(path: str) -> dict[str, Any]:
-    try:
-        with open(f"{path.removesuffix('.jsonl')}.meta.json", "rb") as file:
-            return record(file.read(_LARGEST_META)) or {}
-    except OSError:
-        return {}
 
 
 def _read_first(path: str) -> dict[str, Any] | None:

@@ -32,7 +32,6 @@ _MOST_SEEN = 65_536
 """Ids of calls remembered to pass over copies: a resumed session begins with a copy of the one before."""
 
 _MOST_SUBAGENTS = 200
-_LARGEST_META = 65_536
 _NO_TIME = datetime.min.replace(tzinfo=UTC)
 
 
@@ -279,17 +278,9 @@ def _claude_subagents(source: str) -> Iterator[tuple[str, SubagentStart]]:
     for file in nsmallest(_MOST_SUBAGENTS, iglob(pattern, recursive=True)):
         own = name(os.path.basename(file).removeprefix("agent-").removesuffix(".jsonl"))
         if own is not None:
-            meta = _read_meta(file)
+            meta = claude_code.read_meta(file)
             told = name(meta.get("agentType"))
             yield file, SubagentStart(agent=own, call_id=call_key(meta.get("toolUseId")), name=told)
-
-
-def _read_meta(file: str) -> dict[str, Any]:
-    try:
-        with open(f"{file.removesuffix('.jsonl')}.meta.json", "rb") as meta:
-            return record(meta.read(_LARGEST_META)) or {}
-    except OSError:
-        return {}
 
 
 # Codex.
@@ -364,6 +355,4 @@ def _codex_subagents(source: str, thread: str | None) -> Iterator[tuple[str, Sub
             first = next(_records(file), first)
         head = codex.read_head([first], (), file).origin
         if head.session == thread and head.agent != MAIN:
-            spawn = object_at(first, "payload", "source", "subagent", "thread_spawn")
-            told = name(spawn.get("agent_nickname")) or name(object_at(first, "payload").get("agent_role"))
-            yield file, SubagentStart(agent=head.agent, name=told)
+            yield file, SubagentStart(agent=head.agent, name=codex.read_nickname(first))

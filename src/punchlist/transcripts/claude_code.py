@@ -22,12 +22,14 @@ from punchlist.dialects.claude_code import parse
 from punchlist.dialects.claude_tasks import parse as parse_task
 from punchlist.dialects.repair import mend
 from punchlist.transcripts.decoding import call_key, moment, name, object_at, objects, path, text_of
+from punchlist.transcripts.decoding import record as decode_record
 from punchlist.transcripts.lines import LineFormat, LineTranscript, RecordItem, RecordTranscript, TranscriptHead
 from punchlist.transcripts.reverse import Log
 from punchlist.transcripts.values import MAIN, CallOutcome, Origin, TranscriptCall
 
 TOOL = "TodoWrite"
 SIDECHAIN = "sidechain"
+_LARGEST_META = 65_536
 _OWN_FILE = re.compile(r"agent-([\w.-]+)\.jsonl")
 _TYPES = frozenset({"user", "assistant", "system", "summary", "attachment", "file-history-snapshot", "progress"})
 
@@ -118,6 +120,15 @@ def read_head(first: Sequence[dict[str, Any]], last: Sequence[dict[str, Any]], s
     sessions = tuple(dict.fromkeys(told))
     agent = MAIN if own is None else own[1]
     return TranscriptHead(Origin(agent, sessions[0] if sessions else stem, cwd), sessions)
+
+
+def read_meta(file: str) -> dict[str, Any]:
+    """Return what is stored next to a subagent's transcript: its type, and the call that started it."""
+    try:
+        with open(f"{file.removesuffix('.jsonl')}.meta.json", "rb") as meta:
+            return decode_record(meta.read(_LARGEST_META)) or {}
+    except OSError:
+        return {}
 
 
 FORMAT = LineFormat(

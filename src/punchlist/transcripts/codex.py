@@ -81,6 +81,12 @@ def read_head(first: Sequence[dict[str, Any]], _last: Sequence[dict[str, Any]], 
     return TranscriptHead(Origin(MAIN, thread, cwd), tuple(dict.fromkeys(ids)))
 
 
+def read_nickname(first: dict[str, Any] | None) -> str | None:
+    """Return the name of the subagent whose rollout begins with this record: its nickname, else its role."""
+    spawn = object_at(first, "payload", "source", "subagent", "thread_spawn")
+    return name(spawn.get("agent_nickname")) or name(object_at(first, "payload").get("agent_role"))
+
+
 FORMAT = LineFormat(
     name="codex",
     dialect="codex",
