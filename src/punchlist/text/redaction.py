@@ -237,7 +237,8 @@ _ADDRESS: Final = re.compile(r"""(?<=://)(?:(?!://)[^\s"'<>`]){3,2048}""")
 _LOGIN: Final = re.compile(r"""((?<![\w/:.@-])[\w.-]{1,64}:)[^\s:/@"'`]{1,128}(?=@[\w.-]{1,128}:\d{2,5}\b)""")
 _LOGIN_AND_PORT: Final = re.compile(r"@[\w.-]{1,128}:\d\d")
 _PASSWORD_FILE: Final = re.compile(  # .pgpass
-    r"""((?:^|["'])[^\s:/"']{1,128}:(?:\d{3,5}|\*):[^\s:]{1,128}:[^\s:]{1,128}:)(?!\s)[^\n"']++""", re.MULTILINE
+    r"""((?:^|["'])[^\s:/"']{1,128}:(?:\d{3,5}|\*):[^\s:]{1,128}:[^\s:]{1,128}:)(?!\s)(?:\\[^"']|[^\n"'\\])++""",
+    re.MULTILINE,
 )
 _PORT_AND_LOGIN: Final = re.compile(r":(?:\d{3,5}|\*):[^\s:]{1,128}:[^\s:]{1,128}:[^\s]")
 _PORT: Final = re.compile(r"\d{1,5}[/?#]")
@@ -262,12 +263,21 @@ def _end_of_line(text: str, start: int) -> int:
 
 
 def _end_of_quote(text: str, start: int, quote: str) -> int:
-    """Return where this quote closes: in the line, or soon after it; else the end of the line."""
-    line_end = _end_of_line(text, start)
-    for found in _QUOTE.finditer(text, start, max(line_end, min(len(text), start + _FAR))):
+    """Return where this quote closes: soon after, or else in the line; else the end of the line."""
+    # In a line of megabytes to look for its end takes long, so the near part is read first.
+    end = _find_quote(text, start, start + _FAR, quote)
+    if end < 0:
+        line_end = _end_of_line(text, start)
+        end = _find_quote(text, start, line_end, quote)
+        end = line_end if end < 0 else end
+    return end
+
+
+def _find_quote(text: str, start: int, stop: int, quote: str) -> int:
+    for found in _QUOTE.finditer(text, start, stop):
         if found[0] == quote or (len(quote) == 1 and len(found[0]) % 2 and found[0].endswith(quote)):
             return found.end() - len(quote)
-    return line_end
+    return -1
 
 
 _QUOTE: Final = re.compile(r"""\\*["'`]""")
@@ -304,7 +314,7 @@ _OTHER_SIGNS: Final = (b"@", b"-----", b"/bot", b":AA")
 """Signs of phrases and addresses without a secret name."""
 
 
-# SimpleCommand lines.
+# Command lines.
 
 _CHOSEN: Final = r"(?s).+"
 _ISSUED: Final = r"(?![a-z-]+[.,:]?\Z|\W).{4,}"
@@ -567,8 +577,8 @@ def _table_spans(text: str, names: list[_SecretName]) -> list[Span]:
     sure = [name for name in names if name.how == "sure"]
     is_listing = bool(sure) and _LISTING.search(text) is not None
     for name in sure:
-        line_start = text.rfind("\n", max(0, name.start - _NEAR), name.start) + 1
-        if not text[line_start : name.start].strip(" \t|│"):
+        before = text[max(0, name.start - _NEAR) : name.start].rpartition("\n")[2]
+        if not before.strip(" \t|│"):
             spans += _row_spans(text, name.end, is_listing=is_listing)
     data = text.find("= Data =")  # of Vault: all below is secret
     for row in _DATA_ROW.finditer(text, data) if data >= 0 else ():
@@ -669,9 +679,7 @@ def _named_spans(text: str, names: list[_SecretName]) -> list[Span]:
     done = 0
     for name in names:
         head = (_BEHIND_OPTION if name.is_option else _BEHIND_NAME).match(text, name.end)
-        if head is None or head.end() <= done:
-            continue
-        if _MASKED.match(text, head.end()) is not None:
+        if head is None or head.end() <= done or _MASKED.match(text, head.end()) is not None:
             continue
         how = "likely" if head["sign"] == "::" else name.how
         if how == "likely" and not looks_secret(text[head.end() : head.end() + _NEAR]):
@@ -766,9 +774,9 @@ def _element_span(text: str, name: _SecretName, start: int) -> Span | None:
     end = text.find(f"</{text[opening + 1 : name.end]}", start, start + _FAR)
     if end < 0 and opening and (text[opening - 1].isalnum() or text[opening - 1] == "_"):
         return None
-    if end < 0:
-        end = text.find("<", start, _end_of_line(text, start))
-    return start, _end_of_line(text, start) if end < 0 else end
+    if end < 0 and (found := re.compile(r"[<\n]").search(text, start)) is not None:
+        end = found.start()
+    return start, len(text) if end < 0 else end
 
 
 def _end_of_bracket(text: str, start: int) -> int:
