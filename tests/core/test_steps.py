@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from punchlist.core.plan_steps import MOST, parse_steps
+from punchlist.core.approval import MOST_STEPS, parse_steps
 
 
 def listed(text: str) -> list[str]:
@@ -48,9 +48,9 @@ def test_a_plan_in_prose_has_no_steps():
 
 
 def test_ids_are_unique_and_a_long_plan_is_cut():
-    todos = parse_steps("\n".join(f"{number}. Step {number}" for number in range(1, MOST + 50)))
-    assert len(todos.items) == MOST
-    assert len({item.id for item in todos.items}) == MOST
+    todos = parse_steps("\n".join(f"{number}. Step {number}" for number in range(1, MOST_STEPS + 50)))
+    assert len(todos.items) == MOST_STEPS
+    assert len({item.id for item in todos.items}) == MOST_STEPS
 
 
 @given(st.text(alphabet="-*1.) [x]#`~\n\tab", max_size=200))

@@ -13,7 +13,7 @@ from punchlist.core.commands import Cleaner, Command, Entry, Limits, Merge, Poli
 from punchlist.core.edit import Editing
 from punchlist.core.events import Draft, diff, draft_header
 from punchlist.core.identity import item_names
-from punchlist.core.merge import Merged, merge
+from punchlist.core.merge import ListMerge, Merged
 from punchlist.core.todo import MOST_OMITTED, ListState, Status, TodoItem, TodoList, set_status, sort_by_phase
 from punchlist.text import cut, for_prompt
 
@@ -60,7 +60,7 @@ def _replace(
         return Applied(state, (), (Problem("several_in_progress", text, fatal=True, data={"count": busy}),))
     before = state.todos
     shown = state.shown if own else None
-    merged = merge(before, shown, command, policy=policy, now=now, by=by, cleaner=cleaner)
+    merged = ListMerge(before, shown, command, policy, now, by, cleaner).run()
     todos, said = normalise_focus(_start_first(merged, command, now), policy, now)
     drafts = diff(before, todos)
     seen = merged.shown
@@ -90,7 +90,7 @@ def _edit(
     todos, shown = state.todos, state.shown
     if command.first is not None:
         known = shown if own else None
-        merged = merge(todos, known, command.first, policy=policy, now=now, by=by, cleaner=cleaner)
+        merged = ListMerge(todos, known, command.first, policy, now, by, cleaner).run()
         todos, shown = _start_first(merged, command.first, now), merged.shown
     editing = Editing(todos, policy, now, by, cleaner)
     editing.run(command.operations)

@@ -45,34 +45,29 @@ def append_tasks(todos: TodoList, tasks: Iterable[Task], *, own: str | None = No
 
 
 def tasks_as_items(tasks: Iterable[Task], *, own: str | None = None) -> Iterator[TodoItem]:
-    """Yield an agent's tasks as items. A task that waits for another agent's is blocked.
+    """Yield an agent's tasks as items; a wait becomes the blocker. A task that waits for another agent's is blocked.
 
     `own` is the list that the agent's tool writes, if it is a task tool: a task of another list is named with its list.
     """
     found = tuple(tasks)
     names = {(task.list, task.id) for task in found}
     for task in found:
-        item = task_as_item(task, own=own)
+        name = task_name(task, own=own)
+        item = TodoItem(
+            id=name,
+            content=f"{name} {task.subject}",
+            active_form=task.active_form,
+            status=_NEAREST.get(task.status) or Status(task.status.value),
+            blocker=_find_blocker(task),
+            started_at=task.started_at,
+            finished_at=task.finished_at,
+        )
         theirs = [each.id for each in task.held_by if (task.list, each.id) not in names] if task.list != FLOWS else []
         if theirs and item.status is Status.PENDING:
             said = "after " + ", ".join(f"#{each}" for each in theirs)
             text = f"{item.content} (blocked: {said})"  # not every dialect shows that status
             item = replace(item, content=text, status=Status.BLOCKED, blocker=Blocker(said, SOMEBODY))
         yield item
-
-
-def task_as_item(task: Task, *, own: str | None = None) -> TodoItem:
-    """Return a task as an item; its wait becomes the blocker."""
-    name = task_name(task, own=own)
-    return TodoItem(
-        id=name,
-        content=f"{name} {task.subject}",
-        active_form=task.active_form,
-        status=_NEAREST.get(task.status) or Status(task.status.value),
-        blocker=_blocker(task),
-        started_at=task.started_at,
-        finished_at=task.finished_at,
-    )
 
 
 def task_name(task: Task, *, own: str | None = None) -> str:
@@ -96,11 +91,10 @@ def find_unreachable(tasks: Iterable[Task], own: str | None) -> tuple[frozenset[
     return frozenset(task_name(task, own=own) for task in found), frozenset(task.list for task in found) - {FLOWS}
 
 
-def _blocker(task: Task) -> Blocker | None:
+def _find_blocker(task: Task) -> Blocker | None:
     if task.wait is not None:
         return Blocker("waiting", _WAITS_ON[task.wait.kind])
-    if task.open_blockers:
-        if task.list == FLOWS:
-            return Blocker("after other flows")
-        return Blocker("after " + ", ".join(f"#{each.id}" for each in task.held_by))
-    return None
+    if not task.open_blockers:
+        return None
+    before = "other flows" if task.list == FLOWS else ", ".join(f"#{each.id}" for each in task.held_by)
+    return Blocker(f"after {before}")

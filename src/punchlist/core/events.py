@@ -174,7 +174,7 @@ def diff(before: TodoList, after: TodoList) -> list[Draft]:
         if known is not item and (fields := _ITEMS.diff(known, item)):
             kind = "item.changed"
             if known.status is not item.status:
-                kind = _ARRIVALS.get(item.status) or _RETURNS.get(known.status, "item.reopened")
+                kind = ARRIVALS.get(item.status) or RETURNS.get(known.status, "item.reopened")
             drafts.append(Draft(kind, {"id": item.id, "content": item.content, "set": fields}))
     kept_places = {item.id: place for place, (item, _) in enumerate(kept)}
     places = [kept_places[item.id] for item in before.items if item.id in kept_places]
@@ -208,14 +208,15 @@ def _draft_departures(before: TodoList, after: TodoList, gone: dict[str, TodoIte
             yield Draft("item.removed", {"id": item.id, "content": item.content})
 
 
-_ARRIVALS: Mapping[Status, str] = {
+ARRIVALS: Mapping[Status, str] = {
     Status.IN_PROGRESS: "item.started",
     Status.BLOCKED: "item.blocked",
     Status.COMPLETED: "item.completed",
     Status.FAILED: "item.failed",
     Status.CANCELLED: "item.cancelled",
 }
-_RETURNS: Mapping[Status, str] = {Status.IN_PROGRESS: "item.paused", Status.BLOCKED: "item.unblocked"}
+RETURNS: Mapping[Status, str] = {Status.IN_PROGRESS: "item.paused", Status.BLOCKED: "item.unblocked"}
+"""Kinds of events for a change to a status, and for one back to pending from a status."""
 
 
 def draft_header(kind: str, before: TodoList, after: TodoList, **extra: Any) -> Draft:

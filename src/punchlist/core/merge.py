@@ -36,22 +36,11 @@ class Merged(Struct, frozen=True):
     shown: tuple[TodoItem, ...] | None
 
 
-def merge(
-    todos: TodoList,
-    shown: tuple[TodoItem, ...] | None,
-    command: Replace,
-    *,
-    policy: Policy,
-    now: datetime,
-    by: str,
-    cleaner: Cleaner,
-) -> Merged:
-    """Merge a full write into a list. `shown` is what the author last wrote or saw; None if that is the list itself."""
-    return _Merge(todos, shown, command, policy, now, by, cleaner).run()
+class ListMerge(Struct):
+    """One merge of a full write into a list. `shown` is what the author last wrote or saw; None if that is the list.
 
-
-class _Merge(Struct):
-    """One merge. Base is what the author knew, current what is there, foreign what the author does not speak of."""
+    Base is what the author knew, current what is there, foreign what the author does not speak of.
+    """
 
     todos: TodoList
     shown: tuple[TodoItem, ...] | None

@@ -6,6 +6,7 @@ Citations are taken out of the text before tags are looked for.
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import Literal, NamedTuple
 
 OPEN = "<proposed_plan>"
@@ -24,22 +25,10 @@ class Segment(NamedTuple):
     text: str = ""
 
 
-class _Segments:
-    """Segments of one push. Text of one kind in a row is put together at the end, so that many lines cost little."""
-
-    def __init__(self) -> None:
-        self._parts: list[tuple[Kind, list[str]]] = []
-
-    def mark(self, kind: Kind) -> None:
-        self._parts.append((kind, []))
-
-    def say(self, kind: Kind, text: str) -> None:
-        if not self._parts or self._parts[-1][0] != kind:
-            self.mark(kind)
-        self._parts[-1][1].append(text)
-
-    def collect(self) -> list[Segment]:
-        return [Segment(kind, "".join(texts)) for kind, texts in self._parts]
+def _join(segments: list[Segment]) -> list[Segment]:
+    """Put text of one kind in a row together."""
+    groups = [list(group) for _, group in groupby(segments, key=lambda segment: segment.kind)]
+    return [Segment(group[0].kind, "".join(segment.text for segment in group)) for group in groups]
 
 
 class _Citations:
@@ -97,22 +86,22 @@ class ProposedPlanParser:
         self._citations = _Citations()
 
     def push(self, text: str) -> list[Segment]:
-        segments = _Segments()
+        segments = list[Segment]()
         self._read(self._citations.push(text), segments)
-        return segments.collect()
+        return _join(segments)
 
     def finish(self) -> list[Segment]:
         """Return the rest: an unfinished line is still tested for a tag, an open block is closed."""
-        segments = _Segments()
+        segments = list[Segment]()
         self._read(self._citations.finish(), segments)
         if self._line.pieces:
             self._end_line(segments)
         if self._inside:
-            segments.mark("end")
+            segments.append(Segment("end"))
         self._inside, self._line = False, _Line()
-        return segments.collect()
+        return _join(segments)
 
-    def _read(self, text: str, segments: _Segments) -> None:
+    def _read(self, text: str, segments: list[Segment]) -> None:
         *lines, rest = text.split("\n")
         for line in lines:
             if "<" not in line and self._line.may_be_tag and not self._line.pieces:
@@ -122,7 +111,7 @@ class ProposedPlanParser:
         if rest:
             self._take(rest, segments)
 
-    def _take(self, piece: str, segments: _Segments) -> None:
+    def _take(self, piece: str, segments: list[Segment]) -> None:
         """Read a piece of one line; its newline, if any, is at the end."""
         line = self._line
         if line.may_be_tag:
@@ -137,19 +126,19 @@ class ProposedPlanParser:
         if piece.endswith("\n"):
             self._line = _Line()
 
-    def _end_line(self, segments: _Segments) -> None:
+    def _end_line(self, segments: list[Segment]) -> None:
         tag = self._line.word if self._line.may_be_tag else ""
         if tag == OPEN and not self._inside:
             self._inside = True
-            segments.mark("start")
+            segments.append(Segment("start"))
         elif tag == CLOSE and self._inside:
             self._inside = False
-            segments.mark("end")
+            segments.append(Segment("end"))
         else:
             self._say("".join(self._line.pieces), segments)
 
-    def _say(self, text: str, segments: _Segments) -> None:
-        segments.say("delta" if self._inside else "normal", text)
+    def _say(self, text: str, segments: list[Segment]) -> None:
+        segments.append(Segment("delta" if self._inside else "normal", text))
 
 
 def _segments(text: str) -> list[Segment]:

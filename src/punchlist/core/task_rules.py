@@ -323,25 +323,22 @@ def make_wait(
     if until is not None:
         if topic is not None or correlation_id is not None:
             raise WaitRefused(problem="A task waits for a time or for an event, not for both: give one of them.")
-        return _timer(now, until)
+        try:
+            at = now + until if isinstance(until, timedelta) else until
+            late, far = at <= now, at > now + HORIZON
+        except (OverflowError, TypeError) as error:
+            problem = "That is no time to wait for: give one with a time zone, within 30 days."
+            raise WaitRefused(problem=problem) from error
+        if late:
+            raise WaitRefused(problem="That time has passed: give one in the future.")
+        if far:
+            raise WaitRefused(problem=f"That is more than {HORIZON.days} days away: give an earlier time.")
+        return Wait(kind="timer", at=at)
     if topic is None and correlation_id is None:
         return Wait(kind="manual")
     return Wait(
         kind="event", topic=_check_name("topic", topic), correlation_id=_check_name("correlation_id", correlation_id)
     )
-
-
-def _timer(now: datetime, until: datetime | timedelta) -> Wait:
-    try:
-        at = now + until if isinstance(until, timedelta) else until
-        late, far = at <= now, at > now + HORIZON
-    except (OverflowError, TypeError) as error:
-        raise WaitRefused(problem="That is no time to wait for: give one with a time zone, within 30 days.") from error
-    if late:
-        raise WaitRefused(problem="That time has passed: give one in the future.")
-    if far:
-        raise WaitRefused(problem=f"That is more than {HORIZON.days} days away: give an earlier time.")
-    return Wait(kind="timer", at=at)
 
 
 def _check_name(what: str, text: Any) -> str:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from punchlist.core.events import Event
+from punchlist.core.events import ARRIVALS, RETURNS, Event
 from punchlist.core.options import CountOrOff, Seconds, parse_options
 from punchlist.core.todo import Status, TodoList
 from punchlist.detect.findings import Finding, Raised, clean_name, with_entry, without_entry
@@ -27,14 +27,8 @@ _WRITES = frozenset({"list.replaced", "list.merged", "list.edited", "list.confir
 """The events that a call of a todo tool ends with, unless it only reads."""
 
 _MOVES: Mapping[str, str] = {
-    "item.started": "in_progress",
-    "item.paused": "pending",
-    "item.completed": "completed",
-    "item.failed": "failed",
-    "item.cancelled": "cancelled",
-    "item.blocked": "blocked",
-    "item.unblocked": "pending",
-    "item.reopened": "pending",
+    **{kind: status.value for status, kind in ARRIVALS.items()},
+    **dict.fromkeys((*RETURNS.values(), "item.reopened"), "pending"),
 }
 _PROGRESS = frozenset({"item.started", "item.completed", "item.cancelled", "item.blocked", "item.unblocked"})
 _CLOSED = frozenset({"completed", "cancelled"})

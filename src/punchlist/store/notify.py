@@ -14,16 +14,9 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from time import sleep
-from types import ModuleType
 
 from punchlist.store.files import open_own_file
-
-try:
-    import fcntl as _fcntl
-except ImportError:  # not a POSIX system: the file is written at each commit
-    _fcntl = None
-
-fcntl: ModuleType | None = _fcntl
+from punchlist.store.lock import fcntl
 
 POLL_SECONDS = 0.02
 _IN_MODIFY = 0x2
@@ -55,7 +48,7 @@ class Notifier:
 
     def _is_unheard(self, handle: int) -> bool:
         """True without a listener. A listener that starts just now reads the board after it has locked the file."""
-        if fcntl is None:
+        if fcntl is None:  # not a POSIX system: the file is written at each commit
             return False
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -317,13 +317,12 @@ class TaskRows:
 
     def rebuild(self) -> int:
         """Count again all that is stored as a count; return how many were wrong."""
-        wrong = [number for (number,) in self._queries.all("wrong_open_blockers", {"limit": _EVERYTHING})]
-        for number in wrong:
-            self._queries.run("set_open_blockers", {"task": number})
-        childless = [number for (number,) in self._queries.all("wrong_children", {"limit": _EVERYTHING})]
-        for number in childless:
-            self._queries.run("count_children", {"task": number})
-        return len(wrong) + len(childless)
+        count = 0
+        for search, mend in (("wrong_open_blockers", "set_open_blockers"), ("wrong_children", "count_children")):
+            for (number,) in self._queries.all(search, {"limit": _EVERYTHING}):
+                self._queries.run(mend, {"task": number})
+                count += 1
+        return count
 
     # Events, answered calls, kept signals, and how far transcripts were read.
 

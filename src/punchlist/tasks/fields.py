@@ -29,7 +29,25 @@ MOST_PARTS = 1_000
 """Labels, checklist lines and edges that one task may be given in one go."""
 
 
-class NewTask(TypedDict, total=False):
+class TaskSettings(TypedDict, total=False):
+    """Fields that can be given for a new task and changed later."""
+
+    description: str
+    active_form: str | None
+    parent: str | None
+    priority: int
+    labels: Sequence[str]
+    checklist: Sequence[Any]
+    state: Any
+    metadata: Mapping[str, Any]
+    owner: str | None
+    max_attempts: int | None
+    backoff: float
+    not_before: datetime | None
+    runs_after: RunsAfter
+
+
+class NewTask(TaskSettings, total=False):
     """Fields of a new task besides its subject.
 
     `priority`: 0 comes first, 4 last, 2 by default. `runs_after`: `completed` (its blockers have to be completed) or
@@ -38,24 +56,11 @@ class NewTask(TypedDict, total=False):
     meant for. `state`: any JSON that belongs to the work; `metadata`: JSON that belongs to others.
     """
 
-    description: str
-    active_form: str | None
     blocked_by: Sequence[str]
     blocks: Sequence[str]
-    parent: str | None
-    priority: int
-    labels: Sequence[str]
-    checklist: Sequence[Any]
-    state: Any
-    metadata: Mapping[str, Any]
-    owner: str | None
-    max_attempts: int | None
-    backoff: float
-    not_before: datetime | None
-    runs_after: RunsAfter
 
 
-class TaskChanges(TypedDict, total=False):
+class TaskChanges(TaskSettings, total=False):
     """Fields that may be changed. `state` is merged key by key, and so is `metadata`, where None removes a key.
 
     `checked` and `unchecked` name lines of the checklist by their place, from 0, or their text. To set `status` is to
@@ -63,23 +68,10 @@ class TaskChanges(TypedDict, total=False):
     """
 
     subject: str
-    description: str
-    active_form: str | None
     status: str
-    owner: str | None
-    parent: str | None
-    priority: int
-    labels: Sequence[str]
-    checklist: Sequence[Any]
     checked: Sequence[int | str]
     unchecked: Sequence[int | str]
-    state: Any
-    metadata: Mapping[str, Any]
     result: Any
-    max_attempts: int | None
-    backoff: float
-    not_before: datetime | None
-    runs_after: RunsAfter
     add_blocked_by: Sequence[str]
     remove_blocked_by: Sequence[str]
     add_blocks: Sequence[str]
